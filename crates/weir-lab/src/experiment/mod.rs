@@ -1,0 +1,1 @@
+//! Published experiments: what was published, what was measured, and the verdict.

@@ -1,0 +1,1 @@
+//! Runs a scenario in the simulator and collects its trace and summary.

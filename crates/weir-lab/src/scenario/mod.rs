@@ -1,0 +1,1 @@
+//! Scenario files: TOML with units, and errors that show the place.

@@ -1,0 +1,1 @@
+//! What theory says about a path: TFRC equation, Mathis and its relatives.

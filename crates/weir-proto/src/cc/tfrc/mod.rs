@@ -1,0 +1,1 @@
+//! TCP-friendly rate control (RFC 5348) and its earlier revisions.

@@ -1,0 +1,1 @@
+//! Window-based congestion control: the mechanism once, the policies small.

@@ -1,0 +1,92 @@
+//! What a connection asks of its congestion control (RFC 4340 §10): one half sends data, the
+//! other receives it and reports. A connection owns up to one of each per direction.
+
+use super::wire::{Options, Packet, PacketType, SeqNum};
+use crate::event::Events;
+use crate::packet::Ecn;
+use crate::time::{Duration, Instant};
+
+/// When the next data packet may leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendTime {
+    /// At once.
+    Now,
+    /// Not before this time; ask again then.
+    At(Instant),
+    /// Not before something arrives.
+    Blocked,
+}
+
+/// The half-connection's data sender.
+pub trait CcidSender: Send {
+    /// The handshake's round-trip time, from its Request/Response or Response/Ack exchange;
+    /// called at most once, before the first data packet.
+    fn on_handshake_rtt(&mut self, rtt: Duration);
+
+    /// May a data packet with this many octets of payload leave?
+    fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime;
+
+    /// A data packet is being handed over: write its CCVal and options. The first of the two
+    /// times of sending.
+    fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events);
+
+    /// A packet of this connection has really left the host: the second of the two times.
+    /// `data` is true for Data and DataAck.
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, data: bool);
+
+    /// A valid packet with an acknowledgement number arrived.
+    fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);
+
+    /// The next time at which [`handle_timeout`](Self::handle_timeout) must be called, apart from
+    /// the [`SendTime::At`] that `send_time` has told.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// A timer of this half has expired.
+    fn handle_timeout(&mut self, now: Instant, events: &mut Events);
+
+    /// The codepoint to send data packets with.
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    /// The smoothed round-trip time; `None` before the first sample.
+    fn rtt(&self) -> Option<Duration>;
+
+    /// Data packets that this half found to be lost, and its loss or congestion events.
+    fn losses(&self) -> (u64, u64);
+
+    /// The connection has closed: no timer may fire any more.
+    fn on_close(&mut self);
+}
+
+/// The half-connection's data receiver.
+pub trait CcidReceiver: Send {
+    /// A valid packet arrived (data or not: both take part in loss detection).
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
+
+    /// True if an acknowledgement should leave now.
+    fn wants_ack(&self, now: Instant) -> bool;
+
+    /// An acknowledging packet of this kind is about to leave: write the options that belong on
+    /// it. After this call `wants_ack` is false until there is a new reason.
+    fn on_ack_sent(&mut self, now: Instant, kind: PacketType, options: &mut Options);
+
+    /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
+    fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
+
+    /// The next timer of this half.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// A timer of this half has expired.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// The loss event rate in [0, 1] that this half measures; zero where it measures none.
+    fn loss_event_rate(&self) -> f64 {
+        0.0
+    }
+
+    /// Loss events so far.
+    fn loss_events(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,294 @@
+//! What may be traced, beside the machines that say it.
+//!
+//! A machine owns an [`Events`] queue. The driver sets its mask and drains it into a [`Probe`].
+//! An event outside the mask is never built, so an unwatched run pays one test of a bit.
+
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// Which rule bound an allowed rate or window when it last changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Limit {
+    /// Nothing has bound it yet.
+    #[default]
+    None,
+    /// TFRC: the throughput equation (RFC 5348 §3.1).
+    Equation,
+    /// TFRC: twice what the receiver reported (RFC 5348 §4.3).
+    TwiceReceiveRate,
+    /// TFRC: the initial window per round-trip time (RFC 5348 §4.2).
+    InitialWindow,
+    /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
+    OnePacketPerRtt,
+    /// TFRC: no feedback came in time (RFC 5348 §4.4).
+    NofeedbackHalving,
+    /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
+    MinimumRate,
+    /// TFRC: the round-trip time grew (RFC 5348 §4.5).
+    OscillationReduction,
+    /// TFRC: losses while the application did not use its rate (RFC 5348 §4.3).
+    DataLimited,
+    /// Doubling once a round-trip time, nothing else binds.
+    SlowStart,
+    /// Additive increase or the controller's equivalent.
+    CongestionAvoidance,
+    /// Reduced after a loss or mark, and not yet out of recovery.
+    Recovery,
+    /// Nothing was acknowledged for so long that the window starts again.
+    PersistentCongestion,
+    /// A retransmission or probe timeout.
+    Timeout,
+    /// The smallest window.
+    MinimumWindow,
+    /// The application had nothing to send.
+    ApplicationLimited,
+    /// The receiver's credit.
+    FlowControl,
+    /// The pacer.
+    Pacing,
+}
+
+impl Limit {
+    /// All limits, in the order of their codes.
+    pub const ALL: [Self; 18] = [
+        Self::None,
+        Self::Equation,
+        Self::TwiceReceiveRate,
+        Self::InitialWindow,
+        Self::OnePacketPerRtt,
+        Self::NofeedbackHalving,
+        Self::MinimumRate,
+        Self::OscillationReduction,
+        Self::DataLimited,
+        Self::SlowStart,
+        Self::CongestionAvoidance,
+        Self::Recovery,
+        Self::PersistentCongestion,
+        Self::Timeout,
+        Self::MinimumWindow,
+        Self::ApplicationLimited,
+        Self::FlowControl,
+        Self::Pacing,
+    ];
+
+    /// The name in traces and legends.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Equation => "equation",
+            Self::TwiceReceiveRate => "twice_receive_rate",
+            Self::InitialWindow => "initial_window",
+            Self::OnePacketPerRtt => "one_packet_per_rtt",
+            Self::NofeedbackHalving => "nofeedback_halving",
+            Self::MinimumRate => "minimum_rate",
+            Self::OscillationReduction => "oscillation_reduction",
+            Self::DataLimited => "data_limited",
+            Self::SlowStart => "slow_start",
+            Self::CongestionAvoidance => "congestion_avoidance",
+            Self::Recovery => "recovery",
+            Self::PersistentCongestion => "persistent_congestion",
+            Self::Timeout => "timeout",
+            Self::MinimumWindow => "minimum_window",
+            Self::ApplicationLimited => "application_limited",
+            Self::FlowControl => "flow_control",
+            Self::Pacing => "pacing",
+        }
+    }
+}
+
+/// The state of a rate controller (TFRC) after a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateState {
+    /// X: the rate that the sender may use.
+    pub allowed_rate: Rate,
+    /// X_calc: what the throughput equation gives; `None` while there has been no loss.
+    pub equation_rate: Option<Rate>,
+    /// X_recv: what the receiver last reported.
+    pub receive_rate: Rate,
+    /// p: the loss event rate in [0, 1].
+    pub loss_event_rate: f64,
+    /// The last round-trip time sample; zero before the first.
+    pub rtt: Duration,
+    /// R: the smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Duration,
+    /// t_ipi: the time between two packets.
+    pub inter_packet_interval: Duration,
+    /// s: the segment size in octets.
+    pub segment_size: u32,
+    /// The controller's state in the words of its specification.
+    pub state: &'static str,
+    /// What bound the allowed rate.
+    pub limit: Limit,
+}
+
+/// The state of a window controller after a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowState {
+    /// Congestion window in octets.
+    pub cwnd: u64,
+    /// Octets sent and neither acknowledged nor declared lost.
+    pub bytes_in_flight: u64,
+    /// Octets acknowledged towards the next increase.
+    pub partial_bytes_acked: u64,
+    /// Slow-start threshold in octets; `None` while there is none.
+    pub ssthresh: Option<u64>,
+    /// The last round-trip time sample; zero before the first.
+    pub rtt: Duration,
+    /// The smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Duration,
+    /// `slow_start`, `recovery` or `congestion_avoidance`.
+    pub state: &'static str,
+    /// What bound the window.
+    pub limit: Limit,
+}
+
+/// Why a packet was dropped or declared lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// The queue had no room.
+    QueueFull,
+    /// The loss model said so.
+    LossModel,
+    /// Larger than the link's MTU.
+    TooLarge,
+    /// No route, or no hops left.
+    Unreachable,
+    /// Enough later packets were acknowledged.
+    PacketThreshold,
+    /// A later packet was acknowledged long enough ago.
+    TimeThreshold,
+}
+
+impl DropReason {
+    /// The name in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::QueueFull => "queue_full",
+            Self::LossModel => "loss_model",
+            Self::TooLarge => "too_large",
+            Self::Unreachable => "unreachable",
+            Self::PacketThreshold => "packet_threshold",
+            Self::TimeThreshold => "time_threshold",
+        }
+    }
+}
+
+/// Something that happened inside a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// A rate controller changed.
+    Rate(RateState),
+    /// A window controller changed.
+    Window(WindowState),
+    /// A round-trip time sample was taken.
+    Rtt(Duration),
+    /// The application wrote this many octets; the controller has not yet seen them. The moment
+    /// at which Linux's dccp_probe prints its line.
+    Write(u32),
+    /// A packet was handed over: its number and size without IP and UDP headers.
+    Sent { number: u64, size: u32 },
+    /// A packet arrived and was accepted.
+    Received { number: u64, size: u32 },
+    /// A packet was declared lost by its sender.
+    Lost {
+        number: u64,
+        size: u32,
+        reason: DropReason,
+    },
+    /// The connection changed its state, in the words of its RFC.
+    State(&'static str),
+    /// A queue changed: what it holds now.
+    Queue { packets: u32, bytes: u64 },
+    /// A link, queue or loss model dropped a packet of this size.
+    Drop { size: u32, reason: DropReason },
+    /// A queue marked a packet with congestion experienced.
+    Mark { size: u32 },
+}
+
+/// A set of kinds of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventMask(u16);
+
+impl EventMask {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// Everything.
+    pub const ALL: Self = Self(u16::MAX);
+    /// [`Event::Rate`] and [`Event::Window`].
+    pub const CONTROLLER: Self = Self(1);
+    /// [`Event::Rtt`].
+    pub const RTT: Self = Self(1 << 1);
+    /// [`Event::Write`].
+    pub const WRITE: Self = Self(1 << 2);
+    /// [`Event::Sent`], [`Event::Received`] and [`Event::Lost`].
+    pub const PACKET: Self = Self(1 << 3);
+    /// [`Event::State`].
+    pub const STATE: Self = Self(1 << 4);
+    /// [`Event::Queue`].
+    pub const QUEUE: Self = Self(1 << 5);
+    /// [`Event::Drop`] and [`Event::Mark`].
+    pub const DROP: Self = Self(1 << 6);
+
+    /// Both sets together.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True if the sets have a kind in common.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The events that a machine has queued for its driver.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    mask: EventMask,
+    queue: Vec<(Instant, Event)>,
+}
+
+impl Events {
+    /// Says which kinds are wanted; others are not built.
+    pub fn set_mask(&mut self, mask: EventMask) {
+        self.mask = mask;
+    }
+
+    /// True if events of this kind are wanted.
+    #[inline]
+    pub const fn wants(&self, kind: EventMask) -> bool {
+        self.mask.intersects(kind)
+    }
+
+    /// Queues the event that `make` builds, if its `kind` is wanted.
+    #[inline]
+    pub fn push(&mut self, at: Instant, kind: EventMask, make: impl FnOnce() -> Event) {
+        if self.wants(kind) {
+            self.queue.push((at, make()));
+        }
+    }
+
+    /// True if nothing is queued.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Takes everything out, oldest first; keeps the capacity.
+    pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        self.queue.drain(..)
+    }
+}
+
+/// Where an event comes from: the driver's number for the node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source(pub u32);
+
+/// A listener to everything that the driver's machines say.
+pub trait Probe {
+    /// Called in the order of time.
+    fn record(&mut self, at: Instant, source: Source, event: &Event);
+}
+
+impl Probe for () {
+    fn record(&mut self, _: Instant, _: Source, _: &Event) {}
+}
