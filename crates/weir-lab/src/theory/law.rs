@@ -276,7 +276,7 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
         };
     }
     let magnitude = libm::floor(libm::log10(value.abs())) as i32;
-    if magnitude < -5 || magnitude > 9 {
+    if !(-5..=9).contains(&magnitude) {
         return format!("{value:.*e}", (digits - 1).max(0) as usize);
     }
     let text = format!("{value:.*}", (digits - 1 - magnitude).max(0) as usize);

@@ -3,7 +3,7 @@
 use super::law::{Arguments, Law, Line, Parameter, Quantity};
 use super::{cubic, mathis, pftk, tfrc};
 use weir_proto::time::Duration;
-use weir_proto::units::Rate;
+use weir_proto::units::{Probability, Rate};
 
 const S: Parameter = needed("s", Quantity::Bytes, "segment size, octets");
 const MSS: Parameter = needed("mss", Quantity::Bytes, "packet size, octets");
@@ -202,7 +202,7 @@ fn tfrc_lines(given: &Arguments) -> Vec<Line> {
 
 fn tfrc_inverse_lines(given: &Arguments) -> Vec<Line> {
     let found = tfrc::loss_event_rate_for(given.bytes("s"), given.time("rtt"), given.rate("rate"));
-    let p = found.map_or(f64::NAN, |p| p.get());
+    let p = found.map_or(f64::NAN, Probability::get);
     let mut lines = vec![Line::new("loss_event_rate", p, "", "p, between 0 and 1")];
     if found.is_none() {
         "none: even p = 1 allows more".clone_into(&mut lines[0].text);
