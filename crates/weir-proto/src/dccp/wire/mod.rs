@@ -18,6 +18,7 @@ mod loss_interval;
 mod option;
 mod packet;
 mod packet_type;
+mod round_trip;
 mod sequence;
 #[cfg(test)]
 mod tests;
@@ -27,4 +28,5 @@ pub use loss_interval::LossInterval;
 pub use option::{DccpOption, OptionIter, Options, RawOption, RawOptionIter};
 pub use packet::{Packet, Subheader};
 pub use packet_type::PacketType;
+pub use round_trip::RoundTripError;
 pub use sequence::SeqNum;

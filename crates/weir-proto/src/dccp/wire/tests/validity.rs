@@ -3,7 +3,7 @@
 use super::{PSEUDO, encoded, seq};
 use crate::dccp::wire::checksum::Status;
 use crate::dccp::wire::{
-    EncodeError, Malformed, Options, Packet, PacketType, Reserved, Subheader, decode, decode_prefix,
+    EncodeError, Malformed, Options, Packet, PacketType, Subheader, decode, decode_prefix,
 };
 use crate::packet::Payload;
 
