@@ -10,8 +10,8 @@ fn queue_of(nodes: u32) -> EventQueue {
     queue
 }
 
-fn at(nanos: u64) -> Option<Instant> {
-    Some(Instant::from_nanos(nanos))
+const fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
 }
 
 /// Takes out everything, in order.
@@ -28,23 +28,23 @@ fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
 fn equal_times_come_in_the_order_in_which_they_were_set() {
     let mut queue = queue_of(4);
     for node in [2, 0, 3, 1] {
-        queue.set(NodeId(node), at(5));
+        queue.set(NodeId(node), Some(at(5)));
     }
     // Node 0 was set once more, to another time and back: it comes last. Node 3 was set to what
     // it had: it keeps its place.
-    queue.set(NodeId(0), at(9));
-    queue.set(NodeId(0), at(5));
-    queue.set(NodeId(3), at(5));
+    queue.set(NodeId(0), Some(at(9)));
+    queue.set(NodeId(0), Some(at(5)));
+    queue.set(NodeId(3), Some(at(5)));
     assert_eq!(drain(&mut queue), [(5, 2), (5, 3), (5, 1), (5, 0)]);
 }
 
 #[test]
 fn a_node_that_is_due_again_at_once_lets_the_others_go_first() {
     let mut queue = queue_of(2);
-    queue.set(NodeId(0), at(5));
-    queue.set(NodeId(1), at(5));
-    assert_eq!(queue.peek(), Some((Instant::from_nanos(5), NodeId(0))));
-    queue.reset(NodeId(0), at(5));
+    queue.set(NodeId(0), Some(at(5)));
+    queue.set(NodeId(1), Some(at(5)));
+    assert_eq!(queue.peek(), Some((at(5), NodeId(0))));
+    queue.reset(NodeId(0), Some(at(5)));
     assert_eq!(drain(&mut queue), [(5, 1), (5, 0)]);
     assert!(queue.is_empty());
 }
@@ -52,9 +52,9 @@ fn a_node_that_is_due_again_at_once_lets_the_others_go_first() {
 #[test]
 fn a_time_that_is_taken_back_never_comes() {
     let mut queue = queue_of(2);
-    queue.set(NodeId(0), at(5));
+    queue.set(NodeId(0), Some(at(5)));
     queue.set(NodeId(0), None);
-    queue.set(NodeId(1), at(Instant::FAR_FUTURE.as_nanos()));
+    queue.set(NodeId(1), Some(at(Instant::FAR_FUTURE.as_nanos())));
     assert_eq!(queue.peek(), None);
     assert_eq!(queue.len(), 0);
 }
