@@ -267,7 +267,7 @@ pub fn format_value(value: f64, unit: &str) -> String {
 }
 
 /// A number with so many significant digits, without trailing zeros.
-pub(crate) fn significant(value: f64, digits: i32) -> String {
+pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 {
             "0".to_owned()
