@@ -23,7 +23,11 @@ pub(super) fn plots(
     rows: &[RowResult],
     runs: &Runs,
 ) -> Vec<NamedPlot> {
-    let drawing = Drawing { published, rows, runs };
+    let drawing = Drawing {
+        published,
+        rows,
+        runs,
+    };
     published
         .plots
         .iter()
@@ -106,7 +110,10 @@ impl Drawing<'_> {
     fn level(&self, plan: &PlotPlan) -> Option<(f64, String)> {
         let id = plan.level.as_deref()?;
         let row = self.row(id)?;
-        Some((self.published(id)?, format!("published: {}", row.published_text())))
+        Some((
+            self.published(id)?,
+            format!("published: {}", row.published_text()),
+        ))
     }
 
     /// The sawtooth of the law that the plan's theory row names.
@@ -144,7 +151,10 @@ impl Drawing<'_> {
         let bars: Vec<(f64, f64, f64)> = (first..=last.min(first + 500))
             .map(|bin| {
                 let (left, right) = (bin as f64 * width, (bin + 1) as f64 * width);
-                let count = rates.iter().filter(|rate| **rate >= left && **rate < right).count();
+                let count = rates
+                    .iter()
+                    .filter(|rate| **rate >= left && **rate < right)
+                    .count();
                 (left, right, count as f64)
             })
             .collect();
@@ -225,6 +235,8 @@ fn bin_width(range: f64, values: usize) -> f64 {
         return 0.1;
     }
     let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
-    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= raw);
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * power >= raw);
     factor.unwrap_or(10.0) * power
 }

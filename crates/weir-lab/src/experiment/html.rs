@@ -36,7 +36,12 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
             escaped(&experiment.name),
             escaped(&experiment.title)
         );
-        for verdict in [Verdict::Agrees, Verdict::Explained, Verdict::Differs, Verdict::Input] {
+        for verdict in [
+            Verdict::Agrees,
+            Verdict::Explained,
+            Verdict::Differs,
+            Verdict::Input,
+        ] {
             let _ = write!(
                 html,
                 "<td class=\"n {}\">{}</td>",
@@ -58,7 +63,11 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     if !experiment.findings.is_empty() {
         page.text("h3", "", "What a reader of the document should know");
         for finding in &experiment.findings {
-            let class = if finding.holds { "finding" } else { "finding differs" };
+            let class = if finding.holds {
+                "finding"
+            } else {
+                "finding differs"
+            };
             let suffix = if finding.holds {
                 ""
             } else {
@@ -71,13 +80,20 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     table(
         page,
         "Published and measured",
-        experiment.rows.iter().filter(is(&[Kind::Value, Kind::Claim])),
+        experiment
+            .rows
+            .iter()
+            .filter(is(&[Kind::Value, Kind::Claim])),
     );
     page.text("h3", "", "Plots");
     for plot in &experiment.plots {
         page.figure(plot);
     }
-    table(page, "Theory", experiment.rows.iter().filter(is(&[Kind::Theory])));
+    table(
+        page,
+        "Theory",
+        experiment.rows.iter().filter(is(&[Kind::Theory])),
+    );
     table(
         page,
         "Our own checks, the evidence for the explanations",
@@ -95,12 +111,20 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
         .filter(|row| matches!(row.verdict, Verdict::Differs | Verdict::Explained))
         .collect();
     if different.is_empty() {
-        page.text("p", "", "Every judged row agrees with the document within its tolerance.");
+        page.text(
+            "p",
+            "",
+            "Every judged row agrees with the document within its tolerance.",
+        );
         return;
     }
     page.text("h3", "", "Where measurement and document part");
     for row in different {
-        let class = if row.verdict == Verdict::Differs { "finding differs" } else { "finding" };
+        let class = if row.verdict == Verdict::Differs {
+            "finding differs"
+        } else {
+            "finding"
+        };
         let because = match (row.explanation.is_empty(), row.verdict) {
             (true, _) => "No explanation is known.".to_owned(),
             (false, Verdict::Differs) => format!(
@@ -121,7 +145,11 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
 }
 
 fn or_words(text: &str, otherwise: &str) -> String {
-    if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
+    if text.is_empty() {
+        otherwise.to_owned()
+    } else {
+        text.to_owned()
+    }
 }
 
 fn table<'a>(page: &mut Page, heading: &str, rows: impl Iterator<Item = &'a RowResult>) {
@@ -175,7 +203,10 @@ fn seeds(row: &RowResult) -> String {
 }
 
 fn inputs(page: &mut Page, experiment: &ExperimentResult) {
-    let inputs = experiment.rows.iter().filter(|row| row.verdict == Verdict::Input);
+    let inputs = experiment
+        .rows
+        .iter()
+        .filter(|row| row.verdict == Verdict::Input);
     page.text("h3", "", "Conditions, set and not judged");
     let mut html = String::from(
         "<div class=\"scroll\"><table><thead><tr><th>condition, and where</th><th>value</th>\

@@ -75,6 +75,12 @@ pub enum Take {
     ThroughputHigh,
     /// Packets lost over packets sent.
     LossRate,
+    /// The rest: packets that were not lost over packets sent.
+    DeliveryRate,
+    /// The median time from a fall of the value to its next rise.
+    TimeToRise,
+    /// The median value after the first rise that follows a fall.
+    ValueAfterRise,
     /// A line of a law of theory.
     Law,
     /// The difference of two rows' measured values.
@@ -188,14 +194,19 @@ impl Measure {
                 crate::theory::law(law).map_err(|error| error.to_string())?;
                 return need(self.line.is_some(), "line");
             }
-            Take::Difference | Take::Ratio => return need(self.between.len() == 2, "between = [a, b]"),
+            Take::Difference | Take::Ratio => {
+                return need(self.between.len() == 2, "between = [a, b]");
+            }
             Take::ValueAt => need(self.at_s.is_some(), "at_s")?,
             Take::CrossingUp | Take::CrossingDown | Take::GapAbove => {
                 need(self.level.is_some(), "level")?;
             }
             Take::FirstTime | Take::LastTime => need(self.equals.is_some(), "equals")?,
             Take::Share => {
-                need(self.equals.is_some() || self.level.is_some(), "equals or level")?;
+                need(
+                    self.equals.is_some() || self.level.is_some(),
+                    "equals or level",
+                )?;
             }
             _ => {}
         }
@@ -217,6 +228,7 @@ impl Measure {
                 | Take::ThroughputLow
                 | Take::ThroughputHigh
                 | Take::LossRate
+                | Take::DeliveryRate
         )
     }
 
@@ -252,7 +264,11 @@ impl Measure {
     fn from_rows(&self, from: &Sources<'_>) -> Option<f64> {
         let value = |place: usize| from.rows.get(self.between.get(place)?).copied();
         let (a, b) = (value(0)?, value(1)?);
-        Some(if self.take == Take::Difference { a - b } else { a / b })
+        Some(if self.take == Take::Difference {
+            a - b
+        } else {
+            a / b
+        })
     }
 
     fn observations<'a>(&self, from: &Sources<'a>) -> Option<&'a [Observation]> {
@@ -273,7 +289,12 @@ impl Measure {
                 let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
                     (lost + seed.packets_lost, sent + seed.packets_sent)
                 });
-                Some(lost as f64 / sent as f64)
+                let rate = lost as f64 / sent as f64;
+                Some(if self.take == Take::LossRate {
+                    rate
+                } else {
+                    1.0 - rate
+                })
             }
         }
     }
@@ -314,6 +335,8 @@ impl Measure {
                 first(series.get(place + 1))
             }
             Take::Period => period(&series),
+            Take::TimeToRise => median(rises(&series).iter().map(|rise| rise.0).collect()),
+            Take::ValueAfterRise => median(rises(&series).iter().map(|rise| rise.1).collect()),
             _ => None,
         }
     }
@@ -352,7 +375,9 @@ impl Measure {
                 value
             };
             let limited = self.limit.as_deref().is_none_or(|wanted| {
-                limits.and_then(|limits| limits.get(row)).is_some_and(|limit| &**limit == wanted)
+                limits
+                    .and_then(|limits| limits.get(row))
+                    .is_some_and(|limit| &**limit == wanted)
             });
             if limited && self.counts(before, value) && !shown.is_nan() {
                 series.push((*time, shown));
@@ -404,7 +429,26 @@ fn crossing(series: &[(f64, f64)], crosses: impl Fn(f64, f64) -> bool) -> Option
 }
 
 fn gaps(series: &[(f64, f64)]) -> Vec<f64> {
-    series.windows(2).map(|pair| pair[1].0 - pair[0].0).collect()
+    series
+        .windows(2)
+        .map(|pair| pair[1].0 - pair[0].0)
+        .collect()
+}
+
+/// For each fall of the value: the time until its next rise, and the value after that rise.
+fn rises(series: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut fallen: Option<f64> = None;
+    let mut found = Vec::new();
+    for pair in series.windows(2) {
+        if pair[1].1 < pair[0].1 {
+            fallen = Some(pair[1].0);
+        } else if pair[1].1 > pair[0].1
+            && let Some(since) = fallen.take()
+        {
+            found.push((pair[1].0 - since, pair[1].1));
+        }
+    }
+    found
 }
 
 fn mean(values: &[f64]) -> Option<f64> {
@@ -413,7 +457,10 @@ fn mean(values: &[f64]) -> Option<f64> {
 
 fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
-    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let squares: f64 = values
+        .iter()
+        .map(|value| (value - mean) * (value - mean))
+        .sum();
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
 }
 
@@ -459,8 +506,15 @@ fn period(series: &[(f64, f64)]) -> Option<f64> {
         .collect();
     let valley = correlation.iter().position(|value| *value < 0.0)?;
     let highest = correlation.iter().skip(valley).copied().reduce(f64::max)?;
-    let near = correlation.iter().skip(valley).position(|value| *value > highest * 0.98)? + valley;
-    let run = correlation[near..].iter().take_while(|value| **value > highest * 0.98).count();
+    let near = correlation
+        .iter()
+        .skip(valley)
+        .position(|value| *value > highest * 0.98)?
+        + valley;
+    let run = correlation[near..]
+        .iter()
+        .take_while(|value| **value > highest * 0.98)
+        .count();
     let lag = (near..near + run).max_by(|a, b| correlation[*a].total_cmp(&correlation[*b]))?;
     (highest > 0.0).then_some(lag as f64 * step)
 }

@@ -1,21 +1,24 @@
 //! What measures need of a run: the flow's trace in two views, and a few totals.
 
+use super::published::RunPlan;
+use crate::run::{RunOptions, Trace, run};
+use crate::scenario;
 use crate::trace::{Table, Values};
 use std::borrow::Cow;
 
-/// One run, or one seed of it.
+/// One run, or one seed of it. The flow is the scenario's first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Observation {
     /// A row at each change of the controller; empty if the run was not traced.
     pub state: Table,
-    /// A line at each write of the application with the state before it.
+    /// A line at each write of the application with the state before it; rate controllers only.
     pub log: Table,
-    /// Throughput in the run's window: octets of data packets that arrived, as the transport
-    /// counts them.
+    /// Throughput in the run's window: octets of packets that arrived, as the transport counts
+    /// them.
     pub throughput_bps: f64,
-    /// Data packets sent.
+    /// Packets sent.
     pub packets_sent: u64,
-    /// Packets that the sender found to be lost.
+    /// Packets that were found to be lost.
     pub packets_lost: u64,
 }
 
@@ -27,5 +30,55 @@ impl Observation {
             Values::U64(values) => Some(values.iter().map(|value| *value as f64).collect()),
             Values::Text(_) => None,
         }
+    }
+}
+
+/// A scenario that has been read and checked.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario(scenario::Scenario);
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with it, with its place.
+    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
+        let scenario = scenario::parse(text, file).map_err(|error| error.to_string())?;
+        match scenario.flows.is_empty() {
+            true => Err("it has no flow to measure".to_owned()),
+            false => Ok(Self(scenario)),
+        }
+    }
+
+    /// Runs it: with its own seed and a full trace, or with another seed and counters only.
+    ///
+    /// # Errors
+    /// Why the run gave no result.
+    pub fn observe(&self, plan: &RunPlan, seed: Option<u32>) -> Result<Observation, String> {
+        let mut scenario = self.0.clone();
+        let mut options = RunOptions {
+            trace: Trace::Full,
+            ..RunOptions::default()
+        };
+        if let Some(seed) = seed {
+            scenario.run.seed = u64::from(seed);
+            options.trace = Trace::Counters;
+        }
+        let output = run(&scenario, &options).map_err(|error| error.to_string())?;
+        let name = scenario.flows.iter().flat_map(|flow| flow.names()).next();
+        let name = name.unwrap_or_default();
+        let summary = output.summary.flows.get(&name);
+        let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;
+        let trace = output.flows.into_iter().find(|flow| flow.name == name);
+        let (state, log) = trace.map_or_else(Default::default, |flow| {
+            (flow.table, flow.writes.unwrap_or_default())
+        });
+        Ok(Observation {
+            state,
+            log,
+            throughput_bps: summary.throughput_bps,
+            packets_sent: summary.packets_sent,
+            packets_lost: summary.packets_lost,
+        })
     }
 }

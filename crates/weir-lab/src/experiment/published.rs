@@ -180,7 +180,13 @@ impl Published {
             let start = error.span().map_or(0, |span| span.start);
             let before = text.get(..start).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            let column = before
+                .rsplit('\n')
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .count()
+                + 1;
             ExperimentError::Published(format!("{file}:{line}:{column}: {}", error.message()))
         })?;
         published
@@ -204,7 +210,8 @@ impl Published {
             if !rows.insert(row.id.as_str()) {
                 return Err(format!("two rows are called \"{}\"", row.id));
             }
-            row.check(&runs).map_err(|message| format!("row \"{}\": {message}", row.id))?;
+            row.check(&runs)
+                .map_err(|message| format!("row \"{}\": {message}", row.id))?;
         }
         for (of, id) in self.references() {
             if !rows.contains(id) {
@@ -214,7 +221,9 @@ impl Published {
         for plot in &self.plots {
             if let Some(run) = plot.runs.iter().find(|run| !runs.contains(run.as_str())) {
                 let name = &plot.name;
-                return Err(format!("plot \"{name}\" names run \"{run}\", which does not exist"));
+                return Err(format!(
+                    "plot \"{name}\" names run \"{run}\", which does not exist"
+                ));
             }
         }
         Ok(())
@@ -230,11 +239,21 @@ impl Published {
             }
         }
         for plot in &self.plots {
-            let ids = plot.points.iter().flatten().chain(&plot.level).chain(&plot.theory);
+            let ids = plot
+                .points
+                .iter()
+                .flatten()
+                .chain(&plot.level)
+                .chain(&plot.theory);
             all.extend(ids.map(|id| (format!("plot \"{}\"", plot.name), id.as_str())));
         }
         for finding in &self.findings {
-            all.extend(finding.rows.iter().map(|id| ("a finding".to_owned(), id.as_str())));
+            all.extend(
+                finding
+                    .rows
+                    .iter()
+                    .map(|id| ("a finding".to_owned(), id.as_str())),
+            );
         }
         all
     }
@@ -246,7 +265,10 @@ impl Row {
         let tolerance = self.within.is_some() || self.within_percent.is_some() || self.in_band;
         let bound = self.at_least.is_some() || self.at_most.is_some();
         if unit_scale(&self.unit).is_none() {
-            return Err(format!("\"{}\" is not a unit that the report knows", self.unit));
+            return Err(format!(
+                "\"{}\" is not a unit that the report knows",
+                self.unit
+            ));
         }
         if self.kind == Kind::Input {
             return match tolerance || bound || self.measure.is_some() {

@@ -139,7 +139,10 @@ impl ExperimentResult {
 
     /// How many rows have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.rows.iter().filter(|row| row.verdict == verdict).count()
+        self.rows
+            .iter()
+            .filter(|row| row.verdict == verdict)
+            .count()
     }
 }
 
@@ -171,13 +174,14 @@ pub fn reproduce(
     let jobs = jobs(&prepared);
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
-        let result = job.scenario.observe(job.seed).map_err(|message| {
-            ExperimentError::Run {
-                experiment: prepared[job.experiment].name.clone(),
-                run: job.plan.name.clone(),
-                message,
-            }
-        });
+        let result =
+            job.scenario
+                .observe(job.plan, job.seed)
+                .map_err(|message| ExperimentError::Run {
+                    experiment: prepared[job.experiment].name.clone(),
+                    run: job.plan.name.clone(),
+                    message,
+                });
         progress(Progress {
             done: done.fetch_add(1, Ordering::Relaxed) + 1,
             total: jobs.len(),
@@ -187,7 +191,9 @@ pub fn reproduce(
     let observations = all(&jobs, work)?;
     let mut runs: Vec<BTreeMap<String, Vec<Observation>>> = vec![BTreeMap::new(); prepared.len()];
     for (job, observation) in jobs.iter().zip(observations) {
-        let of_run = runs[job.experiment].entry(job.plan.name.clone()).or_default();
+        let of_run = runs[job.experiment]
+            .entry(job.plan.name.clone())
+            .or_default();
         of_run.push(observation);
     }
     let experiments = prepared
@@ -266,7 +272,9 @@ fn result(
     experiment: &Prepared,
     runs: &BTreeMap<String, Vec<Observation>>,
 ) -> Result<ExperimentResult, ExperimentError> {
-    let Prepared { name, published, .. } = experiment;
+    let Prepared {
+        name, published, ..
+    } = experiment;
     let rows = judge(&published.rows, runs)
         .map_err(|(row, source)| ExperimentError::Law { row, source })?;
     let differs = |id: &String| {

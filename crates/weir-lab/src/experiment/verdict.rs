@@ -88,9 +88,14 @@ pub(super) fn judge(
     let mut measured = BTreeMap::new();
     let mut results = Vec::with_capacity(rows.len());
     for row in rows {
-        let from = Sources { runs, rows: &measured };
+        let from = Sources {
+            runs,
+            rows: &measured,
+        };
         let value = match &row.measure {
-            Some(measure) => measure.value(&from).map_err(|error| (row.id.clone(), error))?,
+            Some(measure) => measure
+                .value(&from)
+                .map_err(|error| (row.id.clone(), error))?,
             None => None,
         };
         let seeds = row.seeds(&from);
@@ -130,7 +135,10 @@ impl Row {
         }
         let scale = unit_scale(&self.unit)?;
         let take = |take| {
-            let measure = super::measure::Measure { take, ..measure.clone() };
+            let measure = super::measure::Measure {
+                take,
+                ..measure.clone()
+            };
             Some(measure.value(from).ok()?? / scale)
         };
         Some(Seeds {
@@ -190,7 +198,9 @@ impl Row {
 
     fn tolerance(&self) -> String {
         let with_unit = |number: f64| {
-            format!("{} {}", significant(number, 6), self.unit).trim_end().to_owned()
+            format!("{} {}", significant(number, 6), self.unit)
+                .trim_end()
+                .to_owned()
         };
         let mut parts = Vec::new();
         if let Some(percent) = self.within_percent {
@@ -219,7 +229,8 @@ impl Row {
 impl RowResult {
     /// The published value as text.
     pub fn published_text(&self) -> String {
-        self.published.map_or_else(String::new, |value| self.number(value, 7))
+        self.published
+            .map_or_else(String::new, |value| self.number(value, 7))
     }
 
     /// The measured value as text.
@@ -243,13 +254,19 @@ impl RowResult {
                 let percent = deviation * 100.0;
                 let digits = if percent.abs() < 0.1 { 3 } else { 2 };
                 let text = format!("{percent:+.digits$} %").replace('-', "−");
-                if percent.abs() < 0.0005 { "0 %".to_owned() } else { text }
+                if percent.abs() < 0.0005 {
+                    "0 %".to_owned()
+                } else {
+                    text
+                }
             }
             _ => String::new(),
         }
     }
 
     fn number(&self, value: f64, digits: i32) -> String {
-        format!("{} {}", significant(value, digits), self.unit).trim_end().to_owned()
+        format!("{} {}", significant(value, digits), self.unit)
+            .trim_end()
+            .to_owned()
     }
 }
