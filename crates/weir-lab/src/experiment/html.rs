@@ -163,11 +163,11 @@ fn table<'a>(page: &mut Page, heading: &str, rows: impl Iterator<Item = &'a RowR
          <th>measured</th><th>deviation</th><th>verdict</th></tr></thead><tbody>\n",
     );
     for row in rows {
-        let _ = write!(
+        let _ = writeln!(
             html,
             "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}{}</td><td class=\"n\">{}</td><td class=\"v {}\">{}<small>{}</small>\
-             </td></tr>\n",
+             </td></tr>",
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),

@@ -5,7 +5,7 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
-use super::observation::Observation;
+use super::observation::{Observation, numbers};
 use crate::theory::TheoryError;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,6 +218,11 @@ impl Measure {
         need(self.is_summary() || self.of.is_some(), "of, the column")
     }
 
+    /// True if the value is made of other rows.
+    pub(super) fn is_of_rows(&self) -> bool {
+        matches!(self.take, Take::Difference | Take::Ratio)
+    }
+
     /// True if the value comes from summaries, not from a trace.
     fn is_summary(&self) -> bool {
         matches!(
@@ -238,16 +243,16 @@ impl Measure {
     /// A law that refuses its arguments.
     pub(super) fn value(&self, from: &Sources<'_>) -> Result<Option<f64>, TheoryError> {
         let value = match self.take {
-            Take::Law => self.from_law()?,
-            Take::Difference | Take::Ratio => self.from_rows(from),
-            _ if self.is_summary() => self.from_summaries(from),
-            _ => self.from_series(from),
+            Take::Law => self.law_value()?,
+            Take::Difference | Take::Ratio => self.between_rows(from),
+            _ if self.is_summary() => self.summary_value(from),
+            _ => self.series_value(from),
         };
         let value = value.map(|value| value / self.divide_by.unwrap_or(1.0));
         Ok(value.filter(|value| value.is_finite()))
     }
 
-    fn from_law(&self) -> Result<Option<f64>, TheoryError> {
+    fn law_value(&self) -> Result<Option<f64>, TheoryError> {
         let arguments: Vec<(&str, &str)> = self
             .arguments
             .iter()
@@ -261,7 +266,7 @@ impl Measure {
             .map(|line| line.value))
     }
 
-    fn from_rows(&self, from: &Sources<'_>) -> Option<f64> {
+    fn between_rows(&self, from: &Sources<'_>) -> Option<f64> {
         let value = |place: usize| from.rows.get(self.between.get(place)?).copied();
         let (a, b) = (value(0)?, value(1)?);
         Some(if self.take == Take::Difference {
@@ -275,7 +280,7 @@ impl Measure {
         Some(from.runs.get(self.run.as_deref()?)?.as_slice())
     }
 
-    fn from_summaries(&self, from: &Sources<'_>) -> Option<f64> {
+    fn summary_value(&self, from: &Sources<'_>) -> Option<f64> {
         let seeds = self.observations(from)?;
         let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps).collect();
         rates.sort_by(f64::total_cmp);
@@ -299,7 +304,7 @@ impl Measure {
         }
     }
 
-    fn from_series(&self, from: &Sources<'_>) -> Option<f64> {
+    fn series_value(&self, from: &Sources<'_>) -> Option<f64> {
         let observation = self.observations(from)?.first()?;
         let series = self.series(observation)?;
         let values: Vec<f64> = series.iter().map(|point| point.1).collect();
@@ -355,9 +360,9 @@ impl Measure {
             View::State => &observation.state,
         };
         let times = table.numbers("time_s")?;
-        let column = observation.numbers(table, self.of.as_deref()?)?;
+        let column = numbers(table, self.of.as_deref()?)?;
         let factor = match &self.times {
-            Some(name) => Some(observation.numbers(table, name)?),
+            Some(name) => Some(numbers(table, name)?),
             None => None,
         };
         let limits = table.words("limit");
@@ -497,7 +502,9 @@ fn period(series: &[(f64, f64)]) -> Option<f64> {
         samples.push(series.get(row)?.1);
     }
     let middle = mean(&samples)?;
-    samples.iter_mut().for_each(|sample| *sample -= middle);
+    for sample in &mut samples {
+        *sample -= middle;
+    }
     let correlation: Vec<f64> = (0..SAMPLES / 2)
         .map(|lag| {
             let pairs = samples.iter().zip(samples.iter().skip(lag));

@@ -85,6 +85,5 @@ pub enum ExperimentError {
         message: String,
     },
 }
-
 #[cfg(test)]
 mod tests;

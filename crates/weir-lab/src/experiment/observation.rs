@@ -22,14 +22,12 @@ pub(super) struct Observation {
     pub packets_lost: u64,
 }
 
-impl Observation {
-    /// A column of numbers; counts become numbers.
-    pub fn numbers<'a>(&self, table: &'a Table, name: &str) -> Option<Cow<'a, [f64]>> {
-        match table.column(name)? {
-            Values::F64(values) => Some(Cow::Borrowed(values)),
-            Values::U64(values) => Some(values.iter().map(|value| *value as f64).collect()),
-            Values::Text(_) => None,
-        }
+/// A column of numbers; counts become numbers.
+pub(super) fn numbers<'a>(table: &'a Table, name: &str) -> Option<Cow<'a, [f64]>> {
+    match table.column(name)? {
+        Values::F64(values) => Some(Cow::Borrowed(values)),
+        Values::U64(values) => Some(values.iter().map(|value| *value as f64).collect()),
+        Values::Text(_) => None,
     }
 }
 
@@ -44,10 +42,10 @@ impl Scenario {
     /// What is wrong with it, with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let scenario = scenario::parse(text, file).map_err(|error| error.to_string())?;
-        match scenario.flows.is_empty() {
-            true => Err("it has no flow to measure".to_owned()),
-            false => Ok(Self(scenario)),
+        if scenario.flows.is_empty() {
+            return Err("it has no flow to measure".to_owned());
         }
+        Ok(Self(scenario))
     }
 
     /// Runs it: with its own seed and a full trace, or with another seed and counters only.
@@ -65,7 +63,7 @@ impl Scenario {
             options.trace = Trace::Counters;
         }
         let output = run(&scenario, &options).map_err(|error| error.to_string())?;
-        let name = scenario.flows.iter().flat_map(|flow| flow.names()).next();
+        let name = scenario.flows.iter().flat_map(scenario::Flow::names).next();
         let name = name.unwrap_or_default();
         let summary = output.summary.flows.get(&name);
         let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;

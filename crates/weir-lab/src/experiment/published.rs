@@ -271,10 +271,10 @@ impl Row {
             ));
         }
         if self.kind == Kind::Input {
-            return match tolerance || bound || self.measure.is_some() {
-                true => Err("an input is set, so it is neither measured nor judged".to_owned()),
-                false => Ok(()),
-            };
+            if tolerance || bound || self.measure.is_some() {
+                return Err("an input is set, so it is neither measured nor judged".to_owned());
+            }
+            return Ok(());
         }
         let Some(measure) = &self.measure else {
             return Err("it needs a measure, or kind = \"input\"".to_owned());

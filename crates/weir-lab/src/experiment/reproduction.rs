@@ -212,7 +212,7 @@ fn all<'a, T: Send>(
 ) -> Result<Vec<T>, ExperimentError> {
     use rayon::prelude::*;
     // Collected first, so that which error is reported does not depend on the threads.
-    let results: Vec<_> = jobs.par_iter().map(work).collect();
+    let results: Vec<_> = jobs.par_iter().map(&work).collect();
     results.into_iter().collect()
 }
 

@@ -45,6 +45,7 @@ const EMBEDDED: &[Embedded] = &[
             "clamp-4us.toml",
             "delay-1ms.toml",
             "delay-0.5ms.toml",
+            "delay-1ms-always-idle.toml",
         ]
     ),
     folder!(

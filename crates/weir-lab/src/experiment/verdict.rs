@@ -86,24 +86,33 @@ pub(super) fn judge(
     runs: &BTreeMap<String, Vec<super::observation::Observation>>,
 ) -> Result<Vec<RowResult>, (String, TheoryError)> {
     let mut measured = BTreeMap::new();
-    let mut results = Vec::with_capacity(rows.len());
-    for row in rows {
-        let from = Sources {
-            runs,
-            rows: &measured,
-        };
-        let value = match &row.measure {
-            Some(measure) => measure
+    // Rows that are made of other rows come second, so that they may stand before them.
+    for of_rows in [false, true] {
+        for row in rows {
+            let measure = row.measure.as_ref();
+            let Some(measure) = measure.filter(|measure| measure.is_of_rows() == of_rows) else {
+                continue;
+            };
+            let from = Sources {
+                runs,
+                rows: &measured,
+            };
+            let value = measure
                 .value(&from)
-                .map_err(|error| (row.id.clone(), error))?,
-            None => None,
-        };
-        let seeds = row.seeds(&from);
-        if let Some(value) = value {
-            measured.insert(row.id.clone(), value);
+                .map_err(|error| (row.id.clone(), error))?;
+            if let Some(value) = value {
+                measured.insert(row.id.clone(), value);
+            }
         }
-        results.push(row.result(value, seeds));
     }
+    let from = Sources {
+        runs,
+        rows: &measured,
+    };
+    let mut results: Vec<RowResult> = rows
+        .iter()
+        .map(|row| row.result(measured.get(&row.id).copied(), row.seeds(&from)))
+        .collect();
     explain(rows, &mut results);
     Ok(results)
 }
@@ -247,6 +256,9 @@ impl RowResult {
         match (self.deviation, self.measured, self.published) {
             (Some(_), Some(measured), Some(published)) if self.unit == "s" => {
                 let off = measured - published;
+                if off == 0.0 {
+                    return "0 s".to_owned();
+                }
                 let sign = if off < 0.0 { "−" } else { "+" };
                 format!("{sign}{}", format_value(off.abs(), "s"))
             }
