@@ -101,8 +101,8 @@ impl LinkCounters {
 
     /// The share of the time since `earlier` spent transmitting.
     pub fn utilisation_since(&self, earlier: &Self) -> f64 {
-        let busy = self.busy.saturating_sub(earlier.busy).as_secs_f64();
-        busy / self.at.since(earlier.at).as_secs_f64().max(1e-9)
+        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
+        busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
     }
 
     /// The mean number of octets waiting since `earlier`.

@@ -112,7 +112,7 @@ impl Queue {
     pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
         match self {
             Self::DropTail(queue) => {
-                if let Err(packet) = queue.enqueue(packet) {
+                if let Some(packet) = queue.enqueue(packet) {
                     effects.dropped.push((packet, DropReason::QueueFull));
                 }
             }
