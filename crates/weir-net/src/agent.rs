@@ -61,6 +61,9 @@ pub(crate) struct Agent {
     loss: Loss,
     down: VecDeque<(Instant, Packet)>,
     up: VecDeque<(Instant, Packet)>,
+    /// The endpoint has handed over a packet since the application was last polled, and may have
+    /// room for more.
+    has_sent: bool,
     counters: AgentCounters,
     /// Drops at the socket, which the endpoint knows nothing of.
     events: Events,
@@ -89,6 +92,7 @@ impl Agent {
             loss,
             down: VecDeque::new(),
             up: VecDeque::new(),
+            has_sent: false,
             counters: AgentCounters::default(),
             events: Events::default(),
         }
@@ -161,7 +165,16 @@ impl Agent {
     /// The next packet that the endpoint hands over, with its address.
     #[inline]
     fn take_over(&mut self, now: Instant) -> Option<Packet> {
-        let mut packet = self.endpoint.poll_transmit(now)?;
+        let mut packet = match self.endpoint.poll_transmit(now) {
+            Some(packet) => packet,
+            None if self.has_sent => {
+                self.has_sent = false;
+                self.app.poll(now, &mut *self.endpoint);
+                self.endpoint.poll_transmit(now)?
+            }
+            None => return None,
+        };
+        self.has_sent = true;
         packet.flow = self.address.flow;
         packet.ip.source = self.address.host;
         packet.ip.target = self.address.peer;

@@ -93,8 +93,8 @@ impl LinkCounters {
 
     /// The share of the time since `earlier` spent transmitting.
     pub fn utilisation_since(&self, earlier: &Self) -> f64 {
-        let busy = self.busy.saturating_sub(earlier.busy).as_secs_f64();
-        busy / self.at.since(earlier.at).as_secs_f64().max(1e-9)
+        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
+        busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
     }
 
     /// The mean number of octets waiting since `earlier`.
@@ -300,7 +300,7 @@ impl Link {
 
     fn enqueue(&mut self, now: Instant, packet: Packet) {
         self.count_queue(now.as_nanos());
-        if let Err(packet) = self.queue.enqueue(now, packet) {
+        if let Some(packet) = self.queue.enqueue(now, packet) {
             self.drop(now, &packet, DropReason::QueueFull);
             return;
         }

@@ -92,7 +92,7 @@ impl Run<'_> {
             self.events += 1;
             self.advance_to(at, node)?;
             match self.topology.nodes[node.0 as usize] {
-                Kind::Link(link) => self.call_link(link),
+                Kind::Link(link) => self.call_link(link)?,
                 Kind::Watch(link) => self.call_watch(link),
                 Kind::Agent(agent) => self.call_agent(agent)?,
             }
@@ -107,15 +107,20 @@ impl Run<'_> {
             self.topology.now = at;
             self.at_this_instant = 0;
         }
+        self.count_event(node)
+    }
+
+    #[inline]
+    fn count_event(&mut self, node: NodeId) -> Result<(), Stuck> {
         self.at_this_instant += 1;
         if self.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
-            return Err(self.stuck(node, "takes part in a million events at one instant"));
+            return Err(self.stuck(node, "has a part in a million events at one instant"));
         }
         Ok(())
     }
 
     /// Moves the packets that arrive at the end of a link.
-    fn call_link(&mut self, id: u32) {
+    fn call_link(&mut self, id: u32) -> Result<(), Stuck> {
         let now = self.topology.now;
         let to = {
             let place = &mut self.topology.links[id as usize];
@@ -123,13 +128,14 @@ impl Run<'_> {
             place.to
         };
         while let Some(packet) = self.topology.links[id as usize].link.poll_transmit(now) {
-            self.deliver(to, packet);
+            self.deliver(to, packet)?;
         }
         let place = &self.topology.links[id as usize];
         self.topology
             .queue
             .reset(place.node, place.link.poll_timeout());
         self.observe_link(id);
+        Ok(())
     }
 
     /// Lets a link start the transmissions that somebody wants to see. Its own time is left
@@ -144,7 +150,7 @@ impl Run<'_> {
         let now = self.topology.now;
         let place = &mut self.topology.agents[id as usize];
         place.agent.handle_timeout(now);
-        let sent = self.flush_agent(id);
+        let sent = self.flush_agent(id)?;
         let place = &mut self.topology.agents[id as usize];
         let (node, due) = (place.node, place.agent.poll_timeout());
         self.topology.queue.reset(node, due);
@@ -161,19 +167,19 @@ impl Run<'_> {
 
     /// A packet has come to a host: it is for an agent there, or goes on.
     #[inline]
-    fn deliver(&mut self, host: HostId, mut packet: Packet) {
+    fn deliver(&mut self, host: HostId, mut packet: Packet) -> Result<(), Stuck> {
         if packet.ip.target == host {
             let agent = self.topology.receiving_agent(packet.flow, packet.ip.source);
             if let Some(id) = agent {
                 let now = self.topology.now;
                 self.topology.agents[id as usize].agent.handle(now, packet);
-                self.flush_agent(id);
+                self.flush_agent(id)?;
                 let place = &self.topology.agents[id as usize];
                 self.topology
                     .queue
                     .set(place.node, place.agent.poll_timeout());
             }
-            return;
+            return Ok(());
         }
         packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
         let next = self.topology.routes.next(host, packet.ip.target);
@@ -181,16 +187,18 @@ impl Run<'_> {
             Some(link) => self.send(link, packet),
             None => self.topology.count_unreachable(packet.flow),
         }
+        Ok(())
     }
 
     /// Moves what an agent sends into its first link; true if it sent anything.
     #[inline]
-    fn flush_agent(&mut self, id: u32) -> bool {
+    fn flush_agent(&mut self, id: u32) -> Result<bool, Stuck> {
         let now = self.topology.now;
         let first_link = self.topology.agents[id as usize].first_link;
         let mut sent = false;
         while let Some(packet) = self.topology.agents[id as usize].agent.poll_transmit(now) {
             sent = true;
+            self.count_event(self.topology.agents[id as usize].node)?;
             match first_link {
                 Some(link) => self.send(link, packet),
                 None => self.topology.count_unreachable(packet.flow),
@@ -199,7 +207,7 @@ impl Run<'_> {
         if self.topology.agents[id as usize].watched {
             self.observe_agent(id);
         }
-        sent
+        Ok(sent)
     }
 
     #[inline]

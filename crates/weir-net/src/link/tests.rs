@@ -1,1 +1,340 @@
+use super::*;
+use crate::queue::Limit;
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use weir_proto::packet::{Body, IpHeader, Payload};
+use weir_proto::units::Probability;
 
+fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
+    LinkConfig {
+        name: "wire".to_owned(),
+        from: HostId(0),
+        to: HostId(1),
+        rate,
+        delay: Duration::ZERO,
+        mtu: None,
+        queue: QueueConfig::DropTail { limit },
+        loss: LossConfig::None,
+    }
+}
+
+fn packet(id: u64, size: u32) -> Packet {
+    Packet {
+        id,
+        flow: FlowId(0),
+        ip: IpHeader::default(),
+        size,
+        body: Body::Other(Payload::of_len(size)),
+    }
+}
+
+const fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}
+
+/// Runs the link until it is empty; arrivals as (nanoseconds, id).
+fn drain(link: &mut Link) -> Vec<(u64, u64)> {
+    let mut arrivals = Vec::new();
+    while let Some(now) = link.poll_timeout() {
+        link.handle_timeout(now);
+        while let Some(packet) = link.poll_transmit(now) {
+            arrivals.push((now.as_nanos(), packet.id));
+        }
+    }
+    arrivals
+}
+
+#[test]
+fn serialisation_does_not_drift_at_100_gigabit() {
+    // 1280 bytes at 100 Gbit/s take 102.4 ns: a million of them end at 102.4 ms exactly, and the
+    // k-th arrives at 102.4 k ns, rounded up.
+    let mut link = Link::new(&config(Some(100_000_000_000), Limit::Packets(u64::MAX)), 1);
+    for id in 0..1_000_000 {
+        link.handle(Instant::ZERO, packet(id, 1280));
+    }
+    let arrivals = drain(&mut link);
+    assert_eq!(
+        arrivals[..5],
+        [(103, 0), (205, 1), (308, 2), (410, 3), (512, 4)]
+    );
+    assert_eq!(arrivals[999_999], (102_400_000, 999_999));
+    let counters = link.counters(at(102_400_000));
+    assert_eq!(counters.busy, Duration::from_nanos(102_400_000));
+    assert_eq!(counters.utilisation_since(&LinkCounters::default()), 1.0);
+}
+
+#[test]
+fn the_remainder_is_carried_for_odd_rates_and_sizes() {
+    // 7 bit/s: one octet takes 8/7 s. Seven octets, one by one, end after exactly 8 s.
+    let mut link = Link::new(&config(Some(7), Limit::Packets(10)), 1);
+    for id in 0..7 {
+        link.handle(Instant::ZERO, packet(id, 1));
+    }
+    assert_eq!(drain(&mut link)[6], (8_000_000_000, 6));
+    // The largest rate there is does not overflow.
+    let mut link = Link::new(&config(Some(u64::MAX), Limit::Packets(10)), 1);
+    for id in 0..7 {
+        link.handle(Instant::ZERO, packet(id, u32::MAX));
+    }
+    assert_eq!(
+        drain(&mut link)[6].0,
+        14,
+        "7 * 34359738360 bits, 18.4 bits a nanosecond"
+    );
+}
+
+#[test]
+fn an_idle_link_starts_at_once_and_adds_its_delay() {
+    let mut link = Link::new(
+        &LinkConfig {
+            delay: Duration::from_millis(5),
+            ..config(Some(1_000_000), Limit::Packets(1))
+        },
+        1,
+    );
+    link.handle(at(1_000), packet(0, 125));
+    assert_eq!(drain(&mut link), [(1_000 + 1_000_000 + 5_000_000, 0)]);
+    link.handle(at(9_000_000), packet(1, 125));
+    assert_eq!(drain(&mut link), [(15_000_000, 1)]);
+    assert_eq!(link.counters(at(15_000_000)).busy, Duration::from_millis(2));
+}
+
+#[test]
+fn a_link_without_rate_only_delays() {
+    let mut link = Link::new(
+        &LinkConfig {
+            delay: Duration::from_nanos(1_500),
+            ..config(None, Limit::Packets(1))
+        },
+        1,
+    );
+    for id in 0..3 {
+        link.handle(at(10), packet(id, 60_000));
+    }
+    assert_eq!(drain(&mut link), [(1_510, 0), (1_510, 1), (1_510, 2)]);
+    assert_eq!(link.counters(at(2_000)).max_packets_queued, 0);
+}
+
+/// Offers packets of these (nanoseconds, size) and returns the ids that were dropped.
+fn drops(limit: Limit, offered: &[(u64, u32)]) -> Vec<u64> {
+    // 8 Mbit/s: an octet takes a microsecond.
+    let mut link = Link::new(&config(Some(8_000_000), limit), 1);
+    let mut dropped = Vec::new();
+    for (id, &(nanos, size)) in offered.iter().enumerate() {
+        let before = link.counters.packets_dropped();
+        link.handle(at(nanos), packet(id as u64, size));
+        if link.counters.packets_dropped() > before {
+            dropped.push(id as u64);
+        }
+    }
+    dropped
+}
+
+#[test]
+fn a_queue_limited_in_packets_drops_the_one_too_many() {
+    // Packet 0 is on the wire until 100 us, 1 and 2 wait, 3 finds no room. At 100 us packet 1
+    // leaves the queue, 4 takes its place, 5 finds none.
+    let offered = [
+        (0, 100),
+        (0, 100),
+        (0, 100),
+        (0, 100),
+        (100_000, 100),
+        (100_000, 100),
+    ];
+    assert_eq!(drops(Limit::Packets(2), &offered), [3, 5]);
+    // One nanosecond earlier nothing has left yet.
+    let offered = [(0, 100), (0, 100), (0, 100), (99_999, 100), (100_000, 100)];
+    assert_eq!(drops(Limit::Packets(2), &offered), [3]);
+}
+
+#[test]
+fn a_queue_limited_in_bytes_takes_what_still_fits() {
+    // On the wire: 0. Waiting: 1 (150) makes 150, 2 (100) would make 250 of 200, 3 (50) fits to
+    // the byte, 4 (1) is one too many. At 100 us packet 1 leaves the queue: 5 (150) fits again.
+    let offered = [
+        (0, 100),
+        (0, 150),
+        (0, 100),
+        (0, 50),
+        (0, 1),
+        (100_000, 150),
+    ];
+    assert_eq!(drops(Limit::Bytes(200), &offered), [2, 4]);
+}
+
+#[test]
+fn the_queue_is_measured_over_time() {
+    // 0 is transmitted from 0 to 100 us, 1 waits 100 us, 2 waits 200 us.
+    let mut link = Link::new(&config(Some(8_000_000), Limit::Packets(9)), 1);
+    for id in 0..3 {
+        link.handle(Instant::ZERO, packet(id, 100));
+    }
+    let early = link.counters(at(50_000));
+    assert_eq!((early.packets_queued, early.packets_in_flight), (2, 1));
+    assert_eq!(early.busy, Duration::from_micros(50));
+    assert_eq!(
+        early.mean_packets_queued_since(&LinkCounters::default()),
+        2.0
+    );
+    drain(&mut link);
+    let counters = link.counters(at(400_000));
+    assert_eq!(counters.packet_nanos_queued, 300_000);
+    assert_eq!(counters.byte_nanos_queued, 30_000_000);
+    assert_eq!(counters.max_packets_queued, 2);
+    assert_eq!(counters.max_bytes_queued, 200);
+    assert_eq!(counters.utilisation_since(&LinkCounters::default()), 0.75);
+    assert_eq!(counters.mean_bytes_queued_since(&early), 20_000.0 / 350.0);
+}
+
+#[test]
+fn a_packet_above_the_mtu_is_dropped_and_one_at_the_mtu_passes() {
+    let mut link = Link::new(
+        &LinkConfig {
+            mtu: Some(1500),
+            ..config(None, Limit::Packets(1))
+        },
+        1,
+    );
+    link.handle(Instant::ZERO, packet(0, 1500));
+    link.handle(Instant::ZERO, packet(1, 1501));
+    assert_eq!(drain(&mut link), [(0, 0)]);
+    let counters = link.counters(Instant::ZERO);
+    assert_eq!(
+        (counters.dropped_too_large, counters.bytes_dropped),
+        (1, 1501)
+    );
+    assert_eq!(link.packets_dropped_of(FlowId(0)), 1);
+    assert_eq!(link.packets_dropped_of(FlowId(7)), 0);
+}
+
+#[test]
+fn a_packet_lost_on_the_wire_has_used_its_time() {
+    let mut link = Link::new(
+        &LinkConfig {
+            loss: LossConfig::Trace {
+                drops: vec![1, 0, 3],
+            },
+            ..config(Some(8_000_000), Limit::Packets(9))
+        },
+        1,
+    );
+    for id in 0..5 {
+        link.handle(Instant::ZERO, packet(id, 100));
+    }
+    assert_eq!(drain(&mut link), [(300_000, 2), (500_000, 4)]);
+    assert_eq!(link.counters(at(500_000)).dropped_loss_model, 3);
+}
+
+/// What a link does to one packet.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Arrives(u64),
+    FindsNoRoom,
+    Lost,
+}
+
+/// The same link with an event for each packet's end of transmission, in exact rational time
+/// (units of 1/rate nanoseconds).
+fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
+    let rate = u128::from(config.rate.expect("a rate"));
+    let QueueConfig::DropTail { limit } = config.queue;
+    let mut loss = Loss::new(&config.loss, 1, "link/wire/loss");
+    let mut fates: Vec<Fate> = offered.iter().map(|_| Fate::FindsNoRoom).collect();
+    // Ends of transmissions come before arrivals at the same nanosecond.
+    let mut events = BinaryHeap::new();
+    for (id, &(nanos, _)) in offered.iter().enumerate() {
+        events.push(Reverse((u128::from(nanos) * rate, 1, id)));
+    }
+    let mut waiting: VecDeque<usize> = VecDeque::new();
+    let mut busy = false;
+    while let Some(Reverse((now, kind, id))) = events.pop() {
+        if kind == 1 {
+            let bytes: u64 = waiting.iter().map(|&w| u64::from(offered[w].1)).sum();
+            let room = match limit {
+                Limit::Packets(limit) => (waiting.len() as u64) < limit,
+                Limit::Bytes(limit) => bytes + u64::from(offered[id].1) <= limit,
+            };
+            if busy && !room {
+                continue;
+            }
+            waiting.push_back(id);
+        } else {
+            busy = false;
+        }
+        if !busy && let Some(next) = waiting.pop_front() {
+            busy = true;
+            let end = now + u128::from(offered[next].1) * 8_000_000_000;
+            events.push(Reverse((end, 0, next)));
+            let arrives = end.div_ceil(rate) as u64 + config.delay.as_nanos();
+            fates[next] = if loss.drops_next() {
+                Fate::Lost
+            } else {
+                Fate::Arrives(arrives)
+            };
+        }
+    }
+    fates
+}
+
+/// What the real link does, called when a packet enters and when one arrives.
+fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
+    let mut link = Link::new(config, 1);
+    let mut fates: Vec<Fate> = offered.iter().map(|_| Fate::Lost).collect();
+    let arrive = |link: &mut Link, fates: &mut Vec<Fate>, until: u64| {
+        while let Some(now) = link.poll_timeout().filter(|now| now.as_nanos() < until) {
+            link.handle_timeout(now);
+            while let Some(packet) = link.poll_transmit(now) {
+                fates[packet.id as usize] = Fate::Arrives(now.as_nanos());
+            }
+        }
+    };
+    for (id, &(nanos, size)) in offered.iter().enumerate() {
+        arrive(&mut link, &mut fates, nanos);
+        let full = link.counters.dropped_queue_full;
+        link.handle(at(nanos), packet(id as u64, size));
+        if link.counters.dropped_queue_full > full {
+            fates[id] = Fate::FindsNoRoom;
+        }
+        let counters = link.counters(at(nanos));
+        assert_eq!(
+            counters.packets_in,
+            counters.packets_delivered
+                + counters.packets_dropped()
+                + counters.packets_queued
+                + counters.packets_in_flight
+        );
+    }
+    arrive(&mut link, &mut fates, u64::MAX);
+    fates
+}
+
+proptest! {
+    #[test]
+    fn agrees_with_a_link_that_has_an_event_for_each_packet(
+        gaps in prop::collection::vec((0_u64..3_000, 40_u32..1500), 1..200),
+        // Octets per microsecond or so: from overloaded to idle.
+        rate in 1_000_000_000_u64..20_000_000_000,
+        packets in 1_u64..20,
+        in_bytes in any::<bool>(),
+        delay in 0_u64..10_000,
+        loss in 0.0..0.3_f64,
+    ) {
+        let limit = if in_bytes { Limit::Bytes(packets * 700) } else { Limit::Packets(packets) };
+        let config = LinkConfig {
+            delay: Duration::from_nanos(delay),
+            loss: LossConfig::Random { probability: Probability::new(loss).expect("in [0, 1]") },
+            ..config(Some(rate), limit)
+        };
+        let mut now = 0;
+        let offered: Vec<_> = gaps
+            .iter()
+            .map(|&(gap, size)| {
+                now += gap / 2;
+                (now, size)
+            })
+            .collect();
+        prop_assert_eq!(real_link(&config, &offered), naive_link(&config, &offered));
+    }
+}

@@ -32,18 +32,18 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet) -> Result<(), Packet> {
+    pub(super) fn enqueue(&mut self, packet: Packet) -> Option<Packet> {
         let size = u64::from(packet.size);
         let room = match self.limit {
             Limit::Packets(limit) => self.packets() < limit,
             Limit::Bytes(limit) => self.bytes + size <= limit,
         };
         if !room {
-            return Err(packet);
+            return Some(packet);
         }
         self.bytes += size;
         self.packets.push_back(packet);
-        Ok(())
+        None
     }
 
     #[inline]

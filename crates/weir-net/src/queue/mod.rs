@@ -46,9 +46,9 @@ impl Queue {
         }
     }
 
-    /// Takes the packet in, or gives it back if there is no room.
+    /// Takes the packet in; returns the packet that is dropped for it, or instead of it.
     #[inline]
-    pub(crate) fn enqueue(&mut self, _now: Instant, packet: Packet) -> Result<(), Packet> {
+    pub(crate) fn enqueue(&mut self, _now: Instant, packet: Packet) -> Option<Packet> {
         match self {
             Self::DropTail(queue) => queue.enqueue(packet),
         }

@@ -22,21 +22,30 @@ impl LossInterval {
 
     /// The wire form. A length that does not fit is reported as the greatest that does.
     pub fn to_bytes(self) -> [u8; Self::OCTETS] {
-        let [_, a, b, c] = self.lossless_length.min(BITS_24).to_be_bytes();
         let loss = u32::from(self.nonce) << 23 | self.loss_length.min(BITS_23);
-        let [_, d, e, f] = loss.to_be_bytes();
-        let [_, g, h, i] = self.data_length.min(BITS_24).to_be_bytes();
-        [a, b, c, d, e, f, g, h, i]
+        let fields = [
+            self.lossless_length.min(BITS_24),
+            loss,
+            self.data_length.min(BITS_24),
+        ];
+        let mut octets = [0; Self::OCTETS];
+        for (place, field) in octets.as_chunks_mut::<3>().0.iter_mut().zip(fields) {
+            place.copy_from_slice(&field.to_be_bytes()[1..]);
+        }
+        octets
     }
 
     /// The interval that these octets stand for.
-    pub fn from_bytes([a, b, c, d, e, f, g, h, i]: [u8; Self::OCTETS]) -> Self {
-        let loss = u32::from_be_bytes([0, d, e, f]);
+    pub fn from_bytes(octets: [u8; Self::OCTETS]) -> Self {
+        let field = |start: usize| {
+            let octets = octets.iter().skip(start).take(3);
+            octets.fold(0, |sum, octet| sum << 8 | u32::from(*octet))
+        };
         Self {
-            lossless_length: u32::from_be_bytes([0, a, b, c]),
-            nonce: loss > BITS_23,
-            loss_length: loss & BITS_23,
-            data_length: u32::from_be_bytes([0, g, h, i]),
+            lossless_length: field(0),
+            nonce: field(3) > BITS_23,
+            loss_length: field(3) & BITS_23,
+            data_length: field(6),
         }
     }
 

@@ -39,19 +39,11 @@ impl SeqNum {
     }
 
     /// The number `count` steps ahead.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "adds a count, not a number of its kind"
-    )]
     pub const fn add(self, count: u64) -> Self {
         Self::new(self.0.wrapping_add(count))
     }
 
     /// The number `count` steps behind.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "subtracts a count, not its kind"
-    )]
     pub const fn sub(self, count: u64) -> Self {
         Self::new(self.0.wrapping_sub(count))
     }

@@ -1,0 +1,255 @@
+//! An endpoint without a protocol, which writes down what happens to it, and a recording probe.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use weir_net::{App, FlowConfig, LossConfig, Side};
+use weir_net::{Limit, LinkConfig, QueueConfig};
+use weir_proto::event::{Event, EventMask, Events, Probe, Source};
+use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
+use weir_proto::time::{Duration, Instant};
+
+/// What happened at an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happened {
+    HandedOver { at: u64, id: u64 },
+    Transmitted { at: u64, id: u64 },
+    Received { at: u64, id: u64, size: u32 },
+    Timer { at: u64 },
+}
+
+/// A log that the test keeps while the endpoint is inside the topology.
+pub type Log = Arc<Mutex<Vec<Happened>>>;
+
+/// Datagrams without handshake, acknowledgements or congestion control.
+#[derive(Default)]
+pub struct Plain {
+    pub log: Log,
+    /// Datagrams that may wait between two calls; zero for no limit.
+    pub capacity: usize,
+    /// Answers each packet with one of this size.
+    pub answer: Option<u32>,
+    /// Sends only so many packets after each packet that it received or timer that came.
+    pub burst: Option<usize>,
+    /// Times at which it wants to be called.
+    pub timers: VecDeque<Instant>,
+    /// A broken machine: its timer never moves on.
+    pub never_satisfied: bool,
+    /// What it works with.
+    pub inside: Inside,
+}
+
+/// The state of a [`Plain`].
+#[derive(Default)]
+pub struct Inside {
+    outgoing: VecDeque<u32>,
+    credit: usize,
+    next_id: u64,
+    inbox: VecDeque<Payload>,
+    news: VecDeque<EndpointEvent>,
+    blocked: bool,
+    closed: bool,
+    events: Events,
+    statistics: Statistics,
+}
+
+impl Plain {
+    pub fn new() -> (Self, Log) {
+        let plain = Self::default();
+        let log = plain.log.clone();
+        (plain, log)
+    }
+
+    fn note(&self, happened: Happened) {
+        self.log.lock().expect("one thread").push(happened);
+    }
+
+    fn refill(&mut self) {
+        self.inside.credit = self.burst.unwrap_or(usize::MAX);
+    }
+}
+
+impl Node for Plain {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        self.note(Happened::Received {
+            at: now.as_nanos(),
+            id: packet.id,
+            size: packet.size,
+        });
+        self.inside
+            .events
+            .push(now, EventMask::PACKET, || Event::Received {
+                number: packet.id,
+                size: packet.size,
+            });
+        self.inside.statistics.packets_received += 1;
+        self.refill();
+        if let Body::Other(payload) = packet.body {
+            self.inside.inbox.push_back(payload);
+            self.inside.news.push_back(EndpointEvent::Readable);
+        }
+        self.inside.outgoing.extend(self.answer);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.timers.front().is_some_and(|&at| at <= now) && !self.never_satisfied {
+            self.timers.pop_front();
+            self.note(Happened::Timer { at: now.as_nanos() });
+            self.refill();
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if self.inside.credit == 0 {
+            return None;
+        }
+        let len = self.inside.outgoing.pop_front()?;
+        self.inside.credit -= 1;
+        if std::mem::take(&mut self.inside.blocked) {
+            self.inside.news.push_back(EndpointEvent::Writable);
+        }
+        let id = self.inside.next_id;
+        self.inside.next_id += 1;
+        self.inside.statistics.packets_sent += 1;
+        self.note(Happened::HandedOver {
+            at: now.as_nanos(),
+            id,
+        });
+        self.inside
+            .events
+            .push(now, EventMask::PACKET, || Event::Sent {
+                number: id,
+                size: len,
+            });
+        Some(Packet {
+            id,
+            flow: weir_proto::packet::FlowId(0),
+            ip: IpHeader::default(),
+            size: len,
+            body: Body::Other(Payload::of_len(len)),
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timers.front().copied()
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.inside.events)
+    }
+}
+
+impl Endpoint for Plain {
+    fn connect(&mut self, _now: Instant) {
+        self.refill();
+        self.inside.news.push_back(EndpointEvent::Connected);
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.inside.closed = true;
+        self.inside
+            .news
+            .push_back(EndpointEvent::Closed(CloseReason::Finished));
+    }
+
+    fn write(&mut self, _now: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.inside.closed {
+            return Err(WriteError::Closed);
+        }
+        if data.len() > 60_000 {
+            return Err(WriteError::TooLarge(60_000));
+        }
+        if self.capacity > 0 && self.inside.outgoing.len() >= self.capacity {
+            self.inside.blocked = true;
+            return Err(WriteError::Blocked);
+        }
+        self.inside.outgoing.push_back(data.len());
+        Ok(())
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        self.inside.inbox.pop_front()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.inside.news.pop_front()
+    }
+
+    fn transmitted(&mut self, now: Instant, id: u64) {
+        self.note(Happened::Transmitted {
+            at: now.as_nanos(),
+            id,
+        });
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.inside.statistics
+    }
+}
+
+/// Writes down all events.
+#[derive(Default, Debug, PartialEq)]
+pub struct Recorder(pub Vec<(Instant, Source, Event)>);
+
+impl Probe for Recorder {
+    fn record(&mut self, at: Instant, source: Source, event: &Event) {
+        self.0.push((at, source, *event));
+    }
+}
+
+/// A flow between two plain endpoints.
+pub fn plain_flow(
+    name: &str,
+    hosts: (HostId, HostId),
+    (sender, receiver): (Plain, Plain),
+    app: Box<dyn App + Send>,
+) -> FlowConfig {
+    FlowConfig {
+        name: name.to_owned(),
+        source: hosts.0,
+        target: hosts.1,
+        sender: Box::new(sender),
+        receiver: Box::new(receiver),
+        app,
+        sink: Box::new(weir_net::app::Sink::new()),
+        loss: LossConfig::None,
+        connects: Side::Sender,
+        start: Instant::ZERO,
+        stop: None,
+    }
+}
+
+/// One direction of a wire with room for 1000 packets and no loss.
+pub fn wire(
+    name: &str,
+    from: HostId,
+    to: HostId,
+    rate: Option<u64>,
+    delay: Duration,
+) -> LinkConfig {
+    LinkConfig {
+        name: name.to_owned(),
+        from,
+        to,
+        rate,
+        delay,
+        mtu: None,
+        queue: QueueConfig::DropTail {
+            limit: Limit::Packets(1000),
+        },
+        loss: LossConfig::None,
+    }
+}
+
+pub const fn millis(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+pub const fn micros(n: u64) -> Duration {
+    Duration::from_micros(n)
+}
+
+pub const fn at(nanos: u64) -> Instant {
+    Instant::from_nanos(nanos)
+}

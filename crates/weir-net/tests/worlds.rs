@@ -1,0 +1,350 @@
+//! Random worlds, and what is true in each of them. A failure prints the seed; `WEIR_SEED=n`
+//! replays that world alone.
+
+mod common;
+
+use common::{Happened, Log, Plain, Recorder, at, plain_flow};
+use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, WhenBlocked};
+use weir_net::{
+    FlowConfig, FlowCounters, Limit, LinkConfig, LinkCounters, LossConfig, QueueConfig, Side,
+    Stack, Stamp, Topology, simulate,
+};
+use weir_proto::event::EventMask;
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Probability;
+
+const MILLISECOND: u64 = 1_000_000;
+
+struct World {
+    topology: Topology,
+    links: Vec<LinkConfig>,
+    flows: Vec<(FlowId, [Log; 2])>,
+}
+
+/// Seeds of the worlds to try.
+fn seeds() -> Vec<u64> {
+    match std::env::var("WEIR_SEED") {
+        Ok(seed) => vec![seed.parse().expect("WEIR_SEED is a number")],
+        Err(_) => (1..=60).collect(),
+    }
+}
+
+fn probability(p: f64) -> Probability {
+    Probability::new(p).expect("in [0, 1]")
+}
+
+fn random_loss(rng: &mut Rng) -> LossConfig {
+    match rng.below(5) {
+        0 => LossConfig::Periodic {
+            every: rng.below(40),
+        },
+        1 => LossConfig::Random {
+            probability: probability(0.1 * rng.uniform()),
+        },
+        2 => LossConfig::Gilbert {
+            to_bad: probability(0.1),
+            to_good: probability(0.5),
+            loss_in_good: probability(0.0),
+            loss_in_bad: probability(rng.uniform()),
+        },
+        _ => LossConfig::None,
+    }
+}
+
+fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
+    let limit = if rng.chance(0.5) {
+        Limit::Packets(1 + rng.below(20))
+    } else {
+        Limit::Bytes(1500 + rng.below(30_000))
+    };
+    LinkConfig {
+        name,
+        from,
+        to,
+        rate: rng.chance(0.8).then(|| 100_000 + rng.below(100_000_000)),
+        delay: Duration::from_nanos(rng.below(5 * MILLISECOND)),
+        mtu: rng.chance(0.3).then_some(1200),
+        queue: QueueConfig::DropTail { limit },
+        loss: random_loss(rng),
+    }
+}
+
+fn random_stack(rng: &mut Rng) -> Stack {
+    let mut delay = || Duration::from_nanos(rng.below(2) * rng.below(50_000));
+    Stack {
+        transmit_delay: delay(),
+        receive_delay: delay(),
+        stamp: [Stamp::Handover, Stamp::Transmitted][rng.below(2) as usize],
+        timer_hz: [None, Some(1000)][rng.below(2) as usize],
+    }
+}
+
+fn random_app(rng: &mut Rng) -> Box<dyn App + Send> {
+    if rng.chance(0.3) {
+        return Box::new(Bulk::new(BulkConfig {
+            piece: 40 + rng.below(1461) as u32,
+            total: Some(rng.below(300_000)),
+        }));
+    }
+    Box::new(Cbr::new(CbrConfig {
+        packet: 40 + rng.below(1461) as u32,
+        rate: 10_000 + rng.below(10_000_000),
+        offset: Duration::from_nanos(rng.below(MILLISECOND)),
+        count: None,
+        when_blocked: WhenBlocked::Skip,
+    }))
+}
+
+/// A ring of hosts with wires both ways, and flows between any two of them.
+fn random_world(seed: u64) -> World {
+    let mut rng = Rng::stream(seed, "world");
+    let mut topology = Topology::new(seed);
+    let hosts: Vec<_> = (0..2 + rng.below(5))
+        .map(|n| topology.add_host(&n.to_string(), random_stack(&mut rng)))
+        .collect();
+    let mut links = Vec::new();
+    for (n, &from) in hosts.iter().enumerate() {
+        let to = hosts[(n + 1) % hosts.len()];
+        for (name, from, to) in [("right", from, to), ("left", to, from)] {
+            let config = random_link(&mut rng, format!("{n}{name}"), from, to);
+            topology.add_link(config.clone()).expect("a valid link");
+            links.push(config);
+        }
+    }
+    let flows = (0..=rng.below(5))
+        .map(|n| {
+            let source = hosts[rng.below(hosts.len() as u64) as usize];
+            let others: Vec<_> = hosts.iter().filter(|&&host| host != source).collect();
+            let target = *others[rng.below(others.len() as u64) as usize];
+            let receiver = Plain {
+                answer: rng.chance(0.5).then_some(40),
+                ..Plain::default()
+            };
+            let sender = Plain::default();
+            let logs = [sender.log.clone(), receiver.log.clone()];
+            let config = FlowConfig {
+                loss: random_loss(&mut rng),
+                start: at(rng.below(30 * MILLISECOND)),
+                ..plain_flow(
+                    &n.to_string(),
+                    (source, target),
+                    (sender, receiver),
+                    random_app(&mut rng),
+                )
+            };
+            (topology.add_flow(config).expect("a valid flow"), logs)
+        })
+        .collect();
+    World {
+        topology,
+        links,
+        flows,
+    }
+}
+
+fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkCounters) {
+    let what = format!("WEIR_SEED={seed} link {} at {}: {c:?}", config.name, c.at);
+    let inside = c.packets_queued + c.packets_in_flight;
+    let gone = c.packets_delivered + c.packets_dropped();
+    assert_eq!(c.packets_in, gone + inside, "packets, {what}");
+    let inside = c.bytes_queued + c.bytes_in_flight;
+    let gone = c.bytes_delivered + c.bytes_dropped;
+    assert_eq!(c.bytes_in, gone + inside, "octets, {what}");
+    let QueueConfig::DropTail { limit } = config.queue;
+    match limit {
+        Limit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
+        Limit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
+    }
+    assert!(c.utilisation_since(earlier) <= 1.0, "{what}");
+    if let Some(rate) = config.rate {
+        // Never above its rate: what was delivered was transmitted before.
+        let bits = u128::from(c.bytes_delivered) * 8 * 1_000_000_000;
+        assert!(
+            bits <= u128::from(rate) * u128::from(c.at.as_nanos()),
+            "{what}"
+        );
+    }
+}
+
+fn assert_flow(seed: u64, flow: FlowId, c: &FlowCounters, in_links: u64) {
+    let mut sent = 0;
+    let mut gone = c.packets_dropped + c.packets_unreachable;
+    for end in [c.sender, c.receiver] {
+        sent += end.packets_sent;
+        gone += end.packets_lost_at_socket
+            + end.packets_in_transmit
+            + end.packets_delivered
+            + end.packets_in_receive;
+    }
+    assert!(
+        sent >= gone && sent - gone <= in_links,
+        "WEIR_SEED={seed} {flow:?}: sent {sent}, accounted for {gone}, in links {in_links}"
+    );
+}
+
+/// Numbers and times of what arrived.
+fn arrivals(log: &Log) -> Vec<(u64, u64)> {
+    let log = log.lock().expect("one thread");
+    let received = log.iter().filter_map(|entry| match *entry {
+        Happened::Received { at, id, .. } => Some((at, id)),
+        _ => None,
+    });
+    received.collect()
+}
+
+#[test]
+fn packets_are_conserved_in_order_and_within_limits() {
+    let mut delivered = 0;
+    for seed in seeds() {
+        let mut world = random_world(seed);
+        let mut earlier = vec![LinkCounters::default(); world.links.len()];
+        for step in 1..=40 {
+            // An odd step, so that samples fall between events.
+            simulate(&mut world.topology, at(step * 7_777_777), &mut ())
+                .unwrap_or_else(|stuck| panic!("WEIR_SEED={seed}: {stuck}"));
+            let ids: Vec<_> = world.topology.link_ids().collect();
+            let mut sum = (0, 0);
+            for (n, id) in ids.into_iter().enumerate() {
+                let counters = world.topology.link_counters(id);
+                assert_link(seed, &world.links[n], &counters, &earlier[n]);
+                sum.0 += counters.packets_queued + counters.packets_in_flight;
+                sum.1 += counters.packets_dropped();
+                earlier[n] = counters;
+            }
+            let mut dropped = 0;
+            for (flow, _) in &world.flows {
+                let counters = world.topology.flow_counters(*flow);
+                assert_flow(seed, *flow, &counters, sum.0);
+                dropped += counters.packets_dropped;
+            }
+            assert_eq!(
+                dropped, sum.1,
+                "WEIR_SEED={seed}: drops by flow and by link"
+            );
+        }
+        for (flow, logs) in &world.flows {
+            for log in logs {
+                let arrived = arrivals(log);
+                delivered += arrived.len();
+                assert!(
+                    arrived
+                        .windows(2)
+                        .all(|w| w[0].0 <= w[1].0 && w[0].1 < w[1].1),
+                    "WEIR_SEED={seed} {flow:?}: out of order"
+                );
+            }
+        }
+    }
+    assert!(delivered > 100, "the worlds are empty");
+}
+
+#[test]
+fn nothing_arrives_before_it_could() {
+    for seed in seeds() {
+        let mut world = random_world(seed);
+        let fastest = world.links.iter().map(|l| l.delay).min().expect("links");
+        simulate(&mut world.topology, at(300 * MILLISECOND), &mut ()).expect("not stuck");
+        for (flow, logs) in &world.flows {
+            let mut handed_over = Vec::new();
+            for entry in logs[0].lock().expect("one thread").iter() {
+                if let Happened::HandedOver { at, id } = *entry {
+                    assert_eq!(id, handed_over.len() as u64);
+                    handed_over.push(at);
+                }
+            }
+            for (arrived, id) in arrivals(&logs[1]) {
+                let took = arrived - handed_over[id as usize];
+                assert!(took >= fastest.as_nanos(), "WEIR_SEED={seed} {flow:?} {id}");
+            }
+        }
+    }
+}
+
+/// Everything that one world does: its events and its counters.
+fn history(
+    seed: u64,
+    mask: EventMask,
+    steps: u64,
+) -> (Recorder, Vec<LinkCounters>, Vec<Vec<Happened>>) {
+    let mut world = random_world(seed);
+    let mut recorder = Recorder::default();
+    world.topology.set_mask(mask);
+    for step in 1..=steps {
+        let until = at(200 * MILLISECOND * step / steps);
+        simulate(&mut world.topology, until, &mut recorder).expect("not stuck");
+    }
+    let ids: Vec<_> = world.topology.link_ids().collect();
+    let counters = ids.into_iter().map(|id| world.topology.link_counters(id));
+    let counters = counters.collect();
+    let logs = world.flows.iter().flat_map(|(_, logs)| logs);
+    let logs = logs.map(|log| log.lock().expect("one thread").clone());
+    (recorder, counters, logs.collect())
+}
+
+#[test]
+fn the_same_world_does_the_same_twice() {
+    for seed in seeds() {
+        assert_eq!(
+            history(seed, EventMask::ALL, 1),
+            history(seed, EventMask::ALL, 1),
+            "WEIR_SEED={seed}"
+        );
+    }
+}
+
+#[test]
+fn watching_and_pausing_change_nothing_but_what_is_seen() {
+    for seed in seeds() {
+        let (seen, counters, logs) = history(seed, EventMask::ALL, 1);
+        let (unseen, unwatched, unwatched_logs) = history(seed, EventMask::NONE, 1);
+        assert!(unseen.0.is_empty());
+        assert_eq!(counters, unwatched, "WEIR_SEED={seed}");
+        assert_eq!(logs, unwatched_logs, "WEIR_SEED={seed}");
+        let (paused, paused_counters, paused_logs) = history(seed, EventMask::ALL, 97);
+        assert_eq!(counters, paused_counters, "WEIR_SEED={seed}");
+        assert_eq!(logs, paused_logs, "WEIR_SEED={seed}");
+        assert_eq!(seen, paused, "WEIR_SEED={seed}");
+        let in_order = seen.0.windows(2).all(|w| w[0].0 <= w[1].0);
+        assert!(in_order, "WEIR_SEED={seed}: events out of order");
+    }
+}
+
+#[test]
+fn a_new_flow_does_not_change_the_luck_of_another() {
+    let run = |with_other: bool| {
+        let mut topology = Topology::new(3);
+        let from = topology.add_host("a", Stack::default());
+        let to = topology.add_host("b", Stack::default());
+        let config = common::wire("l", from, to, None, Duration::from_millis(1));
+        topology.add_link(config).expect("a valid link");
+        let app = || {
+            Box::new(Bulk::new(BulkConfig {
+                piece: 100,
+                total: Some(100_000),
+            }))
+        };
+        let lossy = |name, logged: Plain| FlowConfig {
+            loss: LossConfig::Random {
+                probability: probability(0.1),
+            },
+            ..plain_flow(name, (from, to), (Plain::default(), logged), app())
+        };
+        if with_other {
+            topology
+                .add_flow(lossy("other", Plain::default()))
+                .expect("a valid flow");
+        }
+        let (receiver, log) = Plain::new();
+        let flow = topology
+            .add_flow(lossy("one", receiver))
+            .expect("a valid flow");
+        simulate(&mut topology, Instant::from_nanos(MILLISECOND * 9), &mut ()).expect("not stuck");
+        let lost = topology.flow_counters(flow).sender.packets_lost_at_socket;
+        assert!((50..150).contains(&lost), "{lost}");
+        assert_eq!(topology.app_statistics(flow, Side::Sender).writes, 1000);
+        arrivals(&log)
+    };
+    assert_eq!(run(false), run(true));
+}
