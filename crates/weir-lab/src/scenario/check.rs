@@ -1,0 +1,312 @@
+//! What the values of a scenario must be to one another.
+
+use super::document::{Document, Step};
+use super::error::{ScenarioError, suggestion};
+use super::model::{Application, Flow, Host, Scenario};
+use super::transport::Transport;
+use std::collections::{BTreeMap, BTreeSet};
+use weir_proto::packet::IpHeader;
+use weir_proto::time::Duration;
+
+/// The most flows of a scenario, `count` included.
+pub const MAX_FLOWS: u64 = 100_000;
+/// The most hosts or links of a scenario.
+const MAX_NODES: usize = 10_000;
+/// The longest run: a year.
+const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
+/// The most writes that constant-bit-rate flows may plan, all together.
+const MAX_WRITES: f64 = 1e10;
+
+type Checked = Result<(), ScenarioError>;
+
+/// A scenario beside the document that it was read from.
+pub(crate) struct Check<'a> {
+    pub(crate) document: &'a Document,
+    pub(crate) scenario: &'a mut Scenario,
+}
+
+impl Check<'_> {
+    /// Checks everything, and adds the hosts that only links name.
+    pub(crate) fn all(&mut self) -> Checked {
+        self.run()?;
+        self.hosts()?;
+        self.links()?;
+        self.flows()?;
+        self.paths()?;
+        self.cost()
+    }
+
+    fn error<T>(
+        &self,
+        path: &[Step<'_>],
+        message: String,
+        help: impl Into<String>,
+    ) -> Result<T, ScenarioError> {
+        let place = self.document.place(path);
+        Err(self.document.error(&place, message, Some(help.into())))
+    }
+
+    fn run(&self) -> Checked {
+        let run = &self.scenario.run;
+        let at = |key| [Step::Key("run"), Step::Key(key)];
+        if run.duration.is_zero() || run.duration > MAX_DURATION {
+            let message = format!(
+                "duration: expected more than 0s and at most a year, found {}",
+                run.duration
+            );
+            return self.error(&at("duration"), message, "write a duration such as \"10s\"");
+        }
+        if run.warmup >= run.duration {
+            let message = format!(
+                "warmup: {} leaves nothing of the duration of {}",
+                run.warmup, run.duration
+            );
+            return self.error(
+                &at("warmup"),
+                message,
+                "write a warmup shorter than the duration",
+            );
+        }
+        if self.scenario.links.is_empty() {
+            let help = "add [[link]] with name and between = [\"server\", \"client\"]";
+            return self.error(&[], "the scenario has no link".to_owned(), help);
+        }
+        if self.scenario.flows.is_empty() {
+            let help = "add [[flow]] with name, from, to and transport";
+            return self.error(&[], "the scenario has no flow".to_owned(), help);
+        }
+        Ok(())
+    }
+
+    /// No two of the same name; `key` is the name of the list.
+    fn unique(&self, key: &str, names: &[(usize, String)]) -> Checked {
+        let mut seen = BTreeSet::new();
+        for (index, name) in names {
+            if !seen.insert(name) {
+                let path = [Step::Key(key), Step::Index(*index), Step::Key("name")];
+                let message = format!("there are two {key}s called \"{name}\"");
+                return self.error(&path, message, "give each a name of its own");
+            }
+        }
+        Ok(())
+    }
+
+    fn hosts(&mut self) -> Checked {
+        let named = |host: &Host| host.name.clone();
+        let names: Vec<_> = self.scenario.hosts.iter().map(named).enumerate().collect();
+        self.unique("host", &names)?;
+        let mut known: BTreeSet<String> = names.into_iter().map(|(_, name)| name).collect();
+        let explicit = known.clone();
+        for link in &self.scenario.links {
+            for name in &link.between {
+                if known.insert(name.clone()) {
+                    let name = name.clone();
+                    let host = Host {
+                        name,
+                        ..Host::default()
+                    };
+                    self.scenario.hosts.push(host);
+                }
+            }
+        }
+        if self.scenario.hosts.len() > MAX_NODES || self.scenario.links.len() > MAX_NODES {
+            let message = format!("expected at most {MAX_NODES} hosts and links");
+            return self.error(&[], message, "make the scenario smaller");
+        }
+        let joined: BTreeSet<&String> = self
+            .scenario
+            .links
+            .iter()
+            .flat_map(|l| &l.between)
+            .collect();
+        for (index, host) in self.scenario.hosts.iter().enumerate() {
+            if explicit.contains(&host.name) && !joined.contains(&host.name) {
+                let path = [Step::Key("host"), Step::Index(index), Step::Key("name")];
+                let others: Vec<&str> = joined.iter().map(|name| name.as_str()).collect();
+                let message = format!("no link leads to the host \"{}\"", host.name);
+                let help = suggestion(&host.name, "hosts of the links", &others);
+                return self.error(&path, message, help);
+            }
+        }
+        Ok(())
+    }
+
+    fn links(&self) -> Checked {
+        let links = &self.scenario.links;
+        let names: Vec<_> = links
+            .iter()
+            .map(|link| link.name.clone())
+            .enumerate()
+            .collect();
+        self.unique("link", &names)?;
+        for (index, link) in links.iter().enumerate() {
+            if link.between[0] == link.between[1] {
+                let path = [Step::Key("link"), Step::Index(index), Step::Key("between")];
+                let message = format!(
+                    "link \"{}\" leads from \"{}\" back to it",
+                    link.name, link.between[0]
+                );
+                return self.error(&path, message, "name two hosts");
+            }
+        }
+        Ok(())
+    }
+
+    fn flows(&self) -> Checked {
+        let flows = &self.scenario.flows;
+        let total: u64 = flows.iter().map(|flow| u64::from(flow.count)).sum();
+        if total > MAX_FLOWS {
+            let path = [Step::Key("flow"), Step::Index(0), Step::Key("count")];
+            let message = format!("the scenario has {total} flows, expected at most {MAX_FLOWS}");
+            return self.error(&path, message, "make \"count\" smaller");
+        }
+        let names: Vec<_> = flows
+            .iter()
+            .enumerate()
+            .flat_map(|(index, flow)| flow.names().map(move |name| (index, name)))
+            .collect();
+        self.unique("flow", &names)?;
+        for (index, flow) in flows.iter().enumerate() {
+            self.flow(index, flow)?;
+        }
+        Ok(())
+    }
+
+    fn flow(&self, index: usize, flow: &Flow) -> Checked {
+        let at = |key| [Step::Key("flow"), Step::Index(index), Step::Key(key)];
+        let hosts: Vec<&str> = self
+            .scenario
+            .hosts
+            .iter()
+            .map(|host| host.name.as_str())
+            .collect();
+        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
+            if !hosts.contains(&name.as_str()) {
+                let message = format!("{key}: there is no host \"{name}\"");
+                return self.error(&at(key), message, suggestion(name, "hosts", &hosts));
+            }
+        }
+        if flow.from == flow.to {
+            let message = format!("to: the flow leads from \"{}\" back to it", flow.from);
+            return self.error(&at("to"), message, "name another host");
+        }
+        if flow.start >= self.scenario.run.duration {
+            let duration = self.scenario.run.duration;
+            let message = format!(
+                "start: {} is not before the end of the run at {duration}",
+                flow.start
+            );
+            return self.error(&at("start"), message, "start earlier, or run longer");
+        }
+        if flow.stop.is_some_and(|stop| stop <= flow.start) {
+            let message = format!(
+                "stop: the flow would stop before it starts at {}",
+                flow.start
+            );
+            return self.error(&at("stop"), message, "stop later, or write \"never\"");
+        }
+        Ok(())
+    }
+
+    /// Every flow must find a way, on which its packets fit.
+    fn paths(&self) -> Checked {
+        let mut neighbours: BTreeMap<&str, Vec<(&str, u32)>> = BTreeMap::new();
+        for link in &self.scenario.links {
+            let [first, second] = &link.between;
+            let (there, back) = (link.forward.mtu.0, link.backward.mtu.0);
+            neighbours.entry(first).or_default().push((second, there));
+            neighbours.entry(second).or_default().push((first, back));
+        }
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
+                let path = [Step::Key("flow"), Step::Index(index), Step::Key("to")];
+                let message = format!("to: no way leads from \"{}\" to \"{}\"", flow.from, flow.to);
+                return self.error(&path, message, "add a [[link]] between them");
+            };
+            self.packet_fits(index, flow, mtu)?;
+        }
+        Ok(())
+    }
+
+    fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
+        let (Transport::Dccp(_), Application::Bulk(_) | Application::Cbr(_)) =
+            (&flow.transport, &flow.app)
+        else {
+            return Ok(());
+        };
+        let packet = match flow.app {
+            Application::Bulk(bulk) => bulk.piece,
+            Application::Cbr(cbr) => cbr.packet,
+        };
+        let size = packet + DCCP_HEADER_OCTETS + IpHeader::V4_OCTETS;
+        if size <= mtu {
+            return Ok(());
+        }
+        let path = [
+            Step::Key("flow"),
+            Step::Index(index),
+            Step::Key("app"),
+            Step::Key("packet"),
+        ];
+        let message = format!(
+            "packet: {packet} bytes and {} of headers make {size}, more than the path's MTU of {mtu}",
+            size - packet
+        );
+        let fits = mtu.saturating_sub(size - packet);
+        self.error(&path, message, format!("write at most {fits} bytes"))
+    }
+
+    fn cost(&self) -> Checked {
+        let duration = self.scenario.run.duration;
+        let mut writes = 0.0;
+        for (index, flow) in self.scenario.flows.iter().enumerate() {
+            let Application::Cbr(cbr) = flow.app else {
+                continue;
+            };
+            let end = flow.stop.map_or(duration, |stop| stop.min(duration));
+            let active = end.saturating_sub(flow.start).as_secs_f64();
+            let rate = cbr.rate as f64 / (f64::from(cbr.packet) * 8.0);
+            let each = (active * rate).min(cbr.count.unwrap_or(u64::MAX) as f64);
+            writes += each * f64::from(flow.count);
+            if writes > MAX_WRITES {
+                let path = [
+                    Step::Key("flow"),
+                    Step::Index(index),
+                    Step::Key("app"),
+                    Step::Key("rate"),
+                ];
+                let message = format!(
+                    "rate: the flows would write {writes:.1e} packets, expected at most {MAX_WRITES:.0e}"
+                );
+                let help = "lower the rate, use larger packets, or run shorter";
+                return self.error(&path, message, help);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Header of a DCCP data packet that also acknowledges, with the options that CCID-3 may add
+/// (RFC 4340 §5.1, RFC 4342 §8).
+const DCCP_HEADER_OCTETS: u32 = 16 + 8;
+
+/// The smallest MTU of the way with the fewest hops; `None` without a way.
+fn path_mtu(neighbours: &BTreeMap<&str, Vec<(&str, u32)>>, from: &str, to: &str) -> Option<u32> {
+    let mut seen = BTreeSet::from([from]);
+    let mut front = vec![(from, u32::MAX)];
+    while !front.is_empty() {
+        let mut next = Vec::new();
+        for (host, mtu) in front {
+            if host == to {
+                return Some(mtu);
+            }
+            for &(other, link) in neighbours.get(host).into_iter().flatten() {
+                if seen.insert(other) {
+                    next.push((other, mtu.min(link)));
+                }
+            }
+        }
+        front = next;
+    }
+    None
+}

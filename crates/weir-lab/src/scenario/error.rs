@@ -1,0 +1,97 @@
+//! What is wrong with a scenario, and where: plain data that a command line can draw.
+
+use std::fmt;
+use std::ops::Range;
+
+/// The first thing that is wrong with a scenario.
+///
+/// The message says what was found and what was expected, the help what to write instead; both
+/// are lower case without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file's name as the caller gave it, or the override: `--set flow.a.start=x`.
+    pub file: String,
+    /// Line in the file, counted from 1.
+    pub line: usize,
+    /// Column in the line, in characters, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub help: Option<String>,
+    /// The place in octets of `source`.
+    pub span: Range<usize>,
+    /// The text that the span refers to.
+    pub source: String,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            file, line, column, ..
+        } = self;
+        write!(f, "{file}:{line}:{column}: {}", self.message)?;
+        self.help
+            .as_ref()
+            .map_or(Ok(()), |help| write!(f, "; {help}"))
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// What is wrong with a value, without its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: Some(help.into()),
+        }
+    }
+}
+
+impl From<weir_proto::units::UnitError> for Problem {
+    fn from(error: weir_proto::units::UnitError) -> Self {
+        Self::new(error.message, error.hint)
+    }
+}
+
+/// Line and column, both from 1, of an octet of a text.
+pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let before = &text[..at];
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (line, before[start..].chars().count() + 1)
+}
+
+/// The word of `known` that `word` was probably meant to be.
+pub(crate) fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = word.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| {
+            let score = strsim::jaro_winkler(&wanted, &candidate.to_lowercase());
+            (candidate, score)
+        })
+        .filter(|&(_, score)| score > 0.8)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+        .map(|(candidate, _)| candidate)
+}
+
+/// "did you mean …" if a known word is near, then what there is.
+pub(crate) fn suggestion(word: &str, what: &str, known: &[&str]) -> String {
+    let list = format!("{what}: {}", known.join(", "));
+    match similar(word, known.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"? {list}"),
+        None => list,
+    }
+}
