@@ -206,7 +206,8 @@ fn assert_tshark_agrees(path: &Path) {
     assert_eq!(
         (ours.lines().count(), theirs.lines().count()),
         (lines, lines),
-        "{path:?}"
+        "{}",
+        path.display()
     );
 }
 
@@ -256,8 +257,7 @@ fn fields(row: &PacketRow<'_>) -> String {
 fn option_fields(option: &DccpOption<'_>) -> Vec<(usize, String)> {
     let hex = |data: &[u8]| {
         data.iter()
-            .map(|octet| format!("{octet:02x}"))
-            .collect::<String>()
+            .fold(String::new(), |text, octet| text + &format!("{octet:02x}"))
     };
     match *option {
         DccpOption::ChangeL { feature, .. }
