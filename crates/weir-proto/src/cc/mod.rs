@@ -78,6 +78,8 @@ pub trait WindowController {
     fn on_congestion(&mut self, congestion: &Congestion);
     /// Everything sent over a long time was lost (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
+    /// All packets whose loss caused the last reduction have arrived after all.
+    fn on_spurious_congestion(&mut self, _now: Instant) {}
     /// The congestion window in octets.
     fn window(&self) -> u64;
     /// Octets acknowledged towards the next increase; zero where the notion does not exist.

@@ -1,0 +1,193 @@
+//! The mechanism that all window controllers share (RFC 9002 §7 and appendix B).
+
+use super::{RecoveryBoundary, Rules, WindowConfig, slow_start};
+use crate::cc::{Acked, Congestion, Sent, WindowController};
+use crate::event::Limit;
+use crate::time::Instant;
+
+/// What makes one controller different from another. Windows are in octets.
+pub trait Policy {
+    /// The window after this packet was acknowledged in congestion avoidance.
+    fn avoid(&mut self, cwnd: u64, acked: &Acked) -> u64;
+    /// What a congestion event leaves of the window, before the minimum is applied.
+    fn reduce(&mut self, now: Instant, cwnd: u64) -> u64;
+    /// Octets were acknowledged in recovery and count towards the next increase.
+    fn count(&mut self, _bytes: u64) {}
+    /// What was counted towards the next increase is void.
+    fn flush(&mut self) {}
+    /// A packet was acknowledged while the application limited sending.
+    fn on_app_limited(&mut self, _now: Instant) {}
+    /// The path is to be learnt anew.
+    fn reset(&mut self);
+    /// Octets acknowledged towards the next increase; zero where the notion does not exist.
+    fn partial_bytes_acked(&self) -> u64 {
+        0
+    }
+}
+
+/// What a reduction took away, in case that it was a mistake.
+#[derive(Clone, Debug)]
+struct Undo<P> {
+    cwnd: u64,
+    ssthresh: Option<u64>,
+    policy: P,
+}
+
+/// A window controller: the mechanism with a policy.
+#[derive(Clone, Debug)]
+pub struct Window<P> {
+    policy: P,
+    rules: Rules,
+    minimum: u64,
+    cwnd: u64,
+    ssthresh: Option<u64>,
+    /// When the last recovery period started.
+    recovery_start: Option<Instant>,
+    /// No packet sent after the start of recovery has been acknowledged yet.
+    recovering: bool,
+    probe_allowed: bool,
+    limit: Limit,
+    undo: Option<Undo<P>>,
+}
+
+impl<P: Policy> Window<P> {
+    /// A controller at its initial window.
+    pub fn new(config: &WindowConfig, policy: P) -> Self {
+        Self {
+            policy,
+            rules: config.rules,
+            minimum: config.minimum_window(),
+            cwnd: config.initial_window(),
+            ssthresh: None,
+            recovery_start: None,
+            recovering: false,
+            probe_allowed: false,
+            limit: Limit::InitialWindow,
+            undo: None,
+        }
+    }
+
+    #[inline]
+    fn in_recovery(&self, sent_at: Instant) -> bool {
+        self.recovery_start
+            .is_some_and(|start| match self.rules.recovery_boundary {
+                RecoveryBoundary::AtOrBefore => sent_at <= start,
+                RecoveryBoundary::Before => sent_at < start,
+            })
+    }
+}
+
+impl<P: Policy + Clone> WindowController for Window<P> {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, acked: &Acked) {
+        if self.rules.flush_on_empty_flight && acked.bytes >= acked.bytes_in_flight {
+            self.policy.flush();
+        }
+        let in_recovery = self.in_recovery(acked.sent_at);
+        self.recovering &= in_recovery;
+        // RFC 9002 §7.8: a window that was not used does not grow.
+        if acked.app_limited {
+            self.policy.on_app_limited(acked.now);
+            if !in_recovery {
+                self.limit = Limit::ApplicationLimited;
+            }
+            return;
+        }
+        let in_slow_start = slow_start::applies(self.cwnd, self.ssthresh);
+        if in_recovery {
+            if self.rules.count_acked_in_recovery && !in_slow_start {
+                self.policy.count(acked.bytes);
+            }
+            return;
+        }
+        if in_slow_start {
+            self.policy.flush();
+            self.cwnd = slow_start::grow(self.cwnd, acked.bytes);
+            self.limit = Limit::SlowStart;
+        } else {
+            self.cwnd = self.policy.avoid(self.cwnd, acked);
+            self.limit = Limit::CongestionAvoidance;
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        // RFC 9002 §7.3.2: one reduction in each recovery period.
+        if self.in_recovery(congestion.sent_at) {
+            return;
+        }
+        self.undo = self.rules.undo_spurious.then(|| Undo {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            policy: self.policy.clone(),
+        });
+        let reduced = self.policy.reduce(congestion.now, self.cwnd);
+        self.recovery_start = Some(congestion.now);
+        self.recovering = true;
+        self.probe_allowed = self.rules.recovery_probe;
+        self.limit = if reduced > self.minimum {
+            Limit::Recovery
+        } else {
+            Limit::MinimumWindow
+        };
+        self.cwnd = reduced.max(self.minimum);
+        self.ssthresh = Some(self.cwnd);
+    }
+
+    fn on_persistent_congestion(&mut self, _now: Instant) {
+        // RFC 9002 §7.6.2 and appendix B.8.
+        self.policy.reset();
+        self.cwnd = self.minimum;
+        self.recovery_start = None;
+        self.recovering = false;
+        self.probe_allowed = false;
+        self.undo = None;
+        self.limit = Limit::PersistentCongestion;
+    }
+
+    fn on_spurious_congestion(&mut self, _now: Instant) {
+        if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd > self.cwnd) {
+            self.cwnd = undo.cwnd;
+            self.ssthresh = undo.ssthresh;
+            self.policy = undo.policy;
+            self.recovery_start = None;
+            self.recovering = false;
+            self.probe_allowed = false;
+            self.limit = if slow_start::applies(self.cwnd, self.ssthresh) {
+                Limit::SlowStart
+            } else {
+                Limit::CongestionAvoidance
+            };
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn partial_bytes_acked(&self) -> u64 {
+        self.policy.partial_bytes_acked()
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        self.ssthresh
+    }
+
+    fn take_recovery_probe(&mut self) -> bool {
+        std::mem::take(&mut self.probe_allowed)
+    }
+
+    fn state(&self) -> &'static str {
+        if self.recovering {
+            "recovery"
+        } else if slow_start::applies(self.cwnd, self.ssthresh) {
+            "slow_start"
+        } else {
+            "congestion_avoidance"
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        self.limit
+    }
+}

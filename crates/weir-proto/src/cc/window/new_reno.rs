@@ -1,0 +1,94 @@
+//! NewReno as RFC 9002 §7.3 has it: one packet more in each round-trip time, half the window at
+//! a congestion event.
+//!
+//! Congestion avoidance comes in three forms ([`Increase`]). With *accurate* increase the octets
+//! acknowledged are counted (partialBytesAcked) and when the count exceeds cwnd - MDS the window
+//! grows by MDS and the new window is taken off the count, but not below zero. Counting whole
+//! packets one by one, this fires when a window's worth of packets has been acknowledged.
+
+use super::{Increase, Policy, WindowConfig};
+use crate::cc::Acked;
+use crate::time::Instant;
+
+/// The policy.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    increase: Increase,
+    max_datagram_size: u64,
+    /// Octets acknowledged towards the next increase.
+    partial_bytes_acked: u64,
+    /// What the division of the approximate increase left.
+    remainder: u64,
+}
+
+impl NewReno {
+    /// A fresh policy.
+    pub fn new(config: &WindowConfig) -> Self {
+        Self {
+            increase: config.rules.increase,
+            max_datagram_size: config.max_datagram_size,
+            partial_bytes_acked: 0,
+            remainder: 0,
+        }
+    }
+
+    fn accurate(&mut self, cwnd: u64, acked: u64) -> u64 {
+        self.partial_bytes_acked += acked;
+        if self.partial_bytes_acked <= cwnd.saturating_sub(self.max_datagram_size) {
+            return cwnd;
+        }
+        let cwnd = cwnd + self.max_datagram_size;
+        self.partial_bytes_acked = self.partial_bytes_acked.saturating_sub(cwnd);
+        cwnd
+    }
+
+    fn approximate(&mut self, cwnd: u64, acked: u64) -> u64 {
+        let product = self.max_datagram_size * acked + self.remainder;
+        self.remainder = product % cwnd.max(1);
+        cwnd + product / cwnd.max(1)
+    }
+
+    fn byte_counting(&mut self, cwnd: u64, acked: u64) -> u64 {
+        self.partial_bytes_acked += acked;
+        if self.partial_bytes_acked < cwnd {
+            return cwnd;
+        }
+        self.partial_bytes_acked -= cwnd;
+        cwnd + self.max_datagram_size
+    }
+}
+
+impl Policy for NewReno {
+    fn avoid(&mut self, cwnd: u64, acked: &Acked) -> u64 {
+        match self.increase {
+            Increase::Accurate => self.accurate(cwnd, acked.bytes),
+            Increase::Approximate => self.approximate(cwnd, acked.bytes),
+            Increase::ByteCounting => self.byte_counting(cwnd, acked.bytes),
+        }
+    }
+
+    fn reduce(&mut self, _now: Instant, cwnd: u64) -> u64 {
+        self.flush();
+        // RFC 9002 appendix B.1: kLossReductionFactor is 0.5; octets are whole.
+        cwnd / 2
+    }
+
+    fn count(&mut self, bytes: u64) {
+        if self.increase != Increase::Approximate {
+            self.partial_bytes_acked += bytes;
+        }
+    }
+
+    fn flush(&mut self) {
+        self.partial_bytes_acked = 0;
+    }
+
+    fn reset(&mut self) {
+        self.flush();
+        self.remainder = 0;
+    }
+
+    fn partial_bytes_acked(&self) -> u64 {
+        self.partial_bytes_acked
+    }
+}

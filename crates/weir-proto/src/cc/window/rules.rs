@@ -1,0 +1,129 @@
+//! The rules in which window-controlled senders differ, each a named switch.
+//!
+//! A preset is named by what it reproduces. `inet-2025` is the simulation model behind the
+//! published lossy-link experiment (early 2025), `inet-now` the same model since 13 March 2025,
+//! `rfc9002` the RFC's own pseudocode. Any field may be changed on top of a preset, so that the
+//! effect of one rule can be studied alone.
+
+/// Which packets belong to the flight that met a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryBoundary {
+    /// Those sent at or before the start of recovery (RFC 9002 appendix B.5).
+    AtOrBefore,
+    /// Those sent before it: packets of the very instant count as sent after it.
+    Before,
+}
+
+/// How NewReno grows in congestion avoidance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Increase {
+    /// One packet when the count of acknowledged octets comes within a packet of the window;
+    /// tested for each acknowledged packet.
+    Accurate,
+    /// `max_datagram_size * acked / cwnd` for each acknowledged packet, with the remainder of
+    /// the division kept (RFC 9002 appendix B.5).
+    Approximate,
+    /// One packet when the count reaches the window, the rest of the count kept (RFC 3465 §2.1,
+    /// which RFC 9002 appendix B.5 names as the alternative).
+    ByteCounting,
+}
+
+/// When the window lets a packet out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendGate {
+    /// A full-sized packet fits: `bytes_in_flight + max_datagram_size <= cwnd`.
+    FullPacket,
+    /// A full-sized packet fits with room to spare: `… < cwnd`.
+    Strict,
+    /// There is any room: `bytes_in_flight < cwnd`.
+    AnyRoom,
+}
+
+/// One value for each rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Which packets belong to a recovery period.
+    pub recovery_boundary: RecoveryBoundary,
+    /// Octets acknowledged in recovery count towards the first increase after it.
+    pub count_acked_in_recovery: bool,
+    /// One packet may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2).
+    pub recovery_probe: bool,
+    /// How the window grows in congestion avoidance.
+    pub increase: Increase,
+    /// An acknowledgement of all that is in flight empties the count of acknowledged octets.
+    pub flush_on_empty_flight: bool,
+    /// Losses are dealt with before the packets that an acknowledgement names; otherwise after.
+    pub losses_before_acks: bool,
+    /// When the window lets a packet out.
+    pub send_gate: SendGate,
+    /// The receiver acknowledges packet number 0 at once.
+    pub ack_first_at_once: bool,
+    /// Packets that a probe timeout lets out: 1 or 2 (RFC 9002 §6.2.4).
+    pub pto_probes: u8,
+    /// A reduction is taken back when all packets that caused it turn out to have arrived.
+    pub undo_spurious: bool,
+}
+
+impl Rules {
+    /// The names of the presets.
+    pub const NAMES: [&'static str; 3] = ["inet-2025", "inet-now", "rfc9002"];
+
+    /// The pseudocode of RFC 9002.
+    pub const RFC9002: Self = Self {
+        recovery_boundary: RecoveryBoundary::AtOrBefore,
+        count_acked_in_recovery: false,
+        recovery_probe: true,
+        increase: Increase::Approximate,
+        flush_on_empty_flight: false,
+        losses_before_acks: true,
+        send_gate: SendGate::FullPacket,
+        ack_first_at_once: false,
+        pto_probes: 2,
+        undo_spurious: false,
+    };
+
+    /// The simulation model of early 2025, which the published lossy-link experiment used.
+    pub const INET_2025: Self = Self {
+        recovery_probe: false,
+        increase: Increase::Accurate,
+        flush_on_empty_flight: true,
+        ack_first_at_once: true,
+        pto_probes: 1,
+        ..Self::RFC9002
+    };
+
+    /// The same model after 13 March 2025.
+    pub const INET_NOW: Self = Self {
+        recovery_boundary: RecoveryBoundary::Before,
+        count_acked_in_recovery: true,
+        recovery_probe: true,
+        ack_first_at_once: false,
+        ..Self::INET_2025
+    };
+
+    /// The preset of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "inet-2025" => Some(Self::INET_2025),
+            "inet-now" => Some(Self::INET_NOW),
+            "rfc9002" => Some(Self::RFC9002),
+            _ => None,
+        }
+    }
+
+    /// True if the window lets a packet out.
+    #[inline]
+    pub const fn lets_out(&self, cwnd: u64, bytes_in_flight: u64, max_datagram_size: u64) -> bool {
+        match self.send_gate {
+            SendGate::FullPacket => bytes_in_flight.saturating_add(max_datagram_size) <= cwnd,
+            SendGate::Strict => bytes_in_flight.saturating_add(max_datagram_size) < cwnd,
+            SendGate::AnyRoom => bytes_in_flight < cwnd,
+        }
+    }
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::RFC9002
+    }
+}

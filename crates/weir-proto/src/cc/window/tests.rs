@@ -1,0 +1,235 @@
+//! The mechanism against hand-computed windows.
+
+use super::*;
+use crate::cc::{Acked, Congestion, Rtt};
+use crate::event::Limit;
+use crate::time::{Duration, Instant};
+
+const MDS: u64 = 1252;
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn acked(now: u64, sent_at: u64, bytes_in_flight: u64) -> Acked {
+    Acked {
+        now: at(now),
+        sent_at: at(sent_at),
+        bytes: MDS,
+        bytes_in_flight,
+        rtt: Rtt::default(),
+        app_limited: false,
+    }
+}
+
+fn lost(now: u64, sent_at: u64) -> Congestion {
+    Congestion {
+        now: at(now),
+        sent_at: at(sent_at),
+        lost_bytes: MDS,
+        bytes_in_flight: 0,
+        ecn: false,
+    }
+}
+
+fn newreno(rules: Rules) -> BoxedController {
+    let config = WindowConfig {
+        rules,
+        ..WindowConfig::default()
+    };
+    named("newreno", &config).unwrap()
+}
+
+#[test]
+fn the_initial_window_is_that_of_rfc_9002() {
+    for (mds, window) in [
+        (1200, 12_000),
+        (1252, 12_520),
+        (1472, 14_720),
+        (1500, 14_720),
+        (9000, 18_000),
+    ] {
+        let config = WindowConfig {
+            max_datagram_size: mds,
+            ..WindowConfig::default()
+        };
+        assert_eq!(config.initial_window(), window, "{mds}");
+    }
+}
+
+#[test]
+fn slow_start_grows_by_what_is_acknowledged_and_a_loss_halves() {
+    let mut window = newreno(Rules::RFC9002);
+    assert_eq!(window.state(), "slow_start");
+    for _ in 0..10 {
+        window.on_ack(&acked(2, 0, 10 * MDS));
+    }
+    assert_eq!(window.window(), 20 * MDS);
+    assert_eq!(window.limit(), Limit::SlowStart);
+    window.on_congestion(&lost(4, 2));
+    assert_eq!(window.window(), 10 * MDS);
+    assert_eq!(window.ssthresh(), Some(10 * MDS));
+    assert_eq!(window.state(), "recovery");
+    assert_eq!(window.limit(), Limit::Recovery);
+}
+
+#[test]
+fn a_flight_is_punished_only_once_and_the_boundary_is_a_rule() {
+    for (rules, second_at_start) in [(Rules::RFC9002, 10), (Rules::INET_NOW, 5)] {
+        let mut window = newreno(Rules {
+            recovery_probe: false,
+            ..rules
+        });
+        for _ in 0..10 {
+            window.on_ack(&acked(2, 0, 20 * MDS));
+        }
+        window.on_congestion(&lost(4, 2));
+        window.on_congestion(&lost(5, 3));
+        assert_eq!(window.window(), 10 * MDS);
+        // Sent in the very instant in which recovery started.
+        window.on_congestion(&lost(6, 4));
+        assert_eq!(window.window(), second_at_start * MDS);
+    }
+}
+
+#[test]
+fn the_accurate_increase_fires_when_a_window_of_packets_is_acknowledged() {
+    let mut window = newreno(Rules::INET_2025);
+    window.on_congestion(&lost(1, 0));
+    let start = window.window();
+    assert_eq!(start, 5 * MDS);
+    // As in the published text: five packets make six, then a rest of two counts for the next.
+    for n in 1..=4 {
+        window.on_ack(&acked(5, 3, 10 * MDS));
+        assert_eq!(window.partial_bytes_acked(), n * MDS);
+    }
+    window.on_ack(&acked(5, 3, 10 * MDS));
+    assert_eq!(window.window(), 6 * MDS);
+    assert_eq!(window.partial_bytes_acked(), 0);
+}
+
+#[test]
+fn the_approximate_increase_keeps_its_remainder() {
+    let mut window = newreno(Rules::RFC9002);
+    window.on_congestion(&lost(1, 0));
+    // 1252 * 1252 = 1567504 by cwnd = 6260 is 250 rest 2504; then by 6510: 241 with what was
+    // left, (1567504 + 2504) / 6510 = 241 rest 1098; by 6751: (1567504 + 1098) / 6751 = 232.
+    for expected in [6260 + 250, 6510 + 241, 6751 + 232] {
+        window.on_ack(&acked(5, 3, 10 * MDS));
+        assert_eq!(window.window(), expected);
+    }
+}
+
+#[test]
+fn byte_counting_needs_the_whole_window() {
+    let mut window = newreno(Rules {
+        increase: Increase::ByteCounting,
+        ..Rules::RFC9002
+    });
+    window.on_congestion(&lost(1, 0));
+    for _ in 0..4 {
+        window.on_ack(&acked(5, 3, 10 * MDS));
+    }
+    assert_eq!(window.window(), 5 * MDS);
+    window.on_ack(&acked(5, 3, 10 * MDS));
+    assert_eq!(window.window(), 6 * MDS);
+}
+
+#[test]
+fn what_is_acknowledged_in_recovery_counts_only_by_rule() {
+    for (count, partial) in [(false, 0), (true, MDS)] {
+        let mut window = newreno(Rules {
+            count_acked_in_recovery: count,
+            ..Rules::INET_2025
+        });
+        window.on_congestion(&lost(4, 2));
+        window.on_ack(&acked(5, 3, 10 * MDS));
+        assert_eq!(window.partial_bytes_acked(), partial);
+        assert_eq!(window.window(), 5 * MDS);
+        assert_eq!(window.state(), "recovery");
+        window.on_ack(&acked(6, 5, 10 * MDS));
+        assert_eq!(window.state(), "congestion_avoidance");
+    }
+}
+
+#[test]
+fn an_emptied_flight_voids_the_count_only_by_rule() {
+    for (flush, partial) in [(false, 3), (true, 1)] {
+        let mut window = newreno(Rules {
+            flush_on_empty_flight: flush,
+            ..Rules::INET_2025
+        });
+        window.on_congestion(&lost(1, 0));
+        window.on_ack(&acked(5, 3, 3 * MDS));
+        window.on_ack(&acked(5, 3, 2 * MDS));
+        window.on_ack(&acked(5, 3, MDS));
+        assert_eq!(window.partial_bytes_acked(), partial * MDS);
+    }
+}
+
+#[test]
+fn one_packet_may_leave_at_the_start_of_recovery_by_rule() {
+    for (rules, allowed) in [(Rules::RFC9002, true), (Rules::INET_2025, false)] {
+        let mut window = newreno(rules);
+        assert!(!window.take_recovery_probe());
+        window.on_congestion(&lost(4, 2));
+        assert_eq!(window.take_recovery_probe(), allowed);
+        assert!(!window.take_recovery_probe());
+    }
+}
+
+#[test]
+fn never_falls_below_two_packets() {
+    let mut window = newreno(Rules::RFC9002);
+    for n in 0..10 {
+        window.on_congestion(&lost(10 * n + 9, 10 * n + 8));
+    }
+    assert_eq!(window.window(), 2 * MDS);
+    assert_eq!(window.limit(), Limit::MinimumWindow);
+}
+
+#[test]
+fn persistent_congestion_falls_to_the_minimum_and_ends_recovery() {
+    for name in ["newreno", "cubic"] {
+        let mut window = named(name, &WindowConfig::default()).unwrap();
+        window.on_congestion(&lost(4, 2));
+        window.on_persistent_congestion(at(5));
+        assert_eq!(window.window(), 2 * MDS);
+        assert_eq!(window.limit(), Limit::PersistentCongestion);
+        assert_ne!(window.state(), "recovery");
+    }
+}
+
+#[test]
+fn an_unused_window_does_not_grow() {
+    let mut window = newreno(Rules::RFC9002);
+    window.on_ack(&Acked {
+        app_limited: true,
+        ..acked(2, 0, MDS)
+    });
+    assert_eq!(window.window(), 10 * MDS);
+    assert_eq!(window.limit(), Limit::ApplicationLimited);
+}
+
+#[test]
+fn a_spurious_reduction_is_taken_back_by_rule() {
+    for (undo_spurious, after) in [(false, 5), (true, 10)] {
+        let mut window = newreno(Rules {
+            undo_spurious,
+            ..Rules::RFC9002
+        });
+        window.on_congestion(&lost(4, 2));
+        window.on_spurious_congestion(at(5));
+        assert_eq!(window.window(), after * MDS);
+    }
+}
+
+#[test]
+fn finds_controllers_and_presets_by_name_only() {
+    for entry in &REGISTRY {
+        assert!(named(entry.name, &WindowConfig::default()).is_some());
+    }
+    assert!(named("vegas", &WindowConfig::default()).is_none());
+    assert!(Rules::NAMES.iter().all(|name| Rules::named(name).is_some()));
+    assert!(Rules::named("inet").is_none());
+}
