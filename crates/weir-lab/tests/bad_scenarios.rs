@@ -22,10 +22,17 @@ fn told(path: &Path) -> String {
     }
     let line = text.lines().nth(error.line - 1).unwrap_or("");
     let shown: String = line.chars().take(100).collect();
-    let mark = text[error.span.clone()].chars().take(100 - error.column.min(99));
+    let mark = text[error.span.clone()]
+        .chars()
+        .take(100 - error.column.min(99));
     let width = mark.take_while(|c| *c != '\n').count().max(1);
     let _ = writeln!(told, "  {shown}");
-    let _ = writeln!(told, "  {}{}", " ".repeat(error.column - 1), "^".repeat(width));
+    let _ = writeln!(
+        told,
+        "  {}{}",
+        " ".repeat(error.column - 1),
+        "^".repeat(width)
+    );
     told
 }
 

@@ -83,6 +83,7 @@ impl World {
             from,
             to,
             rate: direction.rate,
+            shaper: None,
             delay: direction.delay,
             mtu: Some(direction.mtu.0),
             queue: direction.queue,
