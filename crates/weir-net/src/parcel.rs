@@ -27,32 +27,40 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Takes a packet in.
+    /// Takes a packet in, if `fill` puts one into its slot: a packet that is built, returned,
+    /// unwrapped and passed on would be copied at each step.
     #[inline]
-    pub(crate) fn deposit(&mut self, packet: Packet) -> Parcel {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
+    pub(crate) fn deposit(
+        &mut self,
+        fill: impl FnOnce(&mut Option<Packet>) -> bool,
+    ) -> Option<Parcel> {
+        let slot = match self.free.last() {
+            Some(&slot) => slot,
             None => self.grow(),
         };
-        let parcel = Parcel {
+        let place = &mut self.slots[slot as usize];
+        if !fill(place) {
+            return None;
+        }
+        let packet = place.as_ref()?;
+        self.free.pop();
+        Some(Parcel {
             flow: packet.flow,
             ip: packet.ip,
             size: packet.size,
             slot,
-        };
-        self.slots[slot as usize] = Some(packet);
-        parcel
+        })
     }
 
     /// Gives the packet out, with the IP header as the network left it.
     #[inline]
     pub(crate) fn collect(&mut self, parcel: Parcel) -> Option<Packet> {
         self.free.push(parcel.slot);
-        let place = self.slots.get_mut(parcel.slot as usize)?;
-        if let Some(packet) = place {
+        let mut packet = self.slots[parcel.slot as usize].take();
+        if let Some(packet) = &mut packet {
             packet.ip = parcel.ip;
         }
-        place.take()
+        packet
     }
 
     /// Forgets the packet.
@@ -68,8 +76,10 @@ impl Store {
 
     #[cold]
     fn grow(&mut self) -> u32 {
+        let slot = self.slots.len() as u32;
         self.slots.push(None);
-        self.slots.len() as u32 - 1
+        self.free.push(slot);
+        slot
     }
 }
 
@@ -108,11 +118,19 @@ mod tests {
         }
     }
 
+    fn deposit(store: &mut Store, id: u64) -> Parcel {
+        let parcel = store.deposit(|slot| {
+            *slot = Some(packet(id));
+            true
+        });
+        parcel.expect("a packet was put in")
+    }
+
     #[test]
     fn a_packet_comes_back_with_the_header_that_the_network_wrote() {
         let mut store = Store::default();
-        let mut first = store.deposit(packet(1));
-        let second = store.deposit(packet(2));
+        let mut first = deposit(&mut store, 1);
+        let second = deposit(&mut store, 2);
         assert_eq!((first.flow, first.size, store.len()), (FlowId(3), 100, 2));
         first.ip.ecn = Ecn::Ce;
         store.discard(second);
@@ -125,7 +143,7 @@ mod tests {
     fn slots_are_used_again() {
         let mut store = Store::default();
         for id in 0..1000 {
-            let parcel = store.deposit(packet(id));
+            let parcel = deposit(&mut store, id);
             assert_eq!(store.collect(parcel).map(|packet| packet.id), Some(id));
         }
         assert_eq!(store.slots.len(), 1);

@@ -14,7 +14,7 @@ use crate::routing::Routes;
 use crate::stack::Stack;
 use std::fmt;
 use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{Endpoint, Node, Statistics};
+use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
