@@ -29,8 +29,8 @@ fn replay(target: &str, check: fn(&[u8])) -> usize {
 #[test]
 fn seeds_of_scenarios_and_their_prefixes_hold() {
     assert!(replay("scenario", scenario::check) >= 5);
-    let quic = include_str!("../../../fuzz/corpus/scenario/quic.toml");
-    weir_lab::scenario::parse(quic, "quic.toml").expect("a valid scenario");
+    let small = include_str!("../../../fuzz/corpus/scenario/small.toml");
+    weir_lab::scenario::parse(small, "small.toml").expect("a valid scenario");
 }
 
 #[cfg(feature = "files")]
