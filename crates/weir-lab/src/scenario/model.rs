@@ -220,7 +220,7 @@ impl Section for Run {
                 slot: &mut self.seed,
                 min: 0,
                 max: i64::MAX as u64,
-                unit: "(a seed)",
+                unit: "",
             },
         );
         v.value(
