@@ -67,9 +67,9 @@ pub trait CcidReceiver: Send {
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
 
-    /// An acknowledging packet of this kind is about to leave: write the options that belong on
-    /// it. After this call `wants_ack` is false until there is a new reason.
-    fn on_ack_sent(&mut self, now: Instant, kind: PacketType, options: &mut Options);
+    /// The acknowledging packet with this number and type is about to leave: write the options
+    /// that belong on it. After this call `wants_ack` is false until there is a new reason.
+    fn on_ack_sent(&mut self, now: Instant, packet: (SeqNum, PacketType), options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
