@@ -207,6 +207,15 @@ impl Settled {
     }
 }
 
+/// Zero needs no unit.
+fn tick_label(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else {
+        format_value(value, unit)
+    }
+}
+
 /// A multiple of the step without the rounding error of its multiplication.
 fn clean(value: f64, step: f64) -> f64 {
     if value.abs() < step * 1e-6 {

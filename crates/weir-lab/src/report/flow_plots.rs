@@ -201,7 +201,7 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
     if let Some(points) = points(table, "rtt_s") {
         plot.layers.push(Layer::Scatter {
             name: "sample".to_owned(),
-            points: positive(points),
+            points: positive(of_feedback(table, points)),
             colour: Colour(7),
         });
     }
@@ -210,6 +210,18 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
         points: positive(smoothed),
         colour: Colour(0),
     }))
+}
+
+/// The points of rows that feedback made: where a timer changed the rate, the sample is an old one.
+fn of_feedback(table: &Table, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let Some(limits) = table.words("limit") else {
+        return points;
+    };
+    let timers = [Limit::NofeedbackHalving.name(), Limit::MinimumRate.name()];
+    let rows = points.into_iter().zip(limits);
+    rows.filter(|(_, limit)| !timers.contains(&&***limit))
+        .map(|(point, _)| point)
+        .collect()
 }
 
 /// t_ipi on a logarithmic axis.

@@ -117,7 +117,8 @@ fn n(value: f64) -> String {
     }
 }
 
-fn entries(layer: &Layer) -> Vec<Entry> {
+/// The legend's entries of a layer; of categories only those that occur in the range shown.
+fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<Entry> {
     let one = |name: &String, swatch| {
         vec![Entry {
             name: name.clone(),
@@ -141,9 +142,16 @@ fn entries(layer: &Layer) -> Vec<Entry> {
         Layer::Scatter { name, colour, .. } => one(name, Swatch::Dot(*colour)),
         Layer::Bars { name, colour, .. } => one(name, Swatch::Box(*colour)),
         Layer::Band { name, .. } => one(name, Swatch::Band),
-        Layer::StepByCategory { categories, .. } => categories
+        Layer::StepByCategory { points, categories } => categories
             .iter()
-            .map(|(name, colour)| Entry {
+            .enumerate()
+            .filter(|(number, _)| {
+                points.iter().any(|point| {
+                    let seen = shown.is_none_or(|(from, to)| point.0 >= from && point.0 <= to);
+                    seen && point.2 == *number
+                })
+            })
+            .map(|(_, (name, colour))| Entry {
                 name: name.clone(),
                 swatch: Swatch::Line(*colour, false),
             })
@@ -161,7 +169,11 @@ fn entries(layer: &Layer) -> Vec<Entry> {
 fn legend_rows(plot: &Plot) -> Vec<Vec<Entry>> {
     let mut rows: Vec<Vec<Entry>> = Vec::new();
     let mut used = f64::INFINITY;
-    for entry in plot.layers.iter().flat_map(entries) {
+    for entry in plot
+        .layers
+        .iter()
+        .flat_map(|layer| entries(layer, plot.x.range))
+    {
         let width = entry_width(&entry);
         if used + width > WIDTH - LEFT - RIGHT {
             rows.push(Vec::new());
@@ -246,7 +258,7 @@ impl Canvas {
             ),
             Swatch::Box(colour) => writeln!(
                 self.text,
-                "<rect class=\"f{}\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"10\" \
+                "<rect class=\"bar f{}\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"10\" \
                  transform=\"translate(0 -5)\"/>",
                 colour.number()
             ),
@@ -285,7 +297,11 @@ impl Canvas {
         let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
         let bottom = self.bottom();
         self.words(middle, bottom + 41.0, "t", "middle", &plot.x.label);
-        let (x, y) = (n(15.0), n(self.top + self.height / 2.0));
+        // Beside the widest tick label, so that short ones leave no gap.
+        let ticks = self.y.ticks();
+        let widest = ticks.iter().map(|tick| tick.1.chars().count()).max();
+        let beside = LEFT - 22.0 - widest.unwrap_or(0) as f64 * CHARACTER;
+        let (x, y) = (n(beside.max(14.0)), n(self.top + self.height / 2.0));
         let _ = writeln!(
             self.text,
             "<text class=\"t\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" \
@@ -414,7 +430,7 @@ impl Canvas {
             let (x, end, y) = (self.px(*left), self.px(*right), self.py(*height));
             let _ = writeln!(
                 self.text,
-                "<rect class=\"f{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
+                "<rect class=\"bar f{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
                 colour.number(),
                 n(x + 0.5),
                 n(y),
