@@ -319,11 +319,12 @@ impl Topology {
         }
         self.stale_routes = false;
         let links: Vec<_> = self.links.iter().map(|l| (l.from, l.to)).collect();
-        let targets: Vec<_> = self.agents.iter().map(|a| a.agent.peer()).collect();
-        self.routes = Routes::find(self.hosts.len(), &links, &targets);
-        for place in &mut self.agents {
-            let (host, peer) = (place.agent.host(), place.agent.peer());
-            place.first_link = self.routes.next(host, peer);
+        let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
+        let pairs: Vec<_> = pairs.collect();
+        let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
+        self.routes = routes;
+        for (place, first_link) in self.agents.iter_mut().zip(first_links) {
+            place.first_link = first_link;
         }
     }
 
