@@ -10,11 +10,14 @@
 
 mod agent;
 pub mod app;
+pub mod bench;
 pub mod event_queue;
 pub mod link;
 pub mod loss;
+mod parcel;
 pub mod queue;
 mod routing;
+pub mod shaper;
 pub mod simulator;
 pub mod stack;
 pub mod topology;

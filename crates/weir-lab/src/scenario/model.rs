@@ -220,7 +220,7 @@ impl Section for Run {
                 slot: &mut self.seed,
                 min: 0,
                 max: i64::MAX as u64,
-                unit: "(a seed)",
+                unit: "",
             },
         );
         v.value(
@@ -445,14 +445,21 @@ impl Variants for QueueConfig {
         &["red", "codel", "fq_codel", "pie", "tbf"]
     }
     fn kind(&self) -> &'static str {
-        let Self::DropTail { .. } = self;
-        "droptail"
+        match self {
+            Self::DropTail { .. } => "droptail",
+            Self::Red(_) => "red",
+            Self::Codel(_) => "codel",
+            Self::FqCodel(_) => "fq_codel",
+            Self::Pie(_) => "pie",
+        }
     }
     fn set_kind(&mut self, _: &str) {
         *self = Self::default();
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        let Self::DropTail { limit } = self;
+        let Self::DropTail { limit } = self else {
+            return;
+        };
         v.value(
             "limit",
             "What it holds at most: packets as a number, or bytes such as \"30000b\".",

@@ -203,6 +203,10 @@ impl Visitor for Reader<'_> {
         variants: &mut dyn Variants,
     ) {
         let title = self.title_of(key);
+        if variants.kinds().is_empty() && self.table.get(key).is_none() {
+            // A key of a later version: nobody should be told to write it.
+            return;
+        }
         let Some(node) = self.find(key) else {
             if need == Need::Required {
                 self.report_missing(key, doc);
@@ -267,9 +271,13 @@ fn read_kind(node: &Node, variants: &dyn Variants) -> Result<&'static str, Probl
     }
     let text = shortened(text);
     if variants.later().contains(&text.as_str()) {
+        let help = match words.as_slice() {
+            [] => "there is no kind yet: leave the table out".to_owned(),
+            words => format!("kinds that exist: {}", words.join(", ")),
+        };
         return Err(Problem::new(
             format!("kind: \"{text}\" is not available yet"),
-            format!("kinds that exist: {}", words.join(", ")),
+            help,
         ));
     }
     Err(Problem::new(

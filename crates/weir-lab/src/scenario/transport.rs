@@ -97,7 +97,7 @@ impl Dccp {
             slot: &mut self.ccid,
             min: 2,
             max: 3,
-            unit: "(a CCID)",
+            unit: "",
         };
         let doc = "The congestion control: 2 is like TCP (RFC 4341), 3 is TFRC (RFC 4342).";
         v.value("ccid", doc, optional, ccid);

@@ -278,17 +278,20 @@ pub(crate) struct Count<'a, T> {
     pub(crate) slot: &'a mut T,
     pub(crate) min: u64,
     pub(crate) max: u64,
-    /// What is counted: `packets`.
+    /// What is counted: `packets`; empty for a plain number.
     pub(crate) unit: &'static str,
 }
 
 fn read_count(node: &Node, (min, max): (u64, u64), unit: &str) -> Result<u64, Problem> {
-    let help = format!("write a whole number of {unit} without quotes");
-    let wrong = |found: String| {
-        Problem::new(
+    let wrong = |found: String| match unit {
+        "" => Problem::new(
+            format!("expected {min} to {max}, found {found}"),
+            "write a whole number without quotes",
+        ),
+        unit => Problem::new(
             format!("expected {min} to {max} {unit}, found {found}"),
-            help.clone(),
-        )
+            format!("write a whole number of {unit} without quotes"),
+        ),
     };
     match &node.value {
         Tree::Integer(number) => match u64::try_from(*number) {
@@ -300,7 +303,11 @@ fn read_count(node: &Node, (min, max): (u64, u64), unit: &str) -> Result<u64, Pr
 }
 
 fn describe_count((min, max): (u64, u64), unit: &str) -> Json {
-    json!({ "type": "integer", "minimum": min, "maximum": max, "x-unit": unit })
+    let mut schema = json!({ "type": "integer", "minimum": min, "maximum": max });
+    if !unit.is_empty() {
+        schema["x-unit"] = json!(unit);
+    }
+    schema
 }
 
 impl<T: Copy + TryFrom<u64> + Into<u64>> Value for Count<'_, T> {
