@@ -26,8 +26,9 @@ pub(super) fn page(reproduction: &Reproduction) -> String {
 
 fn contents(page: &mut Page, reproduction: &Reproduction) {
     let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>experiment</th><th>agrees</th>\
-         <th>explained</th><th>differs</th><th>inputs</th></tr></thead><tbody>\n",
+        "<div class=\"scroll\"><table><thead><tr><th>experiment</th>\
+         <th class=\"n\">agrees</th><th class=\"n\">explained</th><th class=\"n\">differs</th>\
+         <th class=\"n\">inputs</th></tr></thead><tbody>\n",
     );
     for experiment in &reproduction.experiments {
         let _ = write!(
@@ -59,6 +60,10 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     page.heading(&experiment.name, &experiment.title);
     page.text("p", "soft", &experiment.source);
     page.text("p", "", &experiment.about);
+    let mut plots = experiment.plots.iter();
+    if let Some(first) = plots.next() {
+        page.figure(first);
+    }
     disagreements(page, experiment);
     if !experiment.findings.is_empty() {
         page.text("h3", "", "What a reader of the document should know");
@@ -85,8 +90,8 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
             .iter()
             .filter(is(&[Kind::Value, Kind::Claim])),
     );
-    page.text("h3", "", "Plots");
-    for plot in &experiment.plots {
+    page.text("h3", "", "More plots");
+    for plot in plots {
         page.figure(plot);
     }
     table(
@@ -134,21 +139,23 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
             (false, _) => row.explanation.clone(),
         };
         page.raw(&format!(
-            "<p class=\"{class}\"><b>{}</b> ({}): published {}, measured {}. {}</p>\n",
+            "<p class=\"{class}\"><b>{}</b> ({}): {}, measured {}. {}</p>\n",
             escaped(&row.text),
             escaped(&row.place),
-            escaped(&or_words(&row.published_text(), &row.tolerance)),
+            escaped(&published(row)),
             escaped(&row.measured_text()),
             escaped(&because)
         ));
     }
 }
 
-fn or_words(text: &str, otherwise: &str) -> String {
+/// What the document says: its number, or the bounds that its statement means.
+fn published(row: &RowResult) -> String {
+    let text = row.published_text();
     if text.is_empty() {
-        otherwise.to_owned()
+        format!("stated {}", row.tolerance)
     } else {
-        text.to_owned()
+        format!("published {text}")
     }
 }
 
@@ -159,8 +166,9 @@ fn table<'a>(page: &mut Page, heading: &str, rows: impl Iterator<Item = &'a RowR
     }
     page.text("h3", "", heading);
     let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>what, and where</th><th>published</th>\
-         <th>measured</th><th>deviation</th><th>verdict</th></tr></thead><tbody>\n",
+        "<div class=\"scroll\"><table><thead><tr><th>what, and where</th>\
+         <th class=\"n\">published</th><th class=\"n\">measured</th><th class=\"n\">deviation</th>\
+         <th>verdict</th></tr></thead><tbody>\n",
     );
     for row in rows {
         let _ = writeln!(
@@ -209,7 +217,7 @@ fn inputs(page: &mut Page, experiment: &ExperimentResult) {
         .filter(|row| row.verdict == Verdict::Input);
     page.text("h3", "", "Conditions, set and not judged");
     let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>condition, and where</th><th>value</th>\
+        "<div class=\"scroll\"><table><thead><tr><th>condition, and where</th><th class=\"n\">value</th>\
          </tr></thead><tbody>\n",
     );
     for row in inputs {
@@ -230,7 +238,7 @@ fn inputs(page: &mut Page, experiment: &ExperimentResult) {
 fn runs(page: &mut Page, experiment: &ExperimentResult) {
     page.text("h3", "", "Runs behind this section");
     let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>run</th><th>scenario</th><th>seeds</th>\
+        "<div class=\"scroll\"><table><thead><tr><th>run</th><th>scenario</th><th class=\"n\">seeds</th>\
          <th>what is special</th></tr></thead><tbody>\n",
     );
     for run in &experiment.runs {

@@ -156,10 +156,7 @@ impl Settled {
         (first..=last.min(first + 20))
             .map(|count| {
                 let value = count as f64 * step;
-                (
-                    value,
-                    format_value(clean(value, step), &self.unit_of_ticks()),
-                )
+                (value, tick_label(clean(value, step), &self.unit_of_ticks()))
             })
             .collect()
     }
@@ -204,6 +201,15 @@ impl Settled {
             })
             .filter(|value| *value > self.low && *value < self.high)
             .collect()
+    }
+}
+
+/// Zero needs no unit.
+fn tick_label(value: f64, unit: &str) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else {
+        format_value(value, unit)
     }
 }
 

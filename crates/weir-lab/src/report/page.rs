@@ -17,9 +17,10 @@ p{margin:8px 0;max-width:72ch}
 table{border-collapse:collapse;width:100%;font-size:14.5px;margin:8px 0 16px}
 th,td{text-align:left;vertical-align:top;padding:6px 10px;border-bottom:1px solid var(--grid)}
 th{font-weight:600;border-bottom:2px solid var(--soft);white-space:nowrap}
+th.n{text-align:right}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.v{white-space:nowrap;font-weight:600}
-td small{color:var(--soft);font-size:13px;display:block}
+td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
 .agrees{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input{color:var(--soft)}
 figure{margin:20px 0 28px}
 figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px}

@@ -70,7 +70,7 @@ fn rules(colour: impl Fn(&str) -> String) -> String {
          .halo{{stroke:{paper};stroke-width:3px;stroke-linejoin:round}}\
          .line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}\
          .dash{{stroke-dasharray:6 4}}.thin{{stroke-width:1}}\
-         .band{{fill:{shade};fill-opacity:.13}}\
+         .band{{fill:{shade};fill-opacity:.13}}.bar{{fill-opacity:.5}}\
          .mark{{fill:{paper};stroke:{ink};stroke-width:1.6}}"
     );
     for number in 0..COLOURS {
