@@ -15,6 +15,7 @@ mod measure;
 mod observation;
 mod published;
 mod reproduction;
+mod series;
 mod source;
 mod verdict;
 

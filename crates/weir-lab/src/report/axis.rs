@@ -156,10 +156,7 @@ impl Settled {
         (first..=last.min(first + 20))
             .map(|count| {
                 let value = count as f64 * step;
-                (
-                    value,
-                    format_value(clean(value, step), &self.unit_of_ticks()),
-                )
+                (value, tick_label(clean(value, step), &self.unit_of_ticks()))
             })
             .collect()
     }

@@ -3,8 +3,9 @@
 
 use super::axis::Axis;
 use super::plot::{Colour, Layer, Plot};
+use crate::run::RunOutput;
 use crate::theory::mathis::Sawtooth;
-use crate::trace::Table;
+use crate::trace::{Table, Values};
 use weir_proto::event::Limit;
 
 /// Round-trip times that a zoomed sawtooth shows.
@@ -21,8 +22,29 @@ pub struct NamedPlot {
     pub plot: Plot,
 }
 
+/// Flows and directions of links that [`plots_of`] draws: more would not be looked at.
+pub const DRAWN: usize = 24;
+
+/// The plots that a run's trace holds, of its first [`DRAWN`] flows and directions of links.
+pub fn plots_of(run: &RunOutput) -> Vec<NamedPlot> {
+    let flows = run.flows.iter().take(DRAWN);
+    let mut plots: Vec<NamedPlot> = flows
+        .flat_map(|flow| plots_of_flow(&flow.name, &flow.table))
+        .collect();
+    for link in run.links.iter().take(DRAWN) {
+        if let Some(plot) = queue(&link.table, &format!("{}: queue", link.name)) {
+            plots.push(NamedPlot {
+                name: format!("{}-queue", link.name),
+                caption: "What waits for its transmission.".to_owned(),
+                plot,
+            });
+        }
+    }
+    plots
+}
+
 /// The plots that a flow's trace holds: those of a rate controller or of a window controller.
-pub fn plots_of(flow: &str, table: &Table) -> Vec<NamedPlot> {
+pub fn plots_of_flow(flow: &str, table: &Table) -> Vec<NamedPlot> {
     let mut plots = Vec::new();
     let mut add = |name: &str, caption: &str, plot: Option<Plot>| {
         if let Some(plot) = plot {
@@ -77,17 +99,20 @@ pub fn plots_of(flow: &str, table: &Table) -> Vec<NamedPlot> {
     plots
 }
 
-/// The column as numbers, if any of them is a number.
-fn present<'a>(table: &'a Table, name: &str) -> Option<&'a [f64]> {
-    table
-        .numbers(name)
-        .filter(|values| values.iter().any(|value| value.is_finite()))
-}
-
+/// Times and values of a column, if any of them is a number.
 fn points(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
-    let values = present(table, name)?;
-    let times = table.numbers("time_s")?;
-    Some(times.iter().copied().zip(values.iter().copied()).collect())
+    let times = table.numbers("time_s")?.iter().copied();
+    let points: Vec<(f64, f64)> = match table.column(name)? {
+        Values::F64(values) => times.zip(values.iter().copied()).collect(),
+        Values::U64(values) => times
+            .zip(values.iter().map(|value| *value as f64))
+            .collect(),
+        Values::Text(_) => return None,
+    };
+    points
+        .iter()
+        .any(|point| point.1.is_finite())
+        .then_some(points)
 }
 
 fn time_axis() -> Axis {
@@ -263,6 +288,20 @@ fn window_overview(table: &Table, title: &str) -> Option<Plot> {
     Some(plot.with(Layer::Step {
         name: "cwnd".to_owned(),
         points: cwnd,
+        colour: Colour(0),
+    }))
+}
+
+/// The length of a link's queue; `None` if nothing ever waited.
+fn queue(table: &Table, title: &str) -> Option<Plot> {
+    let points = points(table, "queue_bytes")?;
+    if points.iter().all(|point| point.1 == 0.0) {
+        return None;
+    }
+    let axis = Axis::linear("queue, bytes", "bytes");
+    Some(Plot::new(title, time_axis(), axis).with(Layer::Step {
+        name: String::new(),
+        points,
         colour: Colour(0),
     }))
 }

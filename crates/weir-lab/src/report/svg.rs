@@ -5,41 +5,27 @@
 //! looks the same. Nothing refers to the network, to scripts or to fonts of the machine.
 
 use super::axis::Settled;
+use super::legend::{LEGEND_ROW, legend_rows};
 use super::plot::{Colour, Layer, Plot};
 use super::style::standalone_style;
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 920.0;
-const LEFT: f64 = 92.0;
-const RIGHT: f64 = 26.0;
+pub(super) const WIDTH: f64 = 920.0;
+pub(super) const LEFT: f64 = 92.0;
+pub(super) const RIGHT: f64 = 26.0;
 const BOTTOM: f64 = 52.0;
-const TITLE: f64 = 34.0;
-const LEGEND_ROW: f64 = 20.0;
+pub(super) const TITLE: f64 = 34.0;
 /// A wide estimate of a character's width at 12 pixels.
-const CHARACTER: f64 = 6.9;
+pub(super) const CHARACTER: f64 = 6.9;
 
 /// The plot area in pixels and the axes that map onto it.
-struct Canvas {
-    text: String,
+pub(super) struct Canvas {
+    pub(super) text: String,
     id: String,
     x: Settled,
     y: Settled,
     top: f64,
     height: f64,
-}
-
-/// A legend's entry.
-struct Entry {
-    name: String,
-    swatch: Swatch,
-}
-
-enum Swatch {
-    Line(Colour, bool),
-    Dot(Colour),
-    Box(Colour),
-    Band,
-    Ring,
 }
 
 impl Plot {
@@ -106,7 +92,7 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// A coordinate with one decimal at most.
-fn n(value: f64) -> String {
+pub(super) fn n(value: f64) -> String {
     let tenths = libm::round(value * 10.0) as i64;
     let sign = if tenths < 0 { "-" } else { "" };
     let tenths = tenths.unsigned_abs();
@@ -115,80 +101,6 @@ fn n(value: f64) -> String {
     } else {
         format!("{sign}{}.{}", tenths / 10, tenths % 10)
     }
-}
-
-/// The legend's entries of a layer; of categories only those that occur in the range shown.
-fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<Entry> {
-    let one = |name: &String, swatch| {
-        vec![Entry {
-            name: name.clone(),
-            swatch,
-        }]
-    };
-    let entries = match layer {
-        Layer::Line {
-            name,
-            colour,
-            dashed,
-            ..
-        }
-        | Layer::Upright {
-            name,
-            colour,
-            dashed,
-            ..
-        } => one(name, Swatch::Line(*colour, *dashed)),
-        Layer::Step { name, colour, .. } => one(name, Swatch::Line(*colour, false)),
-        Layer::Scatter { name, colour, .. } => one(name, Swatch::Dot(*colour)),
-        Layer::Bars { name, colour, .. } => one(name, Swatch::Box(*colour)),
-        Layer::Band { name, .. } => one(name, Swatch::Band),
-        Layer::StepByCategory { points, categories } => categories
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| {
-                points.iter().any(|point| {
-                    let seen = shown.is_none_or(|(from, to)| point.0 >= from && point.0 <= to);
-                    seen && point.2 == *number
-                })
-            })
-            .map(|(_, (name, colour))| Entry {
-                name: name.clone(),
-                swatch: Swatch::Line(*colour, false),
-            })
-            .collect(),
-        Layer::Published { .. } => one(&"published".to_owned(), Swatch::Ring),
-        Layer::Level { .. } => Vec::new(),
-    };
-    entries
-        .into_iter()
-        .filter(|entry| !entry.name.is_empty())
-        .collect()
-}
-
-/// The legend's entries in rows that fit the width.
-fn legend_rows(plot: &Plot) -> Vec<Vec<Entry>> {
-    let mut rows: Vec<Vec<Entry>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for entry in plot
-        .layers
-        .iter()
-        .flat_map(|layer| entries(layer, plot.x.range))
-    {
-        let width = entry_width(&entry);
-        if used + width > WIDTH - LEFT - RIGHT {
-            rows.push(Vec::new());
-            used = 0.0;
-        }
-        used += width;
-        if let Some(row) = rows.last_mut() {
-            row.push(entry);
-        }
-    }
-    rows
-}
-
-fn entry_width(entry: &Entry) -> f64 {
-    34.0 + entry.name.chars().count() as f64 * CHARACTER + 16.0
 }
 
 impl Canvas {
@@ -204,7 +116,7 @@ impl Canvas {
         self.top + self.height
     }
 
-    fn words(&mut self, x: f64, y: f64, class: &str, anchor: &str, words: &str) {
+    pub(super) fn words(&mut self, x: f64, y: f64, class: &str, anchor: &str, words: &str) {
         let _ = writeln!(
             self.text,
             "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
@@ -223,51 +135,6 @@ impl Canvas {
             n(to.0),
             n(to.1)
         );
-    }
-
-    fn legend(&mut self, rows: &[Vec<Entry>]) {
-        let mut y = TITLE + 12.0;
-        for row in rows {
-            let mut x = LEFT;
-            for entry in row {
-                self.swatch(&entry.swatch, x, y - 4.0);
-                self.words(x + 34.0, y, "t", "start", &entry.name);
-                x += entry_width(entry);
-            }
-            y += LEGEND_ROW;
-        }
-    }
-
-    fn swatch(&mut self, swatch: &Swatch, x: f64, y: f64) {
-        let (x, y, end) = (n(x), n(y), n(x + 26.0));
-        let _ = match swatch {
-            Swatch::Line(colour, dashed) => writeln!(
-                self.text,
-                "<path class=\"line s{}{}\" d=\"M{x} {y}L{end} {y}\" stroke-width=\"3\"/>",
-                colour.number(),
-                if *dashed { " dash" } else { "" }
-            ),
-            Swatch::Dot(colour) => writeln!(
-                self.text,
-                "<circle class=\"f{}\" cx=\"{x}\" cy=\"{y}\" r=\"3\" transform=\"translate(13 0)\"/>",
-                colour.number()
-            ),
-            Swatch::Ring => writeln!(
-                self.text,
-                "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"4\" transform=\"translate(13 0)\"/>"
-            ),
-            Swatch::Box(colour) => writeln!(
-                self.text,
-                "<rect class=\"bar f{}\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"10\" \
-                 transform=\"translate(0 -5)\"/>",
-                colour.number()
-            ),
-            Swatch::Band => writeln!(
-                self.text,
-                "<rect class=\"band\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"12\" \
-                 transform=\"translate(0 -6)\"/>"
-            ),
-        };
     }
 
     fn grid(&mut self) {
