@@ -7,6 +7,7 @@ use crate::node::EndpointEvent;
 use crate::quic::wire::{Ack, Frame, NumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
+use proptest::prelude::*;
 use smallvec::smallvec;
 
 fn millis(millis: u64) -> Duration {
@@ -482,4 +483,42 @@ fn headers_have_the_sizes_of_their_presets() {
         "{}",
         size_of::<wire::Packet>()
     );
+}
+
+proptest! {
+    #[test]
+    fn no_packet_from_anywhere_makes_it_panic_or_spin(
+        packets in prop::collection::vec(
+            (prop::collection::vec(wire::tests::frame(), 1..4), 0..40_u64, any::<bool>()),
+            1..30,
+        ),
+        server in any::<bool>(),
+        preset in 0..3_usize,
+    ) {
+        let config = Config::named(Config::NAMES[preset]).unwrap();
+        let mut end = if server { Connection::server(config) } else { Connection::client(config) };
+        let mut now = Instant::ZERO;
+        end.connect(now);
+        for (frames, number, initial) in packets {
+            now += millis(1);
+            let space = if initial { SpaceId::Initial } else { SpaceId::Data };
+            let packet = wire::Packet { number, number_len: 4, space, frames: frames.into() };
+            let size = packet.len(&end.config.header);
+            end.receive(now, packet, size, crate::packet::Ecn::NotEct);
+            let _ = end.write(now, Payload::of_len(3000));
+            let _ = end.read(now);
+            let mut sent = 0;
+            while end.poll_transmit(now).is_some() {
+                sent += 1;
+                prop_assert!(sent < 100);
+            }
+            let open = end.initial.sent.clone().discard() + end.data.sent.clone().discard();
+            prop_assert_eq!(end.bytes_in_flight, open);
+            while end.poll_timeout().is_some_and(|at| at <= now) {
+                end.handle_timeout(now);
+                prop_assert!(end.poll_timeout().is_none_or(|at| at > now)
+                    || end.poll_transmit(now).is_some());
+            }
+        }
+    }
 }
