@@ -10,6 +10,7 @@ use weir_net::{App, FlowConfig, LinkConfig, LinkCounters, LinkId, Side, Topology
 use weir_proto::event::EventMask;
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
+use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::time::Instant;
 
 /// A topology and the names of what is in it, in the order in which it was added.
@@ -105,10 +106,14 @@ impl World {
         name: String,
         ends: [(HostId, &Host); 2],
     ) -> Result<(), RunError> {
-        let pair = endpoints::pair(scenario, flow, &name, ends.map(|(_, host)| host))?;
+        let pair = endpoints::pair(flow, ends.map(|(_, host)| host), scenario.path_mtu(flow))?;
+        let header = match &flow.transport {
+            Transport::Quic(quic) => quic.header,
+            Transport::Dccp(_) => HeaderFormat::RFC9000,
+        };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             if scenario.run.codec {
-                Box::new(CodecEndpoint::new(endpoint, self.fault.clone()))
+                Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
             } else {
                 endpoint
             }
