@@ -36,6 +36,13 @@ pub(super) struct Counters {
     pub(super) links: Vec<LinkCounters>,
 }
 
+/// Where the flows of one entry lie.
+struct Place<'a> {
+    ends: [(HostId, &'a Host); 2],
+    path_mtu: u32,
+    codec: bool,
+}
+
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
@@ -66,8 +73,13 @@ impl World {
         }
         for flow in &scenario.flows {
             let ends = [find(&hosts, &flow.from)?, find(&hosts, &flow.to)?];
+            let place = Place {
+                ends,
+                path_mtu: scenario.path_mtu(flow),
+                codec: scenario.run.codec,
+            };
             for name in flow.names() {
-                world.add_flow(scenario, flow, name, ends)?;
+                world.add_flow(flow, name, &place)?;
             }
         }
         Ok(world)
@@ -99,20 +111,14 @@ impl World {
         Ok(())
     }
 
-    fn add_flow(
-        &mut self,
-        scenario: &Scenario,
-        flow: &Flow,
-        name: String,
-        ends: [(HostId, &Host); 2],
-    ) -> Result<(), RunError> {
-        let pair = endpoints::pair(flow, ends.map(|(_, host)| host), scenario.path_mtu(flow))?;
+    fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
+        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu)?;
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) => HeaderFormat::RFC9000,
         };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
-            if scenario.run.codec {
+            if place.codec {
                 Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
             } else {
                 endpoint
@@ -124,8 +130,8 @@ impl World {
         };
         let config = FlowConfig {
             name: name.clone(),
-            source: ends[0].0,
-            target: ends[1].0,
+            source: place.ends[0].0,
+            target: place.ends[1].0,
             sender,
             receiver,
             app,

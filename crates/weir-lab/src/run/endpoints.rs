@@ -1,6 +1,7 @@
 //! The two ends of a flow, made from what its scenario says.
 
 use super::RunError;
+use super::handshake::SlowHandshake;
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
 use weir_proto::quic;
@@ -9,15 +10,24 @@ use weir_proto::quic;
 pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
 
 /// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on.
-pub(super) fn pair(flow: &Flow, _hosts: [&Host; 2], path_mtu: u32) -> Result<Pair, RunError> {
-    match &flow.transport {
-        Transport::Dccp(_) => Err(RunError::Build("DCCP connections are missing".into())),
+pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Result<Pair, RunError> {
+    let [sender, receiver]: Pair = match &flow.transport {
+        Transport::Dccp(_) => return Err(RunError::Build("DCCP connections are missing".into())),
         Transport::Quic(quic) => {
             let config = quic.config(path_mtu);
-            Ok([
+            [
                 Box::new(quic::Connection::client(config.clone())),
                 Box::new(quic::Connection::server(config)),
-            ])
+            ]
         }
+    };
+    Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
+}
+
+/// The endpoint behind its host's delay of handshakes.
+fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint + Send> {
+    if host.handshake_delay.is_zero() {
+        return endpoint;
     }
+    Box::new(SlowHandshake::new(endpoint, host.handshake_delay))
 }

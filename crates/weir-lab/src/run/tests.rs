@@ -212,3 +212,18 @@ fn another_seed_gives_another_random_run() {
     assert_eq!(throughput(1), throughput(1));
     assert_ne!(throughput(1), throughput(2));
 }
+
+#[test]
+fn a_slow_handshake_lengthens_the_first_round_trip_only() {
+    let text = TRICKLE.replace("warmup = \"1s\"", "");
+    let slow = "[[host]]\nname = \"b\"\nhandshake_delay = \"50ms\"\n\n[[link]]";
+    let plain = run_text(&text, &RunOptions::default());
+    let slowed = run_text(&text.replace("[[link]]", slow), &RunOptions::default());
+    let rtt = |output: &RunOutput| output.summary.flows["stream"].rtt_s.unwrap();
+    assert!(
+        (rtt(&slowed).max - rtt(&plain).min) > 0.050,
+        "{:?}",
+        rtt(&slowed)
+    );
+    assert!((rtt(&slowed).p50 - rtt(&plain).p50).abs() < 1e-9);
+}

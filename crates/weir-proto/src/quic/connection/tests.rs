@@ -7,6 +7,7 @@ use crate::node::EndpointEvent;
 use crate::quic::wire::{Ack, Frame, NumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
+use proptest::prelude::*;
 use smallvec::smallvec;
 
 fn millis(millis: u64) -> Duration {
@@ -323,6 +324,61 @@ fn data(number: u64, frame: Frame) -> wire::Packet {
     }
 }
 
+fn ack(smallest: u64, largest: u64) -> Frame {
+    Frame::Ack(Ack {
+        largest,
+        smallest,
+        delay: 0,
+        older: None,
+        ecn: None,
+    })
+}
+
+/// A client that has sent packets 0 to 9, its initial window, and nothing else.
+fn client_with_a_window_sent(config: Config) -> Connection {
+    let mut client = Connection::client(config);
+    client.connect(Instant::ZERO);
+    client
+        .write(Instant::ZERO, Payload::of_len(100_000))
+        .unwrap();
+    let sent = std::iter::from_fn(|| client.poll_transmit(Instant::ZERO)).count();
+    assert_eq!(sent, 10);
+    client
+}
+
+#[test]
+fn whether_losses_or_acknowledgements_come_first_is_a_rule() {
+    // Packet 0 is lost and 1 to 9 arrive. First the loss: half of 10 packets, and what is
+    // acknowledged belongs to recovery. First the others: slow start to 19 packets, then half.
+    for (losses_before_acks, window) in [(true, 5 * 1252), (false, 19 * 1252 / 2)] {
+        let mut config = lossy_link("inet-2025", 1);
+        config.rules.losses_before_acks = losses_before_acks;
+        let mut client = client_with_a_window_sent(config);
+        deliver(&mut client, data(0, ack(1, 9)));
+        assert_eq!(client.controller.window(), window);
+        assert_eq!(client.statistics().packets_lost, 1);
+    }
+}
+
+#[test]
+fn a_reduction_is_taken_back_when_the_lost_packets_turn_up() {
+    for (undo_spurious, window) in [(false, 5), (true, 10)] {
+        let mut config = lossy_link("inet-2025", 1);
+        config.rules.undo_spurious = undo_spurious;
+        let mut client = client_with_a_window_sent(config);
+        deliver(&mut client, data(0, ack(2, 9)));
+        assert_eq!(client.controller.window(), 5 * 1252);
+        deliver(&mut client, data(1, ack(1, 9)));
+        assert_eq!(
+            client.controller.window(),
+            5 * 1252,
+            "one of two is still missing"
+        );
+        deliver(&mut client, data(2, ack(0, 9)));
+        assert_eq!(client.controller.window(), window * 1252);
+    }
+}
+
 #[test]
 fn violations_end_the_connection_with_their_code() {
     let stream = |id, offset, len| {
@@ -482,4 +538,42 @@ fn headers_have_the_sizes_of_their_presets() {
         "{}",
         size_of::<wire::Packet>()
     );
+}
+
+proptest! {
+    #[test]
+    fn no_packet_from_anywhere_makes_it_panic_or_spin(
+        packets in prop::collection::vec(
+            (prop::collection::vec(wire::tests::frame(), 1..4), 0..40_u64, any::<bool>()),
+            1..30,
+        ),
+        server in any::<bool>(),
+        preset in 0..3_usize,
+    ) {
+        let config = Config::named(Config::NAMES[preset]).unwrap();
+        let mut end = if server { Connection::server(config) } else { Connection::client(config) };
+        let mut now = Instant::ZERO;
+        end.connect(now);
+        for (frames, number, initial) in packets {
+            now += millis(1);
+            let space = if initial { SpaceId::Initial } else { SpaceId::Data };
+            let packet = wire::Packet { number, number_len: 4, space, frames: frames.into() };
+            let size = packet.len(&end.config.header);
+            end.receive(now, packet, size, crate::packet::Ecn::NotEct);
+            let _ = end.write(now, Payload::of_len(3000));
+            let _ = end.read(now);
+            let mut sent = 0;
+            while end.poll_transmit(now).is_some() {
+                sent += 1;
+                prop_assert!(sent < 100);
+            }
+            let open = end.initial.sent.clone().discard() + end.data.sent.clone().discard();
+            prop_assert_eq!(end.bytes_in_flight, open);
+            while end.poll_timeout().is_some_and(|at| at <= now) {
+                end.handle_timeout(now);
+                prop_assert!(end.poll_timeout().is_none_or(|at| at > now)
+                    || end.poll_transmit(now).is_some());
+            }
+        }
+    }
 }

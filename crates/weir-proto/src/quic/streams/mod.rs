@@ -37,7 +37,7 @@ struct Stream {
 pub struct Streams {
     role: Role,
     config: FlowControlConfig,
-    streams: Vec<Stream>,
+    all: Vec<Stream>,
     /// Where the search for data begins: one after the stream that sent last.
     turn: usize,
     unsent: u64,
@@ -51,7 +51,7 @@ impl Streams {
         Self {
             role,
             config,
-            streams: Vec::new(),
+            all: Vec::new(),
             turn: 0,
             unsent: 0,
             send_credit: SendCredit::new(config.initial_max_data),
@@ -74,10 +74,10 @@ impl Streams {
     /// Where the stream is, made first if it may be.
     fn open(&mut self, id: u64) -> Result<usize, TransportError> {
         // One stream is the common case.
-        if self.streams.first().is_some_and(|stream| stream.id == id) {
+        if self.all.first().is_some_and(|stream| stream.id == id) {
             return Ok(0);
         }
-        let at = match self.streams.binary_search_by_key(&id, |stream| stream.id) {
+        let at = match self.all.binary_search_by_key(&id, |stream| stream.id) {
             Ok(at) => return Ok(at),
             Err(at) => at,
         };
@@ -95,13 +95,13 @@ impl Streams {
         let send = (!unidirectional || self.is_own(id))
             .then(|| SendStream::new(id, config.initial_max_stream_data));
         let receive = (!unidirectional || !self.is_own(id)).then(|| ReceiveStream::new(credit));
-        self.streams.insert(at, Stream { id, send, receive });
+        self.all.insert(at, Stream { id, send, receive });
         Ok(at)
     }
 
     /// RFC 9000 §19.8: a stream of ours must have been opened before the peer speaks of it.
     fn open_for_peer(&mut self, id: u64) -> Result<usize, TransportError> {
-        let known = self.streams.binary_search_by_key(&id, |stream| stream.id);
+        let known = self.all.binary_search_by_key(&id, |stream| stream.id);
         match known {
             Ok(at) => Ok(at),
             Err(_) if self.is_own(id) => Err(TransportError::stream_state(
@@ -113,25 +113,25 @@ impl Streams {
 
     fn sender(&mut self, id: u64) -> Option<&mut SendStream> {
         let at = self
-            .streams
+            .all
             .binary_search_by_key(&id, |stream| stream.id)
             .ok()?;
-        self.streams.get_mut(at)?.send.as_mut()
+        self.all.get_mut(at)?.send.as_mut()
     }
 
     fn receiver(&mut self, id: u64) -> Option<&mut ReceiveStream> {
         let at = self
-            .streams
+            .all
             .binary_search_by_key(&id, |stream| stream.id)
             .ok()?;
-        self.streams.get_mut(at)?.receive.as_mut()
+        self.all.get_mut(at)?.receive.as_mut()
     }
 
     /// Writes so many octets on a stream, which is opened if need be; false if this end may not
     /// send on it.
     pub fn write(&mut self, id: u64, octets: u64) -> bool {
         let Ok(at) = self.open(id) else { return false };
-        let Some(send) = &mut self.streams[at].send else {
+        let Some(send) = &mut self.all[at].send else {
             return false;
         };
         send.write(octets);
@@ -142,7 +142,7 @@ impl Streams {
     /// Nothing more will be written on any stream that was opened.
     pub fn finish(&mut self) {
         for send in self
-            .streams
+            .all
             .iter_mut()
             .filter_map(|stream| stream.send.as_mut())
         {
@@ -152,10 +152,7 @@ impl Streams {
 
     /// True once all that was written, and the ends of streams, are acknowledged.
     pub fn all_sent(&self) -> bool {
-        let mut senders = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.send.as_ref());
+        let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
         senders.all(SendStream::is_done)
     }
 
@@ -168,7 +165,7 @@ impl Streams {
     /// Reads octets in order from the first stream that has some.
     pub fn read(&mut self, limit: u64) -> u64 {
         let receivers = self
-            .streams
+            .all
             .iter_mut()
             .filter_map(|stream| stream.receive.as_mut());
         for receive in receivers {
@@ -183,17 +180,14 @@ impl Streams {
 
     /// True if there is something to read.
     pub fn is_readable(&self) -> bool {
-        let mut receivers = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.receive.as_ref());
+        let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
         receivers.any(|receive| receive.readable() > 0)
     }
 
     /// A piece arrived; how many of its octets are new.
     pub fn on_piece(&mut self, piece: &StreamFrame) -> Result<u64, TransportError> {
         let at = self.open_for_peer(piece.id)?;
-        let Some(receive) = &mut self.streams[at].receive else {
+        let Some(receive) = &mut self.all[at].receive else {
             return Err(TransportError::stream_state(
                 "data came on a stream that only sends",
             ));
@@ -209,7 +203,7 @@ impl Streams {
             Frame::MaxData(maximum) => self.send_credit.raise(maximum),
             Frame::MaxStreamData { id, maximum } => {
                 let at = self.open_for_peer(id)?;
-                let Some(send) = &mut self.streams[at].send else {
+                let Some(send) = &mut self.all[at].send else {
                     return Err(TransportError::stream_state(
                         "credit came for a stream that only receives",
                     ));
@@ -222,7 +216,7 @@ impl Streams {
             }
             Frame::StreamDataBlocked { id, limit } => {
                 let at = self.open_for_peer(id)?;
-                let Some(receive) = &mut self.streams[at].receive else {
+                let Some(receive) = &mut self.all[at].receive else {
                     return Err(TransportError::stream_state(
                         "a stream that only sends cannot block the peer",
                     ));
@@ -238,10 +232,7 @@ impl Streams {
     #[inline]
     pub fn has_piece(&self) -> bool {
         let credit = self.send_credit.left();
-        let mut senders = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.send.as_ref());
+        let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
         senders.any(|send| send.has_piece(credit))
     }
 
@@ -253,10 +244,10 @@ impl Streams {
     /// The next piece that fits into `room` octets; streams take turns.
     pub fn next_piece(&mut self, room: u32) -> Option<StreamFrame> {
         let credit = self.send_credit.left();
-        let count = self.streams.len();
+        let count = self.all.len();
         for step in 0..count {
             let at = (self.turn + step) % count;
-            let Some(send) = &mut self.streams[at].send else {
+            let Some(send) = &mut self.all[at].send else {
                 continue;
             };
             if let Some((frame, new)) = send.next_piece(room, credit) {
@@ -287,10 +278,7 @@ impl Streams {
     /// True if the peer should hear of new credit.
     #[inline]
     pub fn credit_is_due(&self) -> bool {
-        let mut receivers = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.receive.as_ref());
+        let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
         self.receive_credit.is_due() || receivers.any(ReceiveStream::credit_is_due)
     }
 
@@ -300,10 +288,7 @@ impl Streams {
         if self.unsent == 0 {
             return false;
         }
-        let mut senders = self
-            .streams
-            .iter()
-            .filter_map(|stream| stream.send.as_ref());
+        let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
         self.send_credit.blocked_is_due()
             || senders.any(|send| send.is_blocked() && send.credit.blocked_is_due())
     }
@@ -313,7 +298,7 @@ impl Streams {
         if let Some(maximum) = self.receive_credit.take_update() {
             return Some(Frame::MaxData(maximum));
         }
-        for stream in &mut self.streams {
+        for stream in &mut self.all {
             let id = stream.id;
             let receive = stream
                 .receive
@@ -334,7 +319,7 @@ impl Streams {
         if let Some(limit) = self.send_credit.take_blocked() {
             return Some(Frame::DataBlocked(limit));
         }
-        for stream in &mut self.streams {
+        for stream in &mut self.all {
             let id = stream.id;
             let send = stream.send.as_mut().filter(|send| send.is_blocked());
             if let Some(limit) = send.and_then(|send| send.credit.take_blocked()) {

@@ -87,7 +87,7 @@ impl SendStream {
         let len = available.min(u64::from(space));
         let end = offset + len;
         let fin = self.finished && end == self.written;
-        if len == 0 && !(fin && !self.fin_sent) {
+        if len == 0 && (!fin || self.fin_sent) {
             return None;
         }
         self.fin_sent |= fin;

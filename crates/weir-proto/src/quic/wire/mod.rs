@@ -15,7 +15,7 @@ mod frame;
 pub mod varint;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use frame::{Ack, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
 

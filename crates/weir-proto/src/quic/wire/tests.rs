@@ -204,7 +204,8 @@ prop_compose! {
     }
 }
 
-fn frame() -> impl Strategy<Value = Frame> {
+/// Any frame but padding.
+pub fn frame() -> impl Strategy<Value = Frame> {
     let int = 0..=varint::MAX;
     prop_oneof![
         Just(Frame::Ping),
