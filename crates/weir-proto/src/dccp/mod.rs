@@ -4,6 +4,7 @@
 mod ack_vector;
 pub mod ccid;
 pub mod ccid2;
+pub mod ccid3;
 mod connection;
 mod negotiation;
 mod sequence;

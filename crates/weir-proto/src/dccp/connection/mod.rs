@@ -15,11 +15,12 @@ mod output;
 mod timer;
 
 use super::ccid::{CcidReceiver, CcidSender};
-use super::ccid2;
 use super::negotiation::{Location, Negotiation};
 use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{SeqNum, feature};
+use super::{ccid2, ccid3};
+use crate::cc::tfrc::Profile;
 use crate::event::{Event, EventMask, Events};
 use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Ecn, FlowId, HostId, IpHeader, Packet, Payload};
@@ -35,12 +36,15 @@ const HEADER_ROOM: u32 = 64;
 pub enum Ccid {
     /// CCID 2 (RFC 4341).
     TcpLike,
+    /// CCID 3 (RFC 4342) with these rules of TFRC.
+    Tfrc(Box<Profile>),
 }
 
 impl Ccid {
     const fn number(&self) -> u8 {
         match self {
             Self::TcpLike => 2,
+            Self::Tfrc(_) => 3,
         }
     }
 }
@@ -242,12 +246,19 @@ impl Connection {
         } else {
             Ecn::NotEct
         };
+        let send = self.negotiation.value(Location::Local, feature::CCID);
+        let receive = self.negotiation.value(Location::Remote, feature::CCID);
         self.sender = Some(match &self.config.send_ccid {
-            Ccid::TcpLike => Box::new(ccid2::Sender::new(packet_size, ecn)),
+            Ccid::Tfrc(profile) if send == 3 => {
+                Box::new(ccid3::Sender::new(profile, packet_size, ecn))
+            }
+            // What was not agreed on is CCID 2, which everybody has.
+            _ => Box::new(ccid2::Sender::new(packet_size, ecn)),
         });
         let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
         self.receiver = Some(match &self.config.receive_ccid {
-            Ccid::TcpLike => Box::new(ccid2::Receiver::new(ack_ratio)),
+            Ccid::Tfrc(profile) if receive == 3 => Box::new(ccid3::Receiver::new(profile)),
+            _ => Box::new(ccid2::Receiver::new(ack_ratio)),
         });
     }
 
