@@ -9,9 +9,8 @@ use weir_lab::scenario;
 fn told(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    let error = match scenario::parse(&text, &name) {
-        Ok(_) => return format!("{name}: accepted\n"),
-        Err(error) => error,
+    let Err(error) = scenario::parse(&text, &name) else {
+        return format!("{name}: accepted\n");
     };
     let mut told = format!(
         "{}:{}:{}: {}\n",

@@ -10,6 +10,7 @@ use weir_net::{App, FlowConfig, LinkConfig, LinkCounters, LinkId, Side, Topology
 use weir_proto::event::EventMask;
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
+use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::time::Instant;
 
 /// A topology and the names of what is in it, in the order in which it was added.
@@ -33,6 +34,13 @@ pub(super) struct FlowState {
 pub(super) struct Counters {
     pub(super) flows: Vec<FlowState>,
     pub(super) links: Vec<LinkCounters>,
+}
+
+/// Where the flows of one entry lie.
+struct Place<'a> {
+    ends: [(HostId, &'a Host); 2],
+    path_mtu: u32,
+    codec: bool,
 }
 
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
@@ -65,8 +73,13 @@ impl World {
         }
         for flow in &scenario.flows {
             let ends = [find(&hosts, &flow.from)?, find(&hosts, &flow.to)?];
+            let place = Place {
+                ends,
+                path_mtu: scenario.path_mtu(flow),
+                codec: scenario.run.codec,
+            };
             for name in flow.names() {
-                world.add_flow(scenario, flow, name, ends)?;
+                world.add_flow(flow, name, &place)?;
             }
         }
         Ok(world)
@@ -98,17 +111,15 @@ impl World {
         Ok(())
     }
 
-    fn add_flow(
-        &mut self,
-        scenario: &Scenario,
-        flow: &Flow,
-        name: String,
-        ends: [(HostId, &Host); 2],
-    ) -> Result<(), RunError> {
-        let pair = endpoints::pair(scenario, flow, &name, ends.map(|(_, host)| host))?;
+    fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
+        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu)?;
+        let header = match &flow.transport {
+            Transport::Quic(quic) => quic.header,
+            Transport::Dccp(_) => HeaderFormat::RFC9000,
+        };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
-            if scenario.run.codec {
-                Box::new(CodecEndpoint::new(endpoint, self.fault.clone()))
+            if place.codec {
+                Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
             } else {
                 endpoint
             }
@@ -119,8 +130,8 @@ impl World {
         };
         let config = FlowConfig {
             name: name.clone(),
-            source: ends[0].0,
-            target: ends[1].0,
+            source: place.ends[0].0,
+            target: place.ends[1].0,
             sender,
             receiver,
             app,

@@ -1,11 +1,16 @@
-//! `[run] codec = true`: every packet that an endpoint hands over is encoded and decoded, and what
-//! was decoded goes on. Proves that typed packets and wire format are the same thing: it must
-//! change nothing but the time that a run takes.
+//! `[run] codec = true`: every packet is encoded and decoded on its way. Proves that typed packets
+//! and wire format are the same thing: it must change nothing but the time that a run takes.
+//!
+//! QUIC packets travel as octets and are decoded where they arrive, because only the receiver
+//! knows which packet number to expect. DCCP packets are encoded and decoded, with their
+//! checksum, before they leave.
 
 use std::sync::{Arc, Mutex};
 use weir_proto::event::Events;
 use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
-use weir_proto::packet::{Body, Packet, Payload};
+use weir_proto::packet::{Body, IpHeader, Packet, Payload};
+use weir_proto::quic;
+use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
 
 /// The first fault that any endpoint's codec found, shared by all of a run.
@@ -27,35 +32,89 @@ impl Fault {
 /// An endpoint whose packets go through their wire format.
 pub(super) struct CodecEndpoint {
     inner: Box<dyn Endpoint + Send>,
+    /// The header of QUIC packets.
+    header: HeaderFormat,
+    /// The packet number of QUIC that comes next, in the Initial and the data space.
+    expected: [u64; 2],
     buffer: Vec<u8>,
     fault: Fault,
 }
 
+fn index_of(space: SpaceId) -> usize {
+    match space {
+        SpaceId::Initial => 0,
+        SpaceId::Data => 1,
+    }
+}
+
 impl CodecEndpoint {
-    pub(super) fn new(inner: Box<dyn Endpoint + Send>, fault: Fault) -> Self {
+    pub(super) fn new(inner: Box<dyn Endpoint + Send>, header: HeaderFormat, fault: Fault) -> Self {
         Self {
             inner,
+            header,
+            expected: [0; 2],
             buffer: Vec::new(),
             fault,
         }
     }
 
-    fn round_trip(&mut self, body: &Body) -> Result<Body, String> {
-        let buffer = &mut self.buffer;
-        match body {
-            Body::Dccp(packet) => packet
-                .round_trip(buffer)
+    /// What travels instead of the packet's body.
+    fn encode(&mut self, packet: &Packet) -> Result<Body, String> {
+        match &packet.body {
+            Body::Dccp(dccp) => dccp
+                .round_trip(&mut self.buffer)
                 .map(Body::Dccp)
-                .map_err(|e| e.to_string()),
-            Body::Quic(packet) => Ok(Body::Quic(packet.clone())),
+                .map_err(|error| error.to_string()),
+            Body::Quic(quic) => {
+                self.buffer.clear();
+                quic.encode(&self.header, &mut self.buffer);
+                let size = self.buffer.len() as u32 + IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+                if size != packet.size {
+                    let claimed = packet.size;
+                    return Err(format!(
+                        "has {size} octets on the wire and claims {claimed}"
+                    ));
+                }
+                Ok(Body::Other(Payload::from_bytes(&self.buffer)))
+            }
             Body::Other(payload) => Ok(Body::Other(payload.clone())),
         }
+    }
+
+    /// The body that arrived.
+    fn decode(&mut self, body: Body) -> Result<Body, String> {
+        let octets = match &body {
+            Body::Other(payload) => payload.content(),
+            _ => None,
+        };
+        let Some(octets) = octets else {
+            return Ok(body);
+        };
+        let expected = self.expected;
+        let packet = quic::Packet::decode(octets, &self.header, |space| expected[index_of(space)])
+            .map_err(|error| format!("cannot be decoded: {error}"))?;
+        let next = &mut self.expected[index_of(packet.space)];
+        *next = (*next).max(packet.number + 1);
+        Ok(Body::Quic(packet))
+    }
+
+    fn report(&self, now: Instant, packet: &Packet, why: &str) {
+        let (id, flow) = (packet.id, packet.flow.0);
+        let message = format!("packet {id} of flow {flow} at {now} s {why}");
+        self.fault.set(message);
     }
 }
 
 impl Node for CodecEndpoint {
-    fn handle(&mut self, now: Instant, packet: Packet) {
-        self.inner.handle(now, packet);
+    fn handle(&mut self, now: Instant, mut packet: Packet) {
+        let body = std::mem::replace(&mut packet.body, Body::Other(Payload::default()));
+        match self.decode(body) {
+            Ok(body) => {
+                packet.body = body;
+                self.inner.handle(now, packet);
+            }
+            Err(why) => self.report(now, &packet, &why),
+        }
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -64,12 +123,9 @@ impl Node for CodecEndpoint {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         let mut packet = self.inner.poll_transmit(now)?;
-        match self.round_trip(&packet.body) {
+        match self.encode(&packet) {
             Ok(body) => packet.body = body,
-            Err(why) => self.fault.set(format!(
-                "packet {} of flow {} at {now} s {why}",
-                packet.id, packet.flow.0
-            )),
+            Err(why) => self.report(now, &packet, &why),
         }
         Some(packet)
     }

@@ -6,6 +6,7 @@
 mod build;
 mod codec;
 mod endpoints;
+mod handshake;
 mod recorder;
 mod statistics;
 mod summary;

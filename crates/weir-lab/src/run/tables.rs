@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_proto::event::{Event, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Rate;
 
 /// Numbers of a flow's controller, in the order of the file.
 const NUMBERS: [&str; 13] = [
@@ -59,7 +60,7 @@ fn row_of(at: Instant, state: &RateState) -> Row {
     [
         at.as_secs_f64(),
         state.allowed_rate.as_bps(),
-        state.equation_rate.map_or(none, |rate| rate.as_bps()),
+        state.equation_rate.map_or(none, Rate::as_bps),
         state.receive_rate.as_bps(),
         state.loss_event_rate,
         seconds(state.rtt),
@@ -237,13 +238,12 @@ impl PacketColumns {
             Event::Mark { size } => ("marked", None, size, ""),
             _ => return false,
         };
-        let name = match self.known.get(name) {
-            Some(name) => name.clone(),
-            None => {
-                let shared: Arc<str> = name.into();
-                self.known.insert(name.to_owned(), shared.clone());
-                shared
-            }
+        let name = if let Some(name) = self.known.get(name) {
+            name.clone()
+        } else {
+            let shared: Arc<str> = name.into();
+            self.known.insert(name.to_owned(), shared.clone());
+            shared
         };
         self.times.push(at);
         self.names.push(name);

@@ -18,6 +18,7 @@ mod schema;
 mod transport;
 mod value;
 mod visit;
+mod window_rules;
 mod writer;
 
 pub use check::MAX_FLOWS;

@@ -217,7 +217,7 @@ fn parse_value(text: &str, place: &Place) -> Node {
     const PREFIX: &str = "v=";
     let line = format!("{PREFIX}{text}");
     let parsed = DeTable::parse(&line).ok();
-    let parsed = parsed.as_ref().map(|table| table.get_ref());
+    let parsed = parsed.as_ref().map(toml::Spanned::get_ref);
     if let Some((_, value)) = parsed
         .filter(|t| t.len() == 1)
         .and_then(|t| t.iter().next())
@@ -319,20 +319,18 @@ fn set_in_table(
         return Ok(());
     };
     let place = node.place.clone();
-    let index = match table.entries.iter().position(|entry| entry.key == key) {
-        Some(index) => index,
-        None => {
-            table.entries.push(Entry {
-                key: key.to_owned(),
+    let known = table.entries.iter().position(|entry| entry.key == key);
+    let index = known.unwrap_or(table.entries.len());
+    if known.is_none() {
+        table.entries.push(Entry {
+            key: key.to_owned(),
+            place: place.clone(),
+            node: Node {
                 place: place.clone(),
-                node: Node {
-                    place: place.clone(),
-                    value: Value::Table(Table::default()),
-                },
-            });
-            table.entries.len() - 1
-        }
-    };
+                value: Value::Table(Table::default()),
+            },
+        });
+    }
     let entry = &mut table.entries[index];
     if rest.is_empty() {
         entry.place = place;

@@ -180,18 +180,15 @@ impl Visitor for Reader<'_> {
 
     fn section(&mut self, key: &'static str, _doc: &'static str, section: &mut dyn Section) {
         let title = self.title_of(key);
-        match self.find(key) {
-            Some(node) => {
-                if let Some(table) = self.expect_table(node, &title) {
-                    let place = node.place.clone();
-                    read_table(self.findings, table, (title, place), section);
-                }
-            }
+        let Some(node) = self.find(key) else {
             // A section that is not there is read as an empty one: it may need a key.
-            None => {
-                let place = self.place.clone();
-                read_table(self.findings, &Table::default(), (title, place), section);
-            }
+            let place = (title, self.place.clone());
+            read_table(self.findings, &Table::default(), place, section);
+            return;
+        };
+        if let Some(table) = self.expect_table(node, &title) {
+            let place = (title, node.place.clone());
+            read_table(self.findings, table, place, section);
         }
     }
 

@@ -188,6 +188,24 @@ impl Value for bool {
     }
 }
 
+/// A number in [0, 1].
+pub(crate) struct Fraction<'a>(pub(crate) &'a mut f64);
+
+impl Value for Fraction<'_> {
+    fn read(&mut self, node: &Node) -> Result<(), Problem> {
+        let mut fraction = Probability::default();
+        fraction.read(node)?;
+        *self.0 = fraction.get();
+        Ok(())
+    }
+    fn write(&self) -> String {
+        write_float(*self.0)
+    }
+    fn describe(&self) -> Json {
+        json!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
 /// A name that can be part of a path, a file name and an option.
 pub(crate) struct Name<'a>(pub(crate) &'a mut String);
 

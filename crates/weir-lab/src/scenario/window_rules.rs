@@ -28,7 +28,12 @@ impl Section for Rules {
                 ("byte-counting", Increase::ByteCounting),
             ],
         };
-        v.value("increase", "How NewReno grows in congestion avoidance.", optional, increase);
+        v.value(
+            "increase",
+            "How NewReno grows in congestion avoidance.",
+            optional,
+            increase,
+        );
         let gate = &mut Choice {
             slot: &mut self.send_gate,
             words: &[
@@ -37,7 +42,12 @@ impl Section for Rules {
                 ("any-room", SendGate::AnyRoom),
             ],
         };
-        v.value("send_gate", "When the window lets a packet out.", optional, gate);
+        v.value(
+            "send_gate",
+            "When the window lets a packet out.",
+            optional,
+            gate,
+        );
         let probes = &mut Count {
             slot: &mut self.pto_probes,
             min: 1,
@@ -53,15 +63,37 @@ impl Section for Rules {
 fn visit_switches(rules: &mut Rules, v: &mut dyn Visitor) {
     let optional = Need::Optional;
     let doc = "Octets acknowledged in recovery count towards the first increase after it.";
-    v.value("count_acked_in_recovery", doc, optional, &mut rules.count_acked_in_recovery);
-    let doc = "One packet may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2).";
+    v.value(
+        "count_acked_in_recovery",
+        doc,
+        optional,
+        &mut rules.count_acked_in_recovery,
+    );
+    let doc =
+        "One packet may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2).";
     v.value("recovery_probe", doc, optional, &mut rules.recovery_probe);
-    let doc = "An acknowledgement of all that is in flight empties the count of acknowledged octets.";
-    v.value("flush_on_empty_flight", doc, optional, &mut rules.flush_on_empty_flight);
+    let doc =
+        "An acknowledgement of all that is in flight empties the count of acknowledged octets.";
+    v.value(
+        "flush_on_empty_flight",
+        doc,
+        optional,
+        &mut rules.flush_on_empty_flight,
+    );
     let doc = "Losses are dealt with before the packets that an acknowledgement names.";
-    v.value("losses_before_acks", doc, optional, &mut rules.losses_before_acks);
+    v.value(
+        "losses_before_acks",
+        doc,
+        optional,
+        &mut rules.losses_before_acks,
+    );
     let doc = "The receiver acknowledges packet number 0 at once.";
-    v.value("ack_first_at_once", doc, optional, &mut rules.ack_first_at_once);
+    v.value(
+        "ack_first_at_once",
+        doc,
+        optional,
+        &mut rules.ack_first_at_once,
+    );
     let doc = "A reduction is taken back when all packets that caused it turn out to have arrived.";
     v.value("undo_spurious", doc, optional, &mut rules.undo_spurious);
 }
