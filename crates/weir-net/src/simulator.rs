@@ -201,10 +201,8 @@ impl Run<'_> {
         loop {
             let topology = &mut *self.topology;
             let place = &mut topology.agents[id as usize];
-            let Some(parcel) = topology
-                .store
-                .deposit(|slot| place.agent.poll_transmit(now, slot))
-            else {
+            let fill = |slot: &mut _| place.agent.poll_transmit(now, slot);
+            let Some(parcel) = topology.store.deposit(first_link.unwrap_or(0), fill) else {
                 break;
             };
             sent = true;
