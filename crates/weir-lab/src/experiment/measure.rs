@@ -80,9 +80,9 @@ pub enum Take {
     LossRate,
     /// The rest: packets that were not lost over packets sent.
     DeliveryRate,
-    /// The median time from a fall of the value to its next rise.
+    /// The median time from a fall of the value to rise number `index` after it.
     TimeToRise,
-    /// The median value after the first rise that follows a fall.
+    /// The median value after rise number `index` that follows a fall.
     ValueAfterRise,
     /// A line of a law of theory.
     Law,
@@ -149,7 +149,7 @@ pub struct Measure {
     /// How far from `equals` a row may lie, relative.
     #[serde(default = "default_nearness")]
     pub nearness: f64,
-    /// The number of a gap, from 0.
+    /// The number of a gap or rise, from 0.
     #[serde(default)]
     pub index: usize,
     /// The result is divided by this.
@@ -340,8 +340,18 @@ impl Measure {
                 first(series.get(place + 1))
             }
             Take::Period => period(&series),
-            Take::TimeToRise => median(rises(&series).iter().map(|rise| rise.0).collect()),
-            Take::ValueAfterRise => median(rises(&series).iter().map(|rise| rise.1).collect()),
+            Take::TimeToRise => median(
+                rises(&series, self.index)
+                    .iter()
+                    .map(|rise| rise.0)
+                    .collect(),
+            ),
+            Take::ValueAfterRise => median(
+                rises(&series, self.index)
+                    .iter()
+                    .map(|rise| rise.1)
+                    .collect(),
+            ),
             _ => None,
         }
     }

@@ -169,7 +169,8 @@ fn measures_how_long_a_window_stays_low() {
         (6.0, 4.0),
         (7.0, 5.0),
     ];
-    assert_eq!(rises(&series), [(2.0, 6.0), (1.0, 4.0)]);
+    assert_eq!(rises(&series, 0), [(2.0, 6.0), (1.0, 4.0)]);
+    assert_eq!(rises(&series, 1), [(2.0, 5.0)]);
 }
 
 #[test]

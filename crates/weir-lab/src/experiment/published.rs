@@ -17,7 +17,7 @@ pub struct Published {
     /// The runs that measure it.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
-    /// The published numbers and statements, in the order of the document.
+    /// The published numbers and statements, in the order of the page.
     #[serde(rename = "row")]
     pub rows: Vec<Row>,
     /// The plots, in the order of the page.

@@ -25,17 +25,21 @@ pub(super) fn gaps(series: &[(f64, f64)]) -> Vec<f64> {
         .collect()
 }
 
-/// For each fall of the value: the time until its next rise, and the value after that rise.
-pub(super) fn rises(series: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut fallen: Option<f64> = None;
+/// For each fall of the value: the time until the rise of this number after it (0 is the first),
+/// and the value after that rise. Falls that are followed by another fall before do not count.
+pub(super) fn rises(series: &[(f64, f64)], number: usize) -> Vec<(f64, f64)> {
+    let mut fallen: Option<(f64, usize)> = None;
     let mut found = Vec::new();
     for pair in series.windows(2) {
         if pair[1].1 < pair[0].1 {
-            fallen = Some(pair[1].0);
+            fallen = Some((pair[1].0, 0));
         } else if pair[1].1 > pair[0].1
-            && let Some(since) = fallen.take()
+            && let Some((since, rise)) = &mut fallen
         {
-            found.push((pair[1].0 - since, pair[1].1));
+            if *rise == number {
+                found.push((pair[1].0 - *since, pair[1].1));
+            }
+            *rise += 1;
         }
     }
     found

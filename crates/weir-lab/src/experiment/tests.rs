@@ -1,6 +1,6 @@
 //! Files, verdicts and the exit status.
 
-use super::observation::Observation;
+use super::observation::{Observation, Scenario};
 use super::published::Published;
 use super::verdict::judge;
 use super::*;
@@ -32,6 +32,26 @@ fn the_embedded_files_are_in_order() {
             );
         }
     }
+}
+
+#[test]
+fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
+    // The whole way from the embedded scenario through the simulator to a measure.
+    let source = Source::embedded("lossy-link").unwrap();
+    let published = Published::parse("lossy-link", &source.published).unwrap();
+    let plan = &published.runs[0];
+    let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
+    let scenario = Scenario::parse(&plan.scenario, &text).unwrap();
+    let observation = scenario.observe(plan, None).unwrap();
+    let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
+    let rows = judge(&published.rows, &runs).unwrap();
+    let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
+    assert_eq!(throughput.verdict, Verdict::Agrees, "{throughput:?}");
+    // 50 · 1252 bytes in 7 · 2 ms.
+    assert!(
+        (throughput.measured.unwrap() - 35.7714).abs() < 0.036,
+        "{throughput:?}"
+    );
 }
 
 #[test]

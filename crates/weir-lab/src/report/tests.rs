@@ -104,3 +104,108 @@ fn rasterises_with_the_compiled_in_font() {
     assert_eq!(bytes, png(&staircase().svg(), 1.0).unwrap());
     assert!(png("not svg", 1.0).is_err());
 }
+
+fn rate_trace() -> crate::trace::Table {
+    use crate::trace::{Column, Table, Values};
+    let numbers = |name: &str, values: &[f64]| Column {
+        name: name.to_owned(),
+        values: Values::F64(values.to_vec()),
+    };
+    let limits = ["initial_window", "one_packet_per_rtt", "nofeedback_halving"];
+    Table {
+        columns: vec![
+            numbers("time_s", &[0.0, 1.0, 2.0]),
+            numbers("allowed_rate_bps", &[8e6, 2e6, 1e6]),
+            numbers("equation_rate_bps", &[f64::NAN; 3]),
+            numbers("smoothed_rtt_s", &[0.01, 0.02, 0.02]),
+            numbers("rtt_s", &[0.01, 0.03, 0.03]),
+            numbers("ipi_s", &[0.001, 0.004, 0.008]),
+            numbers("cwnd_bytes", &[f64::NAN; 3]),
+            Column {
+                name: "limit".to_owned(),
+                values: Values::Text(limits.iter().map(|limit| (*limit).into()).collect()),
+            },
+        ],
+    }
+}
+
+#[test]
+fn a_rate_controllers_trace_gives_its_plots_and_no_window() {
+    let names: Vec<String> = plots_of_flow("stream", &rate_trace())
+        .into_iter()
+        .map(|plot| plot.name)
+        .collect();
+    let expected = [
+        "stream-rate",
+        "stream-rtt",
+        "stream-interval",
+        "stream-packets",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn the_rate_has_the_colour_and_the_words_of_its_limits() {
+    let svg = rate_by_limit(&rate_trace(), "t").unwrap().element("t");
+    for words in ["W_init/RTT", "s/RTT", "halved: no feedback"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    assert!(
+        !svg.contains("X_calc"),
+        "a column without a value has no line"
+    );
+}
+
+#[test]
+fn a_sample_is_not_drawn_again_when_a_timer_changes_the_rate() {
+    let svg = round_trip_time(&rate_trace(), "t").unwrap().element("t");
+    // Two samples and the legend's dot.
+    assert_eq!(svg.matches("<circle class=\"f7\"").count(), 3);
+}
+
+#[test]
+fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycle() {
+    use crate::theory::mathis;
+    use crate::trace::{Column, Table, Values};
+    use weir_proto::{time::Duration, units::Probability};
+    let column = |name: &str, values: Vec<f64>| Column {
+        name: name.to_owned(),
+        values: Values::F64(values),
+    };
+    let rows = 0..40_u32;
+    let table = Table {
+        columns: vec![
+            column(
+                "time_s",
+                rows.clone().map(|row| f64::from(row) * 0.01).collect(),
+            ),
+            column(
+                "cwnd_bytes",
+                rows.map(|row| f64::from(5000 + row % 7 * 1000)).collect(),
+            ),
+        ],
+    };
+    let path = mathis::Path {
+        packet_bytes: 1000,
+        rtt: Duration::from_millis(10),
+        loss: Probability::new(0.02).unwrap(),
+    };
+    let overlay = Overlay {
+        tooth: mathis::with_idle_rtts(path, 2.0),
+        idle_rtts: 2.0,
+        packet_bytes: 1000.0,
+        rtt_s: 0.01,
+    };
+    let plot = window_sawtooth(&table, (0.0, 0.3), Some(overlay), "t").unwrap();
+    let theory = plot.layers.iter().find_map(|layer| match layer {
+        Layer::Line { points, .. } => Some(points.clone()),
+        _ => None,
+    });
+    let theory = theory.unwrap();
+    assert_eq!(theory[0].0, 0.07);
+    assert!(
+        (theory[4].0 - theory[0].0 - 0.06859).abs() < 1e-4,
+        "a cycle of 6.859 round trips"
+    );
+    assert!((theory[2].1 - 9719.0).abs() < 1.0, "up to 9.719 packets");
+}

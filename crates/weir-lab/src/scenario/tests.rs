@@ -168,6 +168,7 @@ fn overrides_reach_everything_by_name() {
         "link.bottleneck.forward.mtu=1400",
         "flow.stream.loss={ kind = \"random\", rate = 0.1 }",
         "flow.bulk.count=2",
+        "host.client.timer_hz=250",
     ])
     .unwrap();
     assert_eq!(scenario.run.seed, 9);
@@ -176,6 +177,7 @@ fn overrides_reach_everything_by_name() {
     assert_eq!(scenario.links[0].forward.mtu, Mtu(1400));
     assert!(matches!(scenario.flows[0].loss, LossConfig::Random { .. }));
     assert_eq!(scenario.flows[1].count, 2);
+    assert_eq!(scenario.hosts[1].stack.timer_hz, Some(250));
 }
 
 #[test]
