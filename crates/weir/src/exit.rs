@@ -83,8 +83,8 @@ fn drawn(error: &ScenarioError) -> String {
         return error.to_string();
     }
     let span = SourceSpan::from((error.span.start, error.span.len()));
-    let mut diagnostic = MietteDiagnostic::new(&error.message)
-        .with_label(LabeledSpan::at(span, "here"));
+    let mut diagnostic =
+        MietteDiagnostic::new(&error.message).with_label(LabeledSpan::at(span, "here"));
     if let Some(help) = &error.help {
         diagnostic = diagnostic.with_help(help);
     }

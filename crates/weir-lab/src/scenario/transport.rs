@@ -4,6 +4,7 @@ use super::value::{Choice, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{self, CubicConfig, REGISTRY, Rules};
+use weir_proto::dccp;
 use weir_proto::packet::IpHeader;
 use weir_proto::quic::wire::{HeaderFormat, NumberLen};
 use weir_proto::quic::{self, AckPolicy, FlowControlConfig, Handshake};
@@ -143,6 +144,25 @@ impl Quic {
             config.controller = entry;
         }
         config
+    }
+}
+
+impl Dccp {
+    /// What both ends are made from.
+    pub(crate) fn config(&self, path_mtu: u32) -> dccp::Config {
+        let ccid = || match self.ccid {
+            3 => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
+            _ => dccp::Ccid::TcpLike,
+        };
+        dccp::Config {
+            send_ccid: ccid(),
+            receive_ccid: ccid(),
+            sequence_window: self.sequence_window,
+            send_queue: self.send_queue as usize,
+            mtu: path_mtu,
+            ecn: self.ecn,
+            ..dccp::Config::default()
+        }
     }
 }
 

@@ -31,7 +31,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .and_then(|folder| folder.load())
         .map_err(folder_failure)?;
     let files = export(&output, format).map_err(|error| usage(&error))?;
-    let out = arguments.out.clone().unwrap_or_else(|| arguments.run.join(&arguments.format));
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| arguments.run.join(&arguments.format));
     let mut written = Vec::new();
     for file in files {
         let path = out.join(&file.path);

@@ -1,5 +1,6 @@
 //! The verbs, a file each, and the words of the command line.
 
+mod bench;
 mod completions;
 mod decode;
 mod export;
@@ -10,11 +11,17 @@ mod schema;
 mod theory;
 
 use crate::exit::Failure;
+use crate::terminal;
 use clap::{Parser, Subcommand};
 
 /// The congestion-control laboratory: simulate, explain, reproduce.
 #[derive(Debug, Parser)]
-#[command(name = "weir", version, propagate_version = true, infer_long_args = false)]
+#[command(
+    name = "weir",
+    version,
+    propagate_version = true,
+    infer_long_args = false
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -32,12 +39,13 @@ pub enum Verb {
     Plot(plot::Arguments),
     /// Convert the traces of a run for other tools
     Export(export::Arguments),
-    /// Print the DCCP packets of a capture (pcap or pcapng, also gzipped)
-    Decode(decode::Arguments),
+    Decode(decode::DecodeArgs),
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
+    /// Measure the simulator's speed
+    Bench(bench::BenchArgs),
     /// Print completions for a shell
     Completions(completions::Arguments),
 }
@@ -54,6 +62,7 @@ impl Verb {
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
             Self::Decode(_) | Self::Completions(_) => false,
+            Self::Bench(arguments) => arguments.json,
         }
     }
 }
@@ -65,9 +74,23 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Plot(arguments) => plot::run(&arguments),
         Verb::Export(arguments) => export::run(&arguments),
-        Verb::Decode(arguments) => decode::run(&arguments),
+        Verb::Decode(arguments) => decode_captures(&arguments),
+        Verb::Bench(arguments) => {
+            bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
+        }
         Verb::Theory(arguments) => theory::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
     }
+}
+
+fn decode_captures(arguments: &decode::DecodeArgs) -> Result<(), Failure> {
+    let result = decode::run(arguments, &mut anstream::stdout().lock());
+    let listing = result.map_err(|error| match error.exit_code() {
+        None => Failure::ClosedPipe,
+        Some(2) => Failure::Usage(error.to_string()),
+        Some(_) => Failure::Failed(error.to_string()),
+    })?;
+    terminal::say(&listing.to_string());
+    Ok(())
 }

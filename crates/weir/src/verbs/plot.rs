@@ -27,13 +27,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = RunFolder::open(&arguments.run)
         .and_then(|folder| folder.load())
         .map_err(folder_failure)?;
-    let plots: Vec<NamedPlot> =
-        output.flows.iter().flat_map(|flow| report::plots_of(&flow.name, &flow.table)).collect();
+    let plots: Vec<NamedPlot> = output
+        .flows
+        .iter()
+        .flat_map(|flow| report::plots_of(&flow.name, &flow.table))
+        .collect();
     if plots.is_empty() {
         let message = format!("{} holds no traces to draw", arguments.run.display());
         return Err(Failure::Usage(message));
     }
-    let out = arguments.out.clone().unwrap_or_else(|| arguments.run.join("plots"));
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| arguments.run.join("plots"));
     let mut written = Vec::new();
     let bar = terminal::progress(plots.len() as u64, "drawing");
     for named in &plots {

@@ -42,13 +42,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if result.holds() {
         return Ok(());
     }
-    Err(Failure::Unexpected("some published values lie outside their tolerance".to_owned()))
+    Err(Failure::Unexpected(
+        "some published values lie outside their tolerance".to_owned(),
+    ))
 }
 
 fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
     let usage = |error: weir_lab::experiment::ExperimentError| Failure::Usage(error.to_string());
     if names.is_empty() {
-        return Source::names().into_iter().map(|name| Source::embedded(name).map_err(usage)).collect();
+        return Source::names()
+            .into_iter()
+            .map(|name| Source::embedded(name).map_err(usage))
+            .collect();
     }
     let source = |name: &String| {
         let folder = PathBuf::from(name);
@@ -97,7 +102,9 @@ fn rows(experiment: &ExperimentResult, text: &mut String) {
     let head = ["", "", "published", "measured", "deviation"].map(str::to_owned);
     let width = |column: usize| {
         let all = cells.iter().chain([&head]);
-        all.map(|row| row[column].chars().count()).max().unwrap_or(0)
+        all.map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
     };
     let widths = [width(0), width(1).min(70), width(2), width(3), width(4)];
     for row in [&head].into_iter().chain(&cells) {

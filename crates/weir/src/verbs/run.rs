@@ -97,7 +97,11 @@ fn one(
         bar.set_position((reached.as_secs_f64() / end.as_secs_f64().max(1e-9) * 100.0) as u64);
     };
     let options = RunOptions {
-        trace: if arguments.summary_only { Trace::Summary } else { Trace::Full },
+        trace: if arguments.summary_only {
+            Trace::Summary
+        } else {
+            Trace::Full
+        },
         packets: arguments.packets,
         progress: Some(&progress),
         cancel: Some(cancel),
@@ -125,7 +129,11 @@ fn text(summary: &Summary, folder: &str) -> String {
             flow.packets_sent,
         );
         if let Some(rtt) = &flow.rtt_s {
-            let _ = write!(text, ", round trip {:.6} s (max {:.6} s)", rtt.mean, rtt.max);
+            let _ = write!(
+                text,
+                ", round trip {:.6} s (max {:.6} s)",
+                rtt.mean, rtt.max
+            );
         }
         text.push('\n');
     }

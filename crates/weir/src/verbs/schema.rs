@@ -14,5 +14,8 @@ pub struct Arguments {
 
 /// Prints the schema.
 pub fn run(_: &Arguments) -> Result<(), Failure> {
-    Ok(terminal::print(&format!("{:#}\n", weir_lab::scenario::schema()))?)
+    Ok(terminal::print(&format!(
+        "{:#}\n",
+        weir_lab::scenario::schema()
+    ))?)
 }

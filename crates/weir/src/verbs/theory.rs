@@ -16,15 +16,22 @@ pub struct Arguments {
     #[arg(long)]
     pub json: bool,
     /// The law's parameters: --s 1400 --rtt 400ms --p 0.002
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "--PARAMETER VALUE")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "--PARAMETER VALUE"
+    )]
     parameters: Vec<String>,
 }
 
 /// Evaluates the law, or lists the laws.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |error: theory::TheoryError| Failure::Usage(error.to_string());
-    let parameters: Vec<_> =
-        arguments.parameters.iter().filter(|word| !matches!(word.as_str(), "--json")).collect();
+    let parameters: Vec<_> = arguments
+        .parameters
+        .iter()
+        .filter(|word| !matches!(word.as_str(), "--json"))
+        .collect();
     let json = arguments.json || parameters.len() < arguments.parameters.len();
     let help = |word: &str| matches!(word, "--help" | "-h" | "help");
     let Some(name) = arguments.law.as_deref().filter(|name| !help(name)) else {
@@ -36,7 +43,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let pairs = pairs(&parameters)?;
     let lines = law.evaluate(&pairs).map_err(usage)?;
-    let text = if json { document(law, &pairs, &lines) } else { table(&lines) };
+    let text = if json {
+        document(law, &pairs, &lines)
+    } else {
+        table(&lines)
+    };
     Ok(terminal::print(&text)?)
 }
 
@@ -46,7 +57,9 @@ fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let Some(name) = word.strip_prefix("--") else {
-            return Err(Failure::Usage(format!("\"{word}\" is not a parameter; write --NAME VALUE")));
+            return Err(Failure::Usage(format!(
+                "\"{word}\" is not a parameter; write --NAME VALUE"
+            )));
         };
         match name.split_once('=') {
             Some(pair) => pairs.push(pair),
@@ -60,7 +73,11 @@ fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
 }
 
 fn table(lines: &[Line]) -> String {
-    let width = lines.iter().map(|line| line.text.chars().count()).max().unwrap_or(0);
+    let width = lines
+        .iter()
+        .map(|line| line.text.chars().count())
+        .max()
+        .unwrap_or(0);
     let mut text = String::new();
     for line in lines {
         // Writing to a string cannot fail.
@@ -70,10 +87,14 @@ fn table(lines: &[Line]) -> String {
 }
 
 fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
-    let parameters: serde_json::Map<_, _> =
-        parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).into())).collect();
-    let results: serde_json::Map<_, _> =
-        lines.iter().map(|line| (line.name.to_owned(), line.value.into())).collect();
+    let parameters: serde_json::Map<_, _> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+        .collect();
+    let results: serde_json::Map<_, _> = lines
+        .iter()
+        .map(|line| (line.name.to_owned(), line.value.into()))
+        .collect();
     let document = serde_json::json!({
         "law": law.name, "equation": law.equation, "source": law.source,
         "parameters": parameters, "results": results,
@@ -82,7 +103,14 @@ fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
 }
 
 fn described(law: &Law) -> String {
-    let Law { name, describe, equation, source, parameters, .. } = law;
+    let Law {
+        name,
+        describe,
+        equation,
+        source,
+        parameters,
+        ..
+    } = law;
     let mut text = format!("{describe}\n\n    {equation}\n\n{source}\n\nweir theory {name}\n");
     for parameter in *parameters {
         let default = match parameter.default {
@@ -90,13 +118,18 @@ fn described(law: &Law) -> String {
             Some("") => String::new(),
             Some(default) => format!(" [{default}]"),
         };
-        let _ = writeln!(text, "  --{:<12} {}{default}", parameter.name, parameter.describe);
+        let _ = writeln!(
+            text,
+            "  --{:<12} {}{default}",
+            parameter.name, parameter.describe
+        );
     }
     text
 }
 
 fn overview() -> String {
-    let mut text = "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n".to_owned();
+    let mut text =
+        "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n".to_owned();
     for law in LAWS {
         let _ = writeln!(text, "  {:<14} {}", law.name, law.describe);
     }

@@ -263,10 +263,8 @@ impl Connection {
             return NEXT;
         }
         if packet.kind == PacketType::Request {
-            if !self.unanswered {
-                self.unanswered = true;
-                self.start_respond(now);
-            }
+            self.start_respond(now);
+            self.send_response(now);
             return DONE;
         }
         if matches!(

@@ -85,8 +85,6 @@ pub struct Config {
     pub checksum_coverage: u8,
     /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
     pub short_sequence_numbers: bool,
-    /// A server answers a Request only after this time.
-    pub handshake_delay: Duration,
     /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
     pub max_segment_lifetime: Duration,
 }
@@ -110,7 +108,6 @@ impl Default for Config {
             ecn: false,
             checksum_coverage: 0,
             short_sequence_numbers: false,
-            handshake_delay: Duration::ZERO,
             max_segment_lifetime: Duration::from_secs(120),
         }
     }
@@ -135,8 +132,6 @@ pub struct Connection {
     sender: Option<Box<dyn CcidSender>>,
     receiver: Option<Box<dyn CcidReceiver>>,
     opening: Option<Opening>,
-    /// The Request that awaits our Response, delayed by `handshake_delay`.
-    unanswered: bool,
     outbox: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
@@ -194,7 +189,6 @@ impl Connection {
             sender: None,
             receiver: None,
             opening: None,
-            unanswered: false,
             outbox: VecDeque::with_capacity(4),
             send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
             received: VecDeque::new(),

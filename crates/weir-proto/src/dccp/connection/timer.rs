@@ -23,15 +23,13 @@ pub(super) struct Timers {
     pub(super) interval: Duration,
     /// Give up, or leave TIMEWAIT.
     pub(super) end: Option<Instant>,
-    /// Answer the Request.
-    pub(super) response: Option<Instant>,
     /// The CCID lets the next data packet out.
     pub(super) data_due: Option<Instant>,
 }
 
 impl Timers {
     pub(super) fn next(&self) -> Option<Instant> {
-        [self.repeat, self.end, self.response, self.data_due]
+        [self.repeat, self.end, self.data_due]
             .into_iter()
             .flatten()
             .min()
@@ -69,7 +67,6 @@ impl Connection {
 
     /// RFC 4340 §8.1.4: half-open connections end after 4 MSL.
     pub(super) fn start_respond(&mut self, now: Instant) {
-        self.timers.response = Some(now + self.config.handshake_delay);
         self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
     }
 
@@ -93,13 +90,8 @@ impl Connection {
     }
 
     pub(super) fn handle_timers(&mut self, now: Instant) {
-        if is_due(&mut self.timers.data_due, now) {
-            // Looked at again when packets are polled.
-        }
-        if is_due(&mut self.timers.response, now) {
-            self.unanswered = false;
-            self.send_response(now);
-        }
+        // Looked at again when packets are polled.
+        is_due(&mut self.timers.data_due, now);
         if is_due(&mut self.timers.repeat, now) {
             self.repeat(now);
         }
