@@ -27,11 +27,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = RunFolder::open(&arguments.run)
         .and_then(|folder| folder.load())
         .map_err(folder_failure)?;
-    let plots: Vec<NamedPlot> = output
-        .flows
-        .iter()
-        .flat_map(|flow| report::plots_of(&flow.name, &flow.table))
-        .collect();
+    let plots: Vec<NamedPlot> = report::plots_of(&output);
     if plots.is_empty() {
         let message = format!("{} holds no traces to draw", arguments.run.display());
         return Err(Failure::Usage(message));
