@@ -23,6 +23,10 @@ pub trait CcidSender: Send {
     /// called at most once, before the first data packet.
     fn on_handshake_rtt(&mut self, rtt: Duration);
 
+    /// The application is about to write this many octets. Called before the write is traced, so
+    /// that the first line of a trace shows the state that the first packet finds.
+    fn on_write(&mut self, _now: Instant, _payload_len: u32, _events: &mut Events) {}
+
     /// May a data packet with this many octets of payload leave?
     fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime;
 

@@ -2,6 +2,7 @@
 //! negotiation, connection states, and the CCIDs that say when a packet may leave.
 
 pub mod ccid;
+pub mod ccid3;
 pub mod wire;
 
 pub use wire::Packet;

@@ -12,8 +12,8 @@
 //!
 //! Does not model: other values of b or t_RTO.
 
-use super::profile::{Arithmetic, EquationForm, Profile};
 use super::MAX_RATE;
+use super::profile::{Arithmetic, EquationForm, Profile};
 use crate::time::Duration;
 
 const MILLION: u64 = 1_000_000;
@@ -37,7 +37,11 @@ fn entry(p_millionths: u64) -> u64 {
 /// 10^6·f(p) as the kernel's tables have it, for p in 10^-6.
 pub fn kernel_response(p_millionths: u32) -> u64 {
     let p = u64::from(p_millionths).min(MILLION);
-    let step = if p <= FINE_END { FINE_STEP } else { COARSE_STEP };
+    let step = if p <= FINE_END {
+        FINE_STEP
+    } else {
+        COARSE_STEP
+    };
     entry((p / step).max(1) * step)
 }
 
@@ -96,7 +100,7 @@ impl Equation {
     }
 
     /// X_calc in octets per second for s octets, R and p > 0.
-    pub fn rate(&self, segment: f64, rtt: Duration, p: f64) -> f64 {
+    pub fn rate(self, segment: f64, rtt: Duration, p: f64) -> f64 {
         match self.form {
             EquationForm::Formula => {
                 let rate = segment / (rtt.as_secs_f64() * response(p));
@@ -114,7 +118,7 @@ impl Equation {
     }
 
     /// Linux keeps X_calc in whole octets per second.
-    fn whole(&self, rate: f64) -> f64 {
+    fn whole(self, rate: f64) -> f64 {
         match self.arithmetic {
             Arithmetic::Float => rate,
             Arithmetic::KernelIntegers => (rate as u64) as f64,
@@ -122,7 +126,7 @@ impl Equation {
     }
 
     /// The interval in packets, 1/p, for which the equation gives `rate`.
-    pub fn interval_for(&self, segment: f64, rtt: Duration, rate: f64) -> f64 {
+    pub fn interval_for(self, segment: f64, rtt: Duration, rate: f64) -> f64 {
         match self.form {
             EquationForm::Formula => {
                 1.0 / loss_event_rate_for(segment / (rtt.as_secs_f64() * rate))

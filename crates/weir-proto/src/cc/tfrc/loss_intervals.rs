@@ -177,7 +177,11 @@ impl LossIntervals {
             total += interval.length * weight;
             weights += weight;
         }
-        let mean = if weights > 0.0 { total / weights } else { newest };
+        let mean = if weights > 0.0 {
+            total / weights
+        } else {
+            newest
+        };
         let discount = match self.discounting {
             Discounting::Threshold(threshold) if newest > 2.0 * mean => {
                 (2.0 * mean / newest).max(threshold)
@@ -252,7 +256,11 @@ mod tests {
     };
 
     /// Losses so that the closed intervals are these, oldest first, with an open one of 1.
-    fn with_closed(arithmetic: Arithmetic, discounting: Discounting, closed: &[f64]) -> LossIntervals {
+    fn with_closed(
+        arithmetic: Arithmetic,
+        discounting: Discounting,
+        closed: &[f64],
+    ) -> LossIntervals {
         let mut it = intervals(arithmetic, discounting);
         let (first, rest) = closed.split_first().expect("at least one");
         it.on_first_loss(NONE, *first, 1.0);
@@ -270,7 +278,12 @@ mod tests {
             closed[7 - age] = 100.0;
             let it = with_closed(Arithmetic::Float, Discounting::Off, &closed);
             let mean = (60.0 + 90.0 * weight) / 6.0;
-            assert!((it.mean() - mean).abs() < 1e-9, "I_{}: {}", age + 1, it.mean());
+            assert!(
+                (it.mean() - mean).abs() < 1e-9,
+                "I_{}: {}",
+                age + 1,
+                it.mean()
+            );
         }
     }
 

@@ -10,9 +10,9 @@
 //!
 //! Sources: RFC 3448 §4.5, RFC 5348 §4.5; test tree commit a3cbdde8.
 
+use super::MAX_BACKOFF;
 use super::arithmetic::smooth_integer;
 use super::profile::{Arithmetic, Oscillation, OscillationInSlowStart, Profile};
-use super::MAX_BACKOFF;
 use crate::time::Duration;
 
 /// R_sqmean and what it does to t_ipi.

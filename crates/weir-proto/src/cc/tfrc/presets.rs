@@ -1,6 +1,7 @@
 //! The profiles by name. Each says which revision it follows; what it leaves open is filled from
 //! RFC 4342, because the window counters and options of CCID-3 carry it.
 
+use super::DEFAULT_RTT;
 use super::profile::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
     FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
@@ -9,7 +10,6 @@ use super::profile::{
     RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
     ZeroRtt,
 };
-use super::DEFAULT_RTT;
 use crate::time::Duration;
 
 impl Default for Profile {

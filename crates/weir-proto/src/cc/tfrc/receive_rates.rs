@@ -24,7 +24,9 @@ impl ReceiveRateSet {
 
     /// The greatest value.
     pub fn max(&self) -> f64 {
-        self.entries().iter().fold(0.0, |max, (rate, _)| rate.max(max))
+        self.entries()
+            .iter()
+            .fold(0.0, |max, (rate, _)| rate.max(max))
     }
 
     /// Adds a value and forgets those older than two round-trip times.

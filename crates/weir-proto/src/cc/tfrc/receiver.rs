@@ -14,8 +14,7 @@ use super::equation::Equation;
 use super::loss_history::{Finding, Hole, LossHistory, Received};
 use super::loss_intervals::{LossIntervals, ReportedInterval, data_length};
 use super::profile::{
-    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile,
-    ReceiveRateRule,
+    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
 use crate::time::{Duration, Instant};
@@ -218,12 +217,11 @@ impl Receiver {
         match due {
             Due::No => return None,
             Due::First => self.receive_rate = 0.0,
-            Due::Periodic => self.receive_rate = self.measured_rate(now),
             // Linux repeats the last value, if there is one.
             Due::Loss
                 if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
                     && self.receive_rate > 0.0 => {}
-            Due::Loss => self.receive_rate = self.measured_rate(now),
+            Due::Periodic | Due::Loss => self.receive_rate = self.measured_rate(now),
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
         self.last_counter = self.newest_counter;
@@ -274,7 +272,9 @@ impl Receiver {
         let size = f64::from(payload.max(1));
         self.segment_size = if self.segment_size > 0.0 {
             let arithmetic = self.profile.arithmetic;
-            arithmetic.smoothed_size(self.segment_size, size, 0.9).max(1.0)
+            arithmetic
+                .smoothed_size(self.segment_size, size, 0.9)
+                .max(1.0)
         } else {
             size
         };
@@ -441,7 +441,10 @@ impl Receiver {
     }
 
     fn open_length(&self, event: &Event) -> f64 {
-        let greatest = self.history.as_ref().map_or(event.start, LossHistory::greatest);
+        let greatest = self
+            .history
+            .as_ref()
+            .map_or(event.start, LossHistory::greatest);
         (greatest - event.start + 1 - self.discounted_non_data(event)) as f64
     }
 
@@ -493,9 +496,10 @@ impl Receiver {
     }
 
     fn skip(&self) -> u8 {
-        let unsettled = self.history.as_ref().map_or(0, |history| {
-            history.greatest() - history.base().seq
-        });
+        let unsettled = self
+            .history
+            .as_ref()
+            .map_or(0, |history| history.greatest() - history.base().seq);
         unsettled.clamp(0, 3) as u8
     }
 }

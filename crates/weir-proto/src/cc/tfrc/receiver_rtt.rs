@@ -117,7 +117,7 @@ mod tests {
             let at = Instant::ZERO + Duration::from_millis(*millis);
             rtt.on_data(at, *counter, false);
         }
-        rtt.get().map(|rtt| rtt.as_micros())
+        rtt.get().map(Duration::as_micros)
     }
 
     #[test]

@@ -475,8 +475,7 @@ impl Sender {
 
     fn calculate_rate(&mut self, rtt: Duration) {
         let p = self.loss_event_rate;
-        self.equation_rate =
-            (p > 0.0).then(|| self.equation.rate(self.segment_size, rtt, p));
+        self.equation_rate = (p > 0.0).then(|| self.equation.rate(self.segment_size, rtt, p));
     }
 
     /// RFC 5348 §4.3 step 4.
@@ -556,9 +555,11 @@ impl Sender {
         };
         let old = self.segment_size;
         self.segment_size = match self.profile.segment_size {
-            SegmentSizeRule::Average if old > 0.0 => {
-                self.profile.arithmetic.smoothed_size(old, payload, 0.9).max(1.0)
-            }
+            SegmentSizeRule::Average if old > 0.0 => self
+                .profile
+                .arithmetic
+                .smoothed_size(old, payload, 0.9)
+                .max(1.0),
             SegmentSizeRule::Largest => old.max(payload),
             SegmentSizeRule::Average => payload,
             SegmentSizeRule::MaximumSegmentSize => f64::from(self.maximum_segment_size),
@@ -566,6 +567,7 @@ impl Sender {
         if old > 0.0 && self.segment_size != old {
             self.allowed_rate = self.allowed_rate.max(self.minimum_rate());
             self.set_interval();
+            self.untold = true;
         }
     }
 
