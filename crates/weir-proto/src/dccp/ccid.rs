@@ -23,6 +23,10 @@ pub trait CcidSender: Send {
     /// called at most once, before the first data packet.
     fn on_handshake_rtt(&mut self, rtt: Duration);
 
+    /// The application is about to write this many octets. Called before the write is traced, so
+    /// that the first line of a trace shows the state that the first packet finds.
+    fn on_write(&mut self, _now: Instant, _payload_len: u32, _events: &mut Events) {}
+
     /// May a data packet with this many octets of payload leave?
     fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime;
 
@@ -43,11 +47,6 @@ pub trait CcidSender: Send {
 
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant, events: &mut Events);
-
-    /// The codepoint to send data packets with.
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
 
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;

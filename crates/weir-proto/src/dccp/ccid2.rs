@@ -55,14 +55,13 @@ pub struct Sender {
     backoff: u32,
     deadline: Option<Instant>,
     limit: Limit,
-    ecn: Ecn,
     lost: u64,
     events_of_loss: u64,
 }
 
 impl Sender {
     /// A sender of packets of about this many octets, with the initial window of RFC 3390.
-    pub fn new(packet_size: u32, ecn: Ecn) -> Self {
+    pub fn new(packet_size: u32) -> Self {
         let packet_size = u64::from(packet_size.max(1));
         let initial = (4380 / packet_size).clamp(2, 4) as u32;
         Self {
@@ -80,7 +79,6 @@ impl Sender {
             backoff: 0,
             deadline: None,
             limit: Limit::InitialWindow,
-            ecn,
             lost: 0,
             events_of_loss: 0,
         }
@@ -327,10 +325,6 @@ impl CcidSender for Sender {
         self.deadline = None;
         self.limit = Limit::Timeout;
         self.record(now, events);
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
     }
 
     fn rtt(&self) -> Option<Duration> {

@@ -1,143 +1,130 @@
-//! Which packets are lost: those below three that arrived (NDUPACK, RFC 5348 §5.1), unless the
-//! NDP count says that they carried no data.
+//! Detection of lost packets (RFC 5348 §5.1): a packet is lost when three with higher sequence
+//! numbers have arrived.
+//!
+//! The history is the last packet before any hole and up to three that arrived above it, sorted.
+//! The NDP Count option tells whether a hole can consist of packets without data alone; such a
+//! hole is no loss (RFC 4340 §7.7).
+//!
+//! Does not model: a packet that comes after it was declared lost. RFC 5348 §5.1 allows a
+//! receiver to mend its history then; this one, like Linux, ignores the packet.
 
 use crate::time::Instant;
-use std::collections::VecDeque;
 
-/// RFC 5348 §5.1.
-const NDUPACK: u8 = 3;
-/// Holes remembered; older ones are taken for lost.
-const MAX_HOLES: usize = 64;
+/// NDUPACK: packets above a hole that make it a loss.
+pub const NDUPACK: usize = 3;
 
-/// A packet that arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) seq: u64,
-    pub(super) ccval: u8,
-    pub(super) at: Instant,
-}
-
-/// A run of numbers that have not arrived.
+/// What the history keeps of a packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hole {
-    /// The first missing number, and the first after the run.
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// The greatest packet before, and the first after it that arrived.
-    pub(super) before: Entry,
-    pub(super) after: Entry,
-    later: u8,
+pub struct Received {
+    /// Sequence number, unwrapped.
+    pub seq: i64,
+    /// CCVal.
+    pub counter: u8,
+    /// Time of arrival.
+    pub at: Instant,
+    /// It carries data.
+    pub data: bool,
+    /// NDP Count: packets without data immediately before it.
+    pub ndp: u64,
+    /// Marked with congestion experienced.
+    pub marked: bool,
 }
 
-impl Hole {
-    /// What a marked packet amounts to: a loss where it arrived.
-    pub(super) const fn marked(entry: Entry) -> Self {
-        let end = entry.seq + 1;
-        Self {
-            start: entry.seq,
-            end,
-            before: entry,
-            after: entry,
-            later: NDUPACK,
-        }
-    }
+/// Packets lost between two that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Hole {
+    /// The last packet before it.
+    pub before: Received,
+    /// The first packet after it.
+    pub after: Received,
 }
 
-/// The receiver's record of arrivals. Sequence numbers are counted without wrapping.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LossHistory {
-    greatest: Option<Entry>,
-    holes: VecDeque<Hole>,
+/// What an arrival has brought to light, in the order of sequence numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Finding {
+    /// Packets between two were lost.
+    Lost(Hole),
+    /// This packet is in order now: everything before it is settled.
+    InOrder(Received),
+}
+
+/// The packets whose order is not settled.
+#[derive(Clone, Debug)]
+pub struct LossHistory {
+    /// S0: everything before it is settled.
+    base: Received,
+    pending: [Received; NDUPACK],
+    len: usize,
 }
 
 impl LossHistory {
-    pub(super) const fn greatest(&self) -> Option<Entry> {
-        self.greatest
+    /// Begins with this packet.
+    pub const fn new(first: Received) -> Self {
+        Self {
+            base: first,
+            pending: [first; NDUPACK],
+            len: 0,
+        }
     }
 
-    /// Starts the record before the first data packet: what is missing after `entry` counts.
-    pub(super) fn start(&mut self, entry: Entry) {
-        self.greatest.get_or_insert(entry);
+    /// The last settled packet.
+    pub const fn base(&self) -> &Received {
+        &self.base
     }
 
-    /// A packet arrived. `ndp` is its NDP count if it carries one. Lost holes go to `lost`, the
-    /// oldest first; false for a duplicate.
-    pub(super) fn on_packet(
-        &mut self,
-        entry: Entry,
-        ndp: Option<u64>,
-        mut lost: impl FnMut(Hole),
-    ) -> bool {
-        let Some(greatest) = self.greatest else {
-            self.greatest = Some(entry);
-            return true;
-        };
-        if entry.seq <= greatest.seq {
-            return self.fill(entry, &mut lost);
-        }
-        let missing = entry.seq - greatest.seq - 1;
-        // RFC 4340 §7.7: the NDP count says how many packets without data came right before.
-        if missing > 0 && ndp.is_none_or(|ndp| missing > ndp) {
-            let (start, end) = (greatest.seq + 1, entry.seq);
-            self.holes.push_back(Hole {
-                start,
-                end,
-                before: greatest,
-                after: entry,
-                later: 0,
-            });
-        }
-        self.greatest = Some(entry);
-        for hole in &mut self.holes {
-            hole.later += 1;
-        }
-        self.take_lost(&mut lost);
-        true
+    /// True while there is a hole that is not yet a loss.
+    pub const fn is_pending(&self) -> bool {
+        self.len > 0
     }
 
-    /// A late packet: takes it out of its hole, if it is in one.
-    fn fill(&mut self, entry: Entry, lost: &mut impl FnMut(Hole)) -> bool {
-        let inside = |hole: &Hole| (hole.start..hole.end).contains(&entry.seq);
-        let Some(at) = self.holes.iter().position(inside) else {
+    /// The greatest sequence number that has arrived.
+    pub fn greatest(&self) -> i64 {
+        self.entries().last().unwrap_or(&self.base).seq
+    }
+
+    /// Takes a packet in. False if it is a duplicate or late; then it changes nothing.
+    pub fn insert(&mut self, packet: Received) -> bool {
+        if packet.seq <= self.base.seq {
             return false;
-        };
-        let hole = self.holes[at];
-        self.holes.remove(at);
-        // What is left on either side keeps what arrived later.
-        let parts = [
-            Hole {
-                end: entry.seq,
-                after: entry,
-                ..hole
-            },
-            Hole {
-                start: entry.seq + 1,
-                before: entry,
-                ..hole
-            },
-        ];
-        for (offset, part) in parts
-            .into_iter()
-            .filter(|part| part.start < part.end)
-            .enumerate()
-        {
-            self.holes.insert((at + offset).min(self.holes.len()), part);
         }
-        for earlier in self.holes.iter_mut().filter(|hole| hole.end <= entry.seq) {
-            earlier.later += 1;
+        let at = self.entries().partition_point(|p| p.seq < packet.seq);
+        if self.entries().get(at).is_some_and(|p| p.seq == packet.seq) || self.len == NDUPACK {
+            return false;
         }
-        self.take_lost(lost);
+        self.pending.copy_within(at..self.len, at + 1);
+        self.pending[at] = packet;
+        self.len += 1;
         true
     }
 
-    fn take_lost(&mut self, lost: &mut impl FnMut(Hole)) {
-        while let Some(hole) = self.holes.front().copied() {
-            if hole.later < NDUPACK && self.holes.len() <= MAX_HOLES {
-                return;
-            }
-            self.holes.pop_front();
-            lost(hole);
+    /// The next thing that has become clear. Call until `None` after each insertion.
+    pub fn next_finding(&mut self) -> Option<Finding> {
+        let after = *self.entries().first()?;
+        let missing = after.seq - self.base.seq - 1;
+        let whole = u64::try_from(missing).is_ok_and(|missing| missing <= after.ndp);
+        if whole {
+            self.settle_first();
+            return Some(Finding::InOrder(after));
         }
+        // RFC 5348 §5.1: a mark is known at once, and a hole before it belongs to the event.
+        let marked = self.entries().iter().any(|p| p.marked);
+        if self.len < NDUPACK && !marked {
+            return None;
+        }
+        let before = self.base;
+        // The packet after the hole becomes the base and is found in order next.
+        self.base.seq = after.seq - 1;
+        Some(Finding::Lost(Hole { before, after }))
+    }
+
+    fn settle_first(&mut self) {
+        self.base = self.pending[0];
+        self.pending.copy_within(1..self.len, 0);
+        self.len -= 1;
+    }
+
+    fn entries(&self) -> &[Received] {
+        self.pending.get(..self.len).unwrap_or(&[])
     }
 }
 
@@ -145,51 +132,89 @@ impl LossHistory {
 mod tests {
     use super::*;
 
-    fn lost(numbers: &[(u64, Option<u64>)]) -> Vec<(u64, u64)> {
-        let mut history = LossHistory::default();
-        let mut lost = Vec::new();
-        for &(seq, ndp) in numbers {
-            let entry = Entry {
-                seq,
-                ccval: 0,
-                at: Instant::ZERO,
-            };
-            history.on_packet(entry, ndp, |hole| lost.push((hole.start, hole.end)));
+    fn packet(seq: i64) -> Received {
+        Received {
+            seq,
+            counter: 0,
+            at: Instant::ZERO,
+            data: true,
+            ndp: 0,
+            marked: false,
         }
-        lost
     }
 
-    fn plain(numbers: &[u64]) -> Vec<(u64, u64)> {
-        lost(&numbers.iter().map(|&seq| (seq, None)).collect::<Vec<_>>())
+    /// Losses as (before, after) that these arrivals bring to light, after packet 0.
+    fn losses(arrivals: &[Received]) -> Vec<(i64, i64)> {
+        let mut history = LossHistory::new(packet(0));
+        let mut losses = Vec::new();
+        for arrival in arrivals {
+            history.insert(*arrival);
+            while let Some(finding) = history.next_finding() {
+                if let Finding::Lost(hole) = finding {
+                    losses.push((hole.before.seq, hole.after.seq));
+                }
+            }
+        }
+        losses
+    }
+
+    fn in_order(arrivals: &[i64]) -> Vec<(i64, i64)> {
+        losses(&arrivals.iter().map(|seq| packet(*seq)).collect::<Vec<_>>())
     }
 
     #[test]
-    fn three_later_packets_make_a_loss() {
-        assert_eq!(plain(&[1, 2, 4, 5]), []);
-        assert_eq!(plain(&[1, 2, 4, 5, 6]), [(3, 4)]);
-        assert_eq!(plain(&[1, 5, 6, 7]), [(2, 5)]);
+    fn three_packets_above_a_hole_make_it_a_loss() {
+        assert_eq!(in_order(&[1, 3, 4]), []);
+        assert_eq!(in_order(&[1, 3, 4, 5]), [(1, 3)]);
+        assert_eq!(in_order(&[1, 7, 8, 9]), [(1, 7)]);
     }
 
     #[test]
     fn reordering_by_less_than_three_is_no_loss() {
-        assert_eq!(plain(&[1, 3, 4, 2, 5, 6, 7]), []);
-        assert_eq!(plain(&[1, 5, 3, 6, 7]), [(2, 3), (4, 5)]);
+        assert_eq!(in_order(&[2, 1, 3, 4]), []);
+        assert_eq!(in_order(&[2, 3, 1, 4, 5, 6]), []);
+        assert_eq!(in_order(&[2, 3, 4, 1]), [(0, 2)]);
+        assert_eq!(in_order(&[4, 3, 2, 1]), [(0, 2)]);
+        assert_eq!(in_order(&[2, 2, 2, 2, 2]), [], "duplicates do not count");
     }
 
     #[test]
-    fn missing_packets_without_data_are_no_loss() {
-        assert_eq!(
-            lost(&[(1, None), (4, Some(2)), (5, Some(0)), (6, None), (7, None)]),
-            []
-        );
-        assert_eq!(
-            lost(&[(1, None), (4, Some(1)), (5, None), (6, None)]),
-            [(2, 4)]
-        );
+    fn several_holes_are_found_one_by_one() {
+        assert_eq!(in_order(&[2, 4, 6]), [(0, 2)]);
+        assert_eq!(in_order(&[2, 4, 6, 7]), [(0, 2), (2, 4)]);
+        assert_eq!(in_order(&[2, 4, 6, 7, 8]), [(0, 2), (2, 4), (4, 6)]);
     }
 
     #[test]
-    fn duplicates_change_nothing() {
-        assert_eq!(plain(&[1, 3, 3, 3, 3]), []);
+    fn a_hole_of_packets_without_data_is_no_loss() {
+        let after = Received {
+            ndp: 2,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[after, packet(4), packet(5), packet(6)]), []);
+        let short = Received {
+            ndp: 1,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[short, packet(4), packet(5)]), [(0, 3)]);
+    }
+
+    #[test]
+    fn a_mark_settles_the_hole_before_it_at_once() {
+        let marked = Received {
+            marked: true,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[packet(2), marked]), [(0, 2)]);
+    }
+
+    #[test]
+    fn extreme_numbers_do_no_harm() {
+        let mut history = LossHistory::new(packet(0));
+        assert!(!history.insert(packet(-1)));
+        assert!(!history.insert(packet(0)));
+        assert!(history.insert(packet(1 << 47)));
+        assert!(history.next_finding().is_none());
+        assert_eq!(history.greatest(), 1 << 47);
     }
 }

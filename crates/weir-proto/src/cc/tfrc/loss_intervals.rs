@@ -1,220 +1,352 @@
-//! Loss intervals and their weighted mean (RFC 5348 §5.4 and §5.5).
+//! Loss intervals and the loss event rate (RFC 5348 §5.3 to §5.5).
 //!
-//! ```text
-//! I_mean = max(sum_{i=0}^{k-1} w_i I_i, sum_{i=1}^{k} w_{i-1} I_i) / W,   p = 1 / I_mean
-//! ```
+//!   I_mean = max(Σ_{0..n-1} w_i·I_i, Σ_{1..n} w_(i-1)·I_i) / Σ w,   p = 1/I_mean
+//!   w = 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2
 //!
-//! Weights are 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2. With discounting, an I_0 of more than twice the
-//! mean of the others makes these count less, by DF = max(2 I_mean / I_0, threshold). Linux
-//! computes in integers and truncates the mean.
+//! I_0 is the open interval since the last loss event. With history discounting an I_0 of more
+//! than twice the mean weakens the older intervals by DF = max(2·I_mean/I_0, threshold).
+//!
+//! The interval before the first loss is made up (§6.3.1). RFC 5348 keeps it as I_1. Linux puts
+//! it into I_0, where it stays until the second loss replaces it by the true length; its mean is
+//! a whole number.
 
-use super::profile::Discounting;
-use std::collections::VecDeque;
+use super::profile::{Arithmetic, Discounting, Profile};
 
-/// RFC 5348 §5.4: n, the number of closed intervals that count.
-pub(super) const COUNT: usize = 8;
-/// The weights in tenths.
-const WEIGHTS: [u64; COUNT] = [10, 10, 10, 10, 8, 6, 4, 2];
+/// n: the closed intervals that count.
+pub const INTERVALS: usize = 8;
+/// I_0 to I_8.
+const KEPT: usize = INTERVALS + 1;
+/// The weights times ten.
+const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
 
-/// A closed interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Closed {
-    length: u64,
-    /// DF_i: the discounts of the past.
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    /// Packets that count.
+    length: f64,
+    /// DF_i.
     discount: f64,
-    /// What the option needs beside the length.
     reported: ReportedInterval,
 }
 
-/// An interval as the Loss Intervals option (RFC 4342 §8.6) tells it, in packets.
+/// An interval as feedback tells it (RFC 4342 §8.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportedInterval {
-    /// The lossless part's length in sequence numbers.
-    pub lossless: u64,
-    /// The lossy part's length in sequence numbers.
-    pub loss: u64,
-    /// The data packets of both; zero if unknown.
-    pub data: u64,
+    /// Packets after the last loss.
+    pub lossless_length: u32,
+    /// Packets from the first to the last lost one.
+    pub loss_length: u32,
+    /// Data packets.
+    pub data_length: u32,
 }
 
-/// The history of intervals.
+/// The intervals, newest first.
 #[derive(Clone, Debug)]
 pub struct LossIntervals {
-    closed: VecDeque<Closed>,
+    arithmetic: Arithmetic,
     discounting: Discounting,
-    integers: bool,
+    intervals: [Interval; KEPT],
+    len: usize,
+    /// Loss events so far.
+    events: u64,
+    /// DF.
+    discount: f64,
+    /// I_mean; zero before the first loss.
+    mean: f64,
 }
 
 impl LossIntervals {
     /// No loss yet.
-    pub fn new(discounting: Discounting, integers: bool) -> Self {
+    pub fn new(profile: &Profile) -> Self {
         Self {
-            closed: VecDeque::with_capacity(COUNT + 1),
-            discounting,
-            integers,
-        }
-    }
-
-    /// True before the first loss event.
-    pub fn is_empty(&self) -> bool {
-        self.closed.is_empty()
-    }
-
-    /// A loss event ends the current interval with this length; for the first event it is the
-    /// length made from the receive rate.
-    pub fn close(&mut self, open: u64, length: u64, reported: ReportedInterval) {
-        let discount = self.discount(open);
-        for closed in &mut self.closed {
-            closed.discount *= discount;
-        }
-        self.closed.push_front(Closed {
-            length: length.max(1),
+            arithmetic: profile.arithmetic,
+            discounting: profile.discounting,
+            intervals: [Interval::default(); KEPT],
+            len: 0,
+            events: 0,
             discount: 1.0,
-            reported,
-        });
-        self.closed.truncate(COUNT);
+            mean: 0.0,
+        }
     }
 
-    /// The closed intervals, the newest first, for the option.
-    pub fn reported(&self) -> impl Iterator<Item = ReportedInterval> + '_ {
-        self.closed.iter().map(|closed| closed.reported)
+    /// Loss events so far.
+    pub const fn events(&self) -> u64 {
+        self.events
     }
 
-    /// I_1 … I_k with w_0 … w_{k-1}: the sum of weighted lengths, and that of weights.
-    fn closed_sums(&self) -> (f64, f64) {
-        let weights = WEIGHTS.iter().map(|&weight| weight as f64 / 10.0);
-        self.closed
-            .iter()
-            .zip(weights)
-            .fold((0.0, 0.0), |(sum, total), (closed, weight)| {
-                let weight = weight * closed.discount;
-                (sum + weight * closed.length as f64, total + weight)
-            })
+    /// I_mean in packets; zero before the first loss.
+    pub const fn mean(&self) -> f64 {
+        self.mean
     }
 
-    /// RFC 5348 §5.5: DF for an open interval of this length.
-    fn discount(&self, open: u64) -> f64 {
-        let Discounting::Threshold(threshold) = self.discounting else {
-            return 1.0;
+    /// p; zero before the first loss.
+    pub fn loss_event_rate(&self) -> f64 {
+        if self.mean > 0.0 {
+            (1.0 / self.mean).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// The first loss: `synthetic` packets before it, `open` since.
+    pub fn on_first_loss(&mut self, before: ReportedInterval, synthetic: f64, open: f64) {
+        self.events = 1;
+        let synthetic = synthetic.max(1.0);
+        let older = Interval {
+            length: synthetic,
+            discount: 1.0,
+            reported: ReportedInterval {
+                data_length: data_length(synthetic),
+                ..before
+            },
         };
-        let (sum, total) = self.closed_sums();
-        if total == 0.0 || open as f64 <= 2.0 * sum / total {
-            return 1.0;
+        match self.arithmetic {
+            Arithmetic::Float => {
+                self.intervals[1] = older;
+                self.intervals[0] = Interval {
+                    length: open.max(1.0),
+                    discount: 1.0,
+                    reported: ReportedInterval::default(),
+                };
+                self.len = 2;
+                self.update_mean();
+            }
+            Arithmetic::KernelIntegers => {
+                self.intervals[0] = older;
+                self.len = 1;
+                self.mean = synthetic;
+            }
         }
-        (2.0 * sum / total / open as f64).max(threshold)
     }
 
-    /// I_mean with an open interval of this length; `None` before the first loss event.
-    pub fn mean(&self, open: u64) -> Option<f64> {
-        if self.closed.is_empty() {
-            return None;
+    /// A later loss event: `closed` packets since the one before, `open` since this one.
+    pub fn on_loss(&mut self, before: ReportedInterval, closed: f64, open: f64) {
+        self.events += 1;
+        self.intervals[0].length = closed.max(1.0);
+        self.intervals[0].reported = before;
+        // RFC 5348 §5.5: the discount so far becomes part of each older interval's own.
+        for interval in self.intervals.iter_mut().take(self.len).skip(1) {
+            interval.discount *= self.discount;
         }
-        if self.integers {
-            return Some(self.integer_mean(open));
-        }
-        let (past, past_weight) = self.closed_sums();
-        let (recent, recent_weight) = self.open_sums(open);
-        Some((recent / recent_weight).max(past / past_weight).max(1.0))
+        self.discount = 1.0;
+        self.intervals.copy_within(0..KEPT - 1, 1);
+        self.intervals[0] = Interval {
+            length: open.max(1.0),
+            discount: 1.0,
+            reported: ReportedInterval::default(),
+        };
+        self.len = (self.len + 1).min(KEPT);
+        self.update_mean();
     }
 
-    /// I_0 … I_{k-1} with w_0 … w_{k-1}, the closed ones discounted.
-    fn open_sums(&self, open: u64) -> (f64, f64) {
-        let discount = self.discount(open);
-        let weights = WEIGHTS[1..].iter().map(|&weight| weight as f64 / 10.0);
-        let newest = self.closed.iter().take(self.closed.len() - 1);
-        newest
-            .zip(weights)
-            .fold((open as f64, 1.0), |(sum, total), (closed, weight)| {
-                let weight = weight * closed.discount * discount;
-                (sum + weight * closed.length as f64, total + weight)
-            })
+    /// The open interval has grown. True if the mean became smaller, which a mended history may
+    /// cause.
+    pub fn on_growth(&mut self, open: f64) -> bool {
+        if self.len == 0 || open <= self.intervals[0].length {
+            return false;
+        }
+        if self.len == 1 {
+            // Linux: the synthetic interval stands until the second loss.
+            return false;
+        }
+        let old = self.mean;
+        self.intervals[0].length = open;
+        self.update_mean();
+        self.mean < old
     }
 
-    /// Linux: integers, the mean truncated; a single interval is the mean whatever I_0 is.
-    fn integer_mean(&self, open: u64) -> f64 {
-        let k = self.closed.len();
-        if k == 1 {
-            return self.closed[0].length as f64;
+    /// Up to nine intervals as feedback tells them, newest first; `open` describes I_0.
+    pub fn reported(&self, open: ReportedInterval) -> impl Iterator<Item = ReportedInterval> + '_ {
+        let older = self.intervals.iter().take(self.len).skip(1);
+        std::iter::once(open).chain(older.map(|interval| interval.reported))
+    }
+
+    fn update_mean(&mut self) {
+        self.mean = match self.arithmetic {
+            Arithmetic::Float => self.float_mean(),
+            Arithmetic::KernelIntegers => self.integer_mean() as f64,
+        };
+    }
+
+    /// RFC 5348 §5.5; without discounting every factor is one and this is §5.4.
+    fn float_mean(&mut self) -> f64 {
+        let newest = self.intervals[0].length;
+        let older = || self.intervals.iter().take(self.len).skip(1).zip(WEIGHTS);
+        let (mut total, mut weights) = (0.0, 0.0);
+        for (interval, weight) in older() {
+            let weight = weight as f64 / 10.0 * interval.discount;
+            total += interval.length * weight;
+            weights += weight;
         }
-        let lengths = self.closed.iter().map(|closed| closed.length);
-        let past: u64 = lengths
-            .clone()
-            .zip(WEIGHTS)
-            .map(|(length, weight)| length * weight)
-            .sum();
-        let recent: u64 = std::iter::once(open)
-            .chain(lengths)
-            .take(k)
-            .zip(WEIGHTS)
-            .map(|(length, weight)| length.saturating_mul(weight))
-            .sum();
-        let total: u64 = WEIGHTS[..k].iter().sum();
-        (past.max(recent) / total).max(1) as f64
+        let mean = if weights > 0.0 {
+            total / weights
+        } else {
+            newest
+        };
+        let discount = match self.discounting {
+            Discounting::Threshold(threshold) if newest > 2.0 * mean => {
+                (2.0 * mean / newest).max(threshold)
+            }
+            _ => 1.0,
+        };
+        let (mut total_0, mut weights_0) = (newest, 1.0);
+        let shifted = WEIGHTS.iter().skip(1);
+        for ((interval, _), weight) in older().zip(shifted) {
+            let weight = *weight as f64 / 10.0 * interval.discount * discount;
+            total_0 += interval.length * weight;
+            weights_0 += weight;
+        }
+        self.discount = discount;
+        (total_0 / weights_0).max(mean)
+    }
+
+    /// Linux: both sums over the same total weight, truncated.
+    fn integer_mean(&self) -> u64 {
+        let closed = self.len.saturating_sub(1);
+        let length = |at: usize| self.intervals.get(at).map_or(0, |i| i.length as u64);
+        let (mut with_open, mut without, mut weights) = (0_u64, 0_u64, 0_u64);
+        for (at, weight) in WEIGHTS.iter().enumerate().take(closed) {
+            with_open = with_open.saturating_add(length(at).saturating_mul(*weight));
+            without = without.saturating_add(length(at + 1).saturating_mul(*weight));
+            weights += weight;
+        }
+        (with_open.max(without) / weights.max(1)).max(1)
     }
 }
 
-/// I_mean of intervals as lengths in packets, the open one first, without discounting: what a
-/// sender makes of a Loss Intervals option. `None` for a single, open interval.
-pub fn mean_interval(lengths: &[u64]) -> Option<f64> {
-    let (&open, closed) = lengths.split_first()?;
-    let mut intervals = LossIntervals::new(Discounting::Off, false);
-    for &length in closed.iter().take(COUNT).rev() {
-        intervals.close(0, length, ReportedInterval::default());
+/// A length as the wire has it.
+pub fn data_length(packets: f64) -> u32 {
+    (packets + 0.5) as u32
+}
+
+/// I_mean of the data lengths in a Loss Intervals option, newest first; `None` while there has
+/// been no loss: less than two intervals, or a first one whose length is undefined.
+pub fn mean_interval(lengths: impl Iterator<Item = u32>) -> Option<f64> {
+    let mut intervals = LossIntervals::new(&Profile {
+        discounting: Discounting::Off,
+        arithmetic: Arithmetic::Float,
+        ..Profile::rfc5348()
+    });
+    for (slot, length) in intervals.intervals.iter_mut().zip(lengths) {
+        *slot = Interval {
+            length: f64::from(length.max(1)),
+            discount: 1.0,
+            ..Interval::default()
+        };
+        intervals.len += 1;
     }
-    intervals.mean(open)
+    (intervals.len >= 2).then(|| intervals.float_mean())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn history(lengths: &[u64], discounting: Discounting, integers: bool) -> LossIntervals {
-        let mut intervals = LossIntervals::new(discounting, integers);
-        for &length in lengths.iter().rev() {
-            intervals.close(0, length, ReportedInterval::default());
+    fn intervals(arithmetic: Arithmetic, discounting: Discounting) -> LossIntervals {
+        LossIntervals::new(&Profile {
+            arithmetic,
+            discounting,
+            ..Profile::rfc5348()
+        })
+    }
+
+    const NONE: ReportedInterval = ReportedInterval {
+        lossless_length: 0,
+        loss_length: 0,
+        data_length: 0,
+    };
+
+    /// Losses so that the closed intervals are these, oldest first, with an open one of 1.
+    fn with_closed(
+        arithmetic: Arithmetic,
+        discounting: Discounting,
+        closed: &[f64],
+    ) -> LossIntervals {
+        let mut it = intervals(arithmetic, discounting);
+        let (first, rest) = closed.split_first().expect("at least one");
+        it.on_first_loss(NONE, *first, 1.0);
+        for length in rest {
+            it.on_loss(NONE, *length, 1.0);
         }
-        intervals
+        it
     }
 
     #[test]
-    fn weighs_intervals_as_rfc_5348_says() {
-        // I_1 … I_8 = 100, 90, … 30: I_tot1 = 100+90+80+70+0.8*60+0.6*50+0.4*40+0.2*30 = 440.
-        let lengths = [100, 90, 80, 70, 60, 50, 40, 30];
-        let full = history(&lengths, Discounting::Off, false);
-        assert!((full.mean(10).unwrap() - 440.0 / 6.0).abs() < 1e-9);
-        // I_0 = 200: 200+100+90+80+0.8*70+0.6*60+0.4*50+0.2*40 = 590.
-        assert!((full.mean(200).unwrap() - 590.0 / 6.0).abs() < 1e-9);
-        let integers = history(&lengths, Discounting::Off, true);
-        assert_eq!(integers.mean(10), Some(73.0));
-        assert_eq!(integers.mean(200), Some(98.0));
+    fn weights_are_those_of_the_rfc() {
+        // One interval of 100 among eight of 10 shows its weight in the sum of 6.
+        for (age, weight) in [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2].iter().enumerate() {
+            let mut closed = [10.0; 8];
+            closed[7 - age] = 100.0;
+            let it = with_closed(Arithmetic::Float, Discounting::Off, &closed);
+            let mean = (60.0 + 90.0 * weight) / 6.0;
+            assert!(
+                (it.mean() - mean).abs() < 1e-9,
+                "I_{}: {}",
+                age + 1,
+                it.mean()
+            );
+        }
     }
 
     #[test]
-    fn a_short_history_takes_as_many_weights_as_intervals() {
-        let three = history(&[10, 20, 30], Discounting::Off, false);
-        assert!((three.mean(1).unwrap() - 20.0).abs() < 1e-9);
-        assert!((three.mean(100).unwrap() - 130.0 / 3.0).abs() < 1e-9);
-        let one = history(&[50], Discounting::Off, true);
-        assert_eq!(one.mean(1_000_000), Some(50.0));
-        let one = history(&[50], Discounting::Off, false);
-        assert_eq!(one.mean(80), Some(80.0));
+    fn the_open_interval_counts_only_if_it_raises_the_mean() {
+        let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
+        it.on_growth(49.0);
+        assert!((it.mean() - 50.0).abs() < 1e-9);
+        it.on_growth(110.0);
+        assert!((it.mean() - 60.0).abs() < 1e-9);
+        assert!((it.loss_event_rate() - 1.0 / 60.0).abs() < 1e-12);
     }
 
     #[test]
-    fn discounting_forgets_old_losses_faster() {
-        let lengths = [100; 8];
-        let plain = history(&lengths, Discounting::Off, false);
-        let discounted = history(&lengths, Discounting::Threshold(0.25), false);
-        assert_eq!(plain.mean(150), discounted.mean(150));
-        // I_0 = 800: DF = 2 * 100 / 800 = 0.25: (800 + 0.25 * 500) / (1 + 0.25 * 5).
-        let mean = discounted.mean(800).unwrap();
-        assert!((mean - 925.0 / 2.25).abs() < 1e-9, "{mean}");
-        assert!((plain.mean(800).unwrap() - 1300.0 / 6.0).abs() < 1e-9);
+    fn linux_truncates_and_keeps_the_synthetic_interval_until_the_second_loss() {
+        let mut it = intervals(Arithmetic::KernelIntegers, Discounting::Off);
+        it.on_first_loss(NONE, 50.0, 1.0);
+        assert_eq!(it.mean(), 50.0);
+        assert!(!it.on_growth(500.0));
+        assert_eq!(it.mean(), 50.0);
+        it.on_loss(NONE, 7.0, 1.0);
+        assert_eq!(it.mean(), 7.0, "the true length has replaced it");
+        it.on_loss(NONE, 8.0, 1.0);
+        assert_eq!(it.mean(), 7.0, "floor((10·8 + 10·7) / 20)");
+        it.on_growth(12.0);
+        assert_eq!(it.mean(), 10.0, "floor((10·12 + 10·8) / 20)");
     }
 
     #[test]
-    fn a_senders_mean_is_that_of_the_option() {
-        assert_eq!(mean_interval(&[5]), None);
-        assert_eq!(mean_interval(&[5, 10, 20, 30]), Some(20.0));
+    fn discounting_weakens_old_intervals_down_to_the_threshold() {
+        let mut it = with_closed(Arithmetic::Float, Discounting::Threshold(0.25), &[10.0; 8]);
+        it.on_growth(20.0);
+        assert!((it.discount - 1.0).abs() < 1e-12);
+        it.on_growth(40.0);
+        // DF = 20/40: (40 + 10·5·0.5) / (1 + 5·0.5).
+        assert!((it.mean() - 65.0 / 3.5).abs() < 1e-9, "{}", it.mean());
+        it.on_growth(1000.0);
+        assert!((it.discount - 0.25).abs() < 1e-12);
+        it.on_loss(NONE, 1000.0, 1.0);
+        assert!((it.intervals[2].discount - 0.25).abs() < 1e-12);
+        assert!((it.intervals[1].discount - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_sender_can_compute_the_mean_from_reported_lengths() {
+        assert_eq!(mean_interval([0].into_iter()), None);
+        let mean = mean_interval([1, 50, 50, 50].into_iter());
+        assert!((mean.unwrap_or(0.0) - 50.0).abs() < 1e-9);
+        let lengths = std::iter::repeat_n(u32::MAX, 40);
+        assert!(mean_interval(lengths).is_some_and(f64::is_finite));
+    }
+
+    #[test]
+    fn the_loss_event_rate_stays_between_zero_and_one() {
+        for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+            let mut it = intervals(arithmetic, Discounting::Threshold(0.25));
+            assert_eq!(it.loss_event_rate(), 0.0);
+            it.on_first_loss(NONE, 0.0, 0.0);
+            for length in [0.0, 1.0, 16_777_216.0, 1e15] {
+                it.on_loss(NONE, length, 0.0);
+                let p = it.loss_event_rate();
+                assert!(p > 0.0 && p <= 1.0, "{p}");
+            }
+        }
     }
 }

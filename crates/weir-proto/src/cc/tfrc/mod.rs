@@ -16,6 +16,7 @@ mod arithmetic;
 mod equation;
 mod loss_history;
 mod loss_intervals;
+mod nofeedback;
 mod oscillation;
 mod presets;
 mod profile;
@@ -26,7 +27,7 @@ mod sender;
 mod window_counter;
 
 pub use equation::{
-    kernel_rate, kernel_response, kernel_reverse_lookup, loss_event_rate_for, rate, response,
+    Equation, kernel_response, kernel_reverse_lookup, loss_event_rate_for, response,
 };
 pub use loss_intervals::{LossIntervals, ReportedInterval, mean_interval};
 pub use profile::{
@@ -42,9 +43,9 @@ pub use sender::{Feedback, Sender};
 
 use crate::time::Duration;
 
-/// t_mbi: the longest interval between two packets (RFC 5348 §4.3).
+/// t_mbi: the longest interval between two packets. RFC 5348 §4.3.
 pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
-/// The round-trip time to assume while there is no sample (RFC 4340 §3.4).
+/// The round-trip time to assume while there is no sample. RFC 4340 §3.4.
 pub const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// No allowed rate is above this, in octets per second: 140 Tbit/s, so that no input overflows.
 pub const MAX_RATE: f64 = (1_u64 << 44) as f64;

@@ -410,3 +410,18 @@ pub struct Profile {
     /// The length of a loss interval.
     pub data_length: DataLength,
 }
+
+impl Profile {
+    /// p for the value of a Loss Event Rate option (RFC 4342 §8.5).
+    pub fn loss_event_rate(&self, inverse: u32) -> f64 {
+        if inverse == u32::MAX {
+            return 0.0;
+        }
+        let inverse = inverse.max(1);
+        let p = match self.arithmetic {
+            Arithmetic::Float => 1.0 / f64::from(inverse),
+            Arithmetic::KernelIntegers => f64::from(1_000_000 / inverse) / 1e6,
+        };
+        p.max(self.loss_event_rate_floor)
+    }
+}

@@ -1,83 +1,53 @@
-//! The receiver: measures X_recv and the loss event rate, and says when feedback is due
-//! (RFC 5348 §6, RFC 4342 §6 and §10).
+//! The receiver of TFRC (RFC 5348 §6, RFC 4342 §10): it hears of every packet, keeps the loss
+//! history, and says when feedback is due and what it holds.
 //!
-//! Feedback is due for the first data packet, for a new loss event, and when the window counter
-//! is more than three ahead of that of the packet that triggered the last feedback.
+//! Feedback is due for the first data packet, when the window counter has advanced by four since
+//! the last feedback (RFC 4342 §10.3), and at once for a new loss event.
+//!
+//!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
+//!
+//! Does not model: a feedback timer. The window counter replaces it, as RFC 5348 §6.3 allows; so
+//! there is no feedback while the counter stands still.
 
-use super::loss_history::{Entry, Hole, LossHistory};
-use super::loss_intervals::{LossIntervals, ReportedInterval};
+use super::DEFAULT_RTT;
+use super::equation::Equation;
+use super::loss_history::{Finding, Hole, LossHistory, Received};
+use super::loss_intervals::{LossIntervals, ReportedInterval, data_length};
 use super::profile::{
-    DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
-    ReceiverRttRule,
+    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
-use super::{DEFAULT_RTT, MAX_RATE};
 use crate::time::{Duration, Instant};
 
-/// A packet as the receiver sees it.
+/// Feedbacks to look back for one that lies a round-trip time in the past.
+const MARKS: usize = 4;
+
+/// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// When.
-    pub now: Instant,
-    /// Its sequence number, counted without wrapping.
-    pub seq: u64,
-    /// Its window counter.
-    pub ccval: u8,
-    /// Octets of its payload; `None` for a packet without data.
+    /// Sequence number, unwrapped: it may be compared as a number.
+    pub seq: i64,
+    /// CCVal; of data packets only.
+    pub counter: u8,
+    /// Octets of payload if it is a data packet.
     pub payload: Option<u32>,
-    /// Its NDP count, if it carries one.
-    pub ndp: Option<u64>,
-    /// It was marked with congestion experienced: a loss event without a loss.
+    /// NDP Count, zero without the option.
+    pub ndp: u64,
+    /// Marked with congestion experienced.
     pub marked: bool,
-    /// The sender's R, if an option tells it (RFC 6323).
-    pub rtt: Option<Duration>,
 }
 
-/// What a feedback packet says.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What feedback says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// X_recv in octets per second.
     pub receive_rate: u32,
-    /// 1/p in packets, rounded up; 2^32 - 1 for no loss.
-    pub inverse_loss_rate: u32,
-    /// From the arrival of the last packet to the feedback.
+    /// 1/p in packets, rounded up; 2^32 - 1 without loss. RFC 4342 §8.5.
+    pub inverse_loss_event_rate: u32,
+    /// Since the arrival of the newest packet.
     pub elapsed: Duration,
-}
-
-/// Where the current loss event began.
-#[derive(Clone, Copy, Debug)]
-struct LossEvent {
-    start: u64,
-    before: Entry,
-    at: Instant,
-    /// A packet from whose number on a loss begins a new event.
-    closed_from: Option<u64>,
-    /// Packets without data since.
-    non_data: u64,
-    lost: u64,
-}
-
-/// The data receiver's half of TFRC.
-#[derive(Clone, Debug)]
-pub struct Receiver {
-    profile: Profile,
-    history: LossHistory,
-    intervals: LossIntervals,
-    rtt: ReceiverRtt,
-    told_rtt: Option<Duration>,
-    event: Option<LossEvent>,
-    events: u64,
-    /// Data octets since the last feedback that measured, and when that was.
-    bytes: u64,
-    measured_at: Option<Instant>,
-    /// The same of the interval before, for rates over at least a round-trip time.
-    earlier: (u64, Duration),
-    receive_rate: f64,
-    greatest_rate: f64,
-    last_counter: u8,
-    segment_size: u32,
-    due: Due,
-    latest: Instant,
+    /// Newest packets whose order is not settled. RFC 4342 §8.6.1.
+    pub skip: u8,
 }
 
 /// Why feedback is due.
@@ -86,424 +56,465 @@ enum Due {
     No,
     First,
     Periodic,
-    LossEvent,
+    Loss,
+}
+
+/// The latest loss event.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    /// The first number of its interval.
+    start: i64,
+    /// Window counter of the last packet before it.
+    counter: u8,
+    /// When its first lost packet would have arrived.
+    at: Instant,
+    /// The last lost number.
+    last_lost: i64,
+    /// A data packet more than four counters later has arrived. RFC 4342 §10.2.
+    closed: bool,
+    /// Packets without data since its start.
+    non_data: i64,
+}
+
+/// A point in time and the octets received until then.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: Instant,
+    octets: u64,
+}
+
+/// TFRC's receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    profile: Profile,
+    equation: Equation,
+    history: Option<LossHistory>,
+    first_seq: i64,
+    intervals: LossIntervals,
+    event: Option<Event>,
+    rtt: ReceiverRtt,
+    due: Due,
+    any_data: bool,
+    newest_at: Instant,
+    newest_data_at: Instant,
+    newest_counter: u8,
+    /// The greatest window counter at the last feedback.
+    last_counter: u8,
+    /// s, of the packets that arrived.
+    segment_size: f64,
+    octets: u64,
+    marks: [Option<Mark>; MARKS],
+    receive_rate: f64,
+    greatest_receive_rate: f64,
 }
 
 impl Receiver {
-    /// A receiver under these rules.
-    pub fn new(profile: &Profile) -> Self {
+    /// A receiver that has heard of nothing.
+    pub fn new(profile: Profile) -> Self {
         Self {
-            history: LossHistory::default(),
-            intervals: LossIntervals::new(profile.discounting, profile.arithmetic.is_kernel()),
-            rtt: ReceiverRtt::default(),
-            told_rtt: None,
+            equation: Equation::new(&profile),
+            history: None,
+            first_seq: 0,
+            intervals: LossIntervals::new(&profile),
             event: None,
-            events: 0,
-            bytes: 0,
-            measured_at: None,
-            earlier: (0, Duration::ZERO),
-            receive_rate: 0.0,
-            greatest_rate: 0.0,
-            last_counter: 0,
-            segment_size: 0,
+            rtt: ReceiverRtt::new(&profile),
+            profile,
             due: Due::No,
-            latest: Instant::ZERO,
-            profile: profile.clone(),
+            any_data: false,
+            newest_at: Instant::ZERO,
+            newest_data_at: Instant::ZERO,
+            newest_counter: 0,
+            last_counter: 0,
+            segment_size: 0.0,
+            octets: 0,
+            marks: [None; MARKS],
+            receive_rate: 0.0,
+            greatest_receive_rate: 0.0,
         }
     }
 
-    /// The receiver's estimate of the round-trip time.
-    pub fn rtt(&self) -> Duration {
-        self.told_rtt.or(self.rtt.get()).unwrap_or(DEFAULT_RTT)
+    /// The rules that it follows.
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
     }
 
-    /// True if feedback should leave.
-    pub fn wants_feedback(&self) -> bool {
-        self.due != Due::No
+    /// p; zero before the first loss.
+    pub fn loss_event_rate(&self) -> f64 {
+        self.intervals.loss_event_rate()
     }
 
     /// Loss events so far.
     pub const fn loss_events(&self) -> u64 {
-        self.events
+        self.intervals.events()
     }
 
-    /// p.
-    pub fn loss_event_rate(&self) -> f64 {
-        self.intervals
-            .mean(self.open_length())
-            .map_or(0.0, |mean| 1.0 / mean)
+    /// R as this side knows it.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.get()
     }
 
-    /// I_0: packets since the last loss event began.
-    fn open_length(&self) -> u64 {
-        let Some((event, greatest)) = self.event.zip(self.history.greatest()) else {
-            return 0;
-        };
-        let length = (greatest.seq + 1).saturating_sub(event.start);
-        match self.profile.data_length {
-            DataLength::AllPackets => length,
-            DataLength::WithoutNonData => length.saturating_sub(event.non_data).max(1),
-        }
+    /// The sender told its R (RFC 6323).
+    pub const fn on_told_rtt(&mut self, rtt: Duration) {
+        self.rtt.on_told(rtt);
+    }
+
+    /// RFC 4342 §6.4: no data for two round-trip times, and at least 0.2 s.
+    pub fn is_quiescent(&self, now: Instant) -> bool {
+        let silence = (self.rtt.get().unwrap_or(DEFAULT_RTT) * 2).max(DEFAULT_RTT);
+        self.any_data && now.since(self.newest_data_at) >= silence
     }
 
     /// A packet arrived.
-    pub fn on_packet(&mut self, arrival: &Arrival) {
-        let Arrival {
-            now,
-            seq,
-            ccval,
-            payload,
-            ndp,
-            ..
-        } = *arrival;
-        self.told_rtt = arrival.rtt.or(self.told_rtt);
-        let entry = Entry {
-            seq,
-            ccval,
+    pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
+        let packet = Received {
+            seq: arrival.seq,
+            counter: arrival.counter & 15,
             at: now,
+            data: arrival.payload.is_some(),
+            ndp: arrival.ndp,
+            marked: arrival.marked && arrival.payload.is_some(),
         };
-        let first_data = payload.is_some() && self.measured_at.is_none();
-        if first_data || self.profile.first_packet_loss == FirstPacketLoss::Counted {
-            self.history.start(entry);
-        } else if self.measured_at.is_none() {
-            return;
-        }
-        let mut lost = [None; 4];
-        let mut count = 0;
-        let new = self.history.on_packet(entry, ndp, |hole| {
-            if let Some(slot) = lost.get_mut(count) {
-                *slot = Some(hole);
-                count += 1;
+        let newest = match &mut self.history {
+            None => {
+                let unseen = self.profile.first_packet_loss == FirstPacketLoss::Unseen;
+                if unseen && !packet.data {
+                    return;
+                }
+                self.history = Some(LossHistory::new(packet));
+                self.first_seq = packet.seq;
+                self.on_in_order(&packet);
+                true
             }
-        });
-        self.latest = now;
-        if !new && !first_data {
-            return;
-        }
-        if let Some(event) = &mut self.event {
-            event.non_data += u64::from(payload.is_none());
-            let ahead = (ccval + 16 - event.before.ccval) % 16;
-            if ahead > 4 && event.closed_from.is_none() {
-                event.closed_from = Some(seq);
+            Some(history) => {
+                let newest = packet.seq > history.greatest();
+                if !history.insert(packet) {
+                    return;
+                }
+                newest
             }
+        };
+        if newest {
+            self.newest_at = now;
         }
-        if let Some(payload) = payload {
-            self.on_data(arrival, payload);
+        if let Some(payload) = arrival.payload {
+            self.on_data(now, payload, packet.counter, newest);
         }
-        for hole in lost.into_iter().flatten() {
-            self.on_loss(now, hole);
+        self.settle(now);
+        self.grow();
+        if newest && packet.data {
+            self.check_counter(packet.counter);
         }
-        if arrival.marked {
-            // RFC 4342 §10.2: a mark counts as a loss of this packet.
-            let hole = Hole::marked(entry);
-            self.on_loss(now, hole);
-        }
-        self.check_counter(payload.is_some(), ccval);
     }
 
-    fn on_data(&mut self, arrival: &Arrival, payload: u32) {
-        let old = u64::from(self.segment_size);
-        // Linux's average of payload sizes; others use it only for the first interval.
-        self.segment_size = match old {
-            0 => payload,
-            old => ((9 * old + u64::from(payload)) / 10) as u32,
-        };
-        let sampling =
-            self.profile.receiver_rtt == ReceiverRttRule::Always || self.intervals.is_empty();
-        if sampling {
-            self.rtt
-                .on_data(arrival.now, arrival.ccval, self.profile.arithmetic);
+    /// True if feedback should leave now.
+    pub const fn wants_feedback(&self) -> bool {
+        !matches!(self.due, Due::No)
+    }
+
+    /// Feedback leaves now, if it is due.
+    pub fn take_feedback(&mut self, now: Instant) -> Option<Report> {
+        let due = std::mem::replace(&mut self.due, Due::No);
+        match due {
+            Due::No => return None,
+            Due::First => self.receive_rate = 0.0,
+            // Linux repeats the last value, if there is one.
+            Due::Loss
+                if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
+                    && self.receive_rate > 0.0 => {}
+            Due::Periodic | Due::Loss => self.receive_rate = self.measured_rate(now),
         }
-        if self.measured_at.is_none() {
-            self.measured_at = Some(arrival.now);
-            self.last_counter = arrival.ccval;
+        self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
+        self.last_counter = self.newest_counter;
+        self.marks.rotate_right(1);
+        self.marks[0] = Some(Mark {
+            at: now,
+            octets: self.octets,
+        });
+        Some(Report {
+            receive_rate: self.receive_rate.min(f64::from(u32::MAX)) as u32,
+            inverse_loss_event_rate: self.inverse_loss_event_rate(),
+            elapsed: now.since(self.newest_at),
+            skip: self.skip(),
+        })
+    }
+
+    /// The loss intervals as they stand, newest first, at most nine. RFC 4342 §8.6.
+    pub fn reported_intervals(&self) -> impl Iterator<Item = ReportedInterval> + '_ {
+        let settled = self.settled_end();
+        let open = match &self.event {
+            None => ReportedInterval {
+                lossless_length: clamp(settled - self.first_seq + 1),
+                loss_length: 0,
+                data_length: 0,
+            },
+            Some(event) => ReportedInterval {
+                lossless_length: clamp(settled - event.last_lost),
+                loss_length: clamp(event.last_lost - self.first_lost(event) + 1),
+                data_length: data_length(self.open_length(event).max(1.0)),
+            },
+        };
+        self.intervals.reported(open)
+    }
+
+    fn inverse_loss_event_rate(&self) -> u32 {
+        let mean = self.intervals.mean();
+        if mean <= 0.0 {
+            return u32::MAX;
+        }
+        // RFC 4342 §8.5: rounded up; the greatest value stands for no loss.
+        let whole = mean as u64 + u64::from(mean > (mean as u64) as f64);
+        whole.min(u64::from(u32::MAX) - 1) as u32
+    }
+
+    // ---- Arrivals ----
+
+    fn on_data(&mut self, now: Instant, payload: u32, counter: u8, newest: bool) {
+        let size = f64::from(payload.max(1));
+        self.segment_size = if self.segment_size > 0.0 {
+            let arithmetic = self.profile.arithmetic;
+            arithmetic
+                .smoothed_size(self.segment_size, size, 0.9)
+                .max(1.0)
+        } else {
+            size
+        };
+        if newest {
+            self.newest_counter = counter;
+        }
+        self.newest_data_at = now;
+        if self.any_data {
+            self.octets = self.octets.saturating_add(u64::from(payload));
+        } else {
+            // The first packet starts the count and is no part of it.
+            self.any_data = true;
+            self.last_counter = counter;
             self.due = Due::First;
-            return;
         }
-        self.bytes += u64::from(payload);
     }
 
-    fn check_counter(&mut self, data: bool, ccval: u8) {
-        let ahead = (ccval + 16 - self.last_counter) % 16;
-        if data && ahead > 3 && self.due != Due::First {
-            self.last_counter = ccval;
-            if self.due == Due::No {
-                self.due = Due::Periodic;
+    fn check_counter(&mut self, counter: u8) {
+        let pending = self.history.as_ref().is_some_and(LossHistory::is_pending);
+        if self.due != Due::No || (pending && self.profile.arithmetic != Arithmetic::Float) {
+            return;
+        }
+        if counter.wrapping_sub(self.last_counter) & 15 > 3 {
+            self.due = Due::Periodic;
+        }
+    }
+
+    fn settle(&mut self, now: Instant) {
+        while let Some(finding) = self.history.as_mut().and_then(LossHistory::next_finding) {
+            match finding {
+                Finding::InOrder(packet) => {
+                    if packet.marked {
+                        self.on_loss(now, &Self::mark_as_hole(&packet));
+                    }
+                    self.on_in_order(&packet);
+                }
+                Finding::Lost(hole) => self.on_loss(now, &hole),
             }
         }
     }
 
-    fn on_loss(&mut self, now: Instant, hole: Hole) {
-        let rule = self.profile.data_length;
-        let start = match rule {
+    /// A marked packet is an event that begins and ends with it (RFC 5348 §5.1).
+    fn mark_as_hole(packet: &Received) -> Hole {
+        let before = Received {
+            seq: packet.seq - 1,
+            ..*packet
+        };
+        let after = Received {
+            seq: packet.seq + 1,
+            ..*packet
+        };
+        Hole { before, after }
+    }
+
+    fn on_in_order(&mut self, packet: &Received) {
+        if let Some(event) = &mut self.event {
+            if !packet.data {
+                event.non_data += 1;
+            } else if packet.counter.wrapping_sub(event.counter) & 15 > 4 {
+                event.closed = true;
+            }
+        }
+        if packet.data {
+            let lost_before = self.event.is_some();
+            self.rtt.on_data(packet.at, packet.counter, lost_before);
+        }
+    }
+
+    // ---- Losses ----
+
+    fn on_loss(&mut self, now: Instant, hole: &Hole) {
+        let at = interpolated(hole);
+        let last_lost = hole.after.seq - 1;
+        if let Some(event) = &mut self.event
+            && !Self::separates(&self.profile, self.rtt.get(), event, hole, at)
+        {
+            event.last_lost = last_lost;
+            return;
+        }
+        let start = match self.profile.data_length {
+            DataLength::WithoutNonData => hole.before.seq + 1,
             DataLength::AllPackets => hole.before.seq,
-            DataLength::WithoutNonData => hole.start,
         };
-        let Some(event) = &mut self.event else {
-            let length = self.first_interval(now);
-            self.intervals.close(0, length, ReportedInterval::default());
-            self.begin_event(start, hole);
-            return;
-        };
-        if !Self::is_new(
-            self.profile.loss_event_rule,
-            event,
-            &hole,
-            self.told_rtt.or(self.rtt.get()),
-        ) {
-            event.lost += hole.end - hole.start;
-            return;
-        }
-        let length = start.saturating_sub(event.start);
-        let data = match rule {
-            DataLength::AllPackets => length,
-            DataLength::WithoutNonData => length.saturating_sub(event.non_data),
-        };
-        let reported = ReportedInterval {
-            lossless: length.saturating_sub(event.lost),
-            loss: event.lost,
-            data: data.max(1),
-        };
-        self.intervals.close(length, data.max(1), reported);
-        self.begin_event(start, hole);
-    }
-
-    fn begin_event(&mut self, start: u64, hole: Hole) {
-        self.events += 1;
-        self.event = Some(LossEvent {
+        let new = Event {
             start,
-            before: hole.before,
-            at: hole.time(),
-            closed_from: None,
+            counter: hole.before.counter,
+            at,
+            last_lost,
+            closed: false,
             non_data: 0,
-            lost: hole.end - hole.start,
-        });
-        self.due = if self.due == Due::First {
-            Due::First
-        } else {
-            Due::LossEvent
         };
+        let open = self.open_length(&new);
+        if let Some(old) = self.event {
+            let closed = (start - old.start - self.discounted_non_data(&old)) as f64;
+            let reported = ReportedInterval {
+                lossless_length: clamp(hole.before.seq - old.last_lost),
+                loss_length: clamp(old.last_lost - self.first_lost(&old) + 1),
+                data_length: data_length(closed.max(1.0)),
+            };
+            self.intervals.on_loss(reported, closed, open);
+        } else {
+            let reported = ReportedInterval {
+                lossless_length: clamp(hole.before.seq - self.first_seq + 1),
+                ..ReportedInterval::default()
+            };
+            let synthetic = self.first_interval(now);
+            self.intervals.on_first_loss(reported, synthetic, open);
+        }
+        self.event = Some(new);
+        self.due = Due::Loss;
     }
 
-    fn is_new(rule: LossEventRule, event: &LossEvent, hole: &Hole, rtt: Option<Duration>) -> bool {
-        match rule {
-            // RFC 4342 §10.2: some packet received up to the one before the loss is more than
-            // four quarters after the one before the event.
+    /// True if a loss belongs to a new loss event.
+    fn separates(
+        profile: &Profile,
+        rtt: Option<Duration>,
+        event: &Event,
+        hole: &Hole,
+        at: Instant,
+    ) -> bool {
+        match profile.loss_event_rule {
             LossEventRule::WindowCounter => {
-                hole.before.seq > event.before.seq
-                    && event.closed_from.is_some_and(|seq| seq <= hole.before.seq)
+                event.closed || hole.before.counter.wrapping_sub(event.counter) & 15 > 4
             }
-            LossEventRule::ArrivalTime => hole.time() > event.at + rtt.unwrap_or(DEFAULT_RTT),
+            LossEventRule::ArrivalTime => at > event.at + rtt.unwrap_or(DEFAULT_RTT),
         }
     }
 
-    /// RFC 5348 §6.3.1: the interval before the first loss, from the rate that was received.
-    fn first_interval(&self, now: Instant) -> u64 {
-        let rtt = self.rtt();
-        let segment = self.segment_size.max(1);
-        let since = self.measured_at.map_or(Duration::ZERO, |at| now.since(at));
-        let current = self.profile.arithmetic.per(self.bytes as f64, since);
-        let current = if since.is_zero() || self.bytes == 0 {
-            self.receive_rate
-        } else {
-            current
-        };
-        let per_rtt = f64::from(segment) / rtt.as_secs_f64();
+    /// The length to give to the interval before the first loss (RFC 5348 §6.3.1).
+    fn first_interval(&self, now: Instant) -> f64 {
+        let rtt = self.rtt.get().unwrap_or(DEFAULT_RTT);
+        let segment = self.segment_size.max(1.0);
+        let half_a_packet = 0.5 * segment / rtt.as_secs_f64();
+        let measured = self.measured_rate(now);
         let rate = match self.profile.first_interval {
-            FirstInterval::SinceFeedback => current,
-            FirstInterval::LastReceiveRate => {
-                if since >= rtt {
-                    current
+            FirstInterval::SinceFeedback | FirstInterval::LastReceiveRate => {
+                if measured > 0.0 {
+                    measured
                 } else {
-                    self.receive_rate.max(current)
+                    self.receive_rate.max(1.0)
                 }
             }
             FirstInterval::GreatestReceiveRate => {
-                let recent = if since >= rtt { current } else { 0.0 };
-                self.greatest_rate.max(recent).max(per_rtt / 2.0)
+                measured.max(self.greatest_receive_rate).max(half_a_packet)
             }
         };
-        // Without any rate: half a packet per round-trip time.
-        let rate = if rate > 0.0 { rate } else { per_rtt / 2.0 };
-        let p = self.profile.equation.invert(segment, rtt, rate);
-        let length = if self.profile.arithmetic.is_kernel() {
-            (1.0 / p).floor()
+        let first_lost = self.marks[0].is_none();
+        let counted = self.profile.first_packet_loss == FirstPacketLoss::Counted;
+        let rate = if first_lost && counted {
+            half_a_packet
         } else {
-            (1.0 / p).round()
+            rate
         };
-        (length as u64).max(1)
+        self.equation.interval_for(segment, rtt, rate)
     }
 
-    /// Feedback leaves: what it says. Begins the next measurement.
-    pub fn take_report(&mut self, now: Instant) -> Report {
-        let since = self.measured_at.map_or(Duration::ZERO, |at| now.since(at));
-        self.receive_rate = self.rate_to_report(since).min(MAX_RATE);
-        self.greatest_rate = self.greatest_rate.max(self.receive_rate);
-        if self.due != Due::First {
-            self.earlier = (self.bytes, since);
-        }
-        // The first feedback begins the count; a loss event of Linux repeats the old value.
-        self.measured_at = Some(now);
-        self.bytes = 0;
-        self.due = Due::No;
-        Report {
-            receive_rate: self.receive_rate.min(f64::from(u32::MAX)) as u32,
-            inverse_loss_rate: self.inverse_loss_rate(),
-            elapsed: now.since(self.latest),
+    fn grow(&mut self) {
+        if let Some(event) = self.event
+            && self.intervals.on_growth(self.open_length(&event))
+            && self.due == Due::No
+        {
+            self.due = Due::Loss;
         }
     }
 
-    fn rate_to_report(&self, since: Duration) -> f64 {
-        if self.due == Due::First {
+    fn open_length(&self, event: &Event) -> f64 {
+        let greatest = self
+            .history
+            .as_ref()
+            .map_or(event.start, LossHistory::greatest);
+        (greatest - event.start + 1 - self.discounted_non_data(event)) as f64
+    }
+
+    const fn discounted_non_data(&self, event: &Event) -> i64 {
+        match self.profile.data_length {
+            DataLength::WithoutNonData => event.non_data,
+            DataLength::AllPackets => 0,
+        }
+    }
+
+    const fn first_lost(&self, event: &Event) -> i64 {
+        match self.profile.data_length {
+            DataLength::WithoutNonData => event.start,
+            DataLength::AllPackets => event.start + 1,
+        }
+    }
+
+    // ---- Receive rate ----
+
+    /// X_recv at this moment.
+    fn measured_rate(&self, now: Instant) -> f64 {
+        let least = match self.profile.receive_rate {
+            ReceiveRateRule::SinceFeedback => Duration::ZERO,
+            ReceiveRateRule::AtLeastRoundTrip => self.rtt.get().unwrap_or(Duration::ZERO),
+        };
+        // RFC 5348 §6.2: back to the latest feedback that is at least R ago.
+        let marks = || self.marks.iter().flatten();
+        let old_enough = marks().find(|mark| now.since(mark.at) >= least);
+        let Some(mark) = old_enough.or_else(|| marks().last()) else {
             return 0.0;
-        }
-        let arithmetic = self.profile.arithmetic;
-        match self.profile.receive_rate {
-            ReceiveRateRule::SinceFeedback
-                if self.due == Due::LossEvent && self.receive_rate > 0.0 =>
-            {
-                self.receive_rate
-            }
-            // Linux 6.x: an interval that is not positive counts as a microsecond.
-            ReceiveRateRule::SinceFeedback => arithmetic
-                .per(self.bytes as f64, since.max(Duration::from_micros(1)))
-                .floor(),
-            ReceiveRateRule::AtLeastRoundTrip => {
-                let (bytes, span) = if since < self.rtt() {
-                    (self.bytes + self.earlier.0, since + self.earlier.1)
-                } else {
-                    (self.bytes, since)
-                };
-                arithmetic.per(bytes as f64, span.max(Duration::from_micros(1)))
+        };
+        let octets = self.octets.saturating_sub(mark.octets);
+        let span = now.since(mark.at).max(least).max(Duration::from_micros(1));
+        match self.profile.arithmetic {
+            Arithmetic::Float => octets as f64 / span.as_secs_f64(),
+            Arithmetic::KernelIntegers => {
+                let micros = u128::from(span.as_micros().max(1));
+                (u128::from(octets) * 1_000_000 / micros) as f64
             }
         }
     }
 
-    fn inverse_loss_rate(&self) -> u32 {
-        match self.intervals.mean(self.open_length()) {
-            None => u32::MAX,
-            Some(mean) => mean.ceil().min(f64::from(u32::MAX - 1)) as u32,
-        }
+    // ---- Numbers ----
+
+    /// The last number that belongs to an interval.
+    fn settled_end(&self) -> i64 {
+        let greatest = self.history.as_ref().map_or(0, LossHistory::greatest);
+        greatest - i64::from(self.skip())
     }
 
-    /// The intervals for the Loss Intervals option, the open one first.
-    pub fn reported_intervals(&self) -> impl Iterator<Item = ReportedInterval> + '_ {
-        let open = self.event.map(|event| {
-            let length = self
-                .history
-                .greatest()
-                .map_or(0, |g| (g.seq + 1).saturating_sub(event.start));
-            ReportedInterval {
-                lossless: length.saturating_sub(event.lost),
-                loss: event.lost,
-                data: self.open_length(),
-            }
-        });
-        open.into_iter().chain(self.intervals.reported())
+    fn skip(&self) -> u8 {
+        let unsettled = self
+            .history
+            .as_ref()
+            .map_or(0, |history| history.greatest() - history.base().seq);
+        unsettled.clamp(0, 3) as u8
     }
 }
 
-impl Hole {
-    /// When the loss happened: the arrivals on both sides, interpolated by number (RFC 5348 §5.2).
-    fn time(&self) -> Instant {
-        let numbers = (self.after.seq - self.before.seq).max(1);
-        let ahead = self.start.saturating_sub(self.before.seq);
-        self.before.at + self.after.at.since(self.before.at) * ahead / numbers
-    }
+/// RFC 5348 §5.2: when the first packet of a hole would have arrived.
+fn interpolated(hole: &Hole) -> Instant {
+    let span = hole.after.at.since(hole.before.at);
+    let steps = (hole.after.seq - hole.before.seq).max(1);
+    hole.before.at + span / steps as u64
+}
+
+fn clamp(length: i64) -> u32 {
+    length.clamp(0, i64::from(u32::MAX)) as u32
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn arrival(millis: u64, seq: u64) -> Arrival {
-        Arrival {
-            now: Instant::from_nanos(millis * 1_000_000),
-            seq,
-            ccval: ((millis / 25) % 16) as u8,
-            payload: Some(1000),
-            ndp: None,
-            marked: false,
-            rtt: None,
-        }
-    }
-
-    /// A packet each 10 ms with a round-trip time of 100 ms; `lost` numbers do not arrive.
-    /// Returns the time of each feedback and what it says.
-    fn run(profile: &Profile, lost: impl Fn(u64) -> bool, packets: u64) -> Vec<(u64, Report)> {
-        let mut receiver = Receiver::new(profile);
-        let mut reports = Vec::new();
-        for seq in (0..packets).filter(|&seq| !lost(seq)) {
-            receiver.on_packet(&arrival(seq * 10, seq));
-            if receiver.wants_feedback() {
-                reports.push((
-                    seq * 10,
-                    receiver.take_report(Instant::from_nanos(seq * 10_000_000)),
-                ));
-            }
-        }
-        reports
-    }
-
-    #[test]
-    fn reports_once_a_round_trip_time() {
-        for name in Profile::NAMES {
-            let profile = Profile::named(name).unwrap();
-            let reports = run(&profile, |_| false, 100);
-            assert_eq!(
-                reports[0].1.receive_rate, 0,
-                "{name}: the first says nothing yet"
-            );
-            let times: Vec<_> = reports.iter().map(|(at, _)| *at).collect();
-            assert_eq!(times[..4], [0, 100, 200, 300], "{name}");
-            assert_eq!(reports[3].1.receive_rate, 100_000, "{name}");
-            assert!(
-                reports
-                    .iter()
-                    .all(|(_, report)| report.inverse_loss_rate == u32::MAX)
-            );
-        }
-    }
-
-    #[test]
-    fn a_loss_is_reported_at_once_and_periodic_losses_give_their_interval() {
-        for name in Profile::NAMES {
-            let profile = Profile::named(name).unwrap();
-            let reports = run(&profile, |seq| seq % 50 == 49, 1000);
-            let first = reports
-                .iter()
-                .find(|(_, report)| report.inverse_loss_rate < u32::MAX);
-            // Number 49 is missing; 50, 51 and 52 show it.
-            assert_eq!(first.map(|(at, _)| *at), Some(520), "{name}");
-            let last = reports.last().unwrap().1.inverse_loss_rate;
-            assert_eq!(last, 50, "{name}");
-        }
-    }
-
-    #[test]
-    fn losses_within_a_round_trip_time_are_one_event() {
-        let profile = Profile::rfc5348();
-        let mut receiver = Receiver::new(&profile);
-        for seq in (0..100).filter(|seq| ![40, 43, 46].contains(seq)) {
-            receiver.on_packet(&arrival(seq * 10, seq));
-        }
-        assert_eq!(receiver.loss_events(), 1);
-        let mut receiver = Receiver::new(&profile);
-        for seq in (0..100).filter(|seq| ![40, 65].contains(seq)) {
-            receiver.on_packet(&arrival(seq * 10, seq));
-        }
-        assert_eq!(receiver.loss_events(), 2);
-    }
-
-    #[test]
-    fn a_mark_is_a_loss_event() {
-        let mut receiver = Receiver::new(&Profile::rfc5348());
-        for seq in 0..60 {
-            receiver.on_packet(&Arrival {
-                marked: seq == 30,
-                ..arrival(seq * 10, seq)
-            });
-        }
-        assert_eq!(receiver.loss_events(), 1);
-    }
-}
+#[path = "receiver_tests.rs"]
+mod tests;

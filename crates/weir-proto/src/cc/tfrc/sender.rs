@@ -1,657 +1,620 @@
-//! The sender: the allowed rate X and when the next packet may leave (RFC 5348 §4).
+//! The sender of TFRC (RFC 3448 §4, RFC 5348 §4): the allowed rate X and when to send.
 //!
-//! All rules in which revisions differ are asked of the [`Profile`]. Rates are octets per second.
+//!   p > 0:  X = max(min(X_calc, m), s/t_mbi)
+//!   p = 0:  X = max(min(2X, m), floor), at most once a round-trip time
+//!
+//! m is 2·X_recv, or what the profile's idle rule makes of it; the floor is s/R or W_init/R.
+//! A packet may leave at t_(i+1) = t_i + t_ipi, t_ipi = s/X.
+//!
+//! Departures: none beyond the profile's; every rate lies between s/64 and 2^44 octets per
+//! second, so that no report of a receiver can make it anything else.
 
-use super::oscillation::SquareRootMean;
+use super::equation::Equation;
+use super::nofeedback::NofeedbackTimer;
+use super::oscillation::Reduction;
 use super::profile::{
-    BeforeFeedback, CounterGuard, CounterOnAck, FirstFeedback, FirstRtt, HalvingWithoutLoss,
-    HandshakeRtt, IdleRule, InitialWindow, NofeedbackExemption, Oscillation,
-    OscillationInSlowStart, Profile, RateAfterExpiry, RtoRate, SegmentSizeRule, SendAhead,
-    SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
+    Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, IdleRule, InitialWindow,
+    Profile, RateAfterExpiry, RtoRate, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor,
+    TimerTick, WindowBase, ZeroRtt,
 };
-use super::receive_rates::ReceiveRates;
+use super::receive_rates::{DataLimited, ReceiveRateSet};
 use super::window_counter::WindowCounter;
-use super::{MAX_BACKOFF, MAX_RATE};
+use super::{DEFAULT_RTT, MAX_RATE};
 use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// The nofeedback timer before any feedback (RFC 5348 §4.2).
-const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
-/// The granularity of timers that t_delta compensates for.
-const GRANULARITY: Duration = Duration::from_millis(1);
-/// The counter guard of 2005: R is at least this.
-const LEAST_RTT: Duration = Duration::from_micros(4);
-/// The weight of the old average in s.
-const SEGMENT_WEIGHT: f64 = 0.9;
-/// RFC 5348 §4.3: what a loss in a data-limited interval leaves of X_recv.
-const DATA_LIMITED_FACTOR: f64 = 0.85;
-
-/// What a feedback packet says, with the round-trip time that it shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a feedback packet says.
+#[derive(Clone, Copy, Debug)]
 pub struct Feedback {
-    /// R_sample in nanoseconds; may be zero or less if clocks or elapsed times are odd.
-    pub rtt_nanos: i64,
+    /// When the newest acknowledged packet was recorded as sent.
+    pub sent_at: Instant,
+    /// The receiver's delay between that packet and the feedback; zero if it does not tell.
+    pub elapsed_time: Duration,
     /// X_recv in octets per second.
-    pub receive_rate: f64,
-    /// p in [0, 1].
+    pub receive_rate: u32,
+    /// p.
     pub loss_event_rate: f64,
-    /// When the newest packet that the feedback covers was sent.
-    pub covered_until: Instant,
-    /// The window counter of that packet.
-    pub ccval: u8,
 }
 
-/// How far the sender has come.
+/// Whether there has been feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    NoSent,
-    /// No feedback since the start or the last expiry of the nofeedback timer.
-    NoFeedback,
-    Feedback,
+pub(super) enum Heard {
+    /// None yet.
+    Never,
+    /// None since the nofeedback timer expired.
+    Lapsed,
+    /// Yes.
+    Recently,
 }
 
-/// The data sender's half of TFRC.
+/// A limit on X from above, and the rule that it comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub rate: f64,
+    pub limit: Limit,
+}
+
+/// TFRC's sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    profile: Profile,
-    maximum_segment: u32,
-    segment_size: u32,
-    phase: Phase,
-    rtt: Option<Duration>,
-    latest_rtt: Duration,
-    handshake: Option<Duration>,
-    /// X.
-    allowed: f64,
-    /// X_calc, while p > 0.
-    equation: Option<f64>,
+    pub(super) profile: Profile,
+    equation: Equation,
+    /// MSS.
+    maximum_segment_size: u32,
+    /// s.
+    pub(super) segment_size: f64,
+    handshake_rtt: Option<Duration>,
+    started: bool,
+    pub(super) heard: Heard,
+    /// X, octets per second.
+    pub(super) allowed_rate: f64,
+    /// X_calc.
+    pub(super) equation_rate: Option<f64>,
     /// X_recv.
-    received: f64,
-    received_set: ReceiveRates,
-    loss_event_rate: f64,
-    interval: Duration,
-    /// t_nom.
-    nominal: Instant,
+    pub(super) receive_rate: f64,
+    /// X_recv_set.
+    pub(super) receive_rate_set: ReceiveRateSet,
+    data_limited: DataLimited,
+    /// p.
+    pub(super) loss_event_rate: f64,
+    /// R.
+    pub(super) smoothed_rtt: Option<Duration>,
+    latest_rtt: Duration,
     /// tld.
-    doubled_at: Instant,
-    /// t_RTO; zero before the first feedback.
-    rto: Duration,
-    nofeedback_at: Option<Instant>,
-    counter: WindowCounter,
-    sent_since_feedback: bool,
-    sent_since_timer: bool,
-    not_limited: NotLimited,
-    mean: SquareRootMean,
-    limit: Limit,
-}
-
-/// RFC 5348 §8.2.1: times at which the sender was not data-limited.
-#[derive(Clone, Copy, Debug, Default)]
-struct NotLimited {
-    first: Instant,
-    second: Instant,
-    new: Instant,
-    next: Instant,
-}
-
-impl NotLimited {
-    fn on_limited_by_rate(&mut self, now: Instant) {
-        if self.first <= self.new {
-            self.first = now;
-        } else if self.second <= self.next {
-            self.second = now;
-        }
-    }
-
-    /// Was the interval that this feedback covers data-limited?
-    fn on_feedback(&mut self, now: Instant, covered_until: Instant, rtt: Duration) -> bool {
-        self.new = covered_until;
-        let old = covered_until - rtt;
-        self.next = now;
-        let inside = |at: Instant| old < at && at <= covered_until;
-        let limited = !(inside(self.first) || inside(self.second));
-        if self.first <= self.new && self.second > self.new {
-            self.first = self.second;
-        }
-        limited
-    }
+    time_last_doubled: Option<Instant>,
+    /// t_ipi.
+    pub(super) inter_packet_interval: Duration,
+    /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
+    nominal_time: Instant,
+    window_counter: WindowCounter,
+    /// Linux 2.6.22's flag.
+    pub(super) nothing_sent: bool,
+    pub(super) nofeedback: NofeedbackTimer,
+    reduction: Reduction,
+    pub(super) limit: Limit,
+    /// Something changed that no event has told yet.
+    untold: bool,
 }
 
 impl Sender {
-    /// A sender of segments of at most this many octets.
-    pub fn new(profile: &Profile, maximum_segment: u32) -> Self {
+    /// A sender that may put this many octets of payload into a packet.
+    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
+        let now = Instant::ZERO;
         Self {
-            maximum_segment: maximum_segment.max(1),
-            segment_size: 0,
-            phase: Phase::NoSent,
-            rtt: None,
-            latest_rtt: Duration::ZERO,
-            handshake: None,
-            allowed: 0.0,
-            equation: None,
-            received: 0.0,
-            received_set: ReceiveRates::new(Instant::ZERO),
+            equation: Equation::new(&profile),
+            reduction: Reduction::new(&profile),
+            profile,
+            maximum_segment_size: maximum_segment_size.max(1),
+            segment_size: 0.0,
+            handshake_rtt: None,
+            started: false,
+            heard: Heard::Never,
+            allowed_rate: 0.0,
+            equation_rate: None,
+            receive_rate: 0.0,
+            receive_rate_set: ReceiveRateSet::new(now),
+            data_limited: DataLimited::new(),
             loss_event_rate: 0.0,
-            interval: Duration::ZERO,
-            nominal: Instant::ZERO,
-            doubled_at: Instant::ZERO,
-            rto: Duration::ZERO,
-            nofeedback_at: None,
-            counter: WindowCounter::new(Instant::ZERO),
-            sent_since_feedback: false,
-            sent_since_timer: false,
-            not_limited: NotLimited::default(),
-            mean: SquareRootMean::default(),
+            smoothed_rtt: None,
+            latest_rtt: Duration::ZERO,
+            time_last_doubled: None,
+            inter_packet_interval: Duration::ZERO,
+            nominal_time: now,
+            window_counter: WindowCounter::new(now),
+            nothing_sent: false,
+            nofeedback: NofeedbackTimer::default(),
             limit: Limit::None,
-            profile: profile.clone(),
+            untold: false,
         }
+    }
+
+    /// The rules that it follows.
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// X.
+    pub fn allowed_rate(&self) -> Rate {
+        Rate::from_bytes_per_sec(self.allowed_rate)
+    }
+
+    /// What bound X.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// R; `None` before the first sample.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.measured_rtt().or(self.handshake_rtt)
+    }
+
+    /// R as an RTT Estimate option would tell it: `None` before the first sample.
+    pub(crate) fn measured_rtt(&self) -> Option<Duration> {
+        self.smoothed_rtt.filter(|_| !self.latest_rtt.is_zero())
+    }
+
+    /// p.
+    pub const fn loss_event_rate(&self) -> f64 {
+        self.loss_event_rate
+    }
+
+    /// t_ipi.
+    pub const fn inter_packet_interval(&self) -> Duration {
+        self.inter_packet_interval
     }
 
     /// The handshake's round-trip time.
     pub fn on_handshake_rtt(&mut self, rtt: Duration) {
         if self.profile.handshake_rtt == HandshakeRtt::Use {
-            self.handshake = Some(self.usable_rtt(rtt.as_nanos() as i64));
+            self.handshake_rtt = Some(self.usable(rtt, Duration::ZERO));
         }
     }
 
-    /// R; `None` before the first sample.
-    pub const fn rtt(&self) -> Option<Duration> {
-        self.rtt
+    /// True once the first packet has been announced.
+    pub const fn is_started(&self) -> bool {
+        self.started
     }
 
-    /// X.
-    pub fn allowed_rate(&self) -> Rate {
-        Rate::from_bytes_per_sec(self.allowed)
-    }
-
-    /// t_ipi.
-    pub const fn inter_packet_interval(&self) -> Duration {
-        self.interval
-    }
-
-    /// What bound X when it last changed.
-    pub const fn limit(&self) -> Limit {
-        self.limit
-    }
-
-    /// When the nofeedback timer expires.
-    pub const fn nofeedback_at(&self) -> Option<Instant> {
-        self.nofeedback_at
-    }
-
-    /// No timer may fire any more.
-    pub fn stop(&mut self) {
-        self.nofeedback_at = None;
-    }
-
-    /// When the next packet may leave; `now` or earlier means at once. Called with data waiting.
-    pub fn next_send(&mut self, now: Instant) -> Instant {
-        if self.phase == Phase::NoSent {
-            return now;
+    /// The first packet, of this many octets, is about to leave. Further calls do nothing.
+    pub fn start(&mut self, now: Instant, payload_len: u32) {
+        if self.started {
+            return;
         }
-        let ahead = match self.profile.send_ahead {
-            SendAhead::HalfGranularity => self.interval.min(GRANULARITY) / 2,
-            SendAhead::HalfGranularityOrRtt => {
-                let rtt = self.rtt.unwrap_or(GRANULARITY);
-                self.interval.min(GRANULARITY).min(rtt) / 2
-            }
-            SendAhead::Constant(ahead) => ahead,
-        };
-        let wait = self.nominal.since(now);
-        if wait < ahead || wait.is_zero() {
-            return now;
-        }
-        self.not_limited.on_limited_by_rate(now);
-        match self.profile.send_ahead {
-            // Linux waits whole milliseconds.
-            SendAhead::Constant(_) => now + Duration::from_millis(wait.as_nanos() / 1_000_000),
-            _ => self.nominal - ahead,
-        }
-    }
-
-    /// A data packet with this payload is handed over; gives its window counter.
-    pub fn on_send(&mut self, now: Instant, payload: u32, events: &mut Events) -> u8 {
-        if self.phase == Phase::NoSent {
-            self.start(now, payload);
-            self.record(now, events);
+        self.started = true;
+        self.nominal_time = now;
+        self.window_counter = WindowCounter::new(now);
+        self.receive_rate_set = ReceiveRateSet::new(now);
+        self.track_segment(payload_len);
+        if let Some(rtt) = self.handshake_rtt {
+            self.latest_rtt = rtt;
+            self.set_rtt(rtt);
+            self.start_at_initial_rate(now);
         } else {
-            self.track_segment_size(payload);
-            if let Some(rtt) = self.rtt {
-                let rules = (self.profile.arithmetic, self.profile.counter_guard);
-                self.counter.on_send(now, rtt, rules);
+            // RFC 5348 §4.2: s octets per second until a round-trip time is known.
+            self.smoothed_rtt = self.profile.initial_rtt;
+            self.set_rate(self.segment_size, Limit::InitialWindow);
+        }
+        if let Some(rtt) = self.smoothed_rtt {
+            self.reduction.seed(rtt);
+        }
+        self.set_interval();
+        let initial = Duration::from_secs(2);
+        self.nofeedback.set(now, initial, self.profile.timer_tick);
+        self.untold = true;
+    }
+
+    /// The earliest time at which a packet of this many octets may leave: `now`, or later.
+    pub fn next_send(&mut self, now: Instant, payload_len: u32) -> Instant {
+        self.start(now, payload_len);
+        let nominal = self.next_nominal(now);
+        let delay = nominal.since(now);
+        match self.profile.send_ahead {
+            _ if delay.is_zero() => now,
+            SendAhead::Constant(ahead) => {
+                if delay < ahead {
+                    return now;
+                }
+                // Linux asks for a timer of whole milliseconds.
+                let millis = (delay.as_micros() / 1000).max(1);
+                self.after(now, Duration::from_millis(millis))
+            }
+            _ if delay <= self.ahead() => now,
+            _ => self.after(now, delay.saturating_sub(self.ahead())),
+        }
+    }
+
+    /// A data packet is handed over: the window counter that it carries.
+    pub fn on_sent(&mut self, now: Instant, payload_len: u32) -> u8 {
+        self.start(now, payload_len);
+        let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+        let counter = self.window_counter.advance(now, rtt, &self.profile);
+        self.track_segment(payload_len);
+        // A truncated t_ipi of zero must not stop the nominal time from advancing.
+        let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
+        self.nominal_time = match self.profile.arithmetic {
+            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now) + interval,
+            Arithmetic::Float if self.nofeedback.any_sent_ever() => self.next_nominal(now),
+            Arithmetic::Float => now,
+        };
+        self.nofeedback.on_sent();
+        self.nothing_sent = false;
+        if self.next_nominal(now).since(now) > self.ahead() {
+            self.data_limited.on_not_limited(now);
+        }
+        counter
+    }
+
+    /// A packet that carried this window counter was acknowledged.
+    pub fn on_acked_counter(&mut self, counter: u8) {
+        self.window_counter.on_ack(counter, &self.profile);
+    }
+
+    /// Feedback came. False if the profile takes it for bogus.
+    pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, events: &mut Events) -> bool {
+        if !self.started {
+            return false;
+        }
+        let raw = self.profile.arithmetic.time(now.since(feedback.sent_at));
+        if raw.is_zero() && self.profile.zero_rtt == ZeroRtt::DropFeedback {
+            return false;
+        }
+        let sample = self.usable(raw, feedback.elapsed_time);
+        self.take_sample(sample);
+        events.push(now, EventMask::RTT, || Event::Rtt(sample));
+
+        let increased = feedback.loss_event_rate > self.loss_event_rate;
+        self.loss_event_rate = feedback.loss_event_rate.clamp(0.0, 1.0);
+        self.receive_rate = f64::from(feedback.receive_rate);
+        let previous_interval = self.inter_packet_interval;
+        let first = self.heard == Heard::Never;
+        let lapsed = self.heard == Heard::Lapsed;
+        self.heard = Heard::Recently;
+        if first && self.profile.first_feedback == FirstFeedback::InitialRate {
+            // RFC 5348 §4.2: this replaces step 4 of §4.3.
+            self.start_at_initial_rate(now);
+        } else {
+            let bound = self.bound(now, feedback.sent_at, increased);
+            let keep = lapsed
+                && self.loss_event_rate == 0.0
+                && self.profile.rate_after_expiry == RateAfterExpiry::Keep;
+            if !keep {
+                self.update_rate(now, bound);
             }
         }
-        if let (SendCredit::OneRoundTrip, Some(rtt)) = (self.profile.send_credit, self.rtt) {
-            // RFC 5348 §4.6: at most a round-trip time of credit.
-            self.nominal = self.nominal.max(now - rtt);
-        }
-        self.nominal += self.interval;
-        self.sent_since_feedback = true;
-        self.sent_since_timer = true;
-        self.counter.value()
-    }
-
-    fn start(&mut self, now: Instant, payload: u32) {
-        self.segment_size = match self.profile.segment_size {
-            SegmentSizeRule::MaximumSegmentSize => self.maximum_segment,
-            _ => payload.max(1),
+        self.reduce_oscillation(sample);
+        self.nothing_sent = true;
+        let interval = match self.profile.nofeedback_rate {
+            RtoRate::Previous => previous_interval,
+            RtoRate::Updated => self.inter_packet_interval,
         };
-        self.phase = Phase::NoFeedback;
-        self.counter = WindowCounter::new(now);
-        self.nominal = now;
-        self.received_set = ReceiveRates::new(now);
-        match self.handshake {
-            Some(rtt) => {
-                self.rtt = Some(rtt);
-                self.latest_rtt = rtt;
-                self.allowed = self.initial_rate();
-                self.doubled_at = now;
-                self.limit = Limit::InitialWindow;
-            }
-            None => {
-                // RFC 5348 §4.2: one packet a second.
-                self.rtt = self.profile.initial_rtt;
-                self.allowed = self.profile.arithmetic.rate(f64::from(self.segment_size));
-                self.limit = Limit::InitialWindow;
-            }
-        }
-        if let (true, Some(rtt)) = (self.profile.arithmetic.is_kernel(), self.rtt) {
-            self.mean.seed(self.profile.arithmetic, rtt);
-        }
-        self.update_interval();
-        self.set_timer(now, INITIAL_TIMEOUT);
+        self.restart_nofeedback(now, interval);
+        self.untold = true;
+        self.tell(now, events);
+        true
     }
 
-    fn track_segment_size(&mut self, payload: u32) {
-        let old = self.segment_size;
-        self.segment_size = match self.profile.segment_size {
-            SegmentSizeRule::MaximumSegmentSize => self.maximum_segment,
-            SegmentSizeRule::Largest => old.max(payload),
-            SegmentSizeRule::Average if self.profile.arithmetic.is_kernel() => {
-                super::arithmetic::kernel_ewma(u64::from(old), u64::from(payload), SEGMENT_WEIGHT)
-                    as u32
-            }
-            SegmentSizeRule::Average => (SEGMENT_WEIGHT * f64::from(old)
-                + (1.0 - SEGMENT_WEIGHT) * f64::from(payload))
-            .round() as u32,
+    /// Tells the state to a listener, if it has changed since the last time.
+    pub fn tell(&mut self, now: Instant, events: &mut Events) {
+        if !std::mem::take(&mut self.untold) {
+            return;
         }
-        .max(1);
-        if self.segment_size != old {
-            self.update_interval();
+        events.push(now, EventMask::CONTROLLER, || Event::Rate(self.state()));
+    }
+
+    /// The state for a trace.
+    pub fn state(&self) -> RateState {
+        RateState {
+            allowed_rate: self.allowed_rate(),
+            equation_rate: self.equation_rate.map(Rate::from_bytes_per_sec),
+            receive_rate: Rate::from_bytes_per_sec(self.receive_rate),
+            loss_event_rate: self.loss_event_rate,
+            rtt: self.latest_rtt,
+            smoothed_rtt: self.smoothed_rtt.unwrap_or_default(),
+            inter_packet_interval: self.inter_packet_interval,
+            segment_size: self.segment_size as u32,
+            state: match (self.heard, self.loss_event_rate > 0.0) {
+                (Heard::Never, _) => "no_feedback_yet",
+                (Heard::Lapsed, _) => "no_feedback",
+                (Heard::Recently, false) => "slow_start",
+                (Heard::Recently, true) => "congestion_avoidance",
+            },
+            limit: self.limit,
         }
     }
 
-    fn update_interval(&mut self) {
-        let interval = self
-            .profile
-            .arithmetic
-            .interval(self.segment_size, self.allowed);
-        self.interval = interval.min(MAX_BACKOFF);
+    /// The state has changed; [`tell`](Self::tell) has something to say.
+    pub(super) const fn mark_untold(&mut self) {
+        self.untold = true;
     }
 
-    /// W_init / R.
-    fn initial_rate(&self) -> f64 {
-        let Some(rtt) = self.rtt else {
-            return f64::from(self.segment_size);
-        };
-        let base = match self.profile.initial_window_base {
-            WindowBase::SegmentSize => self.segment_size,
-            WindowBase::MaximumSegmentSize => self.maximum_segment,
-        };
-        let window = match self.profile.initial_window {
-            InitialWindow::OneSegment => self.segment_size,
-            InitialWindow::Rfc3390 => (4 * base).min((2 * base).max(4380)),
-        };
-        self.profile.arithmetic.per(f64::from(window), rtt)
-    }
+    // ---- Round-trip time ----
 
-    fn minimum_rate(&self) -> f64 {
-        self.profile.arithmetic.minimum(self.segment_size)
-    }
-
-    /// A sample as the profile lets it count.
-    fn usable_rtt(&self, nanos: i64) -> Duration {
+    /// A sample as the profile takes it.
+    fn usable(&self, raw: Duration, elapsed: Duration) -> Duration {
         let profile = &self.profile;
-        let sample = Duration::from_nanos(u64::try_from(nanos).unwrap_or(0));
-        let sample = profile.arithmetic.time(sample);
+        let sample = profile.arithmetic.time(raw.saturating_sub(elapsed));
         let sample = if sample.is_zero() {
             profile.unusable_rtt
         } else {
             sample
         };
-        let least = match profile.counter_guard {
-            CounterGuard::RaiseRtt => profile.rtt_min.max(LEAST_RTT),
-            _ => profile.rtt_min,
-        };
+        // At least a nanosecond, whatever the profile says: a rate is a quotient by it.
         sample
             .min(profile.rtt_max)
-            .max(least)
+            .max(profile.rtt_min)
             .max(Duration::from_nanos(1))
     }
 
-    /// Feedback arrived (RFC 5348 §4.3).
-    pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, events: &mut Events) {
-        if self.phase == Phase::NoSent {
-            return;
-        }
-        let whole_micros = self.profile.arithmetic.is_kernel() && feedback.rtt_nanos / 1_000 == 0;
-        if self.profile.zero_rtt == ZeroRtt::DropFeedback && whole_micros && feedback.rtt_nanos >= 0
-        {
-            return;
-        }
-        let sample = self.usable_rtt(feedback.rtt_nanos);
-        let first = self.rto.is_zero();
-        self.take_sample(sample, first);
-        events.push(now, EventMask::RTT, || Event::Rtt(sample));
-        let rtt = self.rtt.unwrap_or(sample);
-        if self.profile.counter_on_ack == CounterOnAck::AtLeastFourMore {
-            self.counter.on_ack(now, feedback.ccval);
-        }
-        let old_p = self.loss_event_rate;
-        self.take_report(feedback);
-        let previous = self.allowed;
-        let after_expiry = self.phase == Phase::NoFeedback && !first;
-        self.phase = Phase::Feedback;
-        let keep = after_expiry
-            && self.loss_event_rate == 0.0
-            && self.profile.rate_after_expiry == RateAfterExpiry::Keep;
-        if first && self.profile.first_feedback == FirstFeedback::InitialRate {
-            self.allowed = self.initial_rate();
-            self.doubled_at = now;
-            self.limit = Limit::InitialWindow;
-        } else if !keep {
-            let worse = self.loss_event_rate > old_p;
-            let data_limited = self
-                .not_limited
-                .on_feedback(now, feedback.covered_until, rtt);
-            self.update_rate(now, (data_limited, worse));
-        }
-        self.finish_feedback(now, (previous, sample), rtt);
-        self.sent_since_feedback = false;
-        self.record(now, events);
-    }
-
-    fn take_sample(&mut self, sample: Duration, first: bool) {
+    fn take_sample(&mut self, sample: Duration) {
         self.latest_rtt = sample;
-        let profile = &self.profile;
-        self.rtt = Some(match self.rtt {
-            Some(old) if !(first && profile.first_rtt == FirstRtt::Replace) => {
-                profile.arithmetic.average(old, sample, profile.rtt_filter)
+        let replace = self.heard == Heard::Never && self.profile.first_rtt == FirstRtt::Replace;
+        let rtt = match self.smoothed_rtt {
+            Some(old) if !replace => {
+                let filter = self.profile.rtt_filter;
+                self.profile.arithmetic.smoothed(old, sample, filter)
             }
             _ => sample,
-        });
+        };
+        self.set_rtt(rtt);
     }
 
-    fn take_report(&mut self, feedback: &Feedback) {
-        self.received = self.profile.arithmetic.rate(feedback.receive_rate);
-        let p = feedback.loss_event_rate;
-        self.loss_event_rate = if p > 0.0 {
-            p.clamp(self.profile.loss_event_rate_floor, 1.0)
+    fn set_rtt(&mut self, rtt: Duration) {
+        let least = match self.profile.counter_guard {
+            CounterGuard::RaiseRtt => Duration::from_micros(4),
+            CounterGuard::None | CounterGuard::FreezeBelow4Micros => Duration::from_nanos(1),
+        };
+        self.smoothed_rtt = Some(rtt.max(least));
+    }
+
+    // ---- Rate ----
+
+    /// W_init/R, once R is known.
+    pub(super) fn initial_rate(&self) -> Option<f64> {
+        let window = match self.profile.initial_window {
+            InitialWindow::OneSegment => self.segment_size,
+            InitialWindow::Rfc3390 => {
+                let base = match self.profile.initial_window_base {
+                    WindowBase::SegmentSize => self.segment_size,
+                    WindowBase::MaximumSegmentSize => f64::from(self.maximum_segment_size),
+                };
+                (4.0 * base).min((2.0 * base).max(4380.0))
+            }
+        };
+        let rtt = self.smoothed_rtt?;
+        Some(self.profile.arithmetic.rate(window, rtt))
+    }
+
+    /// s/t_mbi. RFC 5348 §4.3.
+    pub(super) fn minimum_rate(&self) -> f64 {
+        self.segment_size / 64.0
+    }
+
+    pub(super) fn set_rate(&mut self, rate: f64, limit: Limit) {
+        let least = self.minimum_rate();
+        self.allowed_rate = rate.clamp(least, MAX_RATE);
+        self.limit = if rate < least {
+            Limit::MinimumRate
         } else {
-            0.0
+            limit
         };
-        self.equation = self.equation_rate();
     }
 
-    fn equation_rate(&self) -> Option<f64> {
-        let rtt = self.rtt.filter(|_| self.loss_event_rate > 0.0)?;
-        let rate = self
-            .profile
-            .equation
-            .rate(self.segment_size, rtt, self.loss_event_rate);
-        Some(rate.min(MAX_RATE))
+    /// t_ipi from X.
+    pub(super) fn set_interval(&mut self) {
+        let arithmetic = self.profile.arithmetic;
+        self.inter_packet_interval = arithmetic.interval(self.segment_size, self.allowed_rate);
     }
 
-    fn finish_feedback(
-        &mut self,
-        now: Instant,
-        (previous, sample): (f64, Duration),
-        rtt: Duration,
-    ) {
-        let changed = self.allowed != previous || !self.profile.arithmetic.is_kernel();
-        if changed {
-            self.update_interval();
-        }
-        self.modulate(sample);
-        self.rto = (rtt * 4)
-            .max(self.profile.nofeedback_min)
-            .max(Duration::from_nanos(1));
-        let interval = match self.profile.nofeedback_rate {
-            RtoRate::Previous => self
-                .profile
-                .arithmetic
-                .interval(self.segment_size, previous.max(self.minimum_rate())),
-            RtoRate::Updated => self.interval,
-        };
-        self.set_timer(now, self.rto.max(interval * 2));
-    }
-
-    /// Oscillation reduction.
-    fn modulate(&mut self, sample: Duration) {
-        let profile = &self.profile;
-        let factor = self
-            .mean
-            .on_sample((profile.arithmetic, profile.oscillation), sample);
-        let exempt = self.loss_event_rate == 0.0
-            && profile.oscillation_in_slow_start == OscillationInSlowStart::Exempt;
-        if profile.oscillation == Oscillation::Off || exempt || factor == 1.0 {
-            return;
-        }
-        let longest = profile
-            .arithmetic
-            .interval(self.segment_size, self.minimum_rate());
-        self.interval = profile
-            .arithmetic
-            .time(self.interval.mul_f64(factor))
-            .min(longest);
-        if factor > 1.0 {
-            self.limit = Limit::OscillationReduction;
+    fn start_at_initial_rate(&mut self, now: Instant) {
+        if let Some(rate) = self.initial_rate() {
+            self.set_rate(rate, Limit::InitialWindow);
+            self.set_interval();
+            self.time_last_doubled = Some(now);
         }
     }
 
-    /// RFC 5348 §4.3 step 4, and its predecessors.
-    fn update_rate(&mut self, now: Instant, (data_limited, worse): (bool, bool)) {
-        let rtt = self.rtt.unwrap_or(self.latest_rtt);
-        let (mut limit, mut cause) = (2.0 * self.received, Limit::TwiceReceiveRate);
+    /// What feedback makes the limit of X from above.
+    fn bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
         if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
-            (limit, cause) = self.limit_by_set(now, (data_limited, worse), rtt);
-        } else if self.is_idle(now, rtt) && self.initial_rate() > limit {
-            (limit, cause) = (self.initial_rate(), Limit::InitialWindow);
+            return self.set_bound(now, sent_at, loss_increased);
         }
-        self.apply_limit(now, rtt, (limit, cause));
+        self.last_value_bound(now)
     }
 
-    /// X from the equation or slow start, at most `limit`.
-    fn apply_limit(&mut self, now: Instant, rtt: Duration, (limit, cause): (f64, Limit)) {
-        let minimum = self.minimum_rate();
-        let (rate, bound) = if let Some(equation) = self.equation {
-            let (rate, bound) = if equation <= limit {
-                (equation, Limit::Equation)
-            } else {
-                (limit, cause)
-            };
-            if rate < minimum {
-                (minimum, Limit::MinimumRate)
-            } else {
-                (rate, bound)
-            }
-        } else if now.since(self.doubled_at) >= rtt {
-            self.doubled_at = now;
-            let (floor, floor_cause) = match self.profile.slow_start_floor {
-                SlowStartFloor::SegmentPerRtt => (
-                    self.profile
-                        .arithmetic
-                        .per(f64::from(self.segment_size), rtt),
-                    Limit::OnePacketPerRtt,
-                ),
-                SlowStartFloor::InitialRate => (self.initial_rate(), Limit::InitialWindow),
-            };
-            let doubled = 2.0 * self.allowed;
-            let (rate, bound) = if doubled <= limit {
-                (doubled, Limit::SlowStart)
-            } else {
-                (limit, cause)
-            };
-            if rate < floor {
-                (floor, floor_cause)
-            } else {
-                (rate, bound)
-            }
-        } else {
-            return;
-        };
-        self.allowed = self.profile.arithmetic.rate(rate).max(minimum);
-        self.limit = bound;
+    /// m from the last X_recv: twice it, or more for an idle sender.
+    pub(super) fn last_value_bound(&self, now: Instant) -> Bound {
+        let twice = 2.0 * self.receive_rate;
+        match self.initial_rate() {
+            Some(initial) if self.is_idle(now) && initial > twice => Bound {
+                rate: initial,
+                limit: Limit::InitialWindow,
+            },
+            _ => Bound {
+                rate: twice,
+                limit: Limit::TwiceReceiveRate,
+            },
+        }
     }
 
-    /// RFC 5348 §4.3: recv_limit from X_recv_set.
-    fn limit_by_set(&mut self, now: Instant, flags: (bool, bool), rtt: Duration) -> (f64, Limit) {
-        let (data_limited, worse) = flags;
+    /// recv_limit. RFC 5348 §4.3 step 4.
+    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
+        let rtt = self.smoothed_rtt.unwrap_or_default();
+        let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
+        let set = &mut self.receive_rate_set;
         if !data_limited {
-            self.received_set.update(now, self.received, rtt);
-        } else if worse {
-            self.received_set.halve();
-            self.received_set
-                .maximize(now, DATA_LIMITED_FACTOR * self.received);
-            return (self.received_set.greatest(), Limit::DataLimited);
+            set.update(self.receive_rate, now, rtt);
+        } else if loss_increased {
+            set.halve();
+            set.maximize(0.85 * self.receive_rate, now);
+            return Bound {
+                rate: set.max(),
+                limit: Limit::DataLimited,
+            };
         } else {
-            self.received_set.maximize(now, self.received);
+            set.maximize(self.receive_rate, now);
         }
-        (
-            (2.0 * self.received_set.greatest()).min(MAX_RATE),
-            Limit::TwiceReceiveRate,
-        )
+        Bound {
+            rate: 2.0 * set.max(),
+            limit: Limit::TwiceReceiveRate,
+        }
     }
 
-    fn is_idle(&self, now: Instant, rtt: Duration) -> bool {
+    fn is_idle(&self, now: Instant) -> bool {
         match self.profile.idle_rule {
             IdleRule::Never | IdleRule::DataLimitedIntervals => false,
-            IdleRule::NothingSentSince => !self.sent_since_feedback,
+            IdleRule::NothingSentSince => self.nothing_sent,
             IdleRule::WindowCounter { round_trips } => {
-                let silence = self
-                    .profile
-                    .arithmetic
-                    .time(now.since(self.counter.changed_at()));
-                silence.as_nanos() / rtt.as_nanos().max(1) >= u64::from(round_trips)
+                let arithmetic = self.profile.arithmetic;
+                let silence = now.since(self.window_counter.last_change());
+                let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT).as_nanos().max(1);
+                arithmetic.time(silence).as_nanos() / rtt >= u64::from(round_trips)
             }
         }
     }
 
-    fn set_timer(&mut self, now: Instant, span: Duration) {
-        self.sent_since_timer = false;
-        self.nofeedback_at = Some(match self.profile.timer_tick {
-            TimerTick::Ideal => now + span.max(Duration::from_nanos(1)),
-            TimerTick::Hz(hz) => {
-                // Linux: whole ticks from the last tick on.
-                let tick = 1_000_000_000 / u64::from(hz.max(1));
-                let ticks = now.as_nanos() / tick + span.as_nanos().div_ceil(tick).max(1);
-                Instant::from_nanos(ticks.saturating_mul(tick)).max(now + Duration::from_nanos(1))
-            }
-        });
+    fn calculate_rate(&mut self, rtt: Duration) {
+        let p = self.loss_event_rate;
+        self.equation_rate = (p > 0.0).then(|| self.equation.rate(self.segment_size, rtt, p));
     }
 
-    /// The nofeedback timer has expired (RFC 5348 §4.4).
-    pub fn on_nofeedback(&mut self, now: Instant, events: &mut Events) {
-        if self.nofeedback_at.is_none_or(|at| at > now) {
-            return;
+    /// RFC 5348 §4.3 step 4.
+    pub(super) fn update_rate(&mut self, now: Instant, bound: Bound) {
+        let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+        let old = self.allowed_rate;
+        self.calculate_rate(rtt);
+        if let Some(equation_rate) = self.equation_rate {
+            if equation_rate <= bound.rate {
+                self.set_rate(equation_rate, Limit::Equation);
+            } else {
+                self.set_rate(bound.rate, bound.limit);
+            }
+        } else if self.may_double(now, rtt) {
+            self.slow_start(rtt, bound);
+            self.time_last_doubled = Some(now);
         }
-        let had_feedback = !self.rto.is_zero();
-        if !self.is_exempt() {
-            self.halve(now);
+        if self.allowed_rate != old {
+            self.set_interval();
         }
-        self.phase = Phase::NoFeedback;
-        let span = if had_feedback
-            || self.profile.nofeedback_before_feedback == BeforeFeedback::TwoIntervals
-        {
-            self.rto.max(self.interval * 2)
-        } else {
-            INITIAL_TIMEOUT
+    }
+
+    fn may_double(&self, now: Instant, rtt: Duration) -> bool {
+        let arithmetic = self.profile.arithmetic;
+        self.time_last_doubled
+            .is_none_or(|last| arithmetic.time(now.since(last)) >= rtt)
+    }
+
+    fn slow_start(&mut self, rtt: Duration, bound: Bound) {
+        let arithmetic = self.profile.arithmetic;
+        let (floor, floor_limit) = match self.profile.slow_start_floor {
+            SlowStartFloor::SegmentPerRtt => (
+                arithmetic.rate(self.segment_size, rtt),
+                Limit::OnePacketPerRtt,
+            ),
+            SlowStartFloor::InitialRate => {
+                (self.initial_rate().unwrap_or(0.0), Limit::InitialWindow)
+            }
         };
-        self.set_timer(now, span);
-        self.record(now, events);
+        let doubled = 2.0 * self.allowed_rate;
+        let wanted = if doubled <= bound.rate {
+            (doubled, Limit::SlowStart)
+        } else {
+            (bound.rate, bound.limit)
+        };
+        let (rate, limit) = if wanted.0 < floor {
+            (floor, floor_limit)
+        } else {
+            wanted
+        };
+        self.set_rate(rate, limit);
     }
 
-    fn is_exempt(&self) -> bool {
-        let Some(rtt) = self.rtt else { return false };
-        let lossy = self.loss_event_rate > 0.0;
-        match self.profile.nofeedback_exemption {
-            _ if self.sent_since_timer => false,
-            NofeedbackExemption::None => false,
-            NofeedbackExemption::FourPacketsPerRtt => {
-                self.received
-                    < self
-                        .profile
-                        .arithmetic
-                        .per(4.0 * f64::from(self.segment_size), rtt)
+    fn reduce_oscillation(&mut self, sample: Duration) {
+        let base = match self.profile.arithmetic {
+            Arithmetic::Float => {
+                let arithmetic = self.profile.arithmetic;
+                arithmetic.interval(self.segment_size, self.allowed_rate)
             }
-            NofeedbackExemption::RecoverRate => {
-                let recover = self.initial_rate();
-                if lossy {
-                    self.received_set.greatest() < recover
-                } else {
-                    self.allowed < 2.0 * recover
-                }
+            // Linux multiplies what is there: factors compound until X changes.
+            Arithmetic::KernelIntegers => self.inter_packet_interval,
+        };
+        let interval = self.reduction.modulated(sample, self.loss_event_rate, base);
+        if interval > base {
+            self.limit = Limit::OscillationReduction;
+        }
+        self.inter_packet_interval = interval;
+    }
+
+    // ---- Segment size ----
+
+    fn track_segment(&mut self, payload_len: u32) {
+        // No segment is empty: X is never below s/64, and must be above zero.
+        let payload = match self.profile.arithmetic {
+            Arithmetic::Float => f64::from(payload_len.max(1)),
+            Arithmetic::KernelIntegers => f64::from(payload_len.clamp(1, u32::from(u16::MAX))),
+        };
+        let old = self.segment_size;
+        self.segment_size = match self.profile.segment_size {
+            SegmentSizeRule::Average if old > 0.0 => self
+                .profile
+                .arithmetic
+                .smoothed_size(old, payload, 0.9)
+                .max(1.0),
+            SegmentSizeRule::Largest => old.max(payload),
+            SegmentSizeRule::Average => payload,
+            SegmentSizeRule::MaximumSegmentSize => f64::from(self.maximum_segment_size),
+        };
+        if old > 0.0 && self.segment_size != old {
+            self.allowed_rate = self.allowed_rate.max(self.minimum_rate());
+            self.set_interval();
+            self.untold = true;
+        }
+    }
+
+    // ---- Schedule ----
+
+    fn credited(&self, nominal: Instant, now: Instant) -> Instant {
+        match self.profile.send_credit {
+            SendCredit::Unlimited => nominal,
+            SendCredit::OneRoundTrip => {
+                nominal.max(now - self.smoothed_rtt.unwrap_or(Duration::ZERO))
             }
         }
     }
 
-    fn halve(&mut self, now: Instant) {
-        let minimum = self.minimum_rate();
-        let direct =
-            self.rto.is_zero() || self.profile.halving_without_loss == HalvingWithoutLoss::Direct;
-        match self.equation {
-            None if direct => {
-                self.allowed = self
-                    .profile
-                    .arithmetic
-                    .rate(self.allowed / 2.0)
-                    .max(minimum);
-                self.limit = Limit::NofeedbackHalving;
+    fn next_nominal(&self, now: Instant) -> Instant {
+        match self.profile.arithmetic {
+            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now),
+            Arithmetic::Float if self.nofeedback.any_sent_ever() => {
+                let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
+                self.credited(self.nominal_time + interval, now)
             }
-            equation => {
-                let set = self.profile.idle_rule == IdleRule::DataLimitedIntervals;
-                let received = if set {
-                    self.received_set.greatest()
-                } else {
-                    self.received
-                };
-                // What X_recv must become, so that twice of it halves the rate.
-                let new = match equation {
-                    Some(equation) if equation <= 2.0 * received => equation / 4.0,
-                    _ => received / 2.0,
-                };
-                self.received = self.profile.arithmetic.rate(new.max(minimum / 2.0));
-                self.received_set.replace(now, self.received);
-                let rtt = self.rtt.unwrap_or(INITIAL_TIMEOUT);
-                // An expiry is not bound to the doubling interval.
-                self.doubled_at = self.doubled_at.min(now - rtt);
-                self.apply_limit(now, rtt, (2.0 * self.received, Limit::NofeedbackHalving));
-            }
+            Arithmetic::Float => self.nominal_time,
         }
-        self.update_interval();
     }
 
-    fn record(&self, now: Instant, events: &mut Events) {
-        events.push(now, EventMask::CONTROLLER, || {
-            Event::Rate(RateState {
-                allowed_rate: self.allowed_rate(),
-                equation_rate: self.equation.map(Rate::from_bytes_per_sec),
-                receive_rate: Rate::from_bytes_per_sec(self.received),
-                loss_event_rate: self.loss_event_rate,
-                rtt: self.latest_rtt,
-                smoothed_rtt: self.rtt.unwrap_or_default(),
-                inter_packet_interval: self.interval,
-                segment_size: self.segment_size,
-                state: match self.phase {
-                    Phase::NoSent => "no_sent",
-                    Phase::NoFeedback => "no_feedback",
-                    Phase::Feedback => "feedback",
-                },
-                limit: self.limit,
-            })
-        });
+    /// t_delta.
+    fn ahead(&self) -> Duration {
+        let granularity = match self.profile.timer_tick {
+            TimerTick::Ideal => Duration::ZERO,
+            TimerTick::Hz(hz) => Duration::from_secs(1) / u64::from(hz),
+        };
+        let interval = self.inter_packet_interval;
+        match self.profile.send_ahead {
+            SendAhead::HalfGranularity => granularity.min(interval) / 2,
+            SendAhead::HalfGranularityOrRtt => {
+                let rtt = self.smoothed_rtt.unwrap_or(Duration::ZERO);
+                granularity.min(interval).min(rtt) / 2
+            }
+            SendAhead::Constant(ahead) => ahead,
+        }
+    }
+
+    fn after(&self, now: Instant, span: Duration) -> Instant {
+        super::nofeedback::expiry(now, span, self.profile.timer_tick)
     }
 }
 
 #[cfg(test)]
+#[path = "sender_tests.rs"]
 mod tests;

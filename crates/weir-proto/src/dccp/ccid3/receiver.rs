@@ -1,138 +1,121 @@
-//! The data receiver's half.
+//! The data receiver's half: packets into TFRC's receiver, its reports into options.
 
-use super::INTERVAL_OCTETS;
-use crate::cc::tfrc::{self, Arrival, FeedbackOptions, Profile, ReportedInterval};
+use crate::cc::tfrc::{Arrival, FeedbackOptions, Profile, Receiver, Report};
 use crate::dccp::ccid::CcidReceiver;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
 use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
-/// RFC 4342 §8.6: the open interval and eight closed ones.
-const INTERVALS: usize = 9;
-/// Intervals are 24 bits long, their lossy parts 23.
-const MAX_LENGTH: u64 = (1 << 24) - 1;
-const MAX_LOSS: u64 = (1 << 23) - 1;
-/// RFC 4342 §8.6.1: the newest packets may still be reordered.
-const SKIP: u8 = 3;
+/// I_0 to I_8. RFC 4342 §8.6.1.
+const REPORTED: usize = 9;
 
-/// The data receiver's half of CCID 3.
-#[derive(Debug)]
-pub struct Receiver {
-    tfrc: tfrc::Receiver,
-    options: FeedbackOptions,
-    /// The first number and the count from it, so that the history sees no wrap.
-    origin: Option<(SeqNum, u64)>,
+/// The data receiver's half of CCID-3.
+#[derive(Clone, Debug)]
+pub struct Ccid3Receiver {
+    tfrc: Receiver,
+    /// A sequence number and the unwrapped number that stands for it.
+    anchor: Option<(SeqNum, i64)>,
 }
 
-impl Receiver {
-    /// A receiver under these rules.
-    pub fn new(profile: &Profile) -> Self {
+impl Ccid3Receiver {
+    /// A receiver with these rules.
+    pub fn new(profile: Profile) -> Self {
         Self {
-            tfrc: tfrc::Receiver::new(profile),
-            options: profile.feedback_options,
-            origin: None,
+            tfrc: Receiver::new(profile),
+            anchor: None,
         }
     }
 
-    /// The number, counted without wrapping.
-    fn unwrapped(&mut self, seq: SeqNum) -> u64 {
-        // Room below, for packets that precede the first one.
-        let (near, count) = *self.origin.get_or_insert((seq, 1 << 32));
-        let distance = seq.since(near);
-        let number = count.saturating_add_signed(distance);
-        if distance > 0 {
-            self.origin = Some((seq, number));
-        }
-        number
+    /// The receiver inside.
+    pub const fn tfrc(&self) -> &Receiver {
+        &self.tfrc
     }
 
-    fn write_intervals(&self, options: &mut Options) {
-        let mut bytes = [0; INTERVALS * INTERVAL_OCTETS];
+    fn unwrapped(&mut self, seq: SeqNum) -> i64 {
+        let (anchor, value) = self.anchor.unwrap_or((seq, 0));
+        let unwrapped = value.saturating_add(seq.since(anchor));
+        if unwrapped >= value {
+            self.anchor = Some((seq, unwrapped));
+        }
+        unwrapped
+    }
+
+    fn push_intervals(&self, report: &Report, options: &mut Options) {
+        let mut octets = [0; REPORTED * LossInterval::OCTETS];
         let mut len = 0;
-        for interval in self.tfrc.reported_intervals().take(INTERVALS) {
-            let ReportedInterval {
-                lossless,
-                loss,
-                data,
-            } = interval;
-            let encoded = LossInterval {
-                lossless_length: lossless.min(MAX_LENGTH) as u32,
+        let slots = octets.as_chunks_mut().0.iter_mut();
+        for (slot, interval) in slots.zip(self.tfrc.reported_intervals()) {
+            *slot = LossInterval {
+                lossless_length: interval.lossless_length,
                 nonce: false,
-                loss_length: loss.min(MAX_LOSS) as u32,
-                data_length: data.min(MAX_LENGTH) as u32,
-            };
-            bytes[len..len + INTERVAL_OCTETS].copy_from_slice(&encoded.to_bytes());
-            len += INTERVAL_OCTETS;
-        }
-        if len == 0 {
-            // No loss yet: one interval without a lossy part, data length zero for unknown.
-            let whole = LossInterval {
-                lossless_length: 1,
-                nonce: false,
-                loss_length: 0,
-                data_length: 0,
-            };
-            bytes[..INTERVAL_OCTETS].copy_from_slice(&whole.to_bytes());
-            len = INTERVAL_OCTETS;
+                loss_length: interval.loss_length,
+                data_length: interval.data_length,
+            }
+            .to_bytes();
+            len += LossInterval::OCTETS;
         }
         options.push(&DccpOption::LossIntervals {
-            skip: SKIP,
-            intervals: &bytes[..len],
+            skip: report.skip,
+            intervals: octets.get(..len).unwrap_or(&[]),
         });
     }
 }
 
-impl CcidReceiver for Receiver {
+impl CcidReceiver for Ccid3Receiver {
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
-        let seq = self.unwrapped(packet.seq);
-        let data = packet.kind.carries_data();
-        let (mut ndp, mut rtt) = (None, None);
-        if !packet.options.is_empty() {
-            for option in &packet.options {
-                match option {
-                    DccpOption::NdpCount(count) => ndp = Some(count),
-                    DccpOption::RttEstimate(0) => {}
-                    DccpOption::RttEstimate(micros) => {
-                        rtt = Some(Duration::from_micros(u64::from(micros)));
-                    }
-                    _ => {}
+        let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
+        let mut ndp = 0;
+        for option in &packet.options {
+            match option {
+                DccpOption::NdpCount(count) => ndp = count,
+                // RFC 6323 §3.2.1: zero means that there is no sample yet.
+                DccpOption::RttEstimate(micros) if micros > 0 => {
+                    self.tfrc
+                        .on_told_rtt(Duration::from_micros(u64::from(micros)));
                 }
+                _ => {}
             }
         }
-        self.tfrc.on_packet(&Arrival {
-            now,
-            seq,
-            ccval: packet.ccval,
+        let arrival = Arrival {
+            seq: self.unwrapped(packet.seq),
+            counter: packet.ccval,
             payload: data.then(|| packet.payload.len()),
             ndp,
-            marked: data && ecn == Ecn::Ce,
-            rtt,
-        });
+            marked: ecn == Ecn::Ce,
+        };
+        self.tfrc.on_packet(now, &arrival);
     }
 
     fn wants_ack(&self, _now: Instant) -> bool {
         self.tfrc.wants_feedback()
     }
 
-    fn on_ack_sent(&mut self, now: Instant, _packet: (SeqNum, PacketType), options: &mut Options) {
-        // Only feedback that is due ends a measurement; other acknowledgements say nothing.
-        if !self.tfrc.wants_feedback() {
+    fn on_ack_sent(
+        &mut self,
+        now: Instant,
+        (_, kind): (SeqNum, PacketType),
+        options: &mut Options,
+    ) {
+        // RFC 4342 §8: none of these may stand on Data, and feedback is an Ack or a DataAck.
+        if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
-        let report = self.tfrc.take_report(now);
-        let told = self.options;
-        if matches!(told, FeedbackOptions::LossEventRate | FeedbackOptions::Both) {
-            options.push(&DccpOption::LossEventRate(report.inverse_loss_rate));
-        }
-        if matches!(told, FeedbackOptions::LossIntervals | FeedbackOptions::Both) {
-            self.write_intervals(options);
-            let units = report.elapsed.as_micros() / 10;
-            options.push(&DccpOption::ElapsedTime(
-                u32::try_from(units).unwrap_or(u32::MAX),
-            ));
+        let Some(report) = self.tfrc.take_feedback(now) else {
+            return;
+        };
+        let which = self.tfrc.profile().feedback_options;
+        if which != FeedbackOptions::LossIntervals {
+            let inverse = report.inverse_loss_event_rate;
+            options.push(&DccpOption::LossEventRate(inverse));
         }
         options.push(&DccpOption::ReceiveRate(report.receive_rate));
+        if which != FeedbackOptions::LossEventRate {
+            let units = report.elapsed.as_micros() / 10;
+            let units = units.min(u64::from(u32::MAX)) as u32;
+            options.push(&DccpOption::ElapsedTime(units));
+            self.push_intervals(&report, options);
+        }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

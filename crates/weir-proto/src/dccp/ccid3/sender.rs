@@ -1,124 +1,116 @@
-//! The data sender's half.
+//! The data sender's half: CCVal and options on data packets, feedback from Acks.
 
-use crate::cc::tfrc::{self, Feedback, Profile, RttOption};
+use super::history::{Entry, History};
+use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
 use crate::dccp::ccid::{CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
 use crate::event::Events;
-use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
-use std::collections::VecDeque;
 
-/// Packets remembered for round-trip times: many round trips at any sensible window.
-const MAX_HISTORY: usize = 1 << 16;
-/// RFC 4342 §8.6: more are never needed.
-const MAX_INTERVALS: usize = 10;
+/// RFC 6323 §3.2.1: the value that means "more than 16.7 seconds".
+const RTT_TOO_LONG: u64 = 0xff_ffff;
+/// The unit of Elapsed Time.
+const TEN_MICROS: Duration = Duration::from_micros(10);
 
-/// A data packet on its way.
-#[derive(Clone, Copy, Debug)]
-struct Sent {
-    seq: SeqNum,
-    /// When it left the host; until that is known, when it was handed over.
-    at: Instant,
-    ccval: u8,
-}
-
-/// The data sender's half of CCID 3.
-#[derive(Debug)]
-pub struct Sender {
-    tfrc: tfrc::Sender,
-    history: VecDeque<Sent>,
-    ecn: Ecn,
-    rtt_option: RttOption,
+/// The data sender's half of CCID-3.
+#[derive(Clone, Debug)]
+pub struct Ccid3Sender {
+    tfrc: Sender,
+    history: History,
+    closed: bool,
+    /// Packets in the lossy parts of loss intervals, as far as the receiver tells them.
+    packets_lost: u64,
     loss_events: u64,
-    last_p: f64,
+    /// The last lost packet that is counted.
+    counted: Option<SeqNum>,
 }
 
-/// The options of a feedback packet.
-#[derive(Clone, Copy, Debug, Default)]
-struct Options {
+/// What an Ack's options say.
+#[derive(Default)]
+struct Options<'a> {
     receive_rate: Option<u32>,
-    inverse_loss_rate: Option<u32>,
-    mean_interval: Option<f64>,
-    has_intervals: bool,
-    elapsed: Duration,
+    inverse_loss_event_rate: Option<u32>,
+    intervals: Option<(u8, &'a [u8])>,
+    elapsed: Option<u32>,
 }
 
-impl Sender {
-    /// A sender of packets with at most this many octets of payload.
-    pub fn new(profile: &Profile, maximum_segment: u32, ecn: Ecn) -> Self {
+impl Ccid3Sender {
+    /// A sender with these rules; `maximum_segment_size` is the payload that fits a packet.
+    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
         Self {
-            tfrc: tfrc::Sender::new(profile, maximum_segment),
-            history: VecDeque::with_capacity(64),
-            ecn,
-            rtt_option: profile.rtt_option,
+            tfrc: Sender::new(profile, maximum_segment_size),
+            history: History::default(),
+            closed: false,
+            packets_lost: 0,
             loss_events: 0,
-            last_p: 0.0,
+            counted: None,
         }
     }
 
-    /// The acknowledged packet; it and older ones are forgotten.
-    fn take_acknowledged(&mut self, ack: SeqNum) -> Option<Sent> {
-        let at = self.history.partition_point(|sent| sent.seq.is_before(ack));
-        let found = self
-            .history
-            .get(at)
-            .filter(|sent| sent.seq == ack)
-            .copied()?;
-        self.history.drain(..=at);
-        Some(found)
+    /// The rate controller inside.
+    pub const fn tfrc(&self) -> &Sender {
+        &self.tfrc
     }
-}
 
-impl Options {
-    fn read(packet: &Packet) -> Self {
-        let mut options = Self::default();
-        for option in &packet.options {
-            match option {
-                DccpOption::ReceiveRate(rate) => options.receive_rate = Some(rate),
-                DccpOption::LossEventRate(inverse) => options.inverse_loss_rate = Some(inverse),
-                DccpOption::ElapsedTime(units) => {
-                    options.elapsed = Duration::from_micros(u64::from(units) * 10);
-                }
-                DccpOption::LossIntervals { intervals, .. } => {
-                    options.has_intervals = true;
-                    options.mean_interval = mean_of(intervals);
-                }
-                _ => {}
+    fn loss_event_rate(&self, options: &Options) -> f64 {
+        let profile = self.tfrc.profile();
+        if let Some(inverse) = options.inverse_loss_event_rate {
+            return profile.loss_event_rate(inverse);
+        }
+        let Some((_, intervals)) = options.intervals else {
+            return self.tfrc.loss_event_rate();
+        };
+        // RFC 4342 §6: the sender can compute p from the data lengths itself.
+        let lengths = LossInterval::read_all(intervals).map(|interval| interval.data_length);
+        mean_interval(lengths).map_or(0.0, |mean| {
+            (1.0 / mean).clamp(profile.loss_event_rate_floor, 1.0)
+        })
+    }
+
+    /// Counts what the Loss Intervals option tells of losses that were not known yet.
+    fn count_losses(&mut self, ack: SeqNum, skip: u8, intervals: &[u8]) {
+        // RFC 4342 §8.6.1: intervals follow each other backwards from the acknowledgement.
+        let mut end = ack.sub(u64::from(skip));
+        let mut newest_lost = None;
+        for interval in LossInterval::read_all(intervals) {
+            let last_lost = end.sub(u64::from(interval.lossless_length));
+            end = last_lost.sub(u64::from(interval.loss_length));
+            if interval.loss_length == 0 {
+                continue;
             }
+            let unknown = self
+                .counted
+                .map_or(i64::from(interval.loss_length), |counted| {
+                    last_lost
+                        .since(counted)
+                        .min(i64::from(interval.loss_length))
+                });
+            if unknown <= 0 {
+                break;
+            }
+            newest_lost = newest_lost.or(Some(last_lost));
+            self.packets_lost += unknown.unsigned_abs();
+            self.loss_events += u64::from(unknown == i64::from(interval.loss_length));
         }
-        options
-    }
-
-    /// p; `None` if the packet is no feedback.
-    fn loss_event_rate(&self) -> Option<f64> {
-        match self.inverse_loss_rate {
-            Some(u32::MAX) => Some(0.0),
-            Some(0) => Some(1.0),
-            Some(inverse) => Some(1.0 / f64::from(inverse)),
-            None if self.has_intervals => Some(self.mean_interval.map_or(0.0, |mean| 1.0 / mean)),
-            None => None,
-        }
+        self.counted = newest_lost.or(self.counted);
     }
 }
 
-/// I_mean of a Loss Intervals option (RFC 4342 §8.6); `None` without a closed interval.
-fn mean_of(intervals: &[u8]) -> Option<f64> {
-    let mut lengths = [0; MAX_INTERVALS];
-    let mut count = 0;
-    for (slot, interval) in lengths.iter_mut().zip(LossInterval::read_all(intervals)) {
-        *slot = u64::from(interval.data_length).max(1);
-        count += 1;
-    }
-    tfrc::mean_interval(&lengths[..count])
-}
-
-impl CcidSender for Sender {
+impl CcidSender for Ccid3Sender {
     fn on_handshake_rtt(&mut self, rtt: Duration) {
         self.tfrc.on_handshake_rtt(rtt);
     }
 
-    fn send_time(&mut self, now: Instant, _payload_len: u32) -> SendTime {
-        let at = self.tfrc.next_send(now);
+    fn on_write(&mut self, now: Instant, payload_len: u32, events: &mut Events) {
+        // Before the handshake is done there is no state that a trace could show.
+        if self.tfrc.smoothed_rtt().is_some() {
+            self.tfrc.start(now, payload_len);
+            self.tfrc.tell(now, events);
+        }
+    }
+
+    fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime {
+        let at = self.tfrc.next_send(now, payload_len);
         if at <= now {
             SendTime::Now
         } else {
@@ -127,81 +119,97 @@ impl CcidSender for Sender {
     }
 
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events) {
-        let ccval = self.tfrc.on_send(now, packet.payload.len(), events);
-        packet.ccval = ccval;
-        if let (RttOption::Send, Some(rtt)) = (self.rtt_option, self.tfrc.rtt()) {
-            // RFC 6323 §3.2.1: in microseconds, rounded up; three octets.
-            let micros = rtt.as_nanos().div_ceil(1_000).clamp(1, 0xff_ffff);
+        let counter = self.tfrc.on_sent(now, packet.payload.len());
+        packet.ccval = counter;
+        self.history.push(Entry {
+            seq: packet.seq,
+            sent_at: now,
+            counter: Some(counter),
+        });
+        if self.tfrc.profile().rtt_option == RttOption::Send {
+            // RFC 6323 §3.2.1: rounded up to whole microseconds; zero without a sample.
+            let rtt = self.tfrc.measured_rtt().unwrap_or_default();
+            let micros = rtt.as_nanos().div_ceil(1000).min(RTT_TOO_LONG);
             packet.options.push(&DccpOption::RttEstimate(micros as u32));
         }
-        if self.history.len() >= MAX_HISTORY {
-            self.history.pop_front();
-        }
-        self.history.push_back(Sent {
-            seq: packet.seq,
-            at: now,
-            ccval,
-        });
+        self.tfrc.tell(now, events);
     }
 
     fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
-        let at = self.history.partition_point(|sent| sent.seq.is_before(seq));
-        if let Some(sent) = self.history.get_mut(at).filter(|sent| sent.seq == seq) {
-            sent.at = now;
-        }
+        self.history.stamp(now, seq);
     }
 
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
-        // RFC 4342 §6: only Ack and DataAck are feedback.
-        if !matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
+        // RFC 4342 §6: feedback comes in Acks and DataAcks.
+        if self.closed || !matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
-        let options = Options::read(packet);
-        let (Some(receive_rate), Some(loss_event_rate)) =
-            (options.receive_rate, options.loss_event_rate())
-        else {
+        let Some(ack) = packet.ack() else { return };
+        let Some(entry) = self.history.acknowledge(ack) else {
             return;
         };
-        // What acknowledges nothing that we remember is no feedback.
-        let Some(sent) = packet.ack().and_then(|ack| self.take_acknowledged(ack)) else {
-            return;
-        };
-        let since = now.since(sent.at).as_nanos() as i64;
-        if loss_event_rate > self.last_p {
-            self.loss_events += 1;
+        if let Some(counter) = entry.counter {
+            self.tfrc.on_acked_counter(counter);
         }
-        self.last_p = loss_event_rate;
+        let options = read_options(packet);
+        let Some(receive_rate) = options.receive_rate else {
+            return;
+        };
+        let loss_event_rate = self.loss_event_rate(&options);
+        let increased = loss_event_rate > self.tfrc.loss_event_rate();
         let feedback = Feedback {
-            rtt_nanos: since.saturating_sub_unsigned(options.elapsed.as_nanos()),
-            receive_rate: f64::from(receive_rate),
+            sent_at: entry.sent_at,
+            elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),
+            receive_rate,
             loss_event_rate,
-            covered_until: sent.at,
-            ccval: sent.ccval,
         };
-        self.tfrc.on_feedback(now, &feedback, events);
+        if !self.tfrc.on_feedback(now, &feedback, events) {
+            return;
+        }
+        match options.intervals {
+            Some((skip, intervals)) => self.count_losses(ack, skip, intervals),
+            None => self.loss_events += u64::from(increased),
+        }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.tfrc.nofeedback_at()
+        self.tfrc.poll_timeout()
     }
 
     fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
-        self.tfrc.on_nofeedback(now, events);
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
+        self.tfrc.handle_timeout(now, events);
     }
 
     fn rtt(&self) -> Option<Duration> {
-        self.tfrc.rtt()
+        self.tfrc.smoothed_rtt()
     }
 
     fn losses(&self) -> (u64, u64) {
-        (0, self.loss_events)
+        (self.packets_lost, self.loss_events)
     }
 
     fn on_close(&mut self) {
+        self.closed = true;
         self.tfrc.stop();
     }
+}
+
+fn read_options(packet: &Packet) -> Options<'_> {
+    let mut read = Options::default();
+    for option in &packet.options {
+        match option {
+            DccpOption::ReceiveRate(rate) => read.receive_rate = Some(rate),
+            DccpOption::LossEventRate(inverse) => read.inverse_loss_event_rate = Some(inverse),
+            // RFC 4342 §8.6.1: the first option holds the newest intervals.
+            DccpOption::LossIntervals { skip, intervals } if read.intervals.is_none() => {
+                read.intervals = Some((skip, intervals));
+            }
+            DccpOption::ElapsedTime(elapsed) => read.elapsed = Some(elapsed),
+            DccpOption::TimestampEcho { elapsed, .. } if read.elapsed.is_none() => {
+                read.elapsed = elapsed;
+            }
+            _ => {}
+        }
+    }
+    read
 }

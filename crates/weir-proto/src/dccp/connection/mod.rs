@@ -23,7 +23,7 @@ use super::{ccid2, ccid3};
 use crate::cc::tfrc::Profile;
 use crate::event::{Event, EventMask, Events};
 use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
-use crate::packet::{Ecn, FlowId, HostId, IpHeader, Packet, Payload};
+use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
@@ -235,23 +235,21 @@ impl Connection {
             .negotiation
             .value(Location::Local, feature::SEQUENCE_WINDOW);
         let packet_size = self.max_payload();
-        let ecn = if self.config.ecn {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
-        };
         let send = self.negotiation.value(Location::Local, feature::CCID);
         let receive = self.negotiation.value(Location::Remote, feature::CCID);
         self.sender = Some(match &self.config.send_ccid {
-            Ccid::Tfrc(profile) if send == 3 => {
-                Box::new(ccid3::Sender::new(profile, packet_size, ecn))
-            }
+            Ccid::Tfrc(profile) if send == 3 => Box::new(ccid3::Ccid3Sender::new(
+                Profile::clone(profile),
+                packet_size,
+            )),
             // What was not agreed on is CCID 2, which everybody has.
-            _ => Box::new(ccid2::Sender::new(packet_size, ecn)),
+            _ => Box::new(ccid2::Sender::new(packet_size)),
         });
         let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
         self.receiver = Some(match &self.config.receive_ccid {
-            Ccid::Tfrc(profile) if receive == 3 => Box::new(ccid3::Receiver::new(profile)),
+            Ccid::Tfrc(profile) if receive == 3 => {
+                Box::new(ccid3::Ccid3Receiver::new(Profile::clone(profile)))
+            }
             _ => Box::new(ccid2::Receiver::new(ack_ratio)),
         });
     }
@@ -332,6 +330,9 @@ impl Endpoint for Connection {
         if self.send_queue.len() >= self.config.send_queue.max(1) {
             self.blocked = true;
             return Err(WriteError::Blocked);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.on_write(now, data.len(), &mut self.events);
         }
         self.events
             .push(now, EventMask::WRITE, || Event::Write(data.len()));

@@ -26,9 +26,10 @@ impl Connection {
             PacketType::Data | PacketType::Ack | PacketType::DataAck
         );
         body.extended = !(short && self.uses_short_numbers());
-        let ecn = match &self.sender {
-            Some(sender) if data => sender.ecn(),
-            _ => Ecn::NotEct,
+        let ecn = if data && self.config.ecn {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
         };
         let octets = body.wire_len();
         self.spoken |= self.state == State::Open;
