@@ -112,7 +112,7 @@ impl World {
     }
 
     fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
-        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu)?;
+        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) => HeaderFormat::RFC9000,

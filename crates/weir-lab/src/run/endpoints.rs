@@ -1,18 +1,23 @@
 //! The two ends of a flow, made from what its scenario says.
 
-use super::RunError;
 use super::handshake::SlowHandshake;
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
-use weir_proto::quic;
+use weir_proto::{dccp, quic};
 
 /// Sender and receiver.
 pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
 
 /// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on.
-pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Result<Pair, RunError> {
+pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Pair {
     let [sender, receiver]: Pair = match &flow.transport {
-        Transport::Dccp(_) => return Err(RunError::Build("DCCP connections are missing".into())),
+        Transport::Dccp(dccp) => {
+            let config = dccp.config(path_mtu);
+            [
+                Box::new(dccp::Connection::client(config.clone())),
+                Box::new(dccp::Connection::server(config)),
+            ]
+        }
         Transport::Quic(quic) => {
             let config = quic.config(path_mtu);
             [
@@ -21,7 +26,7 @@ pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Result<Pair
             ]
         }
     };
-    Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
+    [slowed(sender, hosts[0]), slowed(receiver, hosts[1])]
 }
 
 /// The endpoint behind its host's delay of handshakes.

@@ -17,6 +17,7 @@ mod loss;
 mod model;
 mod network;
 pub mod overrides;
+mod profile;
 mod reader;
 mod schema;
 mod transport;

@@ -2,6 +2,7 @@ use super::overrides::{grid, parse_seeds, parse_set};
 use super::*;
 use proptest::prelude::*;
 use weir_net::{Limit, LossConfig, QueueConfig, Stamp};
+use weir_proto::cc::tfrc::{Oscillation, Profile};
 use weir_proto::cc::window::SendGate;
 use weir_proto::time::Duration;
 
@@ -52,7 +53,7 @@ backward = { rate = "64kbit", queue = { kind = "droptail", limit = 10 }, loss = 
 name = "stream"
 from = "server"
 to = "client"
-transport = { kind = "dccp", ccid = 3, profile = "linux-2008", sequence_window = 500 }
+transport = { kind = "dccp", ccid = 3, profile = "linux-2008", tfrc = { oscillation = "increase-only", rtt_min = "4us", send_ahead = "half-granularity", discounting = 0.5, idle_rule = "window-counter", idle_round_trips = 3, initial_rtt = "undefined", rtt_max = "unlimited", timer_tick = "ideal" }, sequence_window = 500 }
 app = { kind = "cbr", packet = 22, rate = "1800bit", offset = "44ms", count = 93, when_blocked = "skip" }
 loss = { kind = "periodic", rate = 0.02 }
 start = "1s"
@@ -85,6 +86,19 @@ fn says_what_the_file_says() {
     let limit = |limit| QueueConfig::DropTail { limit };
     assert_eq!(link.forward.queue, limit(Limit::Bytes(30_000)));
     assert_eq!(link.backward.queue, limit(Limit::Packets(10)));
+    let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
+        panic!("not DCCP");
+    };
+    let expected = Profile {
+        oscillation: Oscillation::IncreaseOnly,
+        rtt_min: Duration::from_micros(4),
+        ..dccp.tfrc.clone()
+    };
+    assert_eq!(dccp.tfrc, expected);
+    assert_eq!(
+        dccp.tfrc.nofeedback_min,
+        Profile::linux_2008().nofeedback_min
+    );
     assert_eq!(scenario.flows[0].loss, LossConfig::Periodic { every: 50 });
     let Transport::Quic(quic) = &scenario.flows[1].transport else {
         panic!("not QUIC");
@@ -104,6 +118,20 @@ fn fills_in_every_default_and_reads_its_own_output() {
         assert_eq!(again, scenario);
         assert_eq!(again.resolved_toml(), resolved);
         assert_eq!(again.content_hash(), scenario.content_hash());
+    }
+}
+
+#[test]
+fn every_preset_survives_being_written_out() {
+    for name in Profile::NAMES {
+        let kind = format!("kind = \"dccp\", profile = \"{name}\"");
+        let text = SMALL.replace("kind = \"quic\"", &kind);
+        let scenario = parse(&text, "profile.toml").unwrap();
+        let again = parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
+        let Transport::Dccp(dccp) = &again.flows[0].transport else {
+            panic!("not DCCP");
+        };
+        assert_eq!(Some(&dccp.tfrc), Profile::named(name).as_ref());
     }
 }
 
@@ -166,6 +194,7 @@ fn overrides_reach_everything_by_name() {
         "run.seed=9",
         "link.bottleneck.rate=2Mbit",
         "link.bottleneck.forward.mtu=1400",
+        "flow.stream.transport.tfrc.oscillation=off",
         "flow.stream.loss={ kind = \"random\", rate = 0.1 }",
         "flow.bulk.count=2",
         "host.client.timer_hz=250",
@@ -175,6 +204,10 @@ fn overrides_reach_everything_by_name() {
     assert_eq!(scenario.links[0].forward.rate, Some(2_000_000));
     assert_eq!(scenario.links[0].backward.rate, Some(64_000));
     assert_eq!(scenario.links[0].forward.mtu, Mtu(1400));
+    let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
+        panic!("not DCCP");
+    };
+    assert_eq!(dccp.tfrc.oscillation, Oscillation::Off);
     assert!(matches!(scenario.flows[0].loss, LossConfig::Random { .. }));
     assert_eq!(scenario.flows[1].count, 2);
     assert_eq!(scenario.hosts[1].stack.timer_hz, Some(250));
@@ -194,6 +227,12 @@ fn wrong_overrides_are_shown_where_they_stand() {
             19,
             "start: expected a duration",
             "write \"5ms\"",
+        ),
+        (
+            "flow.stream.transport.tfrc.osculation=off",
+            39,
+            "unknown key \"osculation\"",
+            "did you mean \"oscillation\"?",
         ),
         (
             "run.duration.x=1s",
@@ -228,13 +267,13 @@ fn wrong_overrides_are_shown_where_they_stand() {
 #[test]
 fn grids_combine_every_value_with_every_seed() {
     let axes = [
-        parse_set("flow.stream.transport.profile=rfc3448,rfc5348").unwrap(),
+        parse_set("flow.stream.transport.tfrc.oscillation=off,full").unwrap(),
         parse_set("flow.stream.loss={ kind = \"trace\", drops = [1, 2] }").unwrap(),
     ];
     let runs = grid(&axes, &parse_seeds("1..3").unwrap()).unwrap();
     assert_eq!(runs.len(), 6);
     let texts: Vec<String> = runs[1].iter().map(Override::text).collect();
-    assert_eq!(texts[0], "flow.stream.transport.profile=rfc3448");
+    assert_eq!(texts[0], "flow.stream.transport.tfrc.oscillation=off");
     assert_eq!(texts[2], "run.seed=2");
     let hashes: std::collections::BTreeSet<String> = runs
         .iter()

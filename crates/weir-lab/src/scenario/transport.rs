@@ -2,7 +2,9 @@
 
 use super::value::{Choice, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{self, CubicConfig, REGISTRY, Rules};
+use weir_proto::dccp;
 use weir_proto::packet::IpHeader;
 use weir_proto::quic::wire::{HeaderFormat, NumberLen};
 use weir_proto::quic::{self, AckPolicy, FlowControlConfig, Handshake};
@@ -24,6 +26,8 @@ pub struct Dccp {
     pub ccid: u8,
     /// Preset of TFRC's rules.
     pub profile: &'static str,
+    /// The preset with what the scenario changes in it.
+    pub tfrc: Profile,
     /// Sequence Window of both ends in packets (RFC 4340 §7.5.2).
     pub sequence_window: u64,
     /// Datagrams that may wait for their transmission.
@@ -79,6 +83,7 @@ impl Default for Dccp {
         Self {
             ccid: 3,
             profile: "rfc5348",
+            tfrc: Profile::default(),
             // RFC 4340 §7.5.2 starts with 100, which is too small for fast paths; this is five
             // round trips of 2000 packets.
             sequence_window: 10_000,
@@ -142,6 +147,25 @@ impl Quic {
     }
 }
 
+impl Dccp {
+    /// What both ends are made from.
+    pub(crate) fn config(&self, path_mtu: u32) -> dccp::Config {
+        let ccid = || match self.ccid {
+            3 => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
+            _ => dccp::Ccid::TcpLike,
+        };
+        dccp::Config {
+            send_ccid: ccid(),
+            receive_ccid: ccid(),
+            sequence_window: self.sequence_window,
+            send_queue: self.send_queue as usize,
+            mtu: path_mtu,
+            ecn: self.ecn,
+            ..dccp::Config::default()
+        }
+    }
+}
+
 impl Variants for Transport {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
@@ -191,10 +215,17 @@ impl Dccp {
         v.value("ccid", doc, optional, ccid);
         let profile = &mut Choice {
             slot: &mut self.profile,
-            words: &["rfc3448", "linux-2008", "linux-mainline", "rfc5348"].map(|name| (name, name)),
+            words: &Profile::NAMES.map(|name| (name, name)),
         };
         let doc = "TFRC's rules as one revision has them; CCID 3 only.";
         v.value("profile", doc, optional, profile);
+        if v.purpose() == Purpose::Read
+            && let Some(profile) = Profile::named(self.profile)
+        {
+            self.tfrc = profile;
+        }
+        let doc = "Single rules of TFRC, on top of `profile`.";
+        v.section("tfrc", doc, &mut self.tfrc);
         let window = &mut Count {
             slot: &mut self.sequence_window,
             min: 32,

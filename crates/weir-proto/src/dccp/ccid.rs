@@ -48,11 +48,6 @@ pub trait CcidSender: Send {
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant, events: &mut Events);
 
-    /// The codepoint to send data packets with.
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
@@ -71,9 +66,9 @@ pub trait CcidReceiver: Send {
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
 
-    /// An acknowledging packet of this kind is about to leave: write the options that belong on
-    /// it. After this call `wants_ack` is false until there is a new reason.
-    fn on_ack_sent(&mut self, now: Instant, kind: PacketType, options: &mut Options);
+    /// The acknowledging packet with this number and type is about to leave: write the options
+    /// that belong on it. After this call `wants_ack` is false until there is a new reason.
+    fn on_ack_sent(&mut self, now: Instant, packet: (SeqNum, PacketType), options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}

@@ -38,7 +38,7 @@ pub struct BenchArgs {
     packets: u64,
     /// Print one JSON document.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 }
 
 /// What the flows speak.

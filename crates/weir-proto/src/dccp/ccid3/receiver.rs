@@ -91,7 +91,12 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.wants_feedback()
     }
 
-    fn on_ack_sent(&mut self, now: Instant, kind: PacketType, options: &mut Options) {
+    fn on_ack_sent(
+        &mut self,
+        now: Instant,
+        (_, kind): (SeqNum, PacketType),
+        options: &mut Options,
+    ) {
         // RFC 4342 §8: none of these may stand on Data, and feedback is an Ack or a DataAck.
         if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
             return;
