@@ -61,7 +61,7 @@ impl Flow {
         if self.receiver.wants_ack(now) {
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             self.receiver
-                .on_ack_sent(now, PacketType::Ack, &mut ack.options);
+                .on_ack_sent(now, (SeqNum::new(1), PacketType::Ack), &mut ack.options);
             self.backward.push_back((now + self.delay, ack));
         }
     }
@@ -162,9 +162,17 @@ fn feedback_carries_the_options_of_its_profile() {
         let mut events = Events::default();
         receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
         let mut options = Options::new();
-        receiver.on_ack_sent(Instant::ZERO, PacketType::Data, &mut options);
+        receiver.on_ack_sent(
+            Instant::ZERO,
+            (SeqNum::new(1), PacketType::Data),
+            &mut options,
+        );
         assert!(options.is_empty(), "never on Data");
-        receiver.on_ack_sent(Instant::ZERO, PacketType::Ack, &mut options);
+        receiver.on_ack_sent(
+            Instant::ZERO,
+            (SeqNum::new(1), PacketType::Ack),
+            &mut options,
+        );
         let written: Vec<u8> = options.iter().map(|option| option.kind()).collect();
         assert_eq!(written, kinds);
         assert!(!receiver.wants_ack(Instant::ZERO));
