@@ -12,6 +12,7 @@
 //! Does not model: TFRC-SP (RFC 4828), sender-based loss rates (RFC 5348 §7), Quick-Start and
 //! Faster Restart.
 
+mod allowed_rate;
 mod arithmetic;
 mod equation;
 mod loss_history;

@@ -4,10 +4,11 @@
 //! Linux adds a least interval, 100 ms or 200 ms, to the maximum, counts in ticks, and halves an
 //! idle sender too.
 
+use super::allowed_rate::Bound;
 use super::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
-use super::sender::{Bound, Heard, Sender};
+use super::sender::{Heard, Sender};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 

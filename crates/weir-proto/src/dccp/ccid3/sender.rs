@@ -20,6 +20,7 @@ pub struct Ccid3Sender {
     closed: bool,
     /// Packets in the lossy parts of loss intervals, as far as the receiver tells them.
     packets_lost: u64,
+    /// Loss events; where the receiver tells no intervals, the times that p rose.
     loss_events: u64,
     /// The last lost packet that is counted.
     counted: Option<SeqNum>,
