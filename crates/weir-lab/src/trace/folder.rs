@@ -8,7 +8,7 @@
 use super::columns::Table;
 use super::parquet;
 use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Flow, Link, Scenario};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -159,7 +159,7 @@ impl RunFolder {
     /// If a table cannot be read.
     pub fn load(&self) -> Result<RunOutput, FolderError> {
         let mut flows = Vec::new();
-        for name in self.scenario.flows.iter().flat_map(|flow| flow.names()) {
+        for name in self.scenario.flows.iter().flat_map(Flow::names) {
             if let Some(table) = self.flow(&name)? {
                 let writes = self.writes(&name)?;
                 flows.push(FlowTrace {
@@ -170,12 +170,7 @@ impl RunFolder {
             }
         }
         let mut links = Vec::new();
-        for name in self
-            .scenario
-            .links
-            .iter()
-            .flat_map(|link| link.trace_names())
-        {
+        for name in self.scenario.links.iter().flat_map(Link::trace_names) {
             if let Some(table) = self.link(&name)? {
                 links.push(LinkTrace { name, table });
             }

@@ -43,11 +43,12 @@ fn field_of(column: &Column) -> Field {
 
 fn array_of(column: &Column) -> ArrayRef {
     match &column.values {
-        Values::F64(values) => Arc::new(Float64Array::from_iter(
-            values
+        Values::F64(values) => {
+            let values = values
                 .iter()
-                .map(|&value| (!value.is_nan()).then_some(value)),
-        )),
+                .map(|&value| (!value.is_nan()).then_some(value));
+            Arc::new(values.collect::<Float64Array>())
+        }
         Values::U64(values) => Arc::new(UInt64Array::from_iter_values(values.iter().copied())),
         Values::Text(values) => Arc::new(StringArray::from_iter_values(values)),
     }

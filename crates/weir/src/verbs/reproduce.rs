@@ -106,13 +106,17 @@ fn rows(experiment: &ExperimentResult, text: &mut String) {
             .max()
             .unwrap_or(0)
     };
-    let widths = [width(0), width(1).min(70), width(2), width(3), width(4)];
+    let name_width = width(1).min(70);
     for row in [&head].into_iter().chain(&cells) {
         let [verdict, name, published, measured, deviation] = row;
-        let [a, b, c, d, e] = widths;
-        let name: String = name.chars().take(b).collect();
+        let name: String = name.chars().take(name_width).collect();
         let line = format!(
-            "  {verdict:<a$}  {name:<b$}  {published:>c$}  {measured:>d$}  {deviation:>e$}"
+            "  {verdict:<verdicts$}  {name:<name_width$}  {published:>publisheds$}  \
+             {measured:>measureds$}  {deviation:>deviations$}",
+            verdicts = width(0),
+            publisheds = width(2),
+            measureds = width(3),
+            deviations = width(4),
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
