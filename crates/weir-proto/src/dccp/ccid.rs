@@ -51,8 +51,11 @@ pub trait CcidSender: Send {
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
-    /// Data packets that this half found to be lost, and its loss or congestion events.
-    fn losses(&self) -> (u64, u64);
+    /// Data packets that this half found to be lost, and its congestion events. Zero where the
+    /// receiver counts, as with TFRC.
+    fn losses(&self) -> (u64, u64) {
+        (0, 0)
+    }
 
     /// The connection has closed: no timer may fire any more.
     fn on_close(&mut self);
@@ -84,8 +87,8 @@ pub trait CcidReceiver: Send {
         0.0
     }
 
-    /// Loss events so far.
-    fn loss_events(&self) -> u64 {
-        0
+    /// Packets that this half found to be lost, and loss events; zero where the sender counts.
+    fn losses(&self) -> (u64, u64) {
+        (0, 0)
     }
 }

@@ -90,6 +90,7 @@ pub struct Receiver {
     equation: Equation,
     history: Option<LossHistory>,
     first_seq: i64,
+    packets_lost: u64,
     intervals: LossIntervals,
     event: Option<Event>,
     rtt: ReceiverRtt,
@@ -115,6 +116,7 @@ impl Receiver {
             equation: Equation::new(&profile),
             history: None,
             first_seq: 0,
+            packets_lost: 0,
             intervals: LossIntervals::new(&profile),
             event: None,
             rtt: ReceiverRtt::new(&profile),
@@ -141,6 +143,11 @@ impl Receiver {
     /// p; zero before the first loss.
     pub fn loss_event_rate(&self) -> f64 {
         self.intervals.loss_event_rate()
+    }
+
+    /// Packets lost so far.
+    pub const fn packets_lost(&self) -> u64 {
+        self.packets_lost
     }
 
     /// Loss events so far.
@@ -346,6 +353,7 @@ impl Receiver {
     // ---- Losses ----
 
     fn on_loss(&mut self, now: Instant, hole: &Hole) {
+        self.packets_lost += (hole.after.seq - hole.before.seq - 1).unsigned_abs();
         let at = interpolated(hole);
         let last_lost = hole.after.seq - 1;
         if let Some(event) = &mut self.event

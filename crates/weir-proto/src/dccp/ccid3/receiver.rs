@@ -128,7 +128,7 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.loss_event_rate()
     }
 
-    fn loss_events(&self) -> u64 {
-        self.tfrc.loss_events()
+    fn losses(&self) -> (u64, u64) {
+        (self.tfrc.packets_lost(), self.tfrc.loss_events())
     }
 }

@@ -18,12 +18,6 @@ pub struct Ccid3Sender {
     tfrc: Sender,
     history: History,
     closed: bool,
-    /// Packets in the lossy parts of loss intervals, as far as the receiver tells them.
-    packets_lost: u64,
-    /// Loss events; where the receiver tells no intervals, the times that p rose.
-    loss_events: u64,
-    /// The last lost packet that is counted.
-    counted: Option<SeqNum>,
 }
 
 /// What an Ack's options say.
@@ -42,9 +36,6 @@ impl Ccid3Sender {
             tfrc: Sender::new(profile, maximum_segment_size),
             history: History::default(),
             closed: false,
-            packets_lost: 0,
-            loss_events: 0,
-            counted: None,
         }
     }
 
@@ -66,34 +57,6 @@ impl Ccid3Sender {
         mean_interval(lengths).map_or(0.0, |mean| {
             (1.0 / mean).clamp(profile.loss_event_rate_floor, 1.0)
         })
-    }
-
-    /// Counts what the Loss Intervals option tells of losses that were not known yet.
-    fn count_losses(&mut self, ack: SeqNum, skip: u8, intervals: &[u8]) {
-        // RFC 4342 §8.6.1: intervals follow each other backwards from the acknowledgement.
-        let mut end = ack.sub(u64::from(skip));
-        let mut newest_lost = None;
-        for interval in LossInterval::read_all(intervals) {
-            let last_lost = end.sub(u64::from(interval.lossless_length));
-            end = last_lost.sub(u64::from(interval.loss_length));
-            if interval.loss_length == 0 {
-                continue;
-            }
-            let unknown = self
-                .counted
-                .map_or(i64::from(interval.loss_length), |counted| {
-                    last_lost
-                        .since(counted)
-                        .min(i64::from(interval.loss_length))
-                });
-            if unknown <= 0 {
-                break;
-            }
-            newest_lost = newest_lost.or(Some(last_lost));
-            self.packets_lost += unknown.unsigned_abs();
-            self.loss_events += u64::from(unknown == i64::from(interval.loss_length));
-        }
-        self.counted = newest_lost.or(self.counted);
     }
 }
 
@@ -157,20 +120,13 @@ impl CcidSender for Ccid3Sender {
             return;
         };
         let loss_event_rate = self.loss_event_rate(&options);
-        let increased = loss_event_rate > self.tfrc.loss_event_rate();
         let feedback = Feedback {
             sent_at: entry.sent_at,
             elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),
             receive_rate,
             loss_event_rate,
         };
-        if !self.tfrc.on_feedback(now, &feedback, events) {
-            return;
-        }
-        match options.intervals {
-            Some((skip, intervals)) => self.count_losses(ack, skip, intervals),
-            None => self.loss_events += u64::from(increased),
-        }
+        self.tfrc.on_feedback(now, &feedback, events);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -183,10 +139,6 @@ impl CcidSender for Ccid3Sender {
 
     fn rtt(&self) -> Option<Duration> {
         self.tfrc.smoothed_rtt()
-    }
-
-    fn losses(&self) -> (u64, u64) {
-        (self.packets_lost, self.loss_events)
     }
 
     fn on_close(&mut self) {

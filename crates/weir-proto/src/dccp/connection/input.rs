@@ -249,11 +249,10 @@ impl Connection {
 
     /// The handshake's round-trip time, unless a packet of it was repeated.
     fn tell_handshake_rtt(&mut self, now: Instant) {
-        let opening = self
-            .opening
-            .filter(|o| o.attempts == 1 && o.left_at > Instant::ZERO);
-        if let (Some(opening), Some(sender)) = (opening, &mut self.sender) {
-            sender.on_handshake_rtt(now.since(opening.left_at));
+        let first = self.opening.filter(|opening| opening.attempts == 1);
+        let left_at = first.and_then(|opening| opening.left_at);
+        if let (Some(left_at), Some(sender)) = (left_at, &mut self.sender) {
+            sender.on_handshake_rtt(now.since(left_at));
         }
     }
 

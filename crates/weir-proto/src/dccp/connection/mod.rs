@@ -117,7 +117,7 @@ impl Default for Config {
 #[derive(Clone, Copy, Debug)]
 struct Opening {
     seq: SeqNum,
-    left_at: Instant,
+    left_at: Option<Instant>,
     attempts: u32,
 }
 
@@ -352,7 +352,7 @@ impl Endpoint for Connection {
     fn transmitted(&mut self, now: Instant, packet_id: u64) {
         let seq = SeqNum::new(packet_id);
         if let Some(opening) = self.opening.as_mut().filter(|opening| opening.seq == seq) {
-            opening.left_at = now;
+            opening.left_at = Some(now);
         }
         if let Some(sender) = &mut self.sender {
             sender.on_transmitted(now, seq, true);
@@ -362,13 +362,13 @@ impl Endpoint for Connection {
     fn statistics(&self) -> Statistics {
         let mut statistics = self.statistics;
         if let Some(sender) = &self.sender {
-            let (lost, events) = sender.losses();
-            statistics.packets_lost = lost;
-            statistics.loss_events = events;
+            (statistics.packets_lost, statistics.loss_events) = sender.losses();
             statistics.smoothed_rtt = sender.rtt().unwrap_or_default();
         }
         if let Some(receiver) = &self.receiver {
-            statistics.loss_events = statistics.loss_events.max(receiver.loss_events());
+            let (lost, events) = receiver.losses();
+            statistics.packets_lost += lost;
+            statistics.loss_events += events;
         }
         statistics
     }

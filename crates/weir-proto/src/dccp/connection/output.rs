@@ -78,7 +78,7 @@ impl Connection {
         let attempts = self.opening.map_or(0, |opening| opening.attempts) + 1;
         self.opening = Some(Opening {
             seq,
-            left_at: Instant::ZERO,
+            left_at: None,
             attempts,
         });
         seq
