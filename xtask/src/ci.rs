@@ -1,4 +1,4 @@
-//! Everything that a change must pass, cheapest first; it stops at the first failure.
+//! Everything that a change must pass, each command printed; it stops at the first failure.
 
 use std::path::Path;
 use std::process::Command;
