@@ -27,10 +27,17 @@ pub enum FolderError {
         source: io::Error,
     },
     /// Something else is there.
-    #[error("\"{}\" exists and is not the folder of a run, expected a new name or such a folder", .0.display())]
+    #[error(
+        "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
+        .0.display()
+    )]
     Occupied(PathBuf),
     /// There is no run.
-    #[error("\"{path}\" is not the folder of a run: it has no {missing}", path = .0.display(), missing = .1)]
+    #[error(
+        "\"{path}\" is not the folder of a run: it has no {missing}",
+        path = .0.display(),
+        missing = .1
+    )]
     NotARun(PathBuf, &'static str),
     /// A file of the folder cannot be understood.
     #[error("cannot read \"{}\": {message}", path.display())]

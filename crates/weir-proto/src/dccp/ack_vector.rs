@@ -222,7 +222,9 @@ mod tests {
         }
 
         #[test]
-        fn no_vector_makes_the_reader_panic(cells in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn no_vector_makes_the_reader_panic(
+            cells in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
             prop_assert!(read(SeqNum::new(5), &cells).count() <= cells.len());
         }
     }
