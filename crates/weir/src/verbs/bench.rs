@@ -11,12 +11,15 @@
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::Command;
 use std::time::Instant as WallClock;
 use weir_net::bench::{Bench, Counts, Ends, QueueBench, RATE_PER_FLOW, ROUND_TRIP, WARM_UP};
-use weir_proto::quic;
+use weir_proto::cc::tfrc::Profile;
+use weir_proto::{dccp, quic};
 
 /// Entries of the event queue whose operation is the yardstick.
 const QUEUE_ENTRIES: u32 = 10_000;
@@ -31,7 +34,7 @@ pub struct BenchArgs {
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     flows: Vec<u32>,
     /// Transports.
-    #[arg(long, value_delimiter = ',', default_values_t = [Transport::Quic])]
+    #[arg(long, value_delimiter = ',', default_values_t = [Transport::Quic, Transport::Dccp])]
     transport: Vec<Transport>,
     /// Delivered data packets to time in each case.
     #[arg(long, default_value_t = 1_000_000)]
@@ -46,12 +49,15 @@ pub struct BenchArgs {
 enum Transport {
     /// QUIC with NewReno, an acknowledgement for every other packet.
     Quic,
+    /// DCCP with CCID-3 by RFC 5348, feedback once a round-trip time.
+    Dccp,
 }
 
 impl std::fmt::Display for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(match self {
             Self::Quic => "quic",
+            Self::Dccp => "dccp",
         })
     }
 }
@@ -63,6 +69,7 @@ struct Measured {
     counts: Counts,
     wall_s: f64,
     queue_operation_ns: f64,
+    heap_operation_ns: f64,
     memory_per_flow: Option<u64>,
 }
 
@@ -86,6 +93,8 @@ impl Measured {
             "ns_per_packet": self.ns_per_packet(),
             "queue_operation_ns": self.queue_operation_ns,
             "operations_per_packet": self.ns_per_packet() / self.queue_operation_ns,
+            "heap_operation_ns": self.heap_operation_ns,
+            "heap_operations_per_packet": self.ns_per_packet() / self.heap_operation_ns,
             "memory_per_flow_bytes": self.memory_per_flow,
         })
     }
@@ -172,6 +181,7 @@ fn measure(transport: Transport, flows: u32, packets: u64) -> Result<Measured, S
         counts,
         wall_s,
         queue_operation_ns: f64::midpoint(before_ns, queue_operation_ns()),
+        heap_operation_ns: heap_operation_ns(),
         memory_per_flow: grown,
     })
 }
@@ -191,6 +201,18 @@ impl Transport {
                     receiver: Box::new(quic::Connection::server(config)),
                 }
             }
+            Self::Dccp => {
+                let ccid = || dccp::Ccid::Tfrc(Box::new(Profile::rfc5348()));
+                let config = dccp::Config {
+                    send_ccid: ccid(),
+                    receive_ccid: ccid(),
+                    ..dccp::Config::default()
+                };
+                Ends {
+                    sender: Box::new(dccp::Connection::client(config.clone())),
+                    receiver: Box::new(dccp::Connection::server(config)),
+                }
+            }
         }
     }
 
@@ -198,6 +220,7 @@ impl Transport {
     const fn piece(self) -> u32 {
         match self {
             Self::Quic => 15_000,
+            Self::Dccp => 1_400,
         }
     }
 
@@ -205,6 +228,7 @@ impl Transport {
     const fn packet_size(self) -> u32 {
         match self {
             Self::Quic => 1_280,
+            Self::Dccp => 1_436,
         }
     }
 }
@@ -216,6 +240,30 @@ fn queue_operation_ns() -> f64 {
     let start = WallClock::now();
     // The result is used, so that the work cannot be left out.
     std::hint::black_box(bench.run(QUEUE_OPERATIONS));
+    start.elapsed().as_secs_f64() * 1e9 / QUEUE_OPERATIONS as f64
+}
+
+/// The same for the standard library's heap of times and numbers, the event queue that one would
+/// write first.
+fn heap_operation_ns() -> f64 {
+    // The times of a linear congruential generator: spread, and the same each time.
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state >> 44
+    };
+    let mut heap: BinaryHeap<_> = (0..u64::from(QUEUE_ENTRIES))
+        .map(|number| Reverse((draw(), number)))
+        .collect();
+    let start = WallClock::now();
+    for number in 0..QUEUE_OPERATIONS {
+        if let Some(Reverse((at, _))) = heap.pop() {
+            heap.push(Reverse((at + draw(), number)));
+        }
+    }
+    std::hint::black_box(heap.len());
     start.elapsed().as_secs_f64() * 1e9 / QUEUE_OPERATIONS as f64
 }
 
@@ -233,27 +281,38 @@ fn table(cases: &[Value]) -> String {
         "Bulk flows over one bottleneck: {} Mbit/s a flow, {} round trip, drop-tail of one \
          bandwidth-delay product.\nA data packet's cost includes its acknowledgements, all hops \
          and both endpoints; op is one push and pop\nof the event queue with {QUEUE_ENTRIES} \
-         entries. Memory is the growth of the resident set.\n\n",
+         entries, heap the same of the standard library's. Memory is the growth of the resident set.\n\n",
         RATE_PER_FLOW / 1_000_000,
         ROUND_TRIP,
     );
     let _ = writeln!(
         text,
-        "{:<9} {:>6} {:>12} {:>12} {:>7} {:>8} {:>12} {:>12}",
-        "transport", "flows", "packets/s", "ns/packet", "op/ns", "ops", "bytes/flow", "utilisation"
+        "{:<9} {:>6} {:>12} {:>10} {:>6} {:>6} {:>8} {:>9} {:>11} {:>12}",
+        "transport",
+        "flows",
+        "packets/s",
+        "ns/packet",
+        "op/ns",
+        "ops",
+        "heap/ns",
+        "heap ops",
+        "bytes/flow",
+        "utilisation"
     );
     for case in cases {
         let number = |key: &str| case[key].as_f64().unwrap_or(f64::NAN);
         let memory = case["memory_per_flow_bytes"].as_u64();
         let _ = writeln!(
             text,
-            "{:<9} {:>6} {:>12.0} {:>12.0} {:>7.1} {:>8.2} {:>12} {:>11.1}%",
+            "{:<9} {:>6} {:>12.0} {:>10.0} {:>6.1} {:>6.2} {:>8.1} {:>9.2} {:>11} {:>11.1}%",
             case["transport"].as_str().unwrap_or_default(),
             case["flows"].as_u64().unwrap_or_default(),
             number("packets_per_s"),
             number("ns_per_packet"),
             number("queue_operation_ns"),
             number("operations_per_packet"),
+            number("heap_operation_ns"),
+            number("heap_operations_per_packet"),
             memory.map_or("-".to_owned(), |bytes| bytes.to_string()),
             number("utilisation") * 100.0,
         );
