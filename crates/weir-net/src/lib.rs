@@ -15,6 +15,7 @@ pub mod link;
 pub mod loss;
 pub mod queue;
 mod routing;
+pub mod shaper;
 pub mod simulator;
 pub mod stack;
 pub mod topology;

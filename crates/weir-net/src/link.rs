@@ -14,7 +14,8 @@
 //! Does not model: framing below IP, jitter, reordering, half-duplex media.
 
 use crate::loss::{Loss, LossConfig};
-use crate::queue::{Queue, QueueConfig};
+use crate::queue::{Effects, Queue, QueueConfig};
+use crate::shaper::{TokenBucket, TokenBucketConfig};
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::node::Node;
@@ -38,6 +39,8 @@ pub struct LinkConfig {
     pub mtu: Option<u32>,
     /// The queue of packets that wait for their transmission.
     pub queue: QueueConfig,
+    /// A token bucket that delays the start of transmissions.
+    pub shaper: Option<TokenBucketConfig>,
     /// What gets lost on the wire.
     pub loss: LossConfig,
 }
@@ -57,6 +60,8 @@ pub struct LinkCounters {
     pub bytes_delivered: u64,
     /// Packets dropped because the queue was full.
     pub dropped_queue_full: u64,
+    /// Packets dropped by active queue management, though there was room.
+    pub dropped_aqm: u64,
     /// Packets that the loss model took.
     pub dropped_loss_model: u64,
     /// Packets larger than the MTU.
@@ -88,7 +93,10 @@ pub struct LinkCounters {
 impl LinkCounters {
     /// Packets dropped for any reason.
     pub const fn packets_dropped(&self) -> u64 {
-        self.dropped_queue_full + self.dropped_loss_model + self.dropped_too_large
+        self.dropped_queue_full
+            + self.dropped_aqm
+            + self.dropped_loss_model
+            + self.dropped_too_large
     }
 
     /// The share of the time since `earlier` spent transmitting.
@@ -137,6 +145,8 @@ pub struct Link {
     delay: Duration,
     mtu: u32,
     queue: Queue,
+    effects: Effects,
+    shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
     /// When the transmitter is free.
     free: ExactTime,
@@ -158,7 +168,9 @@ impl Link {
             rate: config.rate.unwrap_or(0),
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
-            queue: Queue::new(config.queue),
+            queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
+            effects: Effects::default(),
+            shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
             free: ExactTime::default(),
             last_size: (0, ExactTime::default()),
@@ -195,7 +207,18 @@ impl Link {
     /// somebody wants to see the queue.
     pub(crate) fn poll_watch(&self) -> Option<Instant> {
         let wanted = self.events.wants(EventMask::QUEUE.union(EventMask::DROP));
-        (wanted && self.queue.packets() > 0).then(|| Instant::from_nanos(self.free.rounded_up()))
+        wanted.then(|| self.next_start()).flatten()
+    }
+
+    /// When the head of the queue may start: the transmitter is free and there are tokens.
+    #[inline]
+    fn next_start(&self) -> Option<Instant> {
+        let size = self.queue.head_size()?;
+        let free = Instant::from_nanos(self.free.rounded_up());
+        match &self.shaper {
+            None => Some(free),
+            Some(shaper) => Some(free.max(shaper.ready_at(size))),
+        }
     }
 
     /// Starts the transmissions that are due, so that what they change is recorded in time.
@@ -203,18 +226,47 @@ impl Link {
         self.start_transmissions(now);
     }
 
-    /// Starts every transmission whose time has come. Each starts when the one before it ended.
+    /// Starts every transmission whose time has come. Each starts when the one before it ended,
+    /// or when the tokens for it are there.
     #[inline]
     fn start_transmissions(&mut self, now: Instant) {
-        while self.queue.packets() > 0 && self.free.rounded_up() <= now.as_nanos() {
-            let start = self.free;
-            self.count_queue(start.rounded_up());
-            let at = Instant::from_nanos(start.rounded_up());
-            if let Some(packet) = self.queue.dequeue(at) {
-                self.record_queue(at);
+        while let Some(at) = self.next_start().filter(|&at| at <= now) {
+            let mut start = self.free;
+            if at.as_nanos() > start.rounded_up() {
+                start = ExactTime {
+                    nanos: at.as_nanos(),
+                    remainder: 0,
+                };
+            }
+            self.count_queue(at.as_nanos());
+            let packet = self.queue.dequeue(at, &mut self.effects);
+            self.take_effects(at);
+            self.record_queue(at);
+            if let Some(packet) = packet {
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.on_start(at, packet.size);
+                }
                 self.transmit(start, packet);
             }
         }
+    }
+
+    /// Counts what the queue dropped and marked in the last call.
+    #[inline]
+    fn take_effects(&mut self, at: Instant) {
+        if self.effects.is_empty() {
+            return;
+        }
+        let mut effects = std::mem::take(&mut self.effects);
+        for (packet, reason) in effects.dropped.drain(..) {
+            self.drop(at, &packet, reason);
+        }
+        for size in effects.marked.drain(..) {
+            self.counters.packets_marked += 1;
+            self.events
+                .push(at, EventMask::DROP, || Event::Mark { size });
+        }
+        self.effects = effects;
     }
 
     /// Puts the packet on the wire at `start`.
@@ -284,6 +336,7 @@ impl Link {
         let counters = &mut self.counters;
         match reason {
             DropReason::LossModel => counters.dropped_loss_model += 1,
+            DropReason::Aqm => counters.dropped_aqm += 1,
             DropReason::TooLarge => counters.dropped_too_large += 1,
             _ => counters.dropped_queue_full += 1,
         }
@@ -300,10 +353,8 @@ impl Link {
 
     fn enqueue(&mut self, now: Instant, packet: Packet) {
         self.count_queue(now.as_nanos());
-        if let Some(packet) = self.queue.enqueue(now, packet) {
-            self.drop(now, &packet, DropReason::QueueFull);
-            return;
-        }
+        self.queue.enqueue(now, packet, &mut self.effects);
+        self.take_effects(now);
         let counters = &mut self.counters;
         counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
         counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
@@ -315,20 +366,29 @@ impl Node for Link {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.size);
-        if packet.size > self.mtu {
+        let fits = self
+            .shaper
+            .as_ref()
+            .is_none_or(|shaper| shaper.fits(packet.size));
+        if packet.size > self.mtu || !fits {
             self.drop(now, &packet, DropReason::TooLarge);
             return;
         }
         self.start_transmissions(now);
         let idle = self.queue.packets() == 0 && self.free.rounded_up() <= now.as_nanos();
         if idle {
-            let start = ExactTime {
+            self.free = ExactTime {
                 nanos: now.as_nanos(),
                 remainder: 0,
             };
-            self.transmit(start, packet);
-        } else {
-            self.enqueue(now, packet);
+            if self.queue.may_be_passed_by() && self.shaper.is_none() {
+                self.transmit(self.free, packet);
+                return;
+            }
+        }
+        self.enqueue(now, packet);
+        if idle {
+            self.start_transmissions(now);
         }
     }
 
@@ -352,7 +412,7 @@ impl Node for Link {
         match self.flight.front() {
             Some(first) => Some(first.arrives),
             // Everything on the wire was lost; the next packet follows when the wire is free.
-            None => (self.queue.packets() > 0).then(|| Instant::from_nanos(self.free.rounded_up())),
+            None => self.next_start(),
         }
     }
 

@@ -5,6 +5,8 @@ mod common;
 
 use common::{Happened, Log, Plain, Recorder, at, plain_flow};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, WhenBlocked};
+use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
+use weir_net::shaper::TokenBucketConfig;
 use weir_net::{
     FlowConfig, FlowCounters, Limit, LinkConfig, LinkCounters, LossConfig, QueueConfig, Side,
     Stack, Stamp, Topology, simulate,
@@ -53,6 +55,44 @@ fn random_loss(rng: &mut Rng) -> LossConfig {
     }
 }
 
+fn random_queue(rng: &mut Rng, limit: Limit) -> QueueConfig {
+    let codel = CodelConfig {
+        limit: 1 + rng.below(20),
+        ..CodelConfig::default()
+    };
+    match rng.below(6) {
+        0 => QueueConfig::Red(RedConfig {
+            limit: 1500 + rng.below(30_000),
+            min: 1500,
+            max: 6000,
+            probability: rng.uniform(),
+            weight: rng.uniform(),
+            packet_time: Duration::from_nanos(MILLISECOND),
+            gentle: rng.chance(0.5),
+            ecn: false,
+        }),
+        1 => QueueConfig::Codel(codel),
+        2 => QueueConfig::FqCodel(FqCodelConfig {
+            codel,
+            ..FqCodelConfig::default()
+        }),
+        3 => QueueConfig::Pie(PieConfig {
+            limit: 1 + rng.below(20),
+            ..PieConfig::default()
+        }),
+        _ => QueueConfig::DropTail { limit },
+    }
+}
+
+fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
+    rng.chance(0.2).then(|| TokenBucketConfig {
+        rate: 100_000 + rng.below(10_000_000),
+        burst: 1500 + rng.below(10_000),
+        peak: None,
+        overhead: 14,
+    })
+}
+
 fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
     let limit = if rng.chance(0.5) {
         Limit::Packets(1 + rng.below(20))
@@ -66,7 +106,8 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
         rate: rng.chance(0.8).then(|| 100_000 + rng.below(100_000_000)),
         delay: Duration::from_nanos(rng.below(5 * MILLISECOND)),
         mtu: rng.chance(0.3).then_some(1200),
-        queue: QueueConfig::DropTail { limit },
+        queue: random_queue(rng, limit),
+        shaper: random_shaper(rng),
         loss: random_loss(rng),
     }
 }
@@ -152,10 +193,24 @@ fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkC
     let inside = c.bytes_queued + c.bytes_in_flight;
     let gone = c.bytes_delivered + c.bytes_dropped;
     assert_eq!(c.bytes_in, gone + inside, "octets, {what}");
-    let QueueConfig::DropTail { limit } = config.queue;
+    let limit = match config.queue {
+        QueueConfig::DropTail { limit } => limit,
+        QueueConfig::Red(red) => Limit::Bytes(red.limit),
+        QueueConfig::Codel(codel) => Limit::Packets(codel.limit),
+        QueueConfig::FqCodel(fq) => Limit::Packets(fq.codel.limit),
+        QueueConfig::Pie(pie) => Limit::Packets(pie.limit),
+    };
     match limit {
         Limit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
         Limit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
+    }
+    if let Some(shaper) = config.shaper {
+        let tokens = u128::from(shaper.burst) * 8 * 1_000_000_000
+            + u128::from(shaper.rate) * u128::from(c.at.as_nanos());
+        assert!(
+            u128::from(c.bytes_delivered) * 8 * 1_000_000_000 <= tokens,
+            "{what}"
+        );
     }
     assert!(c.utilisation_since(earlier) <= 1.0, "{what}");
     if let Some(rate) = config.rate {

@@ -147,6 +147,8 @@ pub struct WindowState {
 pub enum DropReason {
     /// The queue had no room.
     QueueFull,
+    /// The active queue management said so, though there was room.
+    Aqm,
     /// The loss model said so.
     LossModel,
     /// Larger than the link's MTU.
@@ -164,6 +166,7 @@ impl DropReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",
+            Self::Aqm => "aqm",
             Self::LossModel => "loss_model",
             Self::TooLarge => "too_large",
             Self::Unreachable => "unreachable",

@@ -15,6 +15,7 @@ fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
         delay: Duration::ZERO,
         mtu: None,
         queue: QueueConfig::DropTail { limit },
+        shaper: None,
         loss: LossConfig::None,
     }
 }
@@ -239,7 +240,9 @@ enum Fate {
 /// (units of 1/rate nanoseconds).
 fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
     let rate = u128::from(config.rate.expect("a rate"));
-    let QueueConfig::DropTail { limit } = config.queue;
+    let QueueConfig::DropTail { limit } = config.queue else {
+        panic!("drop-tail only")
+    };
     let mut loss = Loss::new(&config.loss, 1, "link/wire/loss");
     let mut fates: Vec<Fate> = offered.iter().map(|_| Fate::FindsNoRoom).collect();
     // Ends of transmissions come before arrivals at the same nanosecond.

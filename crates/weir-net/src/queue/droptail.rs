@@ -54,6 +54,11 @@ impl DropTail {
     }
 
     #[inline]
+    pub(super) fn head_size(&self) -> Option<u32> {
+        self.packets.front().map(|packet| packet.size)
+    }
+
+    #[inline]
     pub(super) fn packets(&self) -> u64 {
         self.packets.len() as u64
     }

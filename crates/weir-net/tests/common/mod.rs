@@ -238,6 +238,7 @@ pub fn wire(
         queue: QueueConfig::DropTail {
             limit: Limit::Packets(1000),
         },
+        shaper: None,
         loss: LossConfig::None,
     }
 }

@@ -1,0 +1,240 @@
+//! CoDel (RFC 8289): drops at the head when packets have waited longer than `target` for a whole
+//! `interval`, the n-th drop in a row `interval / sqrt(n)` after the one before.
+//!
+//! With `ecn` set a capable packet is marked and sent instead of dropped, as Linux does. State is
+//! a value of its own, because FQ-CoDel keeps one per queue.
+
+use super::fifo::Fifo;
+use super::{Effects, mark};
+use weir_proto::event::DropReason;
+use weir_proto::packet::Packet;
+use weir_proto::time::{Duration, Instant};
+
+/// RFC 8289 §4.2–4.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodelConfig {
+    /// Acceptable standing delay.
+    pub target: Duration,
+    /// A round-trip time of the slowest expected flows.
+    pub interval: Duration,
+    /// The queue holds at most this many packets.
+    pub limit: u64,
+    /// Mark capable packets instead of dropping them.
+    pub ecn: bool,
+}
+
+impl Default for CodelConfig {
+    /// The RFC's 5 ms and 100 ms, tc's 1000 packets.
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+            limit: 1000,
+            ecn: false,
+        }
+    }
+}
+
+/// The controller of one queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Codel {
+    first_above: Option<Instant>,
+    drop_next: Instant,
+    count: u32,
+    last_count: u32,
+    dropping: bool,
+}
+
+impl Codel {
+    /// RFC 8289 §5.6.
+    fn control_law(config: &CodelConfig, from: Instant, count: u32) -> Instant {
+        from + config
+            .interval
+            .mul_f64(1.0 / f64::from(count.max(1)).sqrt())
+    }
+
+    /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has been too long for long
+    /// enough.
+    fn take(
+        &mut self,
+        config: &CodelConfig,
+        now: Instant,
+        fifo: &mut Fifo,
+        max_packet: u32,
+    ) -> (Option<Packet>, bool) {
+        let Some((since, packet)) = fifo.pop() else {
+            self.first_above = None;
+            return (None, false);
+        };
+        let short = now.since(since) < config.target || fifo.bytes() <= u64::from(max_packet);
+        let ok_to_drop = match self.first_above {
+            _ if short => {
+                self.first_above = None;
+                false
+            }
+            None => {
+                self.first_above = Some(now + config.interval);
+                false
+            }
+            Some(at) => now >= at,
+        };
+        (Some(packet), ok_to_drop)
+    }
+
+    /// RFC 8289 §5.5.
+    pub(super) fn dequeue(
+        &mut self,
+        config: &CodelConfig,
+        now: Instant,
+        (fifo, max_packet): (&mut Fifo, u32),
+        effects: &mut Effects,
+    ) -> Option<Packet> {
+        let (mut packet, mut ok_to_drop) = self.take(config, now, fifo, max_packet);
+        if self.dropping {
+            if !ok_to_drop {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next {
+                self.count += 1;
+                let Some(head) = packet else { break };
+                if let Some(marked) = notify(config, head, effects) {
+                    self.drop_next = Self::control_law(config, self.drop_next, self.count);
+                    return Some(marked);
+                }
+                (packet, ok_to_drop) = self.take(config, now, fifo, max_packet);
+                if ok_to_drop {
+                    self.drop_next = Self::control_law(config, self.drop_next, self.count);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if ok_to_drop {
+            packet = match packet.and_then(|head| notify(config, head, effects)) {
+                Some(marked) => Some(marked),
+                None => self.take(config, now, fifo, max_packet).0,
+            };
+            self.dropping = true;
+            let delta = self.count.wrapping_sub(self.last_count);
+            let recent = now.since(self.drop_next) < config.interval * 16;
+            self.count = if delta > 1 && recent { delta } else { 1 };
+            self.drop_next = Self::control_law(config, now, self.count);
+            self.last_count = self.count;
+        }
+        packet
+    }
+}
+
+/// Tells the packet's flow of congestion: marks and returns it, or drops it.
+fn notify(config: &CodelConfig, mut packet: Packet, effects: &mut Effects) -> Option<Packet> {
+    if config.ecn && mark(&mut packet, effects) {
+        return Some(packet);
+    }
+    effects.dropped.push((packet, DropReason::Aqm));
+    None
+}
+
+/// A single queue under CoDel.
+#[derive(Debug)]
+pub(crate) struct CodelQueue {
+    config: CodelConfig,
+    state: Codel,
+    fifo: Fifo,
+    max_packet: u32,
+}
+
+impl CodelQueue {
+    pub(super) fn new(config: CodelConfig) -> Self {
+        Self {
+            config,
+            state: Codel::default(),
+            fifo: Fifo::default(),
+            max_packet: 0,
+        }
+    }
+
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+        if self.fifo.packets() >= self.config.limit {
+            effects.dropped.push((packet, DropReason::QueueFull));
+            return;
+        }
+        self.max_packet = self.max_packet.max(packet.size);
+        self.fifo.push(now, packet);
+    }
+
+    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+        let store = (&mut self.fifo, self.max_packet);
+        self.state.dequeue(&self.config, now, store, effects)
+    }
+
+    pub(super) const fn store(&self) -> &Fifo {
+        &self.fifo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::packet;
+
+    /// Keeps a queue of 1000-octet packets 50 ms long and takes one out each millisecond.
+    fn overloaded(ecn: bool, millis: u64) -> (Vec<u64>, u64) {
+        let mut queue = CodelQueue::new(CodelConfig {
+            ecn,
+            ..CodelConfig::default()
+        });
+        let mut effects = Effects::default();
+        let mut drops = Vec::new();
+        let mut sent = 0;
+        for at in 0..millis {
+            let now = Instant::from_nanos(at * 1_000_000);
+            while queue.store().packets() < 50 {
+                queue.enqueue(now, packet(0, 1000), &mut effects);
+            }
+            sent += u64::from(queue.dequeue(now, &mut effects).is_some());
+            drops.extend(effects.dropped.drain(..).map(|_| at));
+        }
+        (drops, sent)
+    }
+
+    #[test]
+    fn drops_follow_the_square_root_law() {
+        // The delay reaches 5 ms at t = 5 and has been above it for 100 ms at t = 105; the drops
+        // after it come 100/sqrt(1), 100/sqrt(2), 100/sqrt(3), 100/sqrt(4) … ms later, each at
+        // the next dequeue: 205, 275.7, 333.4, 383.4, 428.2, 469.0.
+        let (drops, sent) = overloaded(false, 470);
+        assert_eq!(drops, [105, 205, 276, 334, 384, 429, 469]);
+        assert_eq!(sent, 470, "a drop at the head costs the link nothing");
+    }
+
+    #[test]
+    fn leaves_a_short_queue_alone() {
+        let mut queue = CodelQueue::new(CodelConfig::default());
+        let mut effects = Effects::default();
+        for at in 0..10_000_u64 {
+            let now = Instant::from_nanos(at * 1_000_000);
+            queue.enqueue(now, packet(0, 1000), &mut effects);
+            queue.dequeue(now + Duration::from_millis(4), &mut effects);
+        }
+        assert!(effects.dropped.is_empty());
+    }
+
+    #[test]
+    fn marks_and_sends_where_it_would_have_dropped() {
+        let mut queue = CodelQueue::new(CodelConfig {
+            ecn: true,
+            ..CodelConfig::default()
+        });
+        let mut effects = Effects::default();
+        for at in 0..300_u64 {
+            let now = Instant::from_nanos(at * 1_000_000);
+            while queue.store().packets() < 50 {
+                let mut capable = packet(0, 1000);
+                capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
+                queue.enqueue(now, capable, &mut effects);
+            }
+            queue.dequeue(now, &mut effects);
+        }
+        assert!(effects.dropped.is_empty());
+        assert_eq!(effects.marked.len(), 3, "at 105, 205 and 276 ms");
+    }
+}

@@ -1,0 +1,42 @@
+//! The store under the active disciplines: first in, first out, with the time of entering.
+
+use std::collections::VecDeque;
+use weir_proto::packet::Packet;
+use weir_proto::time::Instant;
+
+/// Packets in order, each with the time at which it came.
+#[derive(Debug, Default)]
+pub(super) struct Fifo {
+    packets: VecDeque<(Instant, Packet)>,
+    bytes: u64,
+}
+
+impl Fifo {
+    #[inline]
+    pub(super) fn push(&mut self, now: Instant, packet: Packet) {
+        self.bytes += u64::from(packet.size);
+        self.packets.push_back((now, packet));
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<(Instant, Packet)> {
+        let (since, packet) = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some((since, packet))
+    }
+
+    #[inline]
+    pub(super) fn head_size(&self) -> Option<u32> {
+        self.packets.front().map(|(_, packet)| packet.size)
+    }
+
+    #[inline]
+    pub(super) fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    #[inline]
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

@@ -1,0 +1,255 @@
+//! FQ-CoDel (RFC 8290): flows hashed into queues, served by deficit round robin with preference
+//! for new ones, each queue under its own CoDel.
+//!
+//! A flow's hash is that of its number and direction, seeded, so that two flows may share a queue
+//! as they may in reality.
+
+use super::Effects;
+use super::codel::{Codel, CodelConfig};
+use super::fifo::Fifo;
+use std::collections::VecDeque;
+use weir_proto::event::DropReason;
+use weir_proto::packet::Packet;
+use weir_proto::time::Instant;
+
+/// RFC 8290 §4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FqCodelConfig {
+    /// Of each queue; `limit` counts the packets of all queues together.
+    pub codel: CodelConfig,
+    /// Number of queues.
+    pub flows: u32,
+    /// Octets that a queue may send in a turn.
+    pub quantum: u32,
+}
+
+impl Default for FqCodelConfig {
+    /// tc's: 10240 packets, 1024 queues, 1514 octets, ECN on.
+    fn default() -> Self {
+        let codel = CodelConfig {
+            limit: 10_240,
+            ecn: true,
+            ..CodelConfig::default()
+        };
+        Self {
+            codel,
+            flows: 1024,
+            quantum: 1514,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct FlowQueue {
+    fifo: Fifo,
+    codel: Codel,
+    deficit: i64,
+    listed: bool,
+}
+
+/// All queues and the two lists of those that have a turn.
+#[derive(Debug)]
+pub(crate) struct FqCodel {
+    config: FqCodelConfig,
+    salt: u64,
+    queues: Vec<FlowQueue>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: u64,
+    bytes: u64,
+    max_packet: u32,
+}
+
+impl FqCodel {
+    pub(super) fn new(config: FqCodelConfig, salt: u64) -> Self {
+        let count = config.flows.clamp(1, 65_536);
+        Self {
+            config,
+            salt,
+            queues: (0..count).map(|_| FlowQueue::default()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            max_packet: 0,
+        }
+    }
+
+    fn queue_of(&self, packet: &Packet) -> u32 {
+        let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
+        // The finaliser of SplitMix64.
+        let mut hash = key ^ self.salt;
+        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
+    }
+
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+        let index = self.queue_of(&packet);
+        self.max_packet = self.max_packet.max(packet.size);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        let queue = &mut self.queues[index as usize];
+        queue.fifo.push(now, packet);
+        if !queue.listed {
+            queue.listed = true;
+            queue.deficit = i64::from(self.config.quantum);
+            self.new.push_back(index);
+        }
+        if self.packets > self.config.codel.limit {
+            self.drop_from_the_fattest(effects);
+        }
+    }
+
+    /// RFC 8290 §4.1.3: from the head of the queue with the most octets, half of it but at most
+    /// 64 packets.
+    fn drop_from_the_fattest(&mut self, effects: &mut Effects) {
+        let Some(fattest) = self
+            .queues
+            .iter_mut()
+            .max_by_key(|queue| queue.fifo.bytes())
+        else {
+            return;
+        };
+        let until = fattest.fifo.bytes() / 2;
+        for _ in 0..64 {
+            let Some((_, packet)) = fattest.fifo.pop() else {
+                break;
+            };
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.size);
+            effects.dropped.push((packet, DropReason::QueueFull));
+            if fattest.fifo.bytes() <= until {
+                break;
+            }
+        }
+    }
+
+    /// RFC 8290 §4.2.
+    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let index = *self.new.front().or(self.old.front())?;
+            let queue = &mut self.queues[index as usize];
+            if queue.deficit <= 0 {
+                queue.deficit += i64::from(self.config.quantum);
+                self.rotate(from_new);
+                continue;
+            }
+            let dropped_before = effects.dropped.len();
+            let store = (&mut queue.fifo, self.max_packet);
+            let packet = queue.codel.dequeue(&self.config.codel, now, store, effects);
+            for (dropped, _) in &effects.dropped[dropped_before..] {
+                self.packets -= 1;
+                self.bytes -= u64::from(dropped.size);
+            }
+            let Some(packet) = packet else {
+                // An emptied new queue goes behind the old ones once, so that it cannot stay new.
+                if from_new && !self.old.is_empty() {
+                    self.rotate(true);
+                } else {
+                    self.leave(from_new);
+                    self.queues[index as usize].listed = false;
+                }
+                continue;
+            };
+            queue.deficit -= i64::from(packet.size);
+            self.packets -= 1;
+            self.bytes -= u64::from(packet.size);
+            return Some(packet);
+        }
+    }
+
+    fn leave(&mut self, from_new: bool) -> Option<u32> {
+        if from_new {
+            self.new.pop_front()
+        } else {
+            self.old.pop_front()
+        }
+    }
+
+    fn rotate(&mut self, from_new: bool) {
+        let index = self.leave(from_new);
+        self.old.extend(index);
+    }
+
+    /// The next packet is not known before it is taken: the largest that came.
+    pub(super) fn head_size(&self) -> Option<u32> {
+        (self.packets > 0).then_some(self.max_packet)
+    }
+
+    pub(super) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    pub(super) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::packet;
+
+    fn filled(flows: &[(u32, u32, u32)]) -> FqCodel {
+        let mut queue = FqCodel::new(FqCodelConfig::default(), 1);
+        let mut effects = Effects::default();
+        for &(flow, size, count) in flows {
+            for _ in 0..count {
+                queue.enqueue(Instant::ZERO, packet(flow, size), &mut effects);
+            }
+        }
+        queue
+    }
+
+    fn order(queue: &mut FqCodel, count: usize) -> Vec<u32> {
+        let mut effects = Effects::default();
+        let take = |_| {
+            queue
+                .dequeue(Instant::ZERO, &mut effects)
+                .map(|packet| packet.flow.0)
+        };
+        (0..count).filter_map(take).collect()
+    }
+
+    #[test]
+    fn shares_octets_not_packets() {
+        // Flow 1 sends packets of 1514, flow 2 of 757: two of flow 2 for each of flow 1.
+        let mut queue = filled(&[(1, 1514, 100), (2, 757, 200)]);
+        let order = order(&mut queue, 30);
+        assert_eq!(order.iter().filter(|&&flow| flow == 1).count(), 10);
+        assert_eq!(order.iter().filter(|&&flow| flow == 2).count(), 20);
+    }
+
+    #[test]
+    fn a_new_flow_goes_before_the_old_ones() {
+        let mut queue = filled(&[(1, 1514, 50)]);
+        order(&mut queue, 3);
+        queue.enqueue(Instant::ZERO, packet(2, 100), &mut Effects::default());
+        assert_eq!(order(&mut queue, 1), [2]);
+    }
+
+    #[test]
+    fn overload_hits_the_fattest_queue_from_its_head() {
+        let codel = CodelConfig {
+            limit: 100,
+            ..CodelConfig::default()
+        };
+        let mut queue = FqCodel::new(
+            FqCodelConfig {
+                codel,
+                ..FqCodelConfig::default()
+            },
+            1,
+        );
+        let mut effects = Effects::default();
+        queue.enqueue(Instant::ZERO, packet(2, 1000), &mut effects);
+        for _ in 0..100 {
+            queue.enqueue(Instant::ZERO, packet(1, 1000), &mut effects);
+        }
+        assert_eq!(effects.dropped.len(), 50);
+        assert!(effects.dropped.iter().all(|(packet, _)| packet.flow.0 == 1));
+        assert_eq!((queue.packets(), queue.bytes()), (51, 51_000));
+    }
+}

@@ -1,0 +1,239 @@
+//! RED (Floyd and Jacobson 1993) with the gentle variant (Floyd 2000).
+//!
+//! The mean queue `avg` follows the queue q at each arrival: `avg += w (q - avg)`; after an idle
+//! time of m packet times `avg *= (1 - w)^m`. Between `min` and `max` a packet is dropped or
+//! marked with `pb = max_p (avg - min)/(max - min)`, spread evenly by `pa = pb/(1 - count pb)`.
+//! Above `max` all are dropped; gentle lets the probability rise to 1 at twice `max` instead.
+//!
+//! Counts octets, as tc's red does. A packet over the hard limit is always dropped, and so is one
+//! in the region where everything is dropped, capable or not (RFC 7567 §4.2.1).
+
+use super::fifo::Fifo;
+use super::{Effects, mark};
+use weir_proto::event::DropReason;
+use weir_proto::packet::Packet;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// The parameters, in the words of tc's `red`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RedConfig {
+    /// The most octets that the queue holds.
+    pub limit: u64,
+    /// Mean octets below which nothing is dropped.
+    pub min: u64,
+    /// Mean octets at which the probability is `probability`.
+    pub max: u64,
+    /// max_p: the probability at `max`.
+    pub probability: f64,
+    /// w: the weight of one arrival in the mean.
+    pub weight: f64,
+    /// The time that a mean packet takes on the wire: how `avg` ages while the queue is empty.
+    pub packet_time: Duration,
+    /// Let the probability rise to 1 between `max` and twice `max`.
+    pub gentle: bool,
+    /// Mark capable packets instead of dropping them early.
+    pub ecn: bool,
+}
+
+/// A queue under RED.
+#[derive(Debug)]
+pub(crate) struct Red {
+    config: RedConfig,
+    fifo: Fifo,
+    mean: f64,
+    /// Packets since the last early drop or mark; `None` below `min`.
+    count: Option<u64>,
+    idle_since: Option<Instant>,
+    rng: Rng,
+}
+
+/// What becomes of an arriving packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Enqueue,
+    Early,
+    Forced,
+}
+
+impl Red {
+    pub(super) fn new(config: RedConfig, rng: Rng) -> Self {
+        Self {
+            config,
+            fifo: Fifo::default(),
+            mean: 0.0,
+            count: None,
+            idle_since: Some(Instant::ZERO),
+            rng,
+        }
+    }
+
+    fn update_mean(&mut self, now: Instant) {
+        if let Some(since) = self.idle_since.take() {
+            let packet_time = self.config.packet_time.as_nanos().max(1) as f64;
+            let packets = now.since(since).as_nanos() as f64 / packet_time;
+            self.mean *= libm::pow(1.0 - self.config.weight, packets);
+        }
+        self.mean += self.config.weight * (self.fifo.bytes() as f64 - self.mean);
+    }
+
+    fn verdict(&mut self) -> Verdict {
+        let RedConfig {
+            min,
+            max,
+            probability,
+            gentle,
+            ..
+        } = self.config;
+        let (min, max) = (min as f64, max as f64);
+        let base = if self.mean < min {
+            self.count = None;
+            return Verdict::Enqueue;
+        } else if self.mean < max {
+            probability * (self.mean - min) / (max - min)
+        } else if gentle && self.mean < 2.0 * max {
+            probability + (1.0 - probability) * (self.mean - max) / max
+        } else {
+            self.count = Some(0);
+            return Verdict::Forced;
+        };
+        let count = self.count.map_or(0, |count| count + 1);
+        self.count = Some(count);
+        let spread = 1.0 - count as f64 * base;
+        if spread <= 0.0 || self.rng.chance(base / spread) {
+            self.count = Some(0);
+            return Verdict::Early;
+        }
+        Verdict::Enqueue
+    }
+
+    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Packet, effects: &mut Effects) {
+        self.update_mean(now);
+        let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
+        let reason = match self.verdict() {
+            _ if full => DropReason::QueueFull,
+            Verdict::Forced => DropReason::Aqm,
+            Verdict::Early if !(self.config.ecn && mark(&mut packet, effects)) => DropReason::Aqm,
+            _ => return self.fifo.push(now, packet),
+        };
+        if self.fifo.packets() == 0 {
+            self.idle_since = Some(now);
+        }
+        effects.dropped.push((packet, reason));
+    }
+
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Packet> {
+        let packet = self.fifo.pop().map(|(_, packet)| packet);
+        if self.fifo.packets() == 0 && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        packet
+    }
+
+    pub(super) const fn store(&self) -> &Fifo {
+        &self.fifo
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::packet;
+
+    const CONFIG: RedConfig = RedConfig {
+        limit: 100_000,
+        min: 5_000,
+        max: 15_000,
+        probability: 0.1,
+        weight: 0.25,
+        packet_time: Duration::from_millis(8),
+        gentle: false,
+        ecn: false,
+    };
+
+    fn red(config: RedConfig) -> Red {
+        Red::new(config, Rng::stream(1, "red"))
+    }
+
+    #[test]
+    fn the_mean_follows_the_queue_with_its_weight_and_ages_while_idle() {
+        let mut queue = red(CONFIG);
+        let mut effects = Effects::default();
+        for _ in 0..4 {
+            queue.enqueue(Instant::ZERO, packet(0, 1000), &mut effects);
+        }
+        // 0; 0 + (1000-0)/4 = 250; 250 + (2000-250)/4 = 687.5; 687.5 + (3000-687.5)/4.
+        assert_eq!(queue.mean, 1265.625);
+        while queue.dequeue(Instant::ZERO).is_some() {}
+        queue.update_mean(Instant::from_nanos(16_000_000));
+        // Two packet times: * 0.75^2, then one arrival at an empty queue: * 0.75.
+        assert!((queue.mean - 1265.625 * 0.75 * 0.75 * 0.75).abs() < 1e-9);
+    }
+
+    #[test]
+    fn spreads_early_drops_evenly() {
+        // With a constant base probability b = 1/20 the gaps are uniform on 1..1/b - 1: the
+        // algorithm of Floyd and Jacobson 1993 counts the arriving packet itself.
+        let mut queue = red(CONFIG);
+        queue.mean = 10_000.0;
+        let mut gaps = Vec::new();
+        let mut gap = 0;
+        for _ in 0..200_000 {
+            gap += 1;
+            if queue.verdict() == Verdict::Early {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        let mean = f64::from(gaps.iter().sum::<i32>()) / gaps.len() as f64;
+        assert!((mean - 10.0).abs() < 0.12, "{mean}");
+        assert!(gaps.iter().all(|&gap| gap <= 19));
+    }
+
+    #[test]
+    fn gentle_rises_where_the_original_drops_all() {
+        let mut original = red(CONFIG);
+        original.mean = 16_000.0;
+        assert_eq!(original.verdict(), Verdict::Forced);
+        let mut gentle = red(RedConfig {
+            gentle: true,
+            ..CONFIG
+        });
+        gentle.mean = 16_000.0;
+        let early = (0..1000)
+            .filter(|_| gentle.verdict() == Verdict::Early)
+            .count();
+        // b = 0.1 + 0.9/15 = 0.16: mean gap 3.6.
+        assert!((200..360).contains(&early), "{early}");
+        gentle.mean = 30_000.0;
+        assert_eq!(gentle.verdict(), Verdict::Forced);
+    }
+
+    #[test]
+    fn marks_capable_packets_early_and_drops_them_when_forced() {
+        let mut queue = red(RedConfig {
+            ecn: true,
+            weight: 1.0,
+            ..CONFIG
+        });
+        let mut effects = Effects::default();
+        let mut capable = packet(0, 1000);
+        capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
+        for _ in 0..200 {
+            queue.enqueue(Instant::ZERO, capable.clone(), &mut effects);
+            if queue.store().bytes() > 12_000 {
+                queue.dequeue(Instant::ZERO);
+            }
+        }
+        assert!(effects.dropped.is_empty() && effects.marked.len() > 5);
+        for _ in 0..20 {
+            queue.enqueue(Instant::ZERO, capable.clone(), &mut effects);
+        }
+        assert!(
+            effects
+                .dropped
+                .iter()
+                .any(|(_, reason)| *reason == DropReason::Aqm)
+        );
+    }
+}

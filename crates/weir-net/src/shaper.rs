@@ -1,0 +1,178 @@
+//! A token bucket, as Linux's `tbf` (tc-tbf(8)): tokens come at `rate` up to `burst` octets, and
+//! the head of the queue may start when there are tokens for all of it; with a peak rate a second
+//! bucket of one `mtu` spaces the packets of a burst.
+//!
+//! Tokens are whole nanobits (bits times 10^9), so nothing drifts. Sizes count from the IP header
+//! on plus `overhead`: a qdisc on an Ethernet device counts 14 octets more than IP. Linux drops a
+//! packet larger than the bucket when it comes, and so does the link.
+//!
+//! The queue in front is the link's own. Under FQ-CoDel, whose next packet is not known before it
+//! is taken, the bucket waits for tokens for the largest packet seen and charges the true size.
+
+use weir_proto::time::Instant;
+
+const NANO: u128 = 1_000_000_000;
+
+/// The parameters of tc's `tbf`, without its limit, which is that of the link's queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucketConfig {
+    /// Bits per second.
+    pub rate: u64,
+    /// Octets that may leave at once.
+    pub burst: u64,
+    /// Bits per second within a burst, and the octets of one step of it.
+    pub peak: Option<(u64, u64)>,
+    /// Octets that each packet counts beyond its IP size.
+    pub overhead: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: u128,
+    depth: u128,
+    tokens: u128,
+}
+
+impl Bucket {
+    fn full(rate: u64, octets: u64) -> Self {
+        let depth = u128::from(octets) * 8 * NANO;
+        Self {
+            rate: u128::from(rate.max(1)),
+            depth,
+            tokens: depth,
+        }
+    }
+
+    fn fill(&mut self, nanos: u64) {
+        self.tokens = self.depth.min(self.tokens + u128::from(nanos) * self.rate);
+    }
+
+    /// Nanoseconds until there are tokens for so many nanobits.
+    fn wait_for(&self, need: u128) -> u64 {
+        let missing = need.min(self.depth).saturating_sub(self.tokens);
+        u64::try_from(missing.div_ceil(self.rate)).unwrap_or(u64::MAX)
+    }
+}
+
+/// A token bucket at work; full at first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenBucket {
+    bucket: Bucket,
+    peak: Option<Bucket>,
+    overhead: u32,
+    filled_at: Instant,
+}
+
+impl TokenBucket {
+    pub(crate) fn new(config: TokenBucketConfig) -> Self {
+        let TokenBucketConfig {
+            rate,
+            burst,
+            peak,
+            overhead,
+        } = config;
+        Self {
+            bucket: Bucket::full(rate, burst),
+            peak: peak.map(|(rate, mtu)| Bucket::full(rate, mtu)),
+            overhead,
+            filled_at: Instant::ZERO,
+        }
+    }
+
+    fn need(&self, size: u32) -> u128 {
+        (u128::from(size) + u128::from(self.overhead)) * 8 * NANO
+    }
+
+    /// True if a packet of this size can ever pass.
+    pub(crate) fn fits(&self, size: u32) -> bool {
+        let need = self.need(size);
+        need <= self.bucket.depth && self.peak.is_none_or(|peak| need <= peak.depth)
+    }
+
+    /// When a packet of this size may start, as far as tokens are concerned.
+    pub(crate) fn ready_at(&self, size: u32) -> Instant {
+        let need = self.need(size);
+        let wait = self.bucket.wait_for(need);
+        let wait = wait.max(self.peak.map_or(0, |peak| peak.wait_for(need)));
+        self.filled_at + weir_proto::time::Duration::from_nanos(wait)
+    }
+
+    /// A packet of this size starts.
+    pub(crate) fn on_start(&mut self, now: Instant, size: u32) {
+        let nanos = now.since(self.filled_at).as_nanos();
+        self.filled_at = self.filled_at.max(now);
+        let need = self.need(size);
+        for bucket in [Some(&mut self.bucket), self.peak.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            bucket.fill(nanos);
+            bucket.tokens = bucket.tokens.saturating_sub(need);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::time::Duration;
+
+    /// Start times in microseconds of packets that all wait from time zero on.
+    fn starts(config: TokenBucketConfig, sizes: &[u32]) -> Vec<u64> {
+        let mut bucket = TokenBucket::new(config);
+        let mut now = Instant::ZERO;
+        sizes
+            .iter()
+            .map(|&size| {
+                now = now.max(bucket.ready_at(size));
+                bucket.on_start(now, size);
+                now.as_nanos() / 1_000
+            })
+            .collect()
+    }
+
+    const TBF: TokenBucketConfig = TokenBucketConfig {
+        rate: 1_000_000,
+        burst: 10_000,
+        peak: None,
+        overhead: 0,
+    };
+
+    #[test]
+    fn lets_a_burst_pass_and_then_keeps_the_rate() {
+        // `tbf rate 1000kbit burst 10000`: six packets of 1500 at once leave 1000 octets; the
+        // seventh waits for 500 (4 ms), each later one for 1500 (12 ms).
+        let times = starts(TBF, &[1500; 10]);
+        assert_eq!(times, [0, 0, 0, 0, 0, 0, 4_000, 16_000, 28_000, 40_000]);
+    }
+
+    #[test]
+    fn the_peak_rate_spaces_a_burst() {
+        let config = TokenBucketConfig {
+            peak: Some((2_000_000, 1_500)),
+            ..TBF
+        };
+        assert_eq!(starts(config, &[1500; 4]), [0, 6_000, 12_000, 18_000]);
+    }
+
+    #[test]
+    fn tokens_do_not_exceed_the_burst_and_never_drift() {
+        let config = TokenBucketConfig {
+            rate: 3,
+            burst: 100,
+            ..TBF
+        };
+        let mut bucket = TokenBucket::new(config);
+        bucket.on_start(Instant::ZERO, 100);
+        for octets in 1..=300_u64 {
+            let at = bucket.ready_at(1);
+            // The n-th octet is there after exactly ceil(8 n / 3) seconds.
+            assert_eq!(at.as_nanos(), (octets * 8 * 1_000_000_000).div_ceil(3));
+            bucket.on_start(at, 1);
+        }
+        let later = Instant::ZERO + Duration::from_secs(1_000_000);
+        bucket.on_start(later, 0);
+        assert_eq!(bucket.ready_at(100), later);
+        assert!(!bucket.fits(101) && bucket.fits(100));
+    }
+}
