@@ -186,23 +186,49 @@ pub enum Event {
     /// at which Linux's dccp_probe prints its line.
     Write(u32),
     /// A packet was handed over: its number and size without IP and UDP headers.
-    Sent { number: u64, size: u32 },
+    Sent {
+        /// Sequence or packet number.
+        number: u64,
+        /// Octets.
+        size: u32,
+    },
     /// A packet arrived and was accepted.
-    Received { number: u64, size: u32 },
+    Received {
+        /// Sequence or packet number.
+        number: u64,
+        /// Octets.
+        size: u32,
+    },
     /// A packet was declared lost by its sender.
     Lost {
+        /// Sequence or packet number.
         number: u64,
+        /// Octets.
         size: u32,
+        /// How it was found out.
         reason: DropReason,
     },
     /// The connection changed its state, in the words of its RFC.
     State(&'static str),
     /// A queue changed: what it holds now.
-    Queue { packets: u32, bytes: u64 },
+    Queue {
+        /// Packets.
+        packets: u32,
+        /// Octets.
+        bytes: u64,
+    },
     /// A link, queue or loss model dropped a packet of this size.
-    Drop { size: u32, reason: DropReason },
+    Drop {
+        /// Octets.
+        size: u32,
+        /// Why.
+        reason: DropReason,
+    },
     /// A queue marked a packet with congestion experienced.
-    Mark { size: u32 },
+    Mark {
+        /// Octets.
+        size: u32,
+    },
 }
 
 /// A set of kinds of events.
