@@ -1,6 +1,27 @@
 //! Options (RFC 4340 §5.8), kept in their wire form and read as typed values.
+//!
+//! Reading never fails: an option whose length byte makes no sense ends the list (it and all
+//! that follows is ignored), and an option whose data cannot be its type's is given as
+//! [`DccpOption::Other`], so that whoever does not know it ignores it, or answers a Mandatory
+//! before it.
+//!
+//! Types 128 to 255 mean what the connection's CCID says (RFC 4340 §10.3). They are read as
+//! CCID-3's (RFC 4342 §8, RFC 6323 §3.2.1); under another CCID whoever reads them ignores them.
 
+use super::PacketType;
 use smallvec::SmallVec;
+
+/// The octets of option data that one option can hold.
+const MAX_DATA: usize = 253;
+
+/// The octets of options that fit behind every fixed header: 255 words less the longest one.
+const MAX_OCTETS: usize = 255 * 4 - 28;
+
+/// Options 32 and above are followed by a length (RFC 4340 §5.8).
+const FIRST_WITH_LENGTH: u8 = 32;
+
+/// The greatest RTT Estimate; it stands for "longer than 16.7 s" (RFC 6323 §3.2.1).
+const MAX_RTT_ESTIMATE: u32 = 0xff_ffff;
 
 /// The option area of a packet in wire form, without the final padding to 32 bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,82 +31,376 @@ pub struct Options {
 
 /// One option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "to be completed")]
 pub enum DccpOption<'a> {
+    /// Type 0: fills one octet (§5.8.1).
     Padding,
+    /// Type 1: the next option must be understood (§5.8.2).
     Mandatory,
+    /// Type 2: the receiver does not keep up (§11.6).
     SlowReceiver,
+    /// Type 32: asks to change a feature of the sender of this option (§6.1).
     ChangeL {
+        /// Feature number.
         feature: u8,
+        /// The value, or the preference list.
         values: &'a [u8],
     },
+    /// Type 33: answers a Change R (§6.2).
     ConfirmL {
+        /// Feature number.
         feature: u8,
+        /// The value and the preference list; empty for a feature that is not known.
         values: &'a [u8],
     },
+    /// Type 34: asks to change a feature of the receiver of this option (§6.1).
     ChangeR {
+        /// Feature number.
         feature: u8,
+        /// The value, or the preference list.
         values: &'a [u8],
     },
+    /// Type 35: answers a Change L (§6.2).
     ConfirmR {
+        /// Feature number.
         feature: u8,
+        /// The value and the preference list; empty for a feature that is not known.
         values: &'a [u8],
     },
+    /// Type 36: lets a server forget a half-open connection (§8.1.4).
     InitCookie(&'a [u8]),
+    /// Type 37: non-data packets just before this one (§7.7); 48 bits.
     NdpCount(u64),
+    /// Types 38 and 39: run-length encoded history of what arrived (§11.4).
     AckVector {
+        /// The sum of the ECN nonces.
         nonce: bool,
+        /// One octet a cell: two bits of state, six bits of run length less one.
         cells: &'a [u8],
     },
+    /// Type 40: received but not delivered (§11.7).
     DataDropped(&'a [u8]),
-    /// Units of 10 microseconds.
+    /// Type 41: units of 10 microseconds (§13.1).
     Timestamp(u32),
-    /// Both in units of 10 microseconds.
+    /// Type 42: both in units of 10 microseconds (§13.3).
     TimestampEcho {
+        /// The timestamp that is echoed.
         timestamp: u32,
+        /// Time since it arrived; absent means zero.
         elapsed: Option<u32>,
     },
-    /// Units of 10 microseconds.
+    /// Type 43: units of 10 microseconds since the acknowledged packet arrived (§13.2).
     ElapsedTime(u32),
+    /// Type 44: CRC-32c of the payload (§9.3).
     DataChecksum(u32),
-    /// RFC 6323 option 128, microseconds.
+    /// Type 128 of CCID-3 (RFC 6323 §3.2.1): microseconds in 24 bits; zero for none yet.
     RttEstimate(u32),
-    /// RFC 4342 §8.5 option 192: 1/p in packets, rounded up; 2^32-1 for no loss.
+    /// Type 192 of CCID-3 (RFC 4342 §8.5): 1/p in packets, rounded up; 2^32-1 for no loss.
     LossEventRate(u32),
-    /// RFC 4342 §8.6 option 193: raw intervals of 9 octets.
+    /// Type 193 of CCID-3 (RFC 4342 §8.6): at least one interval of 9 octets, newest first.
     LossIntervals {
+        /// Packets up to the acknowledgement number that belong to no interval.
         skip: u8,
+        /// The intervals: see [`LossInterval`](super::LossInterval).
         intervals: &'a [u8],
     },
-    /// RFC 4342 §8.3 option 194: octets per second.
+    /// Type 194 of CCID-3 (RFC 4342 §8.3): octets per second.
     ReceiveRate(u32),
-    /// Anything else, with its data.
+    /// Anything else, and what has a known type with data that cannot be right.
     Other {
+        /// Option type.
         kind: u8,
+        /// What follows the type and, for types from 32 on, the length.
         data: &'a [u8],
     },
 }
 
+/// One option as it stands on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawOption<'a> {
+    /// Option type.
+    pub kind: u8,
+    /// What follows the type and, for types from 32 on, the length.
+    pub data: &'a [u8],
+}
+
 /// Reads an option area one option at a time; ends before the first option whose length makes
-/// no sense, because the RFC says to ignore it and all that follows.
+/// no sense, because RFC 4340 §5.8 says to ignore it and all that follows.
 #[derive(Clone, Debug)]
-pub struct OptionIter<'a> {
+pub struct RawOptionIter<'a> {
     rest: &'a [u8],
 }
 
+/// Reads an option area as typed values; ends where [`RawOptionIter`] does.
+#[derive(Clone, Debug)]
+pub struct OptionIter<'a> {
+    raw: RawOptionIter<'a>,
+}
+
 impl Options {
+    /// No options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Options in wire form, as they are. What is not a multiple of four octets long will be
+    /// padded.
+    pub fn from_wire(bytes: &[u8]) -> Self {
+        Self {
+            bytes: SmallVec::from_slice(bytes),
+        }
+    }
+
+    /// The option area of a received packet, without its final padding: at most three octets of
+    /// Padding, so that padding the rest again gives the same area.
+    pub(super) fn from_area(area: &[u8]) -> Self {
+        let mut options = RawOptionIter::new(area);
+        let mut end = 0;
+        while let Some(option) = options.next() {
+            if option.kind != 0 {
+                end = area.len() - options.rest().len();
+            }
+        }
+        // What cannot be read as options holds no padding.
+        let padding = if options.rest().is_empty() {
+            (area.len() - end).min(3)
+        } else {
+            0
+        };
+        Self::from_wire(&area[..area.len() - padding])
+    }
+
     /// Octets, without the final padding.
     pub fn len(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Octets, with the final padding.
+    pub fn padded_len(&self) -> usize {
+        self.bytes.len().next_multiple_of(4)
     }
 
     /// True if there is no option.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
+
+    /// The wire form, without the final padding.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The options in their order, paddings too.
+    pub fn iter(&self) -> OptionIter<'_> {
+        OptionIter::new(&self.bytes)
+    }
+
+    /// The options as type and data.
+    pub fn iter_raw(&self) -> RawOptionIter<'_> {
+        RawOptionIter::new(&self.bytes)
+    }
+
+    /// Removes all options.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// Appends an option in its smallest form. False, and nothing is written, if it has no wire
+    /// form (more than 253 octets of data, data on a one-octet type) or if the header would
+    /// become longer than 1020 octets.
+    pub fn push(&mut self, option: &DccpOption<'_>) -> bool {
+        match *option {
+            DccpOption::Padding => self.write(0, &[]),
+            DccpOption::Mandatory => self.write(1, &[]),
+            DccpOption::SlowReceiver => self.write(2, &[]),
+            DccpOption::ChangeL { feature, values } => self.write(32, &[&[feature], values]),
+            DccpOption::ConfirmL { feature, values } => self.write(33, &[&[feature], values]),
+            DccpOption::ChangeR { feature, values } => self.write(34, &[&[feature], values]),
+            DccpOption::ConfirmR { feature, values } => self.write(35, &[&[feature], values]),
+            DccpOption::InitCookie(cookie) => self.write(36, &[cookie]),
+            DccpOption::NdpCount(count) => self.write(37, &[&smallest(&count.to_be_bytes(), 6)]),
+            DccpOption::AckVector { nonce, cells } => self.write(38 + u8::from(nonce), &[cells]),
+            DccpOption::DataDropped(blocks) => self.write(40, &[blocks]),
+            DccpOption::Timestamp(time) => self.write(41, &[&time.to_be_bytes()]),
+            DccpOption::TimestampEcho { timestamp, elapsed } => {
+                let elapsed = elapsed.map(elapsed_octets).unwrap_or_default();
+                self.write(42, &[&timestamp.to_be_bytes(), &elapsed])
+            }
+            DccpOption::ElapsedTime(elapsed) => self.write(43, &[&elapsed_octets(elapsed)]),
+            DccpOption::DataChecksum(crc) => self.write(44, &[&crc.to_be_bytes()]),
+            DccpOption::RttEstimate(micros) => {
+                let micros = micros.min(MAX_RTT_ESTIMATE);
+                self.write(128, &[&smallest(&micros.to_be_bytes(), 3)])
+            }
+            DccpOption::LossEventRate(inverse) => self.write(192, &[&inverse.to_be_bytes()]),
+            DccpOption::LossIntervals { skip, intervals } => self.write(193, &[&[skip], intervals]),
+            DccpOption::ReceiveRate(rate) => self.write(194, &[&rate.to_be_bytes()]),
+            DccpOption::Other { kind, data } => self.write(kind, &[data]),
+        }
+    }
+
+    fn write(&mut self, kind: u8, data: &[&[u8]]) -> bool {
+        let data_len: usize = data.iter().map(|part| part.len()).sum();
+        let has_length = kind >= FIRST_WITH_LENGTH;
+        let octets = 1 + usize::from(has_length) + data_len;
+        let writable = data_len <= if has_length { MAX_DATA } else { 0 };
+        if !writable || self.bytes.len() + octets > MAX_OCTETS {
+            return false;
+        }
+        self.bytes.push(kind);
+        if has_length {
+            self.bytes.push(octets as u8);
+        }
+        for part in data {
+            self.bytes.extend_from_slice(part);
+        }
+        true
+    }
 }
 
-impl<'a> OptionIter<'a> {
+/// The low `most` octets of a number without leading zeros, but at least one octet.
+fn smallest(number: &[u8], most: usize) -> SmallVec<[u8; 8]> {
+    let low = &number[number.len() - most..];
+    let zeros = low.iter().take_while(|octet| **octet == 0).count();
+    SmallVec::from_slice(&low[zeros.min(most - 1)..])
+}
+
+/// An elapsed time in two octets if it fits (RFC 4340 §13.2), else in four.
+fn elapsed_octets(elapsed: u32) -> SmallVec<[u8; 8]> {
+    match u16::try_from(elapsed) {
+        Ok(short) => SmallVec::from_slice(&short.to_be_bytes()),
+        Err(_) => SmallVec::from_slice(&elapsed.to_be_bytes()),
+    }
+}
+
+/// A number of up to eight octets, most significant first.
+fn number(octets: &[u8]) -> u64 {
+    octets
+        .iter()
+        .fold(0, |sum, octet| sum << 8 | u64::from(*octet))
+}
+
+impl<'a> DccpOption<'a> {
+    /// The option that this type and data stand for; [`Other`](Self::Other) if none.
+    pub fn from_raw(raw: RawOption<'a>) -> Self {
+        let data = raw.data;
+        match (raw.kind, data.len()) {
+            (0, _) => Self::Padding,
+            (1, _) => Self::Mandatory,
+            (2, _) => Self::SlowReceiver,
+            (32..=35, 1..) => {
+                let (feature, values) = (data[0], &data[1..]);
+                match raw.kind {
+                    32 => Self::ChangeL { feature, values },
+                    33 => Self::ConfirmL { feature, values },
+                    34 => Self::ChangeR { feature, values },
+                    _ => Self::ConfirmR { feature, values },
+                }
+            }
+            (36, _) => Self::InitCookie(data),
+            (37, 1..=6) => Self::NdpCount(number(data)),
+            (38 | 39, _) => Self::AckVector {
+                nonce: raw.kind == 39,
+                cells: data,
+            },
+            (40, _) => Self::DataDropped(data),
+            (41, 4) => Self::Timestamp(number(data) as u32),
+            (42, 4) => Self::TimestampEcho {
+                timestamp: number(data) as u32,
+                elapsed: None,
+            },
+            (42, 6 | 8) => Self::TimestampEcho {
+                timestamp: number(&data[..4]) as u32,
+                elapsed: Some(number(&data[4..]) as u32),
+            },
+            (43, 2 | 4) => Self::ElapsedTime(number(data) as u32),
+            (44, 4) => Self::DataChecksum(number(data) as u32),
+            (128, 1..=3) => Self::RttEstimate(number(data) as u32),
+            (192, 4) => Self::LossEventRate(number(data) as u32),
+            (193, 10..) if data.len() % 9 == 1 => Self::LossIntervals {
+                skip: data[0],
+                intervals: &data[1..],
+            },
+            (194, 4) => Self::ReceiveRate(number(data) as u32),
+            (kind, _) => Self::Other { kind, data },
+        }
+    }
+
+    /// The option type.
+    pub const fn kind(&self) -> u8 {
+        match self {
+            Self::Padding => 0,
+            Self::Mandatory => 1,
+            Self::SlowReceiver => 2,
+            Self::ChangeL { .. } => 32,
+            Self::ConfirmL { .. } => 33,
+            Self::ChangeR { .. } => 34,
+            Self::ConfirmR { .. } => 35,
+            Self::InitCookie(_) => 36,
+            Self::NdpCount(_) => 37,
+            Self::AckVector { nonce: false, .. } => 38,
+            Self::AckVector { nonce: true, .. } => 39,
+            Self::DataDropped(_) => 40,
+            Self::Timestamp(_) => 41,
+            Self::TimestampEcho { .. } => 42,
+            Self::ElapsedTime(_) => 43,
+            Self::DataChecksum(_) => 44,
+            Self::RttEstimate(_) => 128,
+            Self::LossEventRate(_) => 192,
+            Self::LossIntervals { .. } => 193,
+            Self::ReceiveRate(_) => 194,
+            Self::Other { kind, .. } => *kind,
+        }
+    }
+
+    /// True if a packet of this type may bring the option. On other packets it must be ignored,
+    /// as if it were not there, and so must a Mandatory on Data (RFC 4340 §5.8, table 3).
+    pub const fn is_allowed_on(&self, packet: PacketType) -> bool {
+        // RFC 5596 §2.2.1: clients ignore all options of a Listen.
+        if matches!(packet, PacketType::Listen) {
+            return false;
+        }
+        match self.kind() {
+            // RFC 4340 §11.4, §11.7, §13.2, RFC 4342 §8.6.1: without an acknowledgement number
+            // these have nothing to refer to.
+            38..=40 | 43 | 193 => packet.has_ack(),
+            // RFC 4340 §8.1.4: a Request cannot have a cookie yet.
+            36 => !matches!(packet, PacketType::Request | PacketType::Data),
+            1 | 32..=35 | 192 | 194 => !matches!(packet, PacketType::Data),
+            _ => true,
+        }
+    }
+}
+
+impl RawOption<'_> {
+    /// The name in RFC 4340 table 3, RFC 4342 table 1 or RFC 6323 table 1.
+    pub const fn name(&self) -> Option<&'static str> {
+        Some(match self.kind {
+            0 => "Padding",
+            1 => "Mandatory",
+            2 => "Slow Receiver",
+            32 => "Change L",
+            33 => "Confirm L",
+            34 => "Change R",
+            35 => "Confirm R",
+            36 => "Init Cookie",
+            37 => "NDP Count",
+            38 => "Ack Vector [Nonce 0]",
+            39 => "Ack Vector [Nonce 1]",
+            40 => "Data Dropped",
+            41 => "Timestamp",
+            42 => "Timestamp Echo",
+            43 => "Elapsed Time",
+            44 => "Data Checksum",
+            128 => "RTT Estimate",
+            192 => "Loss Event Rate",
+            193 => "Loss Intervals",
+            194 => "Receive Rate",
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> RawOptionIter<'a> {
     /// Options in wire form.
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
@@ -94,5 +409,53 @@ impl<'a> OptionIter<'a> {
     /// What has not been read.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
+    }
+}
+
+impl<'a> Iterator for RawOptionIter<'a> {
+    type Item = RawOption<'a>;
+
+    fn next(&mut self) -> Option<RawOption<'a>> {
+        let (&kind, after_kind) = self.rest.split_first()?;
+        if kind < FIRST_WITH_LENGTH {
+            self.rest = after_kind;
+            return Some(RawOption { kind, data: &[] });
+        }
+        // RFC 4340 §5.8: a length below two or beyond the area ends the list.
+        let data_len = usize::from(*after_kind.first()?).checked_sub(2)?;
+        let data = after_kind.get(1..)?.get(..data_len)?;
+        self.rest = &after_kind[1 + data_len..];
+        Some(RawOption { kind, data })
+    }
+}
+
+impl<'a> OptionIter<'a> {
+    /// Options in wire form.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            raw: RawOptionIter::new(bytes),
+        }
+    }
+
+    /// What has not been read.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.raw.rest()
+    }
+}
+
+impl<'a> Iterator for OptionIter<'a> {
+    type Item = DccpOption<'a>;
+
+    fn next(&mut self) -> Option<DccpOption<'a>> {
+        self.raw.next().map(DccpOption::from_raw)
+    }
+}
+
+impl<'a> IntoIterator for &'a Options {
+    type Item = DccpOption<'a>;
+    type IntoIter = OptionIter<'a>;
+
+    fn into_iter(self) -> OptionIter<'a> {
+        self.iter()
     }
 }

@@ -1,0 +1,305 @@
+//! A law as data: its parameters by name, how to evaluate it, and its result as lines.
+//!
+//! Texts are read by [`weir_proto::units`]; plain numbers are taken as bytes for sizes and as
+//! ratios for probabilities, because formulas are typed by hand.
+
+use std::collections::BTreeMap;
+use thiserror::Error;
+use weir_proto::time::Duration;
+use weir_proto::units::{self, Probability, Rate};
+
+/// The largest size in octets: far beyond any segment, and four of them still fit into 64 bits.
+const LARGEST_SIZE: u64 = 9_000_000_000_000_000;
+
+/// What kind of quantity a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Octets: `1400`, `1400b`, `64kB`.
+    Bytes,
+    /// A span of time: `400ms`.
+    Time,
+    /// `0.002` or `0.2%`.
+    Probability,
+    /// `1Mbit`.
+    Rate,
+    /// A plain number.
+    Number,
+}
+
+/// One parameter of a law.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The name on the command line, without dashes.
+    pub name: &'static str,
+    /// How its text is read.
+    pub quantity: Quantity,
+    /// The text used when it is not given; `None` if it must be given.
+    pub default: Option<&'static str>,
+    /// One line of help.
+    pub describe: &'static str,
+}
+
+/// One line of a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The name in JSON, with the unit last: `allowed_rate_bps`.
+    pub name: &'static str,
+    /// The value in that unit.
+    pub value: f64,
+    /// The value as a person reads it: `753.25 kbit/s`.
+    pub text: String,
+    /// What it is.
+    pub describe: &'static str,
+}
+
+/// A formula that can be called by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Law {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// One line of help.
+    pub describe: &'static str,
+    /// The equation in plain text.
+    pub equation: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+    /// Computes the lines. Called through [`Law::evaluate`], which checks the arguments.
+    pub compute: fn(&Arguments) -> Vec<Line>,
+}
+
+/// Why a law could not be evaluated. For people: lower case, no full stop.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum TheoryError {
+    /// No such law.
+    #[error("there is no law \"{name}\"{hint}")]
+    UnknownLaw {
+        /// The name asked for.
+        name: String,
+        /// `; did you mean "mathis"?`, or the list.
+        hint: String,
+    },
+    /// The law has no such parameter.
+    #[error("{law} has no parameter \"{name}\"{hint}")]
+    UnknownParameter {
+        /// The law.
+        law: &'static str,
+        /// The name given.
+        name: String,
+        /// What it might have been.
+        hint: String,
+    },
+    /// A parameter without default is missing.
+    #[error("{law} needs --{name}: {describe}")]
+    Missing {
+        /// The law.
+        law: &'static str,
+        /// The parameter.
+        name: &'static str,
+        /// What it is.
+        describe: &'static str,
+    },
+    /// A value that cannot be read, or makes no sense.
+    #[error("--{name}: {message}")]
+    Bad {
+        /// The parameter.
+        name: &'static str,
+        /// What is wrong with its value.
+        message: String,
+    },
+}
+
+/// The values of a law's parameters, checked: times and sizes are positive, probabilities lie in
+/// (0, 1].
+#[derive(Clone, Debug, Default)]
+pub struct Arguments(BTreeMap<&'static str, f64>);
+
+impl Arguments {
+    fn number(&self, name: &str) -> f64 {
+        self.0.get(name).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Octets.
+    pub(super) fn bytes(&self, name: &str) -> u64 {
+        self.number(name) as u64
+    }
+
+    /// A span of time.
+    pub(super) fn time(&self, name: &str) -> Duration {
+        Duration::from_nanos(self.number(name) as u64)
+    }
+
+    /// A probability.
+    pub(super) fn probability(&self, name: &str) -> Probability {
+        Probability::new(self.number(name)).unwrap_or_default()
+    }
+
+    /// A rate.
+    pub(super) fn rate(&self, name: &str) -> Rate {
+        Rate::from_bps(self.number(name))
+    }
+
+    /// A plain number.
+    pub(super) fn plain(&self, name: &str) -> f64 {
+        self.number(name)
+    }
+
+    /// True if the parameter was given or has a default.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+impl Parameter {
+    /// Reads and checks one value; times in nanoseconds.
+    fn read(&self, text: &str) -> Result<f64, TheoryError> {
+        let bad = |message: String| TheoryError::Bad {
+            name: self.name,
+            message,
+        };
+        let from_unit = |error: units::UnitError| bad(error.to_string());
+        let value = match self.quantity {
+            Quantity::Bytes => match text.trim().parse::<u64>() {
+                Ok(bytes) if bytes <= LARGEST_SIZE => bytes as f64,
+                Ok(_) => return Err(bad(format!("\"{text}\" is too large"))),
+                Err(_) => units::parse_size(text).map_err(from_unit)? as f64,
+            },
+            Quantity::Time => units::parse_duration(text).map_err(from_unit)?.as_nanos() as f64,
+            Quantity::Probability => units::parse_probability(text).map_err(from_unit)?.get(),
+            Quantity::Rate => units::parse_rate(text).map_err(from_unit)?.as_bps(),
+            Quantity::Number => text
+                .trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| number.is_finite() && *number >= 0.0)
+                .ok_or_else(|| {
+                    bad(format!(
+                        "\"{text}\" is not a number; write a number that is not negative"
+                    ))
+                })?,
+        };
+        if value == 0.0 && self.quantity != Quantity::Number {
+            return Err(bad(format!("\"{text}\" is zero; it must be positive")));
+        }
+        Ok(value)
+    }
+}
+
+impl Law {
+    /// Evaluates the law with texts such as `("rtt", "400ms")`.
+    ///
+    /// # Errors
+    /// An unknown or missing parameter, or a value that cannot be read.
+    pub fn evaluate(&self, arguments: &[(&str, &str)]) -> Result<Vec<Line>, TheoryError> {
+        for (name, _) in arguments {
+            if !self.parameters.iter().any(|known| known.name == *name) {
+                return Err(TheoryError::UnknownParameter {
+                    law: self.name,
+                    name: (*name).to_owned(),
+                    hint: closest(name, self.parameters.iter().map(|known| known.name)),
+                });
+            }
+        }
+        let mut values = BTreeMap::new();
+        for parameter in self.parameters {
+            let given = arguments
+                .iter()
+                .rev()
+                .find(|(name, _)| *name == parameter.name)
+                .map(|(_, text)| *text);
+            match given.or(parameter.default) {
+                // An empty default: optional, and its absence means something to the law.
+                Some("") => {}
+                Some(text) => {
+                    values.insert(parameter.name, parameter.read(text)?);
+                }
+                None => {
+                    return Err(TheoryError::Missing {
+                        law: self.name,
+                        name: parameter.name,
+                        describe: parameter.describe,
+                    });
+                }
+            }
+        }
+        Ok((self.compute)(&Arguments(values)))
+    }
+}
+
+/// A hint that names the closest of the known names, or all of them.
+pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.collect();
+    let best = known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    match best {
+        Some((score, candidate)) if score > 0.75 => format!("; did you mean \"{candidate}\"?"),
+        _ => format!("; known are {}", known.join(", ")),
+    }
+}
+
+/// A value with five significant digits and the prefix that a person would choose.
+pub fn format_value(value: f64, unit: &str) -> String {
+    let prefixes: &[(f64, &str)] = match unit {
+        "bit/s" => &[
+            (1e9, "Gbit/s"),
+            (1e6, "Mbit/s"),
+            (1e3, "kbit/s"),
+            (1.0, "bit/s"),
+        ],
+        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        _ => &[],
+    };
+    let size = value.abs();
+    let (scale, unit) = prefixes
+        .iter()
+        .find(|(scale, _)| size >= *scale * 0.999_995)
+        .or(prefixes.last())
+        .map_or((1.0, unit), |(scale, unit)| (*scale, *unit));
+    let number = significant(value / scale, 5);
+    if unit.is_empty() {
+        number
+    } else {
+        format!("{number} {unit}")
+    }
+}
+
+/// A number with so many significant digits, without trailing zeros.
+pub(crate) fn significant(value: f64, digits: i32) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 {
+            "0".to_owned()
+        } else {
+            value.to_string()
+        };
+    }
+    let magnitude = libm::floor(libm::log10(value.abs())) as i32;
+    if magnitude < -5 || magnitude > 9 {
+        return format!("{value:.*e}", (digits - 1).max(0) as usize);
+    }
+    let text = format!("{value:.*}", (digits - 1 - magnitude).max(0) as usize);
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+impl Line {
+    /// A line whose text is made from value and unit.
+    pub(super) fn new(name: &'static str, value: f64, unit: &str, describe: &'static str) -> Self {
+        Self {
+            name,
+            value,
+            text: format_value(value, unit),
+            describe,
+        }
+    }
+
+    /// A rate.
+    pub(super) fn rate(name: &'static str, rate: Rate, describe: &'static str) -> Self {
+        Self::new(name, rate.as_bps(), "bit/s", describe)
+    }
+}

@@ -1,0 +1,274 @@
+//! An agent: an endpoint, the application that uses it, and the host's stack between them and
+//! the wire.
+//!
+//! The stack holds packets on their way down (`transmit_delay`) and up (`receive_delay`), tells
+//! the endpoint when its packet has left, lets its timers fire at ticks, and takes away what the
+//! flow's loss model says. A packet lost at the socket counts as sent to its endpoint.
+
+use crate::app::{App, AppStatistics};
+use crate::loss::Loss;
+use crate::stack::{Stack, Stamp};
+use std::collections::VecDeque;
+use weir_proto::event::{DropReason, Event, EventMask, Events};
+use weir_proto::node::{Endpoint, Node, Statistics};
+use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
+use weir_proto::time::Instant;
+
+/// What a flow's endpoint has given to the network and got from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentCounters {
+    /// Packets that the endpoint handed over.
+    pub packets_sent: u64,
+    /// Octets of these, from the IP header on.
+    pub bytes_sent: u64,
+    /// Of `packets_sent`, those that the loss model took before the wire.
+    pub packets_lost_at_socket: u64,
+    /// Packets that came from the network and were given to the endpoint.
+    pub packets_delivered: u64,
+    /// Octets of these, from the IP header on.
+    pub bytes_delivered: u64,
+    /// Packets in the stack, on their way down.
+    pub packets_in_transmit: u64,
+    /// Packets in the stack, on their way up.
+    pub packets_in_receive: u64,
+}
+
+/// Who an agent is: what it writes into the header of its packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub(crate) flow: FlowId,
+    pub(crate) host: HostId,
+    pub(crate) peer: HostId,
+}
+
+/// When a flow begins and ends, as one of its agents sees it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Schedule {
+    /// When the application starts; `None` once it has.
+    pub(crate) start: Option<Instant>,
+    /// When the endpoint is closed; `None` if it ends by itself, or once it has been.
+    pub(crate) stop: Option<Instant>,
+    /// This side opens the connection.
+    pub(crate) connects: bool,
+}
+
+pub(crate) struct Agent {
+    endpoint: Box<dyn Endpoint + Send>,
+    app: Box<dyn App + Send>,
+    address: Address,
+    schedule: Schedule,
+    stack: Stack,
+    loss: Loss,
+    down: VecDeque<(Instant, Packet)>,
+    up: VecDeque<(Instant, Packet)>,
+    counters: AgentCounters,
+    /// Drops at the socket, which the endpoint knows nothing of.
+    events: Events,
+}
+
+/// The two halves of an agent that come from outside.
+pub(crate) struct Parts {
+    pub(crate) endpoint: Box<dyn Endpoint + Send>,
+    pub(crate) app: Box<dyn App + Send>,
+}
+
+impl Agent {
+    pub(crate) fn new(
+        parts: Parts,
+        address: Address,
+        schedule: Schedule,
+        stack: Stack,
+        loss: Loss,
+    ) -> Self {
+        Self {
+            endpoint: parts.endpoint,
+            app: parts.app,
+            address,
+            schedule,
+            stack,
+            loss,
+            down: VecDeque::new(),
+            up: VecDeque::new(),
+            counters: AgentCounters::default(),
+            events: Events::default(),
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        self.endpoint.statistics()
+    }
+
+    pub(crate) fn app_statistics(&self) -> AppStatistics {
+        self.app.statistics()
+    }
+
+    pub(crate) fn app_done(&self) -> bool {
+        self.app.done()
+    }
+
+    pub(crate) fn counters(&self) -> AgentCounters {
+        AgentCounters {
+            packets_in_transmit: self.down.len() as u64,
+            packets_in_receive: self.up.len() as u64,
+            ..self.counters
+        }
+    }
+
+    pub(crate) fn set_mask(&mut self, mask: EventMask) {
+        self.events.set_mask(mask);
+        if let Some(events) = self.endpoint.events() {
+            events.set_mask(mask);
+        }
+    }
+
+    /// The events of the stack; those of the endpoint come from [`Node::events`].
+    pub(crate) fn stack_events(&mut self) -> &mut Events {
+        &mut self.events
+    }
+
+    pub(crate) fn host(&self) -> HostId {
+        self.address.host
+    }
+
+    pub(crate) fn peer(&self) -> HostId {
+        self.address.peer
+    }
+
+    /// The endpoint gets the packet, and the application what came of it.
+    #[inline]
+    fn receive(&mut self, now: Instant, packet: Packet) {
+        self.counters.packets_delivered += 1;
+        self.counters.bytes_delivered += u64::from(packet.size);
+        self.endpoint.handle(now, packet);
+        self.app.poll(now, &mut *self.endpoint);
+    }
+
+    /// Flow start and stop.
+    fn follow_schedule(&mut self, now: Instant) {
+        if self.schedule.start.is_some_and(|at| at <= now) {
+            self.schedule.start = None;
+            self.app.start(now);
+            if self.schedule.connects {
+                self.endpoint.connect(now);
+            }
+        }
+        if self.schedule.start.is_none() && self.schedule.stop.is_some_and(|at| at <= now) {
+            self.schedule.stop = None;
+            self.endpoint.close(now);
+        }
+    }
+
+    /// The next packet that the endpoint hands over, with its address.
+    #[inline]
+    fn take_over(&mut self, now: Instant) -> Option<Packet> {
+        let mut packet = self.endpoint.poll_transmit(now)?;
+        packet.flow = self.address.flow;
+        packet.ip.source = self.address.host;
+        packet.ip.target = self.address.peer;
+        if packet.ip.ttl == 0 {
+            packet.ip.ttl = IpHeader::DEFAULT_TTL;
+        }
+        self.counters.packets_sent += 1;
+        self.counters.bytes_sent += u64::from(packet.size);
+        Some(packet)
+    }
+
+    /// True if the loss model takes the packet before the wire.
+    #[inline]
+    fn loses(&mut self, now: Instant, packet: &Packet) -> bool {
+        let lost = self.loss.drops_next();
+        if lost {
+            self.counters.packets_lost_at_socket += 1;
+            let size = packet.size;
+            self.events.push(now, EventMask::DROP, || Event::Drop {
+                size,
+                reason: DropReason::LossModel,
+            });
+        }
+        lost
+    }
+
+    /// Moves what the endpoint hands over into the stack.
+    fn hand_down(&mut self, now: Instant) {
+        while let Some(packet) = self.take_over(now) {
+            if self.stack.stamp == Stamp::Handover {
+                self.endpoint.transmitted(now, packet.id);
+            }
+            self.down
+                .push_back((now + self.stack.transmit_delay, packet));
+        }
+    }
+
+    /// The next packet for the wire, out of a stack that takes time.
+    fn poll_delayed(&mut self, now: Instant) -> Option<Packet> {
+        loop {
+            self.hand_down(now);
+            if self.down.front()?.0 > now {
+                return None;
+            }
+            let (_, packet) = self.down.pop_front()?;
+            if self.stack.stamp == Stamp::Transmitted {
+                self.endpoint.transmitted(now, packet.id);
+            }
+            if !self.loses(now, &packet) {
+                return Some(packet);
+            }
+        }
+    }
+}
+
+impl Node for Agent {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        if self.stack.receive_delay.is_zero() {
+            self.receive(now, packet);
+        } else {
+            self.up.push_back((now + self.stack.receive_delay, packet));
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.follow_schedule(now);
+        while self.up.front().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, packet)) = self.up.pop_front() {
+                self.receive(now, packet);
+            }
+        }
+        if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            self.endpoint.handle_timeout(now);
+        }
+        self.app.poll(now, &mut *self.endpoint);
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if !self.stack.transmit_delay.is_zero() {
+            return self.poll_delayed(now);
+        }
+        loop {
+            let packet = self.take_over(now)?;
+            self.endpoint.transmitted(now, packet.id);
+            if !self.loses(now, &packet) {
+                return Some(packet);
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let timer = self.endpoint.poll_timeout();
+        let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.stack.tick_at(at));
+        let rest = [
+            self.app.poll_timeout(),
+            self.schedule.start.or(self.schedule.stop),
+            self.up.front().map(|(at, _)| *at),
+            self.down.front().map(|(at, _)| *at),
+        ];
+        for at in rest.into_iter().flatten() {
+            due = due.min(at);
+        }
+        (due < Instant::FAR_FUTURE).then_some(due)
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        self.endpoint.events()
+    }
+}

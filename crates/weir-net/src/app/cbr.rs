@@ -1,0 +1,136 @@
+//! Writes packets of one size at constant intervals: packet * 8 / rate seconds, exactly.
+//!
+//! The interval's remainder is carried in units of 1/rate nanoseconds, so that a stream of
+//! 1800 bit/s in packets of 22 octets (97.777… ms) does not drift. The first write is due
+//! `offset` after the handshake. What happens when the endpoint has no room is a property of the
+//! program, not of the protocol, and changes the experiment: see [`WhenBlocked`].
+
+use super::{App, AppStatistics, Session};
+use weir_proto::node::Endpoint;
+use weir_proto::time::{Duration, Instant};
+
+/// What to write, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CbrConfig {
+    /// Octets of one write.
+    pub packet: u32,
+    /// Bits per second, of payload.
+    pub rate: u64,
+    /// From the handshake to the first write.
+    pub offset: Duration,
+    /// Number of writes, then the connection is closed; `None` writes for ever.
+    pub count: Option<u64>,
+    /// When the endpoint takes no more.
+    pub when_blocked: WhenBlocked,
+}
+
+/// What a program does that cannot write in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WhenBlocked {
+    /// A non-blocking socket: the write fails and the data is gone; the next write is made at its
+    /// time. Right for media.
+    Skip,
+    /// A blocking socket in a loop of write and sleep: the write waits for room, then the program
+    /// sleeps one interval, so that all later writes shift.
+    #[default]
+    Shift,
+    /// A blocking socket with a timetable: the write waits for room, and the writes that have
+    /// become due meanwhile follow at once.
+    CatchUp,
+}
+
+/// The application.
+#[derive(Debug)]
+pub struct Cbr {
+    config: CbrConfig,
+    left: Option<u64>,
+    due: Option<Instant>,
+    /// Of the exact time of the next write, what lies beyond `due`, in 1/rate nanoseconds.
+    remainder: u64,
+    blocked: bool,
+    finished: bool,
+    session: Session,
+}
+
+impl Cbr {
+    /// An application that starts its timetable at the handshake.
+    pub fn new(config: CbrConfig) -> Self {
+        Self {
+            left: config.count,
+            config,
+            due: None,
+            remainder: 0,
+            blocked: false,
+            finished: false,
+            session: Session::default(),
+        }
+    }
+
+    /// The time of the write after one at `from`; carries the remainder.
+    fn next_after(&mut self, from: Instant) -> Instant {
+        let rate = u128::from(self.config.rate.max(1));
+        let bits = u128::from(self.config.packet.max(1)) * 8;
+        let exact = bits * 1_000_000_000 + u128::from(self.remainder);
+        self.remainder = (exact % rate) as u64;
+        // Time must advance, at any rate.
+        from + Duration::from_nanos(u64::try_from(exact / rate).unwrap_or(u64::MAX).max(1))
+    }
+
+    /// Makes the write that is due, or says what became of it; false to wait for room.
+    fn write(&mut self, now: Instant, due: Instant, endpoint: &mut dyn Endpoint) -> bool {
+        let may_try = self.session.writable || self.config.when_blocked == WhenBlocked::Skip;
+        let len = self.config.packet;
+        let taken = may_try && self.session.write(now, endpoint, len);
+        if !taken && (self.session.ended() || self.config.when_blocked != WhenBlocked::Skip) {
+            self.blocked = true;
+            return false;
+        }
+        let mut from = due;
+        if !taken {
+            self.session.statistics.writes_skipped += 1;
+        } else if self.blocked {
+            self.blocked = false;
+            self.session.statistics.writes_delayed += 1;
+            if self.config.when_blocked == WhenBlocked::Shift {
+                from = now;
+            }
+        }
+        self.left = self.left.map(|left| left.saturating_sub(1));
+        self.due = Some(self.next_after(from));
+        true
+    }
+}
+
+impl App for Cbr {
+    fn start(&mut self, _now: Instant) {}
+
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.session.drain(now, endpoint);
+        if self.done() || self.session.statistics.connected_at.is_none() {
+            return;
+        }
+        self.due.get_or_insert(now + self.config.offset);
+        while self.left != Some(0) {
+            let Some(due) = self.due.filter(|&due| due <= now) else {
+                return;
+            };
+            if !self.write(now, due, endpoint) {
+                return;
+            }
+        }
+        self.finished = true;
+        endpoint.close(now);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due.filter(|_| !self.blocked && !self.done())
+    }
+
+    fn done(&self) -> bool {
+        self.finished || self.session.ended()
+    }
+
+    fn statistics(&self) -> AppStatistics {
+        self.session.statistics
+    }
+}

@@ -1,0 +1,123 @@
+//! Applications: what writes into an endpoint and reads from it.
+//!
+//! The driver calls [`App::start`] when the flow starts, and [`App::poll`] after anything that
+//! happened at the endpoint or when the application's own time has come. In `poll` the
+//! application drains `Endpoint::poll_event` and `Endpoint::read` and writes what is due.
+
+mod bulk;
+mod cbr;
+mod sink;
+
+pub use bulk::{Bulk, BulkConfig};
+pub use cbr::{Cbr, CbrConfig, WhenBlocked};
+pub use sink::Sink;
+
+use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, WriteError};
+use weir_proto::packet::Payload;
+use weir_proto::time::Instant;
+
+/// An application at one end of a connection.
+pub trait App {
+    /// The flow starts. The endpoint is not connected yet.
+    fn start(&mut self, now: Instant);
+
+    /// Something happened at the endpoint, or the time of [`poll_timeout`](Self::poll_timeout)
+    /// has come: take the events, read, write what is due.
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint);
+
+    /// When [`poll`](Self::poll) must be called at the latest; `None` while nothing is due.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// True once it will neither write nor read any more.
+    fn done(&self) -> bool;
+
+    /// What it has done so far.
+    fn statistics(&self) -> AppStatistics;
+}
+
+/// Counters of an application since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppStatistics {
+    /// Writes that the endpoint took.
+    pub writes: u64,
+    /// Octets of these.
+    pub bytes_written: u64,
+    /// Writes that were due and never made, because the endpoint could not take them.
+    pub writes_skipped: u64,
+    /// Writes that had to wait for room, and were made later.
+    pub writes_delayed: u64,
+    /// The endpoint refused a write as too large, which ends the application: the largest
+    /// datagram that it takes.
+    pub too_large: Option<u32>,
+    /// Pieces read.
+    pub reads: u64,
+    /// Octets of these.
+    pub bytes_read: u64,
+    /// When the handshake was done.
+    pub connected_at: Option<Instant>,
+    /// When the first piece was read.
+    pub first_read_at: Option<Instant>,
+    /// When the last piece was read.
+    pub last_read_at: Option<Instant>,
+    /// How the connection ended.
+    pub closed: Option<CloseReason>,
+}
+
+/// What every application keeps: its counters and the news from the endpoint.
+#[derive(Debug, Default)]
+struct Session {
+    statistics: AppStatistics,
+    /// False between a blocked write and the next `Writable`.
+    writable: bool,
+}
+
+impl Session {
+    /// Takes all events and reads everything there is.
+    fn drain(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        while let Some(event) = endpoint.poll_event() {
+            match event {
+                EndpointEvent::Connected => {
+                    self.statistics.connected_at = Some(now);
+                    self.writable = true;
+                }
+                EndpointEvent::Writable => self.writable = true,
+                EndpointEvent::Readable => self.read(now, endpoint),
+                EndpointEvent::Closed(reason) => {
+                    self.statistics.closed = Some(reason);
+                    self.writable = false;
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        while let Some(piece) = endpoint.read(now) {
+            let statistics = &mut self.statistics;
+            statistics.reads += 1;
+            statistics.bytes_read += u64::from(piece.len());
+            statistics.first_read_at.get_or_insert(now);
+            statistics.last_read_at = Some(now);
+        }
+    }
+
+    /// Writes `len` octets; true if the endpoint took them.
+    fn write(&mut self, now: Instant, endpoint: &mut dyn Endpoint, len: u32) -> bool {
+        match endpoint.write(now, Payload::of_len(len)) {
+            Ok(()) => {
+                self.statistics.writes += 1;
+                self.statistics.bytes_written += u64::from(len);
+                return true;
+            }
+            // A connection that does not take data any more says `Closed` as an event too.
+            Err(WriteError::Blocked | WriteError::Closed) => {}
+            Err(WriteError::TooLarge(limit)) => self.statistics.too_large = Some(limit),
+        }
+        self.writable = false;
+        false
+    }
+
+    /// True if there is nothing more to do on this connection.
+    fn ended(&self) -> bool {
+        self.statistics.closed.is_some() || self.statistics.too_large.is_some()
+    }
+}

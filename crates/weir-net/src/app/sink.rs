@@ -1,0 +1,38 @@
+//! Reads whatever arrives and counts it.
+
+use super::{App, AppStatistics, Session};
+use weir_proto::node::Endpoint;
+use weir_proto::time::Instant;
+
+/// The application at the receiving end.
+#[derive(Debug, Default)]
+pub struct Sink {
+    session: Session,
+}
+
+impl Sink {
+    /// A sink that has read nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl App for Sink {
+    fn start(&mut self, _now: Instant) {}
+
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.session.drain(now, endpoint);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn done(&self) -> bool {
+        self.session.ended()
+    }
+
+    fn statistics(&self) -> AppStatistics {
+        self.session.statistics
+    }
+}

@@ -1,0 +1,65 @@
+//! Drop-tail: first in, first out; a packet that finds no room is dropped.
+//!
+//! As tc's `pfifo` (limit in packets) and `bfifo` (limit in octets): a packet is taken if the
+//! queue with it stays within the limit. Sizes count from the IP header on.
+
+use std::collections::VecDeque;
+use weir_proto::packet::Packet;
+
+/// What a queue holds at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// This many packets.
+    Packets(u64),
+    /// This many octets.
+    Bytes(u64),
+}
+
+#[derive(Debug)]
+pub(crate) struct DropTail {
+    limit: Limit,
+    packets: VecDeque<Packet>,
+    bytes: u64,
+}
+
+impl DropTail {
+    pub(super) fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, packet: Packet) -> Result<(), Packet> {
+        let size = u64::from(packet.size);
+        let room = match self.limit {
+            Limit::Packets(limit) => self.packets() < limit,
+            Limit::Bytes(limit) => self.bytes + size <= limit,
+        };
+        if !room {
+            return Err(packet);
+        }
+        self.bytes += size;
+        self.packets.push_back(packet);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self) -> Option<Packet> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    #[inline]
+    pub(super) fn packets(&self) -> u64 {
+        self.packets.len() as u64
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}

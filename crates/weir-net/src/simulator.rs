@@ -1,0 +1,263 @@
+//! The event loop: takes the node that is due first, moves its packets, asks when it is due next.
+//!
+//! Events at the same instant come in the order in which their nodes' times were set. A packet
+//! that leaves a link is handled at once by the agent or the next link that it meets, and what
+//! that agent sends goes into its first link, before anything else happens; so one event may move
+//! several packets and no packet waits in an event.
+//!
+//! A run that does not get on fails by name instead of spinning: a node that was called and is
+//! due again at once without having sent anything, or too many events at one instant.
+
+use crate::event_queue::NodeId;
+use crate::topology::{Kind, Side, SourceKind, Topology};
+use std::fmt;
+use weir_proto::event::{Probe, Source};
+use weir_proto::node::Node;
+use weir_proto::packet::{FlowId, HostId, Packet};
+use weir_proto::time::Instant;
+
+/// So many events may happen at one instant.
+pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
+
+/// So often in a row may a node be due again at once without having sent anything: a timer may
+/// lead to another one, but not for ever.
+const MAX_IDLE_CALLS: u32 = 100;
+
+/// What a call of [`simulate`] did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunCounters {
+    /// Events processed in this call.
+    pub events: u64,
+    /// The time up to which the run has come.
+    pub now: Instant,
+}
+
+/// The run does not get on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// When.
+    pub at: Instant,
+    /// The node, in words: `flow "stream" (sender)`.
+    pub node: String,
+    /// What it does.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Stuck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, node, what } = self;
+        write!(f, "the run is stuck at {at} s: {node} {what}")
+    }
+}
+
+impl std::error::Error for Stuck {}
+
+/// Runs the topology up to and including `until`; may be called again with a later time.
+///
+/// # Errors
+/// [`Stuck`] when time does not advance; the topology is of no use afterwards.
+pub fn simulate(
+    topology: &mut Topology,
+    until: Instant,
+    probe: &mut dyn Probe,
+) -> Result<RunCounters, Stuck> {
+    topology.find_routes();
+    let mut run = Run {
+        topology,
+        probe,
+        events: 0,
+        at_this_instant: 0,
+    };
+    run.run(until)?;
+    let counters = RunCounters {
+        events: run.events,
+        now: run.topology.now,
+    };
+    Ok(counters)
+}
+
+struct Run<'a> {
+    topology: &'a mut Topology,
+    probe: &'a mut dyn Probe,
+    events: u64,
+    at_this_instant: u32,
+}
+
+impl Run<'_> {
+    fn run(&mut self, until: Instant) -> Result<(), Stuck> {
+        while let Some((at, node)) = self.topology.queue.peek() {
+            if at > until {
+                break;
+            }
+            self.events += 1;
+            self.advance_to(at, node)?;
+            match self.topology.nodes[node.0 as usize] {
+                Kind::Link(link) => self.call_link(link),
+                Kind::Watch(link) => self.call_watch(link),
+                Kind::Agent(agent) => self.call_agent(agent)?,
+            }
+        }
+        self.topology.now = self.topology.now.max(until);
+        Ok(())
+    }
+
+    #[inline]
+    fn advance_to(&mut self, at: Instant, node: NodeId) -> Result<(), Stuck> {
+        if at > self.topology.now {
+            self.topology.now = at;
+            self.at_this_instant = 0;
+        }
+        self.at_this_instant += 1;
+        if self.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
+            return Err(self.stuck(node, "takes part in a million events at one instant"));
+        }
+        Ok(())
+    }
+
+    /// Moves the packets that arrive at the end of a link.
+    fn call_link(&mut self, id: u32) {
+        let now = self.topology.now;
+        let to = {
+            let place = &mut self.topology.links[id as usize];
+            place.link.handle_timeout(now);
+            place.to
+        };
+        while let Some(packet) = self.topology.links[id as usize].link.poll_transmit(now) {
+            self.deliver(to, packet);
+        }
+        let place = &self.topology.links[id as usize];
+        self.topology
+            .queue
+            .reset(place.node, place.link.poll_timeout());
+        self.observe_link(id);
+    }
+
+    /// Lets a link start the transmissions that somebody wants to see. Its own time is left
+    /// alone, so that watching changes nothing.
+    fn call_watch(&mut self, id: u32) {
+        let now = self.topology.now;
+        self.topology.links[id as usize].link.watch(now);
+        self.observe_link(id);
+    }
+
+    fn call_agent(&mut self, id: u32) -> Result<(), Stuck> {
+        let now = self.topology.now;
+        let place = &mut self.topology.agents[id as usize];
+        place.agent.handle_timeout(now);
+        let sent = self.flush_agent(id);
+        let place = &mut self.topology.agents[id as usize];
+        let (node, due) = (place.node, place.agent.poll_timeout());
+        self.topology.queue.reset(node, due);
+        let idle = !sent && due.is_some_and(|at| at <= now);
+        place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
+        if place.idle_calls >= MAX_IDLE_CALLS {
+            return Err(self.stuck(
+                node,
+                "is due again at once, time after time, and sends nothing",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A packet has come to a host: it is for an agent there, or goes on.
+    #[inline]
+    fn deliver(&mut self, host: HostId, mut packet: Packet) {
+        if packet.ip.target == host {
+            let agent = self.topology.receiving_agent(packet.flow, packet.ip.source);
+            if let Some(id) = agent {
+                let now = self.topology.now;
+                self.topology.agents[id as usize].agent.handle(now, packet);
+                self.flush_agent(id);
+                let place = &self.topology.agents[id as usize];
+                self.topology
+                    .queue
+                    .set(place.node, place.agent.poll_timeout());
+            }
+            return;
+        }
+        packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
+        let next = self.topology.routes.next(host, packet.ip.target);
+        match next.filter(|_| packet.ip.ttl > 0) {
+            Some(link) => self.send(link, packet),
+            None => self.topology.count_unreachable(packet.flow),
+        }
+    }
+
+    /// Moves what an agent sends into its first link; true if it sent anything.
+    #[inline]
+    fn flush_agent(&mut self, id: u32) -> bool {
+        let now = self.topology.now;
+        let first_link = self.topology.agents[id as usize].first_link;
+        let mut sent = false;
+        while let Some(packet) = self.topology.agents[id as usize].agent.poll_transmit(now) {
+            sent = true;
+            match first_link {
+                Some(link) => self.send(link, packet),
+                None => self.topology.count_unreachable(packet.flow),
+            }
+        }
+        if self.topology.agents[id as usize].watched {
+            self.observe_agent(id);
+        }
+        sent
+    }
+
+    #[inline]
+    fn send(&mut self, id: u32, packet: Packet) {
+        let place = &mut self.topology.links[id as usize];
+        place.link.handle(self.topology.now, packet);
+        self.topology
+            .queue
+            .set(place.node, place.link.poll_timeout());
+        self.observe_link(id);
+    }
+
+    #[inline]
+    fn observe_link(&mut self, id: u32) {
+        let place = &mut self.topology.links[id as usize];
+        let Some(watch) = place.watch else { return };
+        if let Some(events) = place.link.events() {
+            for (at, event) in events.drain() {
+                self.probe.record(at, Source(place.node.0), &event);
+            }
+        }
+        self.topology.queue.set(watch, place.link.poll_watch());
+    }
+
+    fn observe_agent(&mut self, id: u32) {
+        let place = &mut self.topology.agents[id as usize];
+        let source = Source(place.node.0);
+        if let Some(events) = place.agent.events() {
+            for (at, event) in events.drain() {
+                self.probe.record(at, source, &event);
+            }
+        }
+        for (at, event) in place.agent.stack_events().drain() {
+            self.probe.record(at, source, &event);
+        }
+    }
+
+    #[cold]
+    fn stuck(&self, node: NodeId, what: &'static str) -> Stuck {
+        let topology = &self.topology;
+        let kind = topology.kind_of_source(Source(node.0));
+        let node = match kind {
+            Some(SourceKind::Link(id)) => format!("link \"{}\"", topology.link_name(id)),
+            Some(SourceKind::Flow(id, side)) => name_of(topology, id, side),
+            None => format!("node {}", node.0),
+        };
+        Stuck {
+            at: topology.now,
+            node,
+            what,
+        }
+    }
+}
+
+fn name_of(topology: &Topology, flow: FlowId, side: Side) -> String {
+    let side = match side {
+        Side::Sender => "sender",
+        Side::Receiver => "receiver",
+    };
+    format!("flow \"{}\" ({side})", topology.flow_name(flow))
+}
