@@ -18,6 +18,7 @@ mod routing;
 pub mod simulator;
 pub mod stack;
 pub mod topology;
+pub mod wifi;
 
 pub use agent::AgentCounters;
 pub use app::{App, AppStatistics};

@@ -149,6 +149,8 @@ pub enum DropReason {
     QueueFull,
     /// The loss model said so.
     LossModel,
+    /// Not acknowledged on the air after its last retry.
+    RetryLimit,
     /// Larger than the link's MTU.
     TooLarge,
     /// No route, or no hops left.
@@ -165,6 +167,7 @@ impl DropReason {
         match self {
             Self::QueueFull => "queue_full",
             Self::LossModel => "loss_model",
+            Self::RetryLimit => "retry_limit",
             Self::TooLarge => "too_large",
             Self::Unreachable => "unreachable",
             Self::PacketThreshold => "packet_threshold",
