@@ -19,6 +19,7 @@ pub mod shaper;
 pub mod simulator;
 pub mod stack;
 pub mod topology;
+pub mod wifi;
 
 pub use agent::AgentCounters;
 pub use app::{App, AppStatistics};
