@@ -13,6 +13,7 @@ pub mod app;
 pub mod event_queue;
 pub mod link;
 pub mod loss;
+mod parcel;
 pub mod queue;
 mod routing;
 pub mod shaper;

@@ -14,12 +14,12 @@
 //! Does not model: framing below IP, jitter, reordering, half-duplex media.
 
 use crate::loss::{Loss, LossConfig};
+use crate::parcel::Parcel;
 use crate::queue::{Effects, Queue, QueueConfig};
 use crate::shaper::{TokenBucket, TokenBucketConfig};
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::node::Node;
-use weir_proto::packet::{FlowId, HostId, Packet};
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
 /// What a link is.
@@ -135,7 +135,7 @@ impl ExactTime {
 #[derive(Debug)]
 struct InFlight {
     arrives: Instant,
-    packet: Packet,
+    packet: Parcel,
 }
 
 /// A link at work.
@@ -158,6 +158,8 @@ pub struct Link {
     counters: LinkCounters,
     /// Drops of each flow.
     dropped: Vec<u64>,
+    /// Dropped parcels, for the driver to take back.
+    pub(crate) discarded: Vec<Parcel>,
     events: Events,
 }
 
@@ -178,6 +180,7 @@ impl Link {
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
             counters: LinkCounters::default(),
             dropped: Vec::new(),
+            discarded: Vec::new(),
             events: Events::default(),
         }
     }
@@ -259,7 +262,7 @@ impl Link {
         }
         let mut effects = std::mem::take(&mut self.effects);
         for (packet, reason) in effects.dropped.drain(..) {
-            self.drop(at, &packet, reason);
+            self.drop(at, packet, reason);
         }
         for size in effects.marked.drain(..) {
             self.counters.packets_marked += 1;
@@ -271,13 +274,13 @@ impl Link {
 
     /// Puts the packet on the wire at `start`.
     #[inline]
-    fn transmit(&mut self, start: ExactTime, packet: Packet) {
+    fn transmit(&mut self, start: ExactTime, packet: Parcel) {
         let end = self.end_of_transmission(start, packet.size);
         self.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
         self.free = end;
         if self.loss.drops_next() {
             let at = Instant::from_nanos(start.rounded_up());
-            self.drop(at, &packet, DropReason::LossModel);
+            self.drop(at, packet, DropReason::LossModel);
             return;
         }
         let arrives = Instant::from_nanos(end.rounded_up()) + self.delay;
@@ -332,7 +335,7 @@ impl Link {
     }
 
     #[cold]
-    fn drop(&mut self, at: Instant, packet: &Packet, reason: DropReason) {
+    fn drop(&mut self, at: Instant, packet: Parcel, reason: DropReason) {
         let counters = &mut self.counters;
         match reason {
             DropReason::LossModel => counters.dropped_loss_model += 1,
@@ -349,9 +352,10 @@ impl Link {
         let size = packet.size;
         self.events
             .push(at, EventMask::DROP, || Event::Drop { size, reason });
+        self.discarded.push(packet);
     }
 
-    fn enqueue(&mut self, now: Instant, packet: Packet) {
+    fn enqueue(&mut self, now: Instant, packet: Parcel) {
         self.count_queue(now.as_nanos());
         self.queue.enqueue(now, packet, &mut self.effects);
         self.take_effects(now);
@@ -360,10 +364,9 @@ impl Link {
         counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
         self.record_queue(now);
     }
-}
 
-impl Node for Link {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    /// A packet enters.
+    pub(crate) fn handle(&mut self, now: Instant, packet: Parcel) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.size);
         let fits = self
@@ -371,7 +374,7 @@ impl Node for Link {
             .as_ref()
             .is_none_or(|shaper| shaper.fits(packet.size));
         if packet.size > self.mtu || !fits {
-            self.drop(now, &packet, DropReason::TooLarge);
+            self.drop(now, packet, DropReason::TooLarge);
             return;
         }
         self.start_transmissions(now);
@@ -392,12 +395,12 @@ impl Node for Link {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.start_transmissions(now);
     }
 
     #[inline]
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Parcel> {
         if self.flight.front()?.arrives > now {
             return None;
         }
@@ -408,7 +411,7 @@ impl Node for Link {
     }
 
     #[inline]
-    fn poll_timeout(&self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self.flight.front() {
             Some(first) => Some(first.arrives),
             // Everything on the wire was lost; the next packet follows when the wire is free.
@@ -416,8 +419,8 @@ impl Node for Link {
         }
     }
 
-    fn events(&mut self) -> Option<&mut Events> {
-        Some(&mut self.events)
+    pub(crate) fn events(&mut self) -> &mut Events {
+        &mut self.events
     }
 }
 

@@ -9,11 +9,12 @@
 //! due again at once without having sent anything, or too many events at one instant.
 
 use crate::event_queue::NodeId;
+use crate::parcel::Parcel;
 use crate::topology::{Kind, Side, SourceKind, Topology};
 use std::fmt;
 use weir_proto::event::{Probe, Source};
 use weir_proto::node::Node;
-use weir_proto::packet::{FlowId, HostId, Packet};
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
 /// So many events may happen at one instant.
@@ -167,12 +168,14 @@ impl Run<'_> {
 
     /// A packet has come to a host: it is for an agent there, or goes on.
     #[inline]
-    fn deliver(&mut self, host: HostId, mut packet: Packet) -> Result<(), Stuck> {
-        if packet.ip.target == host {
-            let agent = self.topology.receiving_agent(packet.flow, packet.ip.source);
+    fn deliver(&mut self, host: HostId, mut parcel: Parcel) -> Result<(), Stuck> {
+        if parcel.ip.target == host {
+            let agent = self.topology.receiving_agent(parcel.flow, parcel.ip.source);
             if let Some(id) = agent {
                 let now = self.topology.now;
-                self.topology.agents[id as usize].agent.handle(now, packet);
+                if let Some(packet) = self.topology.store.collect(parcel) {
+                    self.topology.agents[id as usize].agent.handle(now, packet);
+                }
                 self.flush_agent(id)?;
                 let place = &self.topology.agents[id as usize];
                 self.topology
@@ -181,11 +184,11 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
-        let next = self.topology.routes.next(host, packet.ip.target);
-        match next.filter(|_| packet.ip.ttl > 0) {
-            Some(link) => self.send(link, packet),
-            None => self.topology.count_unreachable(packet.flow),
+        parcel.ip.ttl = parcel.ip.ttl.saturating_sub(1);
+        let next = self.topology.routes.next(host, parcel.ip.target);
+        match next.filter(|_| parcel.ip.ttl > 0) {
+            Some(link) => self.send(link, parcel),
+            None => self.lose(parcel),
         }
         Ok(())
     }
@@ -199,9 +202,10 @@ impl Run<'_> {
         while let Some(packet) = self.topology.agents[id as usize].agent.poll_transmit(now) {
             sent = true;
             self.count_event(self.topology.agents[id as usize].node)?;
+            let parcel = self.topology.store.deposit(packet);
             match first_link {
-                Some(link) => self.send(link, packet),
-                None => self.topology.count_unreachable(packet.flow),
+                Some(link) => self.send(link, parcel),
+                None => self.lose(parcel),
             }
         }
         if self.topology.agents[id as usize].watched {
@@ -210,10 +214,16 @@ impl Run<'_> {
         Ok(sent)
     }
 
+    #[cold]
+    fn lose(&mut self, parcel: Parcel) {
+        self.topology.count_unreachable(parcel.flow);
+        self.topology.store.discard(parcel);
+    }
+
     #[inline]
-    fn send(&mut self, id: u32, packet: Packet) {
+    fn send(&mut self, id: u32, parcel: Parcel) {
         let place = &mut self.topology.links[id as usize];
-        place.link.handle(self.topology.now, packet);
+        place.link.handle(self.topology.now, parcel);
         self.topology
             .queue
             .set(place.node, place.link.poll_timeout());
@@ -222,12 +232,11 @@ impl Run<'_> {
 
     #[inline]
     fn observe_link(&mut self, id: u32) {
+        self.topology.take_back(id);
         let place = &mut self.topology.links[id as usize];
         let Some(watch) = place.watch else { return };
-        if let Some(events) = place.link.events() {
-            for (at, event) in events.drain() {
-                self.probe.record(at, Source(place.node.0), &event);
-            }
+        for (at, event) in place.link.events().drain() {
+            self.probe.record(at, Source(place.node.0), &event);
         }
         self.topology.queue.set(watch, place.link.poll_watch());
     }

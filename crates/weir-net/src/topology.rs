@@ -8,6 +8,7 @@ use crate::app::{App, AppStatistics};
 use crate::event_queue::{EventQueue, NodeId};
 use crate::link::{Link, LinkConfig, LinkCounters};
 use crate::loss::{Loss, LossConfig};
+use crate::parcel::Store;
 use crate::queue::{Limit, QueueConfig};
 use crate::routing::Routes;
 use crate::stack::Stack;
@@ -150,6 +151,7 @@ pub struct Topology {
     pub(crate) nodes: Vec<Kind>,
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
+    pub(crate) store: Store,
     /// Links or flows were added since the routes were found.
     stale_routes: bool,
 }
@@ -332,6 +334,11 @@ impl Topology {
         self.now
     }
 
+    /// Packets in links and their queues.
+    pub fn packets_in_network(&self) -> usize {
+        self.store.len()
+    }
+
     /// Says which events all nodes report; none before the first call.
     pub fn set_mask(&mut self, mask: EventMask) {
         for source in 0..self.nodes.len() as u32 {
@@ -344,9 +351,7 @@ impl Topology {
         match self.nodes.get(source.0 as usize).copied() {
             Some(Kind::Link(id)) => {
                 let place = &mut self.links[id as usize];
-                if let Some(events) = place.link.events() {
-                    events.set_mask(mask);
-                }
+                place.link.events().set_mask(mask);
                 if place.watch.is_none() {
                     let watch = self.add_node(Kind::Watch(id));
                     self.links[id as usize].watch = Some(watch);
@@ -417,7 +422,17 @@ impl Topology {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
-        self.links[link.0 as usize].link.counters(self.now)
+        let counters = self.links[link.0 as usize].link.counters(self.now);
+        self.take_back(link.0);
+        counters
+    }
+
+    /// Forgets the packets that a link has dropped.
+    #[inline]
+    pub(crate) fn take_back(&mut self, link: u32) {
+        while let Some(parcel) = self.links[link as usize].link.discarded.pop() {
+            self.store.discard(parcel);
+        }
     }
 
     /// What the network did for a flow, now.

@@ -268,6 +268,11 @@ fn packets_are_conserved_in_order_and_within_limits() {
                 sum.1 += counters.packets_dropped();
                 earlier[n] = counters;
             }
+            let under_way = world.topology.packets_in_network();
+            assert_eq!(
+                under_way as u64, sum.0,
+                "WEIR_SEED={seed}: packets in the network"
+            );
             let mut dropped = 0;
             for (flow, _) in &world.flows {
                 let counters = world.topology.flow_counters(*flow);

@@ -59,6 +59,18 @@ fn a_time_that_is_taken_back_never_comes() {
     assert_eq!(queue.len(), 0);
 }
 
+#[test]
+fn the_order_survives_the_end_of_the_numbers() {
+    let mut queue = queue_of(4);
+    queue.changes = (1 << ORDER_BITS) - 3;
+    for node in [3, 1, 0, 2] {
+        queue.set(NodeId(node), Some(at(5)));
+    }
+    assert!(queue.changes < 10, "counted from zero again");
+    queue.set(NodeId(1), Some(at(4)));
+    assert_eq!(drain(&mut queue), [(4, 1), (5, 3), (5, 0), (5, 2)]);
+}
+
 proptest! {
     #[test]
     fn agrees_with_an_ordered_set(

@@ -1,9 +1,9 @@
 use super::*;
+use crate::parcel::fixture;
 use crate::queue::Limit;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use weir_proto::packet::{Body, IpHeader, Payload};
 use weir_proto::units::Probability;
 
 fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
@@ -20,14 +20,8 @@ fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
     }
 }
 
-fn packet(id: u64, size: u32) -> Packet {
-    Packet {
-        id,
-        flow: FlowId(0),
-        ip: IpHeader::default(),
-        size,
-        body: Body::Other(Payload::of_len(size)),
-    }
+fn packet(number: u64, size: u32) -> Parcel {
+    fixture::parcel(number, 0, size)
 }
 
 const fn at(nanos: u64) -> Instant {
@@ -40,7 +34,7 @@ fn drain(link: &mut Link) -> Vec<(u64, u64)> {
     while let Some(now) = link.poll_timeout() {
         link.handle_timeout(now);
         while let Some(packet) = link.poll_transmit(now) {
-            arrivals.push((now.as_nanos(), packet.id));
+            arrivals.push((now.as_nanos(), fixture::number_of(&packet)));
         }
     }
     arrivals
@@ -289,7 +283,7 @@ fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
         while let Some(now) = link.poll_timeout().filter(|now| now.as_nanos() < until) {
             link.handle_timeout(now);
             while let Some(packet) = link.poll_transmit(now) {
-                fates[packet.id as usize] = Fate::Arrives(now.as_nanos());
+                fates[fixture::number_of(&packet) as usize] = Fate::Arrives(now.as_nanos());
             }
         }
     };

@@ -6,8 +6,8 @@
 
 use super::fifo::Fifo;
 use super::{Effects, mark};
+use crate::parcel::Parcel;
 use weir_proto::event::DropReason;
-use weir_proto::packet::Packet;
 use weir_proto::time::{Duration, Instant};
 
 /// RFC 8289 §4.2–4.3.
@@ -61,7 +61,7 @@ impl Codel {
         now: Instant,
         fifo: &mut Fifo,
         max_packet: u32,
-    ) -> (Option<Packet>, bool) {
+    ) -> (Option<Parcel>, bool) {
         let Some((since, packet)) = fifo.pop() else {
             self.first_above = None;
             return (None, false);
@@ -88,7 +88,7 @@ impl Codel {
         now: Instant,
         (fifo, max_packet): (&mut Fifo, u32),
         effects: &mut Effects,
-    ) -> Option<Packet> {
+    ) -> Option<Parcel> {
         let (mut packet, mut ok_to_drop) = self.take(config, now, fifo, max_packet);
         if self.dropping {
             if !ok_to_drop {
@@ -125,7 +125,7 @@ impl Codel {
 }
 
 /// Tells the packet's flow of congestion: marks and returns it, or drops it.
-fn notify(config: &CodelConfig, mut packet: Packet, effects: &mut Effects) -> Option<Packet> {
+fn notify(config: &CodelConfig, mut packet: Parcel, effects: &mut Effects) -> Option<Parcel> {
     if config.ecn && mark(&mut packet, effects) {
         return Some(packet);
     }
@@ -152,7 +152,7 @@ impl CodelQueue {
         }
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
         if self.fifo.packets() >= self.config.limit {
             effects.dropped.push((packet, DropReason::QueueFull));
             return;
@@ -161,7 +161,7 @@ impl CodelQueue {
         self.fifo.push(now, packet);
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
         let store = (&mut self.fifo, self.max_packet);
         self.state.dequeue(&self.config, now, store, effects)
     }

@@ -3,8 +3,8 @@
 //! As tc's `pfifo` (limit in packets) and `bfifo` (limit in octets): a packet is taken if the
 //! queue with it stays within the limit. Sizes count from the IP header on.
 
+use crate::parcel::Parcel;
 use std::collections::VecDeque;
-use weir_proto::packet::Packet;
 
 /// What a queue holds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Limit {
 #[derive(Debug)]
 pub(crate) struct DropTail {
     limit: Limit,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<Parcel>,
     bytes: u64,
 }
 
@@ -32,7 +32,7 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Packet) -> Option<Packet> {
+    pub(super) fn enqueue(&mut self, packet: Parcel) -> Option<Parcel> {
         let size = u64::from(packet.size);
         let room = match self.limit {
             Limit::Packets(limit) => self.packets() < limit,
@@ -47,7 +47,7 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self) -> Option<Packet> {
+    pub(super) fn dequeue(&mut self) -> Option<Parcel> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)

@@ -1,25 +1,25 @@
 //! The store under the active disciplines: first in, first out, with the time of entering.
 
+use crate::parcel::Parcel;
 use std::collections::VecDeque;
-use weir_proto::packet::Packet;
 use weir_proto::time::Instant;
 
 /// Packets in order, each with the time at which it came.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
-    packets: VecDeque<(Instant, Packet)>,
+    packets: VecDeque<(Instant, Parcel)>,
     bytes: u64,
 }
 
 impl Fifo {
     #[inline]
-    pub(super) fn push(&mut self, now: Instant, packet: Packet) {
+    pub(super) fn push(&mut self, now: Instant, packet: Parcel) {
         self.bytes += u64::from(packet.size);
         self.packets.push_back((now, packet));
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<(Instant, Packet)> {
+    pub(super) fn pop(&mut self) -> Option<(Instant, Parcel)> {
         let (since, packet) = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some((since, packet))

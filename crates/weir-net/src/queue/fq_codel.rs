@@ -7,9 +7,9 @@
 use super::Effects;
 use super::codel::{Codel, CodelConfig};
 use super::fifo::Fifo;
+use crate::parcel::Parcel;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
-use weir_proto::packet::Packet;
 use weir_proto::time::Instant;
 
 /// RFC 8290 §4.
@@ -75,7 +75,7 @@ impl FqCodel {
         }
     }
 
-    fn queue_of(&self, packet: &Packet) -> u32 {
+    fn queue_of(&self, packet: &Parcel) -> u32 {
         let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
         // The finaliser of SplitMix64.
         let mut hash = key ^ self.salt;
@@ -84,7 +84,7 @@ impl FqCodel {
         ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
         let index = self.queue_of(&packet);
         self.max_packet = self.max_packet.max(packet.size);
         self.packets += 1;
@@ -126,7 +126,7 @@ impl FqCodel {
     }
 
     /// RFC 8290 §4.2.
-    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
         loop {
             let from_new = !self.new.is_empty();
             let index = *self.new.front().or(self.old.front())?;

@@ -19,13 +19,14 @@ pub use fq_codel::FqCodelConfig;
 pub use pie::PieConfig;
 pub use red::RedConfig;
 
+use crate::parcel::Parcel;
 use codel::CodelQueue;
 use droptail::DropTail;
 use fq_codel::FqCodel;
 use pie::Pie;
 use red::Red;
 use weir_proto::event::DropReason;
-use weir_proto::packet::{Ecn, Packet};
+use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
 use weir_proto::time::Instant;
 
@@ -60,7 +61,7 @@ impl Default for QueueConfig {
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     /// Packets that are gone.
-    pub(crate) dropped: Vec<(Packet, DropReason)>,
+    pub(crate) dropped: Vec<(Parcel, DropReason)>,
     /// Sizes of packets that were marked and go on.
     pub(crate) marked: Vec<u32>,
 }
@@ -73,7 +74,7 @@ impl Effects {
 }
 
 /// Sets congestion experienced, if the packet is capable (RFC 3168 §5); says whether it is.
-fn mark(packet: &mut Packet, effects: &mut Effects) -> bool {
+fn mark(packet: &mut Parcel, effects: &mut Effects) -> bool {
     if packet.ip.ecn == Ecn::NotEct {
         return false;
     }
@@ -109,7 +110,7 @@ impl Queue {
 
     /// Takes the packet in, or drops it, or another one for it.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: Packet, effects: &mut Effects) {
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
         match self {
             Self::DropTail(queue) => {
                 if let Some(packet) = queue.enqueue(packet) {
@@ -125,7 +126,7 @@ impl Queue {
 
     /// The packet whose transmission starts now.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Packet> {
+    pub(crate) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
         match self {
             Self::DropTail(queue) => queue.dequeue(),
             Self::Red(queue) => queue.dequeue(now),
@@ -181,15 +182,9 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
+    use crate::parcel::{Parcel, fixture};
 
-    pub(super) fn packet(flow: u32, size: u32) -> Packet {
-        Packet {
-            id: 0,
-            flow: FlowId(flow),
-            ip: IpHeader::default(),
-            size,
-            body: Body::Other(Payload::default()),
-        }
+    pub(super) fn packet(flow: u32, size: u32) -> Parcel {
+        fixture::parcel(0, flow, size)
     }
 }

@@ -9,8 +9,8 @@
 
 use super::fifo::Fifo;
 use super::{Effects, mark};
+use crate::parcel::Parcel;
 use weir_proto::event::DropReason;
-use weir_proto::packet::Packet;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -150,7 +150,7 @@ impl Pie {
         drop
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Packet, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Parcel, effects: &mut Effects) {
         self.catch_up(now);
         if self.fifo.packets() >= self.config.limit {
             self.accumulated = 0.0;
@@ -164,7 +164,7 @@ impl Pie {
         }
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Packet> {
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Parcel> {
         self.catch_up(now);
         let (since, packet) = self.fifo.pop()?;
         self.delay = if self.fifo.packets() == 0 {

@@ -10,8 +10,8 @@
 
 use super::fifo::Fifo;
 use super::{Effects, mark};
+use crate::parcel::Parcel;
 use weir_proto::event::DropReason;
-use weir_proto::packet::Packet;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -107,7 +107,7 @@ impl Red {
         Verdict::Enqueue
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Packet, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Parcel, effects: &mut Effects) {
         self.update_mean(now);
         let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
         let reason = match self.verdict() {
@@ -122,7 +122,7 @@ impl Red {
         effects.dropped.push((packet, reason));
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Packet> {
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Parcel> {
         let packet = self.fifo.pop().map(|(_, packet)| packet);
         if self.fifo.packets() == 0 && self.idle_since.is_none() {
             self.idle_since = Some(now);
@@ -217,17 +217,20 @@ mod tests {
             ..CONFIG
         });
         let mut effects = Effects::default();
-        let mut capable = packet(0, 1000);
-        capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
+        let capable = || {
+            let mut parcel = packet(0, 1000);
+            parcel.ip.ecn = weir_proto::packet::Ecn::Ect0;
+            parcel
+        };
         for _ in 0..200 {
-            queue.enqueue(Instant::ZERO, capable.clone(), &mut effects);
+            queue.enqueue(Instant::ZERO, capable(), &mut effects);
             if queue.store().bytes() > 12_000 {
                 queue.dequeue(Instant::ZERO);
             }
         }
         assert!(effects.dropped.is_empty() && effects.marked.len() > 5);
         for _ in 0..20 {
-            queue.enqueue(Instant::ZERO, capable.clone(), &mut effects);
+            queue.enqueue(Instant::ZERO, capable(), &mut effects);
         }
         assert!(
             effects

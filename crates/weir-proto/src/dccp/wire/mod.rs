@@ -16,6 +16,7 @@ pub mod feature;
 mod header;
 mod loss_interval;
 mod option;
+mod option_text;
 mod packet;
 mod packet_type;
 mod round_trip;

@@ -1,0 +1,268 @@
+//! From a captured frame down to DCCP: link layer, VLAN tags, IP, and UDP where it carries DCCP.
+
+use weir_proto::dccp::wire::checksum::{PROTOCOL, PseudoHeader, internet_checksum};
+
+const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// IEEE 802.1Q, 802.1ad and the older double tags.
+const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
+
+const UDP: u8 = 17;
+/// The port of DCCP in UDP (RFC 6773 §3.8).
+const ENCAPSULATION_PORT: u16 = 6511;
+const UDP_HEADER_OCTETS: usize = 8;
+/// UDP header and the shortest DCCP header (RFC 6773 §3.3).
+const MIN_UDP_OCTETS: usize = 20;
+
+/// What is in IP under a transport protocol's number.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    /// What of it was captured.
+    pub bytes: &'a [u8],
+    /// Its whole length.
+    pub length: usize,
+    /// Its addresses.
+    pub addresses: PseudoHeader,
+    /// True if UDP carries it: then the checksum in it means nothing (RFC 6773 §3.3).
+    pub encapsulated: bool,
+}
+
+/// The DCCP packet in a frame; `None` if there is another protocol in it.
+///
+/// # Errors
+/// What keeps a DCCP packet from being read: the frame holds only a fragment of it, or its
+/// envelope is broken.
+pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String> {
+    let Some(packet) = ip_packet(link, frame) else {
+        return Ok(None);
+    };
+    let datagram = match packet.first().map(|octet| octet >> 4) {
+        Some(4) => ipv4(packet),
+        Some(6) => ipv6(packet),
+        _ => None,
+    };
+    datagram.map_or(Ok(None), Datagram::dccp)
+}
+
+/// True for the link types that [`find_dccp`] knows.
+pub(super) const fn is_known(link: u16) -> bool {
+    matches!(link, 0 | 1 | 12 | 14 | 101 | 108 | 113 | 228 | 229 | 276)
+}
+
+/// The IP packet in a frame, if there is one.
+fn ip_packet(link: u16, frame: &[u8]) -> Option<&[u8]> {
+    match link {
+        // The protocol family, in the byte order of the host that captured.
+        0 | 108 => frame.get(4..),
+        1 => ethertype_payload(frame, 12),
+        113 => ethertype_payload(frame, 14),
+        276 => {
+            // SLL2 has the protocol first and its payload after 20 octets.
+            let payload = frame.get(20..)?;
+            match number(frame, 0)? {
+                kind if ETHERTYPES_VLAN.contains(&kind) => ethertype_payload(payload, 2),
+                ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => Some(payload),
+                _ => None,
+            }
+        }
+        12 | 14 | 101 | 228 | 229 => Some(frame),
+        _ => None,
+    }
+}
+
+/// What follows the EtherType at `place`, behind any number of VLAN tags.
+fn ethertype_payload(frame: &[u8], mut place: usize) -> Option<&[u8]> {
+    loop {
+        match number(frame, place)? {
+            kind if ETHERTYPES_VLAN.contains(&kind) => place += 4,
+            ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => return frame.get(place + 2..),
+            _ => return None,
+        }
+    }
+}
+
+/// The 16-bit number at `place`.
+fn number(octets: &[u8], place: usize) -> Option<u16> {
+    octets
+        .get(place..)?
+        .first_chunk()
+        .map(|pair| u16::from_be_bytes(*pair))
+}
+
+/// The content of an IP packet.
+struct Datagram<'a> {
+    protocol: u8,
+    bytes: &'a [u8],
+    length: usize,
+    addresses: PseudoHeader,
+    fragment: Fragment,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fragment {
+    Whole,
+    First,
+    /// At this octet of the whole.
+    Later(usize),
+}
+
+impl Fragment {
+    const fn new(offset: u16, more: bool) -> Self {
+        match (offset, more) {
+            (0, false) => Self::Whole,
+            (0, true) => Self::First,
+            _ => Self::Later(offset as usize * 8),
+        }
+    }
+}
+
+/// RFC 791 §3.1. A total length of zero stands for a packet that the network card was to cut
+/// into smaller ones: it is as long as what was captured.
+fn ipv4(packet: &[u8]) -> Option<Datagram<'_>> {
+    let header = packet.first_chunk::<20>()?;
+    let header_len = usize::from(header[0] & 0xf) * 4;
+    let total = match number(header, 2)? {
+        0 => packet.len(),
+        total => usize::from(total),
+    };
+    let [.., s0, s1, s2, s3, d0, d1, d2, d3] = *header;
+    let flags = number(header, 6)?;
+    if header_len < header.len() {
+        return None;
+    }
+    Some(Datagram {
+        protocol: header[9],
+        bytes: packet
+            .get(header_len..total.min(packet.len()))
+            .unwrap_or_default(),
+        length: total.saturating_sub(header_len),
+        addresses: PseudoHeader::V4 {
+            source: [s0, s1, s2, s3],
+            destination: [d0, d1, d2, d3],
+        },
+        fragment: Fragment::new(flags & 0x1fff, flags & 0x2000 != 0),
+    })
+}
+
+/// RFC 8200 §3 and §4: walks the extension headers, whose lengths sum up to at most the packet.
+fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
+    let (header, content) = packet.split_first_chunk::<40>()?;
+    let length = usize::from(number(header, 4)?);
+    let source = *header.get(8..)?.first_chunk()?;
+    let mut destination = *header.get(24..)?.first_chunk()?;
+    let mut bytes = content.get(..length).unwrap_or(content);
+    let mut remaining = length;
+    let mut protocol = header[6];
+    let mut fragment = Fragment::Whole;
+    loop {
+        let octets = match protocol {
+            // Hop-by-hop, routing, destination options, mobility, HIP, shim6.
+            0 | 43 | 60 | 135 | 139 | 140 => (usize::from(*bytes.get(1)?) + 1) * 8,
+            51 => (usize::from(*bytes.get(1)?) + 2) * 4,
+            44 => 8,
+            _ => break,
+        };
+        let (extension, rest) = bytes.split_at_checked(octets)?;
+        if protocol == 43
+            && let Some(last) = last_destination(extension)
+        {
+            destination = last;
+        }
+        if protocol == 44 {
+            let field = number(extension, 2)?;
+            fragment = Fragment::new(field >> 3, field & 1 != 0);
+        }
+        protocol = *extension.first()?;
+        (bytes, remaining) = (rest, remaining.saturating_sub(octets));
+        // What follows the header of a later fragment is the middle of something.
+        if matches!(fragment, Fragment::Later(_)) {
+            break;
+        }
+    }
+    let addresses = PseudoHeader::V6 {
+        source,
+        destination,
+    };
+    Some(Datagram {
+        protocol,
+        bytes,
+        length: remaining,
+        addresses,
+        fragment,
+    })
+}
+
+/// RFC 8200 §8.1: on its way to the addresses of a routing header (types 0 and 2) a packet has
+/// its checksum over the last of them.
+fn last_destination(routing: &[u8]) -> Option<[u8; 16]> {
+    let [_, _, kind, segments_left, ..] = *routing else {
+        return None;
+    };
+    let has_more = matches!(kind, 0 | 2) && segments_left > 0 && routing.len() >= 24;
+    has_more.then(|| routing.last_chunk().copied()).flatten()
+}
+
+impl<'a> Datagram<'a> {
+    fn dccp(self) -> Result<Option<Segment<'a>>, String> {
+        match (self.protocol, self.fragment) {
+            (PROTOCOL, Fragment::Whole) => Ok(Some(Segment {
+                bytes: self.bytes,
+                length: self.length,
+                addresses: self.addresses,
+                encapsulated: false,
+            })),
+            (PROTOCOL, Fragment::First) => Err(FIRST_FRAGMENT.to_owned()),
+            (PROTOCOL, Fragment::Later(octet)) => Err(format!(
+                "an IP fragment from octet {octet} on; fragments are not put together"
+            )),
+            // Only the first fragment has the ports that tell DCCP from other traffic.
+            (UDP, Fragment::Whole | Fragment::First) => self.udp(),
+            _ => Ok(None),
+        }
+    }
+
+    /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum.
+    fn udp(self) -> Result<Option<Segment<'a>>, String> {
+        let field = |place| number(self.bytes, place).map(usize::from);
+        let (Some(source), Some(destination), Some(octets), Some(checksum)) =
+            (field(0), field(2), field(4), field(6))
+        else {
+            return Ok(None);
+        };
+        let port = usize::from(ENCAPSULATION_PORT);
+        if source != port && destination != port {
+            return Ok(None);
+        }
+        if self.fragment == Fragment::First {
+            return Err(FIRST_FRAGMENT.to_owned());
+        }
+        if octets < MIN_UDP_OCTETS {
+            return Err(format!(
+                "UDP length {octets} is less than the {MIN_UDP_OCTETS} octets that DCCP needs"
+            ));
+        }
+        if octets > self.length {
+            return Err(format!(
+                "UDP length {octets} is more than IP's {}",
+                self.length
+            ));
+        }
+        if checksum == 0 {
+            return Err("the UDP checksum is zero, which DCCP does not allow".to_owned());
+        }
+        if let Some(datagram) = self.bytes.get(..octets)
+            && internet_checksum(&self.addresses, UDP, octets as u32, datagram) != 0
+        {
+            return Err("the UDP checksum is wrong".to_owned());
+        }
+        let end = octets.min(self.bytes.len());
+        Ok(Some(Segment {
+            bytes: self.bytes.get(UDP_HEADER_OCTETS..end).unwrap_or_default(),
+            length: octets - UDP_HEADER_OCTETS,
+            addresses: self.addresses,
+            encapsulated: true,
+        }))
+    }
+}
+
+const FIRST_FRAGMENT: &str = "the first fragment of an IP packet; fragments are not put together";

@@ -1,0 +1,286 @@
+//! DCCP packets out of capture files: pcap and pcapng, also packed with gzip.
+//!
+//! The file is read as a stream, one frame at a time, so memory does not grow with it. Frames of
+//! Ethernet (with VLAN tags, also stacked), Linux cooked capture (both versions), BSD loopback
+//! and raw IP are followed through IPv4, or IPv6 and its extension headers, to protocol 33 or to
+//! UDP port 6511 (RFC 6773). Length comes from IP, so Ethernet's padding is no payload.
+//!
+//! What looks like DCCP but cannot be read is a [`Row`] that says why. What is wrong with the
+//! file itself is a [`CaptureError`], after the rows that came before it.
+//!
+//! A frame of pcapng is a packet block; tshark also numbers custom and journal blocks.
+//!
+//! Times keep every digit of the file; they never become floats.
+//!
+//! Does not model: reassembly of IP fragments (each is reported as malformed), tunnels, packets
+//! quoted by ICMP, IPv6 jumbograms.
+//!
+//! Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, the list of link types of
+//! tcpdump.org, RFC 791, RFC 8200 §4, RFC 6773 §3.3.
+
+mod link;
+mod pcap;
+mod pcapng;
+mod row;
+mod source;
+mod timestamp;
+
+pub use link::{Segment, find_dccp};
+pub use row::{PacketRow, Row};
+pub use timestamp::Timestamp;
+
+use pcap::Pcap;
+use pcapng::Pcapng;
+use source::Source;
+use std::fmt;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+
+/// The longest frame or block that is read. Real frames are below 256 KiB; a file that says more
+/// is damaged.
+const MAX_OCTETS: u32 = 16 << 20;
+
+/// An open capture file.
+pub struct Capture {
+    source: Source,
+    format: Format,
+    buffer: Vec<u8>,
+    frames: u64,
+}
+
+/// One frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Its number in the file, from 1, over frames of all protocols.
+    pub number: u64,
+    /// When it was captured, if the file says so.
+    pub time: Option<Timestamp>,
+    /// The link type, as in the list of tcpdump.org.
+    pub link: u16,
+    /// What was captured of it.
+    pub bytes: &'a [u8],
+}
+
+/// Why a file cannot be read, or not further.
+#[derive(Debug)]
+pub enum CaptureError {
+    /// It cannot be opened.
+    Open(io::Error),
+    /// It is neither pcap nor pcapng; what it is instead.
+    NotACapture(String),
+    /// Reading failed, or the gzip stream is damaged.
+    Read {
+        /// Frames read before.
+        frames: u64,
+        /// What the system or the decompressor says.
+        error: io::Error,
+    },
+    /// Its structure is damaged.
+    Damaged {
+        /// Frames read before.
+        frames: u64,
+        /// Octet of the (unpacked) file at which the damage was seen.
+        octet: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// A frame's link type is not one of those in the module's description.
+    LinkType {
+        /// The frame.
+        frame: u64,
+        /// Its link type.
+        link: u16,
+    },
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+}
+
+/// A frame as its file format describes it; the bytes are in the buffer.
+struct Record {
+    time: Option<Timestamp>,
+    link: u16,
+    bytes: Range<usize>,
+}
+
+/// What a format's reader reports; [`Capture`] adds the place.
+enum Fault {
+    Read(io::Error),
+    Damaged(String),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl Capture {
+    /// Opens a file; `-` is standard input.
+    ///
+    /// # Errors
+    /// If there is no such file or it is not a capture.
+    pub fn open(path: &Path) -> Result<Self, CaptureError> {
+        if path.as_os_str() == "-" {
+            return Self::from_reader(io::stdin().lock());
+        }
+        let file = std::fs::File::open(path).map_err(CaptureError::Open)?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(CaptureError::NotACapture("it is a directory".to_owned()));
+        }
+        Self::from_reader(file)
+    }
+
+    /// Reads a capture from anywhere.
+    ///
+    /// # Errors
+    /// If what comes is not a capture.
+    pub fn from_reader(reader: impl Read + 'static) -> Result<Self, CaptureError> {
+        let mut source = Source::new(reader).map_err(CaptureError::Open)?;
+        let mut magic = [0; 4];
+        let octets = source.fill(&mut magic).map_err(not_a_capture)?;
+        let format = if octets < magic.len() {
+            Err(format!("it has only {octets} octets"))
+        } else if magic == pcapng::SECTION_HEADER {
+            Ok(Format::Pcapng(Pcapng::default()))
+        } else if let Some(pcap) = Pcap::from_magic(magic) {
+            pcap.read_header(&mut source).map(Format::Pcap)
+        } else {
+            let [a, b, c, d] = magic;
+            Err(format!(
+                "it starts with the octets {a:02x} {b:02x} {c:02x} {d:02x}"
+            ))
+        };
+        let format = format.map_err(CaptureError::NotACapture)?;
+        let mut capture = Self {
+            source,
+            format,
+            buffer: Vec::new(),
+            frames: 0,
+        };
+        if let Format::Pcapng(pcapng) = &mut capture.format {
+            pcapng
+                .read_first_section(&mut capture.source, &mut capture.buffer)
+                .map_err(CaptureError::NotACapture)?;
+        }
+        Ok(capture)
+    }
+
+    /// Frames read so far.
+    pub const fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The next frame of any protocol; `None` at the end.
+    ///
+    /// # Errors
+    /// If the file is damaged or ends inside a frame.
+    pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        let record = self.next_record()?;
+        Ok(record.map(|record| self.frame(&record)))
+    }
+
+    /// The next frame with a DCCP packet, well-formed or not; `None` at the end.
+    ///
+    /// # Errors
+    /// If the file is damaged, ends inside a frame, or has a link type that is not known.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, CaptureError> {
+        let record = loop {
+            let Some(record) = self.next_record()? else {
+                return Ok(None);
+            };
+            let frame = self.frame(&record);
+            if !link::is_known(frame.link) {
+                return Err(CaptureError::LinkType {
+                    frame: frame.number,
+                    link: frame.link,
+                });
+            }
+            if !matches!(find_dccp(frame.link, frame.bytes), Ok(None)) {
+                break record;
+            }
+        };
+        Ok(Row::of_frame(&self.frame(&record)))
+    }
+
+    fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
+        let record = match &mut self.format {
+            Format::Pcap(pcap) => pcap.next(&mut self.source, &mut self.buffer),
+            Format::Pcapng(pcapng) => pcapng.next(&mut self.source, &mut self.buffer),
+        };
+        let frames = self.frames;
+        let record = record.map_err(|fault| match fault {
+            Fault::Read(error) => CaptureError::Read { frames, error },
+            Fault::Damaged(message) => CaptureError::Damaged {
+                frames,
+                octet: self.source.octets(),
+                message,
+            },
+        })?;
+        self.frames += u64::from(record.is_some());
+        Ok(record)
+    }
+
+    fn frame(&self, record: &Record) -> Frame<'_> {
+        Frame {
+            number: self.frames,
+            time: record.time,
+            link: record.link,
+            bytes: self.buffer.get(record.bytes.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+fn not_a_capture(error: io::Error) -> CaptureError {
+    CaptureError::NotACapture(error.to_string())
+}
+
+impl CaptureError {
+    /// True if the file was the wrong one to ask for: it is not there or no capture. False if it
+    /// failed on the way.
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::Open(_) | Self::NotACapture(_))
+    }
+}
+
+impl fmt::Display for CaptureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(error) => write!(f, "cannot be opened: {error}"),
+            Self::NotACapture(found) => write!(
+                f,
+                "is not a capture file: {found}; pcap and pcapng are read, also packed with gzip"
+            ),
+            Self::Read { frames, error } => {
+                write!(f, "cannot be read further after frame {frames}: {error}")
+            }
+            Self::Damaged {
+                frames,
+                octet,
+                message,
+            } => {
+                write!(
+                    f,
+                    "is damaged after frame {frames}, at octet {octet}: {message}"
+                )
+            }
+            Self::LinkType { frame, link } => write!(
+                f,
+                "frame {frame} has link type {link}, which is not read; known are Ethernet (1), \
+                 raw IP (101, 228, 229), Linux cooked (113, 276) and BSD loopback (0, 108)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CaptureError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Open(error) | Self::Read { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! One DCCP packet of a capture as a row: for people and for programs.
+
+use super::{Frame, Segment, Timestamp, find_dccp};
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::{DccpOption, Decoded, Packet, RawOption, decode_prefix};
+
+/// A frame with a DCCP packet.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// The frame's number in the file, from 1, over frames of all protocols.
+    pub frame: u64,
+    /// When it was captured, if the file says so.
+    pub time: Option<Timestamp>,
+    /// The packet, or why there is none.
+    pub content: Result<PacketRow<'a>, String>,
+}
+
+/// A packet, where it was, and whether its checksum is right.
+#[derive(Clone, Debug)]
+pub struct PacketRow<'a> {
+    /// Where it was.
+    pub segment: Segment<'a>,
+    /// What it says.
+    pub decoded: Decoded<'a>,
+    /// Its checksum. [`Status::None`] in UDP, and where covered octets were not captured.
+    pub checksum: Status,
+}
+
+impl<'a> Row<'a> {
+    /// The row of a frame; `None` if there is no DCCP in it.
+    pub fn of_frame(frame: &Frame<'a>) -> Option<Self> {
+        let content = match find_dccp(frame.link, frame.bytes) {
+            Ok(segment) => PacketRow::of_segment(segment?),
+            Err(reason) => Err(reason),
+        };
+        Some(Self {
+            frame: frame.number,
+            time: frame.time,
+            content,
+        })
+    }
+
+    /// The row as one JSON object without line end: `frame, time_s, type, x, seq, ack, ccval,
+    /// cscov, checksum, options, service_code, reset_code, payload_len`, or `frame, malformed`.
+    ///
+    /// `time_s` is a number with every digit of the file, so a reader that wants them all must
+    /// not take it for a float. `x` is 0 or 1. `options` has pairs of type and data in hex,
+    /// without type and length octets, up to the first option that makes no sense. What a packet
+    /// does not have is null.
+    pub fn json(&self) -> impl fmt::Display + '_ {
+        Json(self)
+    }
+}
+
+impl<'a> PacketRow<'a> {
+    fn of_segment(segment: Segment<'a>) -> Result<Self, String> {
+        let decoded =
+            decode_prefix(segment.bytes, segment.length).map_err(|error| error.to_string())?;
+        let checksum = if segment.encapsulated {
+            Status::None
+        } else {
+            decoded.checksum_status(segment.bytes, &segment.addresses)
+        };
+        Ok(Self {
+            segment,
+            decoded,
+            checksum,
+        })
+    }
+
+    /// The options as they stand, with the padding at the end.
+    fn options(&self) -> impl Iterator<Item = RawOption<'_>> {
+        let options = &self.decoded.packet.options;
+        let padding = options.padded_len() - options.len();
+        options.iter_raw().chain(std::iter::repeat_n(
+            RawOption { kind: 0, data: &[] },
+            padding,
+        ))
+    }
+}
+
+struct Json<'a>(&'a Row<'a>);
+
+/// A value or `null`.
+struct OrNull<T>(Option<T>);
+
+/// Octets in hexadecimal.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Json<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = self.0;
+        write!(f, "{{\"frame\":{}", row.frame)?;
+        let content = match &row.content {
+            Ok(content) => content,
+            Err(reason) => {
+                let reason = serde_json::Value::from(reason.as_str());
+                return write!(f, ",\"malformed\":{reason}}}");
+            }
+        };
+        let Packet {
+            kind,
+            extended,
+            ccval,
+            cscov,
+            seq,
+            ref payload,
+            ..
+        } = content.decoded.packet;
+        let packet = &content.decoded.packet;
+        write!(f, ",\"time_s\":{},\"type\":\"{kind}\"", OrNull(row.time))?;
+        write!(f, ",\"x\":{},\"seq\":{seq}", u8::from(extended))?;
+        write!(
+            f,
+            ",\"ack\":{},\"ccval\":{ccval},\"cscov\":{cscov}",
+            OrNull(packet.ack())
+        )?;
+        write!(
+            f,
+            ",\"checksum\":\"{}\",\"options\":[",
+            content.checksum.name()
+        )?;
+        for (index, option) in content.options().enumerate() {
+            let comma = if index == 0 { "" } else { "," };
+            write!(f, "{comma}[{},\"{}\"]", option.kind, Hex(option.data))?;
+        }
+        write!(f, "],\"service_code\":{}", OrNull(packet.service_code()))?;
+        write!(f, ",\"reset_code\":{}", OrNull(packet.reset_code()))?;
+        write!(f, ",\"payload_len\":{}}}", payload.len())
+    }
+}
+
+impl fmt::Display for Row<'_> {
+    /// One line for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.time {
+            Some(time) => write!(f, "{:>6} {time} ", self.frame)?,
+            None => write!(f, "{:>6} - ", self.frame)?,
+        }
+        match &self.content {
+            Ok(content) => content.fmt(f),
+            Err(reason) => write!(f, "malformed: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for PacketRow<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let packet = &self.decoded.packet;
+        let (source, destination) = match self.segment.addresses {
+            PseudoHeader::V4 {
+                source,
+                destination,
+            } => (
+                IpAddr::V4(Ipv4Addr::from(source)),
+                IpAddr::V4(Ipv4Addr::from(destination)),
+            ),
+            PseudoHeader::V6 {
+                source,
+                destination,
+            } => (
+                IpAddr::V6(Ipv6Addr::from(source)),
+                IpAddr::V6(Ipv6Addr::from(destination)),
+            ),
+        };
+        let source = SocketAddr::new(source, packet.source_port);
+        let destination = SocketAddr::new(destination, packet.destination_port);
+        write!(
+            f,
+            "{source} > {destination} {:<8} seq {}",
+            packet.kind, packet.seq
+        )?;
+        if let Some(ack) = packet.ack() {
+            write!(f, " ack {ack}")?;
+        }
+        if let Some(code) = packet.service_code() {
+            write!(f, " service {code}")?;
+        }
+        if let Some(code) = packet.reset_code() {
+            write!(
+                f,
+                " code {code} data {}",
+                Hex(&packet.reset_data().unwrap_or_default())
+            )?;
+        }
+        if !packet.extended {
+            f.write_str(" short")?;
+        }
+        write!(f, " ccval {}", packet.ccval)?;
+        if packet.cscov > 0 {
+            write!(f, " cscov {}", packet.cscov)?;
+        }
+        let status = if self.segment.encapsulated {
+            "in UDP"
+        } else {
+            self.checksum.name()
+        };
+        write!(f, " checksum {status} payload {}", packet.payload.len())?;
+        let shown = packet
+            .options
+            .iter()
+            .filter(|option| *option != DccpOption::Padding);
+        for (index, option) in shown.enumerate() {
+            write!(f, "{} {option}", if index == 0 { " |" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: fmt::Display> fmt::Display for OrNull<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some(value) => value.fmt(f),
+            None => f.write_str("null"),
+        }
+    }
+}
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
+    }
+}

@@ -1,0 +1,7 @@
+//! Capture files: real ones, ones made by hand, and damaged ones.
+#![cfg(feature = "files")]
+
+mod damage;
+mod envelopes;
+mod real;
+mod synthetic;
