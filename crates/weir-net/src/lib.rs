@@ -29,4 +29,6 @@ pub use loss::LossConfig;
 pub use queue::{Limit, QueueConfig};
 pub use simulator::{RunCounters, Stuck, simulate};
 pub use stack::{Stack, Stamp};
-pub use topology::{FlowConfig, FlowCounters, LinkId, Side, SourceKind, Topology, TopologyError};
+pub use topology::{
+    FlowConfig, FlowCounters, LinkId, MediumId, Side, SourceKind, Topology, TopologyError,
+};

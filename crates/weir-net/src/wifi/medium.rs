@@ -7,9 +7,10 @@
 use super::channel::{Channel, ChannelConfig};
 use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::Standard;
+use crate::parcel::Parcel;
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::packet::{HostId, Packet};
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::rng::Rng;
 use weir_proto::time::Instant;
 
@@ -65,7 +66,8 @@ pub struct StationCounters {
 #[derive(Debug)]
 struct Station {
     config: StationConfig,
-    queue: VecDeque<Packet>,
+    /// Packets and the hosts that they go to next.
+    queue: VecDeque<(HostId, Parcel)>,
     /// Slots to wait, counted from DIFS after the medium became idle.
     backoff: u32,
     window: u32,
@@ -103,13 +105,17 @@ pub struct Medium {
     channel: Channel,
     rng: Rng,
     phase: Phase,
-    outbox: VecDeque<(HostId, Packet)>,
+    outbox: VecDeque<(HostId, Parcel)>,
+    /// Packets that are gone; the driver takes them back.
+    pub(crate) discarded: Vec<Parcel>,
+    /// Drops of each flow.
+    dropped: Vec<u64>,
     events: Events,
 }
 
 impl Medium {
     /// An idle medium of the run with this seed.
-    pub fn new(config: MediumConfig, seed: u64) -> Self {
+    pub(crate) fn new(config: MediumConfig, seed: u64) -> Self {
         let station = |station: &StationConfig| Station {
             config: *station,
             queue: VecDeque::new(),
@@ -129,12 +135,14 @@ impl Medium {
                 since: Instant::ZERO,
             },
             outbox: VecDeque::new(),
+            discarded: Vec::new(),
+            dropped: Vec::new(),
             events: Events::default(),
         }
     }
 
     /// The counters of the station at this host.
-    pub fn counters(&self, host: HostId) -> Option<StationCounters> {
+    pub(crate) fn counters(&self, host: HostId) -> Option<StationCounters> {
         let station = self
             .stations
             .iter()
@@ -147,7 +155,7 @@ impl Medium {
     }
 
     /// What the medium says about itself.
-    pub fn events(&mut self) -> &mut Events {
+    pub(crate) fn events(&mut self) -> &mut Events {
         &mut self.events
     }
 
@@ -158,24 +166,46 @@ impl Medium {
             .then(|| (now.since(counting_from).as_nanos() / self.standard.slot().as_nanos()) as u32)
     }
 
-    /// A packet enters at the station of host `from`. Packets of hosts without a station vanish.
-    pub fn handle(&mut self, now: Instant, from: HostId, packet: Packet) {
+    /// Packets of this flow that were dropped here.
+    pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
+        self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
+    }
+
+    fn drop(&mut self, at: Instant, parcel: Parcel, reason: DropReason) {
+        let flow = parcel.flow.0 as usize;
+        if self.dropped.len() <= flow {
+            self.dropped.resize(flow + 1, 0);
+        }
+        self.dropped[flow] += 1;
+        let size = parcel.size;
+        self.events
+            .push(at, EventMask::DROP, || Event::Drop { size, reason });
+        self.discarded.push(parcel);
+    }
+
+    /// Packets that wait or are on the air.
+    pub(crate) fn packets_queued(&self) -> u64 {
+        self.stations
+            .iter()
+            .map(|station| station.queue.len() as u64)
+            .sum()
+    }
+
+    /// A packet enters at the station of host `from`, for the station of host `to`.
+    pub(crate) fn handle(&mut self, now: Instant, (from, to): (HostId, HostId), parcel: Parcel) {
         let slots = match self.phase {
             Phase::Idle { since } => self.slots(since, now),
             _ => None,
         };
         let Some(station) = self.stations.iter_mut().find(|s| s.config.host == from) else {
-            return;
+            return self.discarded.push(parcel);
         };
         station.counters.packets_in += 1;
         if station.queue.len() as u64 >= station.config.queue_limit {
             station.counters.dropped_queue_full += 1;
-            let (size, reason) = (packet.size, DropReason::QueueFull);
-            self.events
-                .push(now, EventMask::DROP, || Event::Drop { size, reason });
-            return;
+            return self.drop(now, parcel, DropReason::QueueFull);
         }
-        station.queue.push_back(packet);
+        station.queue.push_back((to, parcel));
         if station.queue.len() > 1 {
             return;
         }
@@ -183,11 +213,10 @@ impl Medium {
         // otherwise a backoff is drawn, if none is left from before.
         match slots {
             Some(passed) if station.backoff <= passed => station.at_once = Some(now),
-            Some(_) => {}
             None if station.backoff == 0 => {
                 station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
             }
-            None => {}
+            _ => {}
         }
     }
 
@@ -209,7 +238,7 @@ impl Medium {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called.
-    pub fn poll_timeout(&mut self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
         match self.phase {
             Phase::Data { end, .. } | Phase::Ack { end } => Some(end),
             Phase::Jammed { until } => Some(until),
@@ -225,7 +254,7 @@ impl Medium {
     }
 
     /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         match &mut self.phase {
             Phase::Idle { since } => {
                 let since = *since;
@@ -280,7 +309,7 @@ impl Medium {
             station.at_once = None;
             station.transmissions += 1;
             station.counters.frames += 1;
-            let size = station.queue.front().map_or(0, |packet| packet.size);
+            let size = station.queue.front().map_or(0, |(_, parcel)| parcel.size);
             end = end.max(now + self.standard.data_time(size, station.rate.rate()));
         }
         self.phase = Phase::Data {
@@ -295,9 +324,10 @@ impl Medium {
         let collision = senders.len() > 1;
         let mut longest = end;
         for &index in senders {
+            let mut lost = None;
             let station = &mut self.stations[index];
             let rate = station.rate.rate();
-            let size = station.queue.front().map_or(0, |packet| packet.size);
+            let size = station.queue.front().map_or(0, |(_, parcel)| parcel.size);
             let frame = (self.standard, rate, size);
             let spoilt = collision || self.channel.spoils(start, end, frame);
             longest = longest.max(end + self.standard.ack_time(rate));
@@ -313,27 +343,29 @@ impl Medium {
             if !spoilt || given_up {
                 station.window = self.standard.min_window();
                 station.transmissions = 0;
-                if let Some(packet) = station.queue.pop_front() {
-                    let size = packet.size;
-                    if given_up {
+                match station.queue.pop_front() {
+                    Some((_, parcel)) if given_up => {
                         station.counters.dropped_retry_limit += 1;
-                        let reason = DropReason::RetryLimit;
-                        self.events
-                            .push(end, EventMask::DROP, || Event::Drop { size, reason });
-                    } else {
-                        station.counters.packets_delivered += 1;
-                        station.counters.bytes_delivered += u64::from(size);
-                        self.outbox.push_back((packet.ip.target, packet));
+                        lost = Some(parcel);
                     }
+                    Some((to, parcel)) => {
+                        station.counters.packets_delivered += 1;
+                        station.counters.bytes_delivered += u64::from(parcel.size);
+                        self.outbox.push_back((to, parcel));
+                    }
+                    None => {}
                 }
             }
             station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
+            if let Some(parcel) = lost {
+                self.drop(end, parcel, DropReason::RetryLimit);
+            }
         }
         self.phase = Phase::Ack { end: longest };
     }
 
     /// The next packet that arrives, and the host that it arrives at.
-    pub fn poll_transmit(&mut self) -> Option<(HostId, Packet)> {
+    pub(crate) fn poll_transmit(&mut self) -> Option<(HostId, Parcel)> {
         self.outbox.pop_front()
     }
 }
@@ -342,20 +374,11 @@ impl Medium {
 mod tests {
     use super::super::timing::PhyRate;
     use super::*;
-    use weir_proto::packet::{Body, FlowId, IpHeader, Payload};
+    use crate::parcel::fixture::parcel;
     use weir_proto::time::Duration;
 
-    fn packet(target: u32, size: u32) -> Packet {
-        Packet {
-            id: 0,
-            flow: FlowId(0),
-            ip: IpHeader {
-                target: HostId(target),
-                ..IpHeader::default()
-            },
-            size,
-            body: Body::Other(Payload::default()),
-        }
+    fn full_size() -> Parcel {
+        parcel(0, 0, 1500)
     }
 
     fn medium(standard: Standard, stations: u32, channel: ChannelConfig) -> Medium {
@@ -385,8 +408,8 @@ mod tests {
     fn saturate(medium: &mut Medium, stations: u32, seconds: u64) -> f64 {
         let until = Instant::ZERO + Duration::from_secs(seconds);
         for host in 1..=stations {
-            medium.handle(Instant::ZERO, HostId(host), packet(0, 1500));
-            medium.handle(Instant::ZERO, HostId(host), packet(0, 1500));
+            medium.handle(Instant::ZERO, (HostId(host), HostId(0)), full_size());
+            medium.handle(Instant::ZERO, (HostId(host), HostId(0)), full_size());
         }
         let mut delivered = 0_u64;
         while let Some(now) = medium.poll_timeout().filter(|&at| at <= until) {
@@ -399,7 +422,7 @@ mod tests {
                     .counters(HostId(host))
                     .map_or(0, |c| c.packets_queued);
                 for _ in queued..2 {
-                    medium.handle(now, HostId(host), packet(0, 1500));
+                    medium.handle(now, (HostId(host), HostId(0)), full_size());
                 }
             }
         }
@@ -417,11 +440,11 @@ mod tests {
         };
         let (mut low, mut high) = (0.0, 0.9999);
         for _ in 0..200 {
-            let p = (low + high) / 2.0;
+            let p = f64::midpoint(low, high);
             let implied = 1.0 - libm::pow(1.0 - tau_of(p), f64::from(n - 1));
             if implied > p { low = p } else { high = p }
         }
-        let tau = tau_of((low + high) / 2.0);
+        let tau = tau_of(f64::midpoint(low, high));
         let busy = 1.0 - libm::pow(1.0 - tau, f64::from(n));
         let success = f64::from(n) * tau * libm::pow(1.0 - tau, f64::from(n - 1)) / busy;
         let rate = standard.fastest();
@@ -453,7 +476,7 @@ mod tests {
     fn a_lone_packet_on_a_quiet_medium_leaves_at_once() {
         let mut medium = medium(Standard::G, 1, clear());
         let now = Instant::ZERO + Duration::from_millis(1);
-        medium.handle(now, HostId(1), packet(0, 1500));
+        medium.handle(now, (HostId(1), HostId(0)), full_size());
         assert_eq!(medium.poll_timeout(), Some(now));
         medium.handle_timeout(now);
         let arrives = now + Standard::G.data_time(1500, Standard::G.fastest());
@@ -470,7 +493,7 @@ mod tests {
         };
         let mut medium = medium(Standard::G, 1, channel);
         medium.stations[0].config.retry_limit = 7;
-        medium.handle(Instant::ZERO, HostId(1), packet(0, 1500));
+        medium.handle(Instant::ZERO, (HostId(1), HostId(0)), full_size());
         while let Some(now) = medium.poll_timeout() {
             medium.handle_timeout(now);
             assert!(medium.poll_transmit().is_none());

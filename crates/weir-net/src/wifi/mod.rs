@@ -19,6 +19,7 @@ mod rate_control;
 mod timing;
 
 pub use channel::{ChannelConfig, InterferenceConfig};
-pub use medium::{Medium, MediumConfig, StationConfig, StationCounters};
+pub(crate) use medium::Medium;
+pub use medium::{MediumConfig, StationConfig, StationCounters};
 pub use rate_control::RateControlConfig;
 pub use timing::{PhyRate, Standard};
