@@ -10,7 +10,7 @@ use crate::loss::Loss;
 use crate::stack::{Stack, Stamp};
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::node::{Endpoint, Node, Statistics};
+use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
 use weir_proto::time::Instant;
 
@@ -125,7 +125,7 @@ impl Agent {
         }
     }
 
-    /// The events of the stack; those of the endpoint come from [`Node::events`].
+    /// The events of the stack; those of the endpoint come apart.
     pub(crate) fn stack_events(&mut self) -> &mut Events {
         &mut self.events
     }
@@ -162,28 +162,28 @@ impl Agent {
         }
     }
 
-    /// The next packet that the endpoint hands over, with its address.
+    /// Puts the next packet that the endpoint hands over into `slot`, with its address; true if
+    /// there is one.
     #[inline]
-    fn take_over(&mut self, now: Instant) -> Option<Packet> {
-        let mut packet = match self.endpoint.poll_transmit(now) {
-            Some(packet) => packet,
-            None if self.has_sent => {
-                self.has_sent = false;
-                self.app.poll(now, &mut *self.endpoint);
-                self.endpoint.poll_transmit(now)?
-            }
-            None => return None,
+    fn take_over(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+        *slot = self.endpoint.poll_transmit(now);
+        if slot.is_none() && std::mem::take(&mut self.has_sent) {
+            self.app.poll(now, &mut *self.endpoint);
+            *slot = self.endpoint.poll_transmit(now);
+        }
+        let Some(packet) = slot else {
+            return false;
         };
-        self.has_sent = true;
         packet.flow = self.address.flow;
         packet.ip.source = self.address.host;
         packet.ip.target = self.address.peer;
         if packet.ip.ttl == 0 {
             packet.ip.ttl = IpHeader::DEFAULT_TTL;
         }
+        self.has_sent = true;
         self.counters.packets_sent += 1;
         self.counters.bytes_sent += u64::from(packet.size);
-        Some(packet)
+        true
     }
 
     /// True if the loss model takes the packet before the wire.
@@ -203,12 +203,15 @@ impl Agent {
 
     /// Moves what the endpoint hands over into the stack.
     fn hand_down(&mut self, now: Instant) {
-        while let Some(packet) = self.take_over(now) {
-            if self.stack.stamp == Stamp::Handover {
-                self.endpoint.transmitted(now, packet.id);
+        let mut slot = None;
+        while self.take_over(now, &mut slot) {
+            let leaves = now + self.stack.transmit_delay;
+            if let Some(packet) = slot.take() {
+                if self.stack.stamp == Stamp::Handover {
+                    self.endpoint.transmitted(now, packet.id);
+                }
+                self.down.push_back((leaves, packet));
             }
-            self.down
-                .push_back((now + self.stack.transmit_delay, packet));
         }
     }
 
@@ -228,10 +231,28 @@ impl Agent {
             }
         }
     }
-}
 
-impl Node for Agent {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+    /// Puts the next packet for the wire into `slot`; true if there is one.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+        if !self.stack.transmit_delay.is_zero() {
+            *slot = self.poll_delayed(now);
+            return slot.is_some();
+        }
+        while self.take_over(now, slot) {
+            if let Some(packet) = slot {
+                self.endpoint.transmitted(now, packet.id);
+                if !self.loses(now, packet) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// A packet has come.
+    #[inline]
+    pub(crate) fn handle(&mut self, now: Instant, packet: Packet) {
         if self.stack.receive_delay.is_zero() {
             self.receive(now, packet);
         } else {
@@ -239,7 +260,8 @@ impl Node for Agent {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
+    /// The time of [`poll_timeout`](Self::poll_timeout) has come.
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.follow_schedule(now);
         while self.up.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.up.pop_front() {
@@ -252,21 +274,8 @@ impl Node for Agent {
         self.app.poll(now, &mut *self.endpoint);
     }
 
-    #[inline]
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if !self.stack.transmit_delay.is_zero() {
-            return self.poll_delayed(now);
-        }
-        loop {
-            let packet = self.take_over(now)?;
-            self.endpoint.transmitted(now, packet.id);
-            if !self.loses(now, &packet) {
-                return Some(packet);
-            }
-        }
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
+    /// When the agent must be called.
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.endpoint.poll_timeout();
         let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.stack.tick_at(at));
         let rest = [
@@ -281,7 +290,8 @@ impl Node for Agent {
         (due < Instant::FAR_FUTURE).then_some(due)
     }
 
-    fn events(&mut self) -> Option<&mut Events> {
+    /// What the endpoint says about itself.
+    pub(crate) fn endpoint_events(&mut self) -> Option<&mut Events> {
         self.endpoint.events()
     }
 }

@@ -10,6 +10,7 @@
 
 mod agent;
 pub mod app;
+pub mod bench;
 pub mod event_queue;
 pub mod link;
 pub mod loss;

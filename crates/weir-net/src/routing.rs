@@ -1,42 +1,79 @@
 //! Which link a packet takes next: the shortest path in hops; of equal ones, the link added first.
 //!
 //! Routes are static. They are found by a breadth-first search backwards from each host that is
-//! the target of some flow, when the first packet may need them.
+//! the target of some flow. Only hosts in the middle of a path get a table, one entry for each
+//! host; an agent knows its first link itself. So memory grows with routers times hosts.
 
 use weir_proto::packet::HostId;
 
-/// For each target host: for each host, the link towards it.
+/// A link of the graph: from, to.
+pub(crate) type Edge = (HostId, HostId);
+
+const NONE: u32 = u32::MAX;
+
+/// For each host that forwards, and each target: the next link.
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
-    next: Vec<Option<Box<[Option<u32>]>>>,
+    tables: Vec<Option<Box<[u32]>>>,
 }
 
 impl Routes {
-    /// Finds the routes to `targets` over links given as (from, to).
-    pub(crate) fn find(hosts: usize, links: &[(HostId, HostId)], targets: &[HostId]) -> Self {
+    /// Finds the ways for packets that go from the first host of each pair to the second.
+    /// Beside the routes returns the first link for each pair.
+    pub(crate) fn find(
+        hosts: usize,
+        links: &[Edge],
+        pairs: &[(HostId, HostId)],
+    ) -> (Self, Vec<Option<u32>>) {
         let mut into: Vec<Vec<u32>> = vec![Vec::new(); hosts];
         for (number, (_, to)) in links.iter().enumerate() {
             into[to.0 as usize].push(number as u32);
         }
-        let mut next: Vec<Option<Box<[Option<u32>]>>> = vec![None; hosts];
-        for target in targets {
-            let slot = &mut next[target.0 as usize];
-            if slot.is_none() {
-                *slot = Some(towards(*target, links, &into));
+        let mut routes = Self {
+            tables: vec![None; hosts],
+        };
+        let mut first_links = vec![None; pairs.len()];
+        let mut by_target: Vec<usize> = (0..pairs.len()).collect();
+        by_target.sort_by_key(|&pair| pairs[pair].1);
+        let mut tree = None;
+        for pair in by_target {
+            let (source, target) = pairs[pair];
+            if tree.as_ref().is_none_or(|(found, _)| *found != target) {
+                tree = Some((target, towards(target, links, &into)));
+            }
+            if let Some((_, next)) = &tree {
+                first_links[pair] = next[source.0 as usize];
+                routes.follow(source, target, links, next);
             }
         }
-        Self { next }
+        (routes, first_links)
     }
 
-    /// The link that a packet for `target` takes at `host`; `None` if there is no way.
+    /// Enters the way from `source` into the tables of the hosts between.
+    fn follow(&mut self, source: HostId, target: HostId, links: &[Edge], next: &[Option<u32>]) {
+        let hosts = self.tables.len();
+        let mut at = source;
+        while let Some(link) = next[at.0 as usize] {
+            if at != source {
+                let table = self.tables[at.0 as usize]
+                    .get_or_insert_with(|| vec![NONE; hosts].into_boxed_slice());
+                table[target.0 as usize] = link;
+            }
+            at = links[link as usize].1;
+        }
+    }
+
+    /// The link by which this host forwards packets for `target`; `None` if there is no way.
     #[inline]
     pub(crate) fn next(&self, host: HostId, target: HostId) -> Option<u32> {
-        let routes = self.next.get(target.0 as usize)?.as_ref()?;
-        *routes.get(host.0 as usize)?
+        let table = self.tables.get(host.0 as usize)?.as_ref()?;
+        let link = *table.get(target.0 as usize)?;
+        (link != NONE).then_some(link)
     }
 }
 
-fn towards(target: HostId, links: &[(HostId, HostId)], into: &[Vec<u32>]) -> Box<[Option<u32>]> {
+/// For each host the first link of its shortest way to the target.
+fn towards(target: HostId, links: &[Edge], into: &[Vec<u32>]) -> Vec<Option<u32>> {
     let mut next = vec![None; into.len()];
     let mut reached = vec![target];
     let mut at = 0;
@@ -50,39 +87,42 @@ fn towards(target: HostId, links: &[(HostId, HostId)], into: &[Vec<u32>]) -> Box
             }
         }
     }
-    next.into()
+    next
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn link(from: u32, to: u32) -> (HostId, HostId) {
+    fn edge(from: u32, to: u32) -> Edge {
         (HostId(from), HostId(to))
     }
 
     #[test]
     fn takes_the_way_with_fewest_hops_and_of_equals_the_first() {
-        // 0 -> 1 -> 3, 0 -> 2 -> 3, 0 -> 4 -> 5 -> 3, and 6 apart.
+        // 0 -> 4 -> 5 -> 3 is longer than 0 -> 1 -> 3 and 0 -> 2 -> 3; 6 is apart.
         let links = [
-            link(0, 4),
-            link(4, 5),
-            link(5, 3),
-            link(0, 1),
-            link(0, 2),
-            link(2, 3),
-            link(1, 3),
+            edge(0, 4),
+            edge(4, 5),
+            edge(5, 3),
+            edge(0, 1),
+            edge(0, 2),
+            edge(2, 3),
+            edge(1, 3),
         ];
-        let routes = Routes::find(7, &links, &[HostId(3)]);
-        // Both 1 and 2 lead there in two hops; link 5 (2 -> 3) was added before link 6 (1 -> 3).
-        assert_eq!(routes.next(HostId(0), HostId(3)), Some(4));
-        assert_eq!(routes.next(HostId(4), HostId(3)), Some(1));
-        assert_eq!(routes.next(HostId(6), HostId(3)), None);
-        assert_eq!(routes.next(HostId(3), HostId(3)), None);
+        let pairs = [edge(0, 3), edge(4, 3), edge(6, 3), edge(3, 0)];
+        let (routes, first) = Routes::find(7, &links, &pairs);
+        // Link 5 (2 -> 3) was added before link 6 (1 -> 3), so the way leads over 2.
+        assert_eq!(first, [Some(4), Some(1), None, None]);
+        assert_eq!(routes.next(HostId(2), HostId(3)), Some(5));
+        assert_eq!(routes.next(HostId(5), HostId(3)), Some(2));
         assert_eq!(
-            routes.next(HostId(0), HostId(1)),
+            routes.next(HostId(1), HostId(3)),
             None,
-            "no flow goes there"
+            "no flow passes there"
         );
+        assert_eq!(routes.next(HostId(2), HostId(0)), None);
+        assert_eq!(routes.next(HostId(3), HostId(3)), None);
+        assert_eq!(routes.next(HostId(99), HostId(3)), None);
     }
 }

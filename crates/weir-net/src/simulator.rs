@@ -13,7 +13,6 @@ use crate::parcel::Parcel;
 use crate::topology::{Kind, Side, SourceKind, Topology};
 use std::fmt;
 use weir_proto::event::{Probe, Source};
-use weir_proto::node::Node;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
@@ -214,10 +213,16 @@ impl Run<'_> {
         let now = self.topology.now;
         let first_link = self.topology.agents[id as usize].first_link;
         let mut sent = false;
-        while let Some(packet) = self.topology.agents[id as usize].agent.poll_transmit(now) {
+        loop {
+            let topology = &mut *self.topology;
+            let place = &mut topology.agents[id as usize];
+            let fill = |slot: &mut _| place.agent.poll_transmit(now, slot);
+            let Some(parcel) = topology.store.deposit(first_link.unwrap_or(0), fill) else {
+                break;
+            };
             sent = true;
-            self.count_event(self.topology.agents[id as usize].node)?;
-            let parcel = self.topology.store.deposit(packet);
+            let node = place.node;
+            self.count_event(node)?;
             match first_link {
                 Some(link) => self.send(link, parcel),
                 None => self.lose(parcel),
@@ -287,7 +292,7 @@ impl Run<'_> {
     fn observe_agent(&mut self, id: u32) {
         let place = &mut self.topology.agents[id as usize];
         let source = Source(place.node.0);
-        if let Some(events) = place.agent.events() {
+        if let Some(events) = place.agent.endpoint_events() {
             for (at, event) in events.drain() {
                 self.probe.record(at, source, &event);
             }

@@ -5,7 +5,7 @@
 
 use crate::agent::{Address, Agent, AgentCounters, Parts, Schedule};
 use crate::app::{App, AppStatistics};
-use crate::event_queue::{EventQueue, NodeId};
+use crate::event_queue::{EventQueue, MAX_NODES, NodeId};
 use crate::link::{Link, LinkConfig, LinkCounters};
 use crate::loss::{Loss, LossConfig};
 use crate::parcel::Store;
@@ -15,7 +15,7 @@ use crate::stack::Stack;
 use crate::wifi::{Medium, MediumConfig, StationCounters};
 use std::fmt;
 use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{Endpoint, Node, Statistics};
+use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
@@ -98,6 +98,8 @@ impl fmt::Display for TopologyError {
 }
 
 impl std::error::Error for TopologyError {}
+
+const FULL: &str = "there are too many links and flows, expected at most 8 million";
 
 /// What the event queue calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +203,9 @@ impl Topology {
     /// If a host does not exist, or the link could never carry a packet.
     pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, TopologyError> {
         let LinkConfig { name, from, to, .. } = &config;
-        let wrong = if !self.knows(*from) || !self.knows(*to) {
+        let wrong = if self.is_full() {
+            Some(FULL)
+        } else if !self.knows(*from) || !self.knows(*to) {
             Some("one of its hosts does not exist")
         } else if from == to {
             Some("it leads back to its own host")
@@ -274,7 +278,9 @@ impl Topology {
     /// # Errors
     /// If a host does not exist, both ends are at the same host, or the start has passed.
     pub fn add_flow(&mut self, config: FlowConfig) -> Result<FlowId, TopologyError> {
-        let wrong = if !self.knows(config.source) || !self.knows(config.target) {
+        let wrong = if self.is_full() {
+            Some(FULL)
+        } else if !self.knows(config.source) || !self.knows(config.target) {
             Some("one of its hosts does not exist")
         } else if config.source == config.target {
             Some("both ends are at the same host, expected two hosts with links between them")
@@ -346,6 +352,12 @@ impl Topology {
         self.queue.add_node()
     }
 
+    /// True if there is no room for a flow, or for a link and its watch.
+    fn is_full(&self) -> bool {
+        // Each link may need one more node once it is watched.
+        self.nodes.len() + self.links.len() + 2 > MAX_NODES
+    }
+
     fn knows(&self, host: HostId) -> bool {
         (host.0 as usize) < self.hosts.len()
     }
@@ -372,11 +384,12 @@ impl Topology {
         let links: Vec<_> = wires
             .chain(self.crossings.iter().map(|&(_, from, to)| (from, to)))
             .collect();
-        let targets: Vec<_> = self.agents.iter().map(|a| a.agent.peer()).collect();
-        self.routes = Routes::find(self.hosts.len(), &links, &targets);
-        for place in &mut self.agents {
-            let (host, peer) = (place.agent.host(), place.agent.peer());
-            place.first_link = self.routes.next(host, peer);
+        let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
+        let pairs: Vec<_> = pairs.collect();
+        let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
+        self.routes = routes;
+        for (place, first_link) in self.agents.iter_mut().zip(first_links) {
+            place.first_link = first_link;
         }
     }
 

@@ -123,7 +123,8 @@ pub struct Statistics {
     pub data_bytes_received: u64,
     /// Octets of application data delivered for the first time.
     pub payload_received: u64,
-    /// Packets that this endpoint, as a sender, found to be lost.
+    /// Packets of the data's direction that this endpoint found to be lost: as a sender, or with
+    /// TFRC as a receiver. A flow's losses are the sum of both ends.
     pub packets_lost: u64,
     /// Loss events (TFRC, at the receiver) or congestion events (windows, at the sender).
     pub loss_events: u64,

@@ -1,2 +1,22 @@
-//! weir
-fn main() {}
+//! The command `weir`: simulate a scenario, look at what happened, compare it with theory and
+//! with published experiments.
+//!
+//! Each verb is a file of [`verbs`]. Data goes to stdout, talk to stderr; a closed pipe is quiet;
+//! [`exit`] has the statuses.
+#![forbid(unsafe_code)]
+
+mod exit;
+mod terminal;
+mod verbs;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = verbs::Cli::parse();
+    let json = cli.verb.wants_json();
+    match verbs::run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(json),
+    }
+}

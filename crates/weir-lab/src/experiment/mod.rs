@@ -1,1 +1,90 @@
 //! Published experiments: what was published, what was measured, and the verdict.
+//!
+//! An experiment is a folder: scenario files, and `published.toml` with every number of its
+//! document, its unit, tolerance and place, and the measure that takes it from a run. This
+//! module runs the scenarios, takes the measures, judges each row and draws the plots; nothing
+//! here knows a particular experiment. The folders of the repository are compiled in
+//! ([`Source::embedded`]); any other folder can be given.
+//!
+//! Everything is deterministic: runs are independent and collected in the order of the file, and
+//! no clock is read, so a second reproduction gives the same bytes.
+
+mod draw;
+mod html;
+mod measure;
+mod observation;
+mod published;
+mod reproduction;
+mod series;
+mod source;
+mod verdict;
+
+pub use published::{Kind, Published};
+pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
+pub use source::Source;
+pub use verdict::{RowResult, Verdict};
+
+use crate::theory::TheoryError;
+use thiserror::Error;
+
+/// Why an experiment could not be reproduced. For people: lower case, no full stop.
+#[derive(Debug, Error)]
+pub enum ExperimentError {
+    /// No such experiment among those compiled in.
+    #[error("there is no experiment \"{name}\"; known are {known}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// `published.toml` cannot be used; the message has the place.
+    #[error("{0}")]
+    Published(String),
+    /// A scenario cannot be used.
+    #[error("scenario {file} of experiment \"{experiment}\": {message}")]
+    Scenario {
+        /// The experiment.
+        experiment: String,
+        /// The scenario's file.
+        file: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// A run failed.
+    #[error("run \"{run}\" of experiment \"{experiment}\": {message}")]
+    Run {
+        /// The experiment.
+        experiment: String,
+        /// The run.
+        run: String,
+        /// What went wrong.
+        message: String,
+    },
+    /// A row asks a law for something that it does not have.
+    #[error("row \"{row}\": {source}")]
+    Law {
+        /// The row.
+        row: String,
+        /// What the law says.
+        source: TheoryError,
+    },
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The path.
+        path: String,
+        /// The system's message.
+        source: std::io::Error,
+    },
+    /// A plot cannot be rasterised.
+    #[error("plot {name}: {message}")]
+    Plot {
+        /// The plot.
+        name: String,
+        /// What went wrong.
+        message: String,
+    },
+}
+#[cfg(test)]
+mod tests;

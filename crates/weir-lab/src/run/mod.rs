@@ -3,15 +3,25 @@
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
 //! come from the scenario's seed. Wall-clock time is the caller's affair.
 
+mod build;
+mod codec;
+mod endpoints;
+mod handshake;
+mod recorder;
+mod statistics;
 mod summary;
+mod tables;
 
 pub use summary::{Cov, FlowSummary, LinkSummary, QueueBytes, RttSummary, RunSummary, Summary};
 
 use crate::scenario::Scenario;
 use crate::trace::Table;
+use build::World;
+use recorder::Recorder;
 use std::fmt;
-use std::sync::atomic::AtomicBool;
-use weir_proto::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use weir_net::simulate;
+use weir_proto::time::{Duration, Instant};
 
 /// How much of a run is kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -85,6 +95,8 @@ pub enum RunError {
     Build(String),
     /// Time did not advance.
     Stuck(String),
+    /// A packet did not survive being encoded and decoded (`[run] codec = true`).
+    Codec(String),
     /// The run was cancelled at this virtual time.
     Cancelled(Instant),
     /// The trace would need more memory than is allowed.
@@ -94,7 +106,9 @@ pub enum RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Build(message) | Self::Stuck(message) => f.write_str(message),
+            Self::Build(message) | Self::Stuck(message) | Self::Codec(message) => {
+                f.write_str(message)
+            }
             Self::Cancelled(at) => write!(f, "the run was cancelled at {at} s of virtual time"),
             Self::TooMuchTrace(rows) => write!(
                 f,
@@ -106,11 +120,100 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
+/// A run is simulated in so many pieces, between which it can be cancelled.
+const SLICES: u64 = 1000;
+
 /// Runs a scenario from its start to its end.
 ///
 /// # Errors
 /// See [`RunError`].
-pub fn run(scenario: &Scenario, _options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let _ = scenario;
-    Err(RunError::Build("the transports are not connected".into()))
+pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
+    let warmup = Instant::ZERO + scenario.run.warmup;
+    let end = Instant::ZERO + scenario.run.duration;
+    let mut world = World::build(scenario)?;
+    let mut recorder = Recorder::new(options, warmup);
+    world.listen(&mut recorder);
+    let mut events = simulate_to(&mut world, &mut recorder, (options, end), warmup)?;
+    let before = world.counters();
+    events += simulate_to(&mut world, &mut recorder, (options, end), end)?;
+    let after = world.counters();
+    let mut summary = Summary {
+        run: RunSummary {
+            scenario: scenario.content_hash(),
+            seed: scenario.run.seed,
+            duration_s: scenario.run.duration.as_secs_f64(),
+            warmup_s: scenario.run.warmup.as_secs_f64(),
+            events,
+            build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
+            wall_s: None,
+        },
+        ..Summary::default()
+    };
+    let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
+    for (index, name) in world.flow_names().iter().enumerate() {
+        let mut flow = FlowSummary::between(&before.flows[index], &after.flows[index], window);
+        let (rtts, rate) = recorder.distributions(index, end);
+        flow.rtt_s = rtts.summary();
+        flow.rate_bps = rate.summary();
+        summary.flows.insert(name.clone(), flow);
+    }
+    for (index, name) in world.link_names().iter().enumerate() {
+        let link = LinkSummary::between(&before.links[index], &after.links[index]);
+        summary.links.insert(name.clone(), link);
+    }
+    let (flows, links, packets) = recorder.finish();
+    Ok(RunOutput {
+        scenario: scenario.clone(),
+        summary,
+        flows,
+        links,
+        packets,
+    })
 }
+
+/// Simulates up to `until`; returns the number of events.
+fn simulate_to(
+    world: &mut World,
+    recorder: &mut Recorder,
+    (options, end): (&RunOptions<'_>, Instant),
+    until: Instant,
+) -> Result<u64, RunError> {
+    let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
+    let mut events = 0;
+    let mut at = world.topology.now();
+    let mut told = at;
+    loop {
+        at = (at + slice).min(until);
+        let counters = simulate(&mut world.topology, at, recorder)
+            .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
+        events += counters.events;
+        if let Some(fault) = world.codec_fault() {
+            return Err(RunError::Codec(fault));
+        }
+        if let Some(rows) = recorder.too_many_rows() {
+            return Err(RunError::TooMuchTrace(rows));
+        }
+        if options
+            .cancel
+            .is_some_and(|flag| flag.load(Ordering::Relaxed))
+        {
+            return Err(RunError::Cancelled(at));
+        }
+        if at >= until {
+            break;
+        }
+        if let Some(progress) = options.progress
+            && at.since(told) >= slice * (SLICES / 100)
+        {
+            told = at;
+            progress(at, end);
+        }
+    }
+    if let Some(progress) = options.progress {
+        progress(at, end);
+    }
+    Ok(events)
+}
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,11 @@
 //! value with the time for which it held; percentiles are the smallest sample that is not
 //! exceeded by more than the rest (nearest rank).
 
+use super::build::FlowState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use weir_net::LinkCounters;
+use weir_proto::time::Duration;
 
 /// What a run comes to; `summary.json` holds exactly this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,12 +53,13 @@ pub struct FlowSummary {
     pub goodput_bps: f64,
     /// Packets that the sender handed over.
     pub packets_sent: u64,
-    /// Packets that the sender, or for TFRC the receiver, found to be lost.
+    /// Packets of the sender that the transport found to be lost: the sender itself, or for TFRC
+    /// the receiver.
     pub packets_lost: u64,
     /// Packets that the target received.
     pub packets_received: u64,
-    /// Loss events per packet that the network carried or lost; the last p of TFRC where there
-    /// is one.
+    /// Loss events (TFRC) or congestion events (windows) per data packet sent. What TFRC feeds
+    /// into its equation is a weighted mean over the last intervals and stands in the trace.
     pub loss_event_rate: f64,
     /// Round-trip times as the sender measured them; `None` without a sample.
     pub rtt_s: Option<RttSummary>,
@@ -110,4 +114,57 @@ pub struct QueueBytes {
     pub mean: f64,
     /// Most at any time since the start of the run.
     pub max: u64,
+}
+
+impl FlowSummary {
+    /// What happened to a flow between two moments.
+    pub(super) fn between(before: &FlowState, after: &FlowState, window: Duration) -> Self {
+        let secs = window.as_secs_f64();
+        let bits_per_second = |bytes: u64| {
+            if secs > 0.0 {
+                bytes as f64 * 8.0 / secs
+            } else {
+                0.0
+            }
+        };
+        let (sender, receiver) = (
+            (&before.sender, &after.sender),
+            (&before.receiver, &after.receiver),
+        );
+        let sent = sender.1.data_packets_sent - sender.0.data_packets_sent;
+        let events = sender.1.loss_events + receiver.1.loss_events
+            - sender.0.loss_events
+            - receiver.0.loss_events;
+        Self {
+            throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
+            goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
+            packets_sent: sender.1.packets_sent - sender.0.packets_sent,
+            packets_lost: sender.1.packets_lost + receiver.1.packets_lost
+                - sender.0.packets_lost
+                - receiver.0.packets_lost,
+            packets_received: receiver.1.packets_received - receiver.0.packets_received,
+            loss_event_rate: if sent > 0 {
+                events as f64 / sent as f64
+            } else {
+                0.0
+            },
+            rtt_s: None,
+            rate_bps: None,
+        }
+    }
+}
+
+impl LinkSummary {
+    /// What happened on a link between two moments.
+    pub(super) fn between(before: &LinkCounters, after: &LinkCounters) -> Self {
+        Self {
+            utilisation: after.utilisation_since(before),
+            drops: after.packets_dropped() - before.packets_dropped(),
+            marks: after.packets_marked - before.packets_marked,
+            queue_bytes: QueueBytes {
+                mean: after.mean_bytes_queued_since(before),
+                max: after.max_bytes_queued,
+            },
+        }
+    }
 }

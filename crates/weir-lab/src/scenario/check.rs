@@ -3,7 +3,7 @@
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
 use super::model::{Application, Flow, Host, Scenario};
-use super::transport::Transport;
+use super::transport::{Quic, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
@@ -14,6 +14,8 @@ pub const MAX_FLOWS: u64 = 100_000;
 const MAX_NODES: usize = 10_000;
 /// The longest run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
+/// The smallest datagram that every QUIC path carries (RFC 9000 §14).
+const MIN_DATAGRAM: u32 = 1200;
 /// The most writes that constant-bit-rate flows may plan, all together.
 const MAX_WRITES: f64 = 1e10;
 
@@ -210,13 +212,7 @@ impl Check<'_> {
 
     /// Every flow must find a way, on which its packets fit.
     fn paths(&self) -> Checked {
-        let mut neighbours: BTreeMap<&str, Vec<(&str, u32)>> = BTreeMap::new();
-        for link in &self.scenario.links {
-            let [first, second] = &link.between;
-            let (there, back) = (link.forward.mtu.0, link.backward.mtu.0);
-            neighbours.entry(first).or_default().push((second, there));
-            neighbours.entry(second).or_default().push((first, back));
-        }
+        let neighbours = neighbours(self.scenario);
         for (index, flow) in self.scenario.flows.iter().enumerate() {
             let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
                 let path = [Step::Key("flow"), Step::Index(index), Step::Key("to")];
@@ -229,11 +225,9 @@ impl Check<'_> {
     }
 
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
-        let (Transport::Dccp(_), Application::Bulk(_) | Application::Cbr(_)) =
-            (&flow.transport, &flow.app)
-        else {
-            return Ok(());
-        };
+        if let Transport::Quic(quic) = &flow.transport {
+            return self.datagram_fits(index, quic, mtu);
+        }
         let packet = match flow.app {
             Application::Bulk(bulk) => bulk.piece,
             Application::Cbr(cbr) => cbr.packet,
@@ -254,6 +248,35 @@ impl Check<'_> {
         );
         let fits = mtu.saturating_sub(size - packet);
         self.error(&path, message, format!("write at most {fits} bytes"))
+    }
+
+    fn datagram_fits(&self, index: usize, quic: &Quic, mtu: u32) -> Checked {
+        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+        let largest = mtu.saturating_sub(headers);
+        let at = |key| {
+            let (flow, index) = (Step::Key("flow"), Step::Index(index));
+            [flow, index, Step::Key("transport"), Step::Key(key)]
+        };
+        // RFC 9000 §14: QUIC must not be used on a path that does not carry 1200 octets.
+        if largest < MIN_DATAGRAM {
+            let message = format!(
+                "transport: the path's MTU of {mtu} leaves {largest} bytes to QUIC, which needs {MIN_DATAGRAM}"
+            );
+            let help = format!(
+                "give the links an mtu of at least {}",
+                MIN_DATAGRAM + headers
+            );
+            return self.error(&at("kind"), message, help);
+        }
+        if quic.max_datagram_size.is_some_and(|size| size > largest) {
+            let size = quic.max_datagram_size.unwrap_or(0);
+            let message = format!(
+                "max_datagram_size: {size} bytes and {headers} of headers are more than the path's MTU of {mtu}"
+            );
+            let help = format!("write at most {largest} bytes, or \"path\"");
+            return self.error(&at("max_datagram_size"), message, help);
+        }
+        Ok(())
     }
 
     fn cost(&self) -> Checked {
@@ -290,8 +313,33 @@ impl Check<'_> {
 /// (RFC 4340 §5.1, RFC 4342 §8).
 const DCCP_HEADER_OCTETS: u32 = 16 + 8;
 
+type Neighbours<'a> = BTreeMap<&'a str, Vec<(&'a str, u32)>>;
+
+/// Which hosts are one link away, and the link's MTU.
+fn neighbours(scenario: &Scenario) -> Neighbours<'_> {
+    let mut neighbours = Neighbours::new();
+    for link in &scenario.links {
+        let [first, second] = &link.between;
+        let (there, back) = (link.forward.mtu.0, link.backward.mtu.0);
+        neighbours.entry(first).or_default().push((second, there));
+        neighbours.entry(second).or_default().push((first, back));
+    }
+    neighbours
+}
+
+impl Scenario {
+    /// The largest packet that passes both ways between the hosts of a flow, in octets from the
+    /// IP header on.
+    pub(crate) fn path_mtu(&self, flow: &Flow) -> u32 {
+        let neighbours = neighbours(self);
+        let there = path_mtu(&neighbours, &flow.from, &flow.to);
+        let back = path_mtu(&neighbours, &flow.to, &flow.from);
+        there.into_iter().chain(back).min().unwrap_or(0)
+    }
+}
+
 /// The smallest MTU of the way with the fewest hops; `None` without a way.
-fn path_mtu(neighbours: &BTreeMap<&str, Vec<(&str, u32)>>, from: &str, to: &str) -> Option<u32> {
+fn path_mtu(neighbours: &Neighbours<'_>, from: &str, to: &str) -> Option<u32> {
     let mut seen = BTreeSet::from([from]);
     let mut front = vec![(from, u32::MAX)];
     while !front.is_empty() {

@@ -154,7 +154,7 @@ impl Document {
             message,
             help,
             span: place.span.start.min(source.len())..place.span.end.min(source.len()),
-            source: source.to_owned(),
+            source: source.into(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The first thing that is wrong with a scenario.
 ///
@@ -22,7 +23,7 @@ pub struct ScenarioError {
     /// The place in octets of `source`.
     pub span: Range<usize>,
     /// The text that the span refers to.
-    pub source: String,
+    pub source: Arc<str>,
 }
 
 impl fmt::Display for ScenarioError {

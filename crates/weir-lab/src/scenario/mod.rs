@@ -2,8 +2,9 @@
 //!
 //! [`parse`] reads a file into a checked [`Scenario`] in which every default is filled in;
 //! [`Scenario::resolved_toml`] writes it as a file that gives the same run; [`schema`] describes
-//! the format. All three go through one description of the keys (`model.rs`, `transport.rs`), so
-//! they cannot differ. Values of the command line come in through [`overrides`].
+//! the format. All three go through one description of the keys (`model`, `network`, `loss`,
+//! `flow`, `transport`), so they cannot differ. Values of the command line come in through
+//! [`overrides`].
 //!
 //! No input makes the reader panic; what is wrong is a [`ScenarioError`] with file, line, column,
 //! what was expected and what to write.
@@ -11,13 +12,18 @@
 mod check;
 mod document;
 mod error;
+mod flow;
+mod loss;
 mod model;
+mod network;
 pub mod overrides;
+mod profile;
 mod reader;
 mod schema;
 mod transport;
 mod value;
 mod visit;
+mod window_rules;
 mod writer;
 
 pub use check::MAX_FLOWS;

@@ -199,7 +199,10 @@ fn apply(document: &mut Document, value: &Override) -> Result<(), ScenarioError>
     shift(&mut node, start);
     let steps: Vec<&str> = value.path.split('.').map(str::trim).collect();
     let mut root = std::mem::take(&mut document.root);
-    let result = set(&mut root, &steps, node, source);
+    if let ["host", name, _, ..] = steps.as_slice() {
+        add_host(&mut root, name, &node.place);
+    }
+    let result = set(&mut root, &steps, node);
     document.root = root;
     result.map_err(|(step, message, help)| {
         let before: usize = value.path.split('.').take(step).map(|s| s.len() + 1).sum();
@@ -217,7 +220,7 @@ fn parse_value(text: &str, place: &Place) -> Node {
     const PREFIX: &str = "v=";
     let line = format!("{PREFIX}{text}");
     let parsed = DeTable::parse(&line).ok();
-    let parsed = parsed.as_ref().map(|table| table.get_ref());
+    let parsed = parsed.as_ref().map(toml::Spanned::get_ref);
     if let Some((_, value)) = parsed
         .filter(|t| t.len() == 1)
         .and_then(|t| t.iter().next())
@@ -258,11 +261,42 @@ fn shift_back(node: &mut Node, by: usize) {
     move_spans(node, &|at| at.saturating_sub(by));
 }
 
+/// Hosts that only links name have no entry in the file: makes one, to be checked like any other.
+fn add_host(root: &mut Table, name: &str, place: &Place) {
+    let node = |value| Node {
+        place: place.clone(),
+        value,
+    };
+    let entry = |key: &str, value| Entry {
+        key: key.to_owned(),
+        place: place.clone(),
+        node: node(value),
+    };
+    if root.get("host").is_none() {
+        root.entries.push(entry("host", Value::Array(Vec::new())));
+    }
+    let hosts = root.entries.iter_mut().find(|entry| entry.key == "host");
+    let Some(Value::Array(hosts)) = hosts.map(|entry| &mut entry.node.value) else {
+        return;
+    };
+    let known = hosts.iter().any(|host| match &host.value {
+        Value::Table(table) => table
+            .get("name")
+            .is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == name)),
+        _ => false,
+    });
+    if !known {
+        let name = entry("name", Value::Text(name.to_owned()));
+        let entries = vec![name];
+        hosts.push(node(Value::Table(Table { entries })));
+    }
+}
+
 /// Which step of a path is wrong, the message and the help.
 type PathError = (usize, String, String);
 
 /// Sets the value at a path; lists are entered by the `name` of their elements.
-fn set(root: &mut Table, steps: &[&str], node: Node, source: usize) -> Result<(), PathError> {
+fn set(root: &mut Table, steps: &[&str], node: Node) -> Result<(), PathError> {
     let Some((&first, rest)) = steps.split_first() else {
         return Ok(());
     };
@@ -272,7 +306,7 @@ fn set(root: &mut Table, steps: &[&str], node: Node, source: usize) -> Result<()
     );
     let known_list = ["host", "link", "flow"].contains(&first);
     if !listed && !known_list {
-        return set_in_table(root, steps, node, (source, 0));
+        return set_in_table(root, steps, node, 0);
     }
     let elements = root
         .entries
@@ -299,7 +333,7 @@ fn set(root: &mut Table, steps: &[&str], node: Node, source: usize) -> Result<()
             continue;
         };
         if own == name {
-            return set_in_table(table, rest, node, (source, 2));
+            return set_in_table(table, rest, node, 2);
         }
         names.push(own);
     }
@@ -313,26 +347,24 @@ fn set_in_table(
     table: &mut Table,
     steps: &[&str],
     node: Node,
-    (source, done): (usize, usize),
+    done: usize,
 ) -> Result<(), PathError> {
     let Some((&key, rest)) = steps.split_first() else {
         return Ok(());
     };
     let place = node.place.clone();
-    let index = match table.entries.iter().position(|entry| entry.key == key) {
-        Some(index) => index,
-        None => {
-            table.entries.push(Entry {
-                key: key.to_owned(),
+    let known = table.entries.iter().position(|entry| entry.key == key);
+    let index = known.unwrap_or(table.entries.len());
+    if known.is_none() {
+        table.entries.push(Entry {
+            key: key.to_owned(),
+            place: place.clone(),
+            node: Node {
                 place: place.clone(),
-                node: Node {
-                    place: place.clone(),
-                    value: Value::Table(Table::default()),
-                },
-            });
-            table.entries.len() - 1
-        }
-    };
+                value: Value::Table(Table::default()),
+            },
+        });
+    }
     let entry = &mut table.entries[index];
     if rest.is_empty() {
         entry.place = place;
@@ -340,7 +372,7 @@ fn set_in_table(
         return Ok(());
     }
     match &mut entry.node.value {
-        Value::Table(inner) => set_in_table(inner, rest, node, (source, done + 1)),
+        Value::Table(inner) => set_in_table(inner, rest, node, done + 1),
         other => {
             let found = other.describe();
             let message = format!("\"{key}\" is {found} and has no keys");

@@ -180,18 +180,15 @@ impl Visitor for Reader<'_> {
 
     fn section(&mut self, key: &'static str, _doc: &'static str, section: &mut dyn Section) {
         let title = self.title_of(key);
-        match self.find(key) {
-            Some(node) => {
-                if let Some(table) = self.expect_table(node, &title) {
-                    let place = node.place.clone();
-                    read_table(self.findings, table, (title, place), section);
-                }
-            }
+        let Some(node) = self.find(key) else {
             // A section that is not there is read as an empty one: it may need a key.
-            None => {
-                let place = self.place.clone();
-                read_table(self.findings, &Table::default(), (title, place), section);
-            }
+            let place = (title, self.place.clone());
+            read_table(self.findings, &Table::default(), place, section);
+            return;
+        };
+        if let Some(table) = self.expect_table(node, &title) {
+            let place = (title, node.place.clone());
+            read_table(self.findings, table, place, section);
         }
     }
 
@@ -203,6 +200,10 @@ impl Visitor for Reader<'_> {
         variants: &mut dyn Variants,
     ) {
         let title = self.title_of(key);
+        if variants.kinds().is_empty() && self.table.get(key).is_none() {
+            // A key of a later version: nobody should be told to write it.
+            return;
+        }
         let Some(node) = self.find(key) else {
             if need == Need::Required {
                 self.report_missing(key, doc);
@@ -267,9 +268,13 @@ fn read_kind(node: &Node, variants: &dyn Variants) -> Result<&'static str, Probl
     }
     let text = shortened(text);
     if variants.later().contains(&text.as_str()) {
+        let help = match words.as_slice() {
+            [] => "there is no kind yet: leave the table out".to_owned(),
+            words => format!("kinds that exist: {}", words.join(", ")),
+        };
         return Err(Problem::new(
             format!("kind: \"{text}\" is not available yet"),
-            format!("kinds that exist: {}", words.join(", ")),
+            help,
         ));
     }
     Err(Problem::new(

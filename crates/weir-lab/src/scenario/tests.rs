@@ -1,4 +1,10 @@
+use super::overrides::{grid, parse_seeds, parse_set};
 use super::*;
+use proptest::prelude::*;
+use weir_net::{Limit, LossConfig, QueueConfig, Stamp};
+use weir_proto::cc::tfrc::{Oscillation, Profile};
+use weir_proto::cc::window::SendGate;
+use weir_proto::time::Duration;
 
 const SMALL: &str = r#"
 [run]
@@ -17,12 +23,301 @@ to = "b"
 transport = { kind = "quic" }
 "#;
 
+/// Every key at least once, none with its default.
+const LARGE: &str = r#"
+[run]
+duration = "1min"
+warmup = "1.5s"
+seed = 7
+codec = true
+
+[[host]]
+name = "server"
+transmit_delay = "10us"
+stamp = "handover"
+receive_delay = "5us"
+timer_hz = 1000
+handshake_delay = "15us"
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "1Mbit"
+delay = "5ms"
+mtu = 1280
+queue = { kind = "droptail", limit = "30000b" }
+loss = { kind = "gilbert", to_bad = "1%", to_good = 0.3 }
+backward = { rate = "64kbit", queue = { kind = "droptail", limit = 10 }, loss = { kind = "none" } }
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = { kind = "dccp", ccid = 3, profile = "linux-2008", tfrc = { oscillation = "increase-only", rtt_min = "4us", send_ahead = "half-granularity", discounting = 0.5, idle_rule = "window-counter", idle_round_trips = 3, initial_rtt = "undefined", rtt_max = "unlimited", timer_tick = "ideal" }, sequence_window = 500 }
+app = { kind = "cbr", packet = 22, rate = "1800bit", offset = "44ms", count = 93, when_blocked = "skip" }
+loss = { kind = "periodic", rate = 0.02 }
+start = "1s"
+stop = "30s"
+
+[[flow]]
+name = "bulk"
+count = 3
+from = "client"
+to = "server"
+transport = { kind = "quic", controller = "cubic", rules = "inet-2025", overrides = { send_gate = "strict", undo_spurious = true }, cubic = { c = 0.5 }, ack_every = 1, max_ack_delay = "10ms", max_datagram_size = 1252, initial_max_data = "1MiB", header = { tag = 8, packet_number = "2" }, idle_timeout = "30s", ack_ranges = 64 }
+app = { kind = "bulk", packet = 1000, total = "10MB" }
+loss = { kind = "trace", drops = [3, 17] }
+"#;
+
+#[test]
+fn says_what_the_file_says() {
+    let scenario = parse(LARGE, "large.toml").unwrap();
+    assert_eq!(scenario.run.warmup, Duration::from_millis(1500));
+    let names: Vec<&str> = scenario.hosts.iter().map(|h| h.name.as_str()).collect();
+    assert_eq!(names, ["server", "client"]);
+    assert_eq!(scenario.hosts[0].stack.stamp, Stamp::Handover);
+    assert_eq!(scenario.hosts[0].stack.timer_hz, Some(1000));
+    let link = &scenario.links[0];
+    assert_eq!(
+        (link.forward.rate, link.backward.rate),
+        (Some(1_000_000), Some(64_000))
+    );
+    assert_eq!(link.backward.delay, Duration::from_millis(5));
+    let limit = |limit| QueueConfig::DropTail { limit };
+    assert_eq!(link.forward.queue, limit(Limit::Bytes(30_000)));
+    assert_eq!(link.backward.queue, limit(Limit::Packets(10)));
+    let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
+        panic!("not DCCP");
+    };
+    let expected = Profile {
+        oscillation: Oscillation::IncreaseOnly,
+        rtt_min: Duration::from_micros(4),
+        ..dccp.tfrc.clone()
+    };
+    assert_eq!(dccp.tfrc, expected);
+    assert_eq!(
+        dccp.tfrc.nofeedback_min,
+        Profile::linux_2008().nofeedback_min
+    );
+    assert_eq!(scenario.flows[0].loss, LossConfig::Periodic { every: 50 });
+    let Transport::Quic(quic) = &scenario.flows[1].transport else {
+        panic!("not QUIC");
+    };
+    assert_eq!(quic.overrides.send_gate, SendGate::Strict);
+    assert!(!quic.overrides.recovery_probe, "inet-2025 has none");
+    let names: Vec<String> = scenario.flows[1].names().collect();
+    assert_eq!(names, ["bulk-1", "bulk-2", "bulk-3"]);
+}
+
 #[test]
 fn fills_in_every_default_and_reads_its_own_output() {
-    let scenario = parse(SMALL, "small.toml").unwrap();
-    let resolved = scenario.resolved_toml();
-    println!("{resolved}");
-    let again = parse(&resolved, "resolved.toml").unwrap();
-    assert_eq!(again, scenario);
-    assert_eq!(again.resolved_toml(), resolved);
+    for text in [SMALL, LARGE] {
+        let scenario = parse(text, "small.toml").unwrap();
+        let resolved = scenario.resolved_toml();
+        let again = parse(&resolved, "resolved.toml").unwrap();
+        assert_eq!(again, scenario);
+        assert_eq!(again.resolved_toml(), resolved);
+        assert_eq!(again.content_hash(), scenario.content_hash());
+    }
+}
+
+#[test]
+fn every_preset_survives_being_written_out() {
+    for name in Profile::NAMES {
+        let kind = format!("kind = \"dccp\", profile = \"{name}\"");
+        let text = SMALL.replace("kind = \"quic\"", &kind);
+        let scenario = parse(&text, "profile.toml").unwrap();
+        let again = parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
+        let Transport::Dccp(dccp) = &again.flows[0].transport else {
+            panic!("not DCCP");
+        };
+        assert_eq!(Some(&dccp.tfrc), Profile::named(name).as_ref());
+    }
+}
+
+#[test]
+fn the_schema_names_every_key_that_the_writer_writes() {
+    let schema = schema();
+    let resolved = parse(LARGE, "large.toml").unwrap().resolved_toml();
+    let value: serde_json::Value = toml::from_str(&resolved).unwrap();
+    assert_keys_known(&schema, &value, "scenario");
+    assert!(schema["properties"]["run"]["properties"]["duration"]["description"].is_string());
+    assert_eq!(
+        schema["properties"]["run"]["required"],
+        serde_json::json!(["duration"])
+    );
+}
+
+/// Every key of the value has a property, a description, and so on below it.
+fn assert_keys_known(schema: &serde_json::Value, value: &serde_json::Value, path: &str) {
+    use serde_json::Value as Json;
+    match value {
+        Json::Array(items) => {
+            for item in items.iter().filter(|item| item.is_object()) {
+                assert_keys_known(&schema["items"], item, path);
+            }
+        }
+        Json::Object(map) => {
+            let kinds = schema["oneOf"].as_array();
+            let schema = match kinds {
+                Some(kinds) => kinds
+                    .iter()
+                    .find(|kind| kind["properties"]["kind"]["const"] == map["kind"])
+                    .unwrap_or_else(|| panic!("{path}: kind {}", map["kind"])),
+                None => schema,
+            };
+            for (key, value) in map {
+                let path = format!("{path}.{key}");
+                let property = &schema["properties"][key];
+                assert!(
+                    property["description"].is_string(),
+                    "{path} is not described"
+                );
+                assert_keys_known(property, value, &path);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn with(arguments: &[&str]) -> Result<Scenario, ScenarioError> {
+    let mut overrides = Vec::new();
+    for argument in arguments {
+        overrides.extend(parse_set(argument)?);
+    }
+    parse_with(LARGE, "large.toml", &overrides)
+}
+
+#[test]
+fn overrides_reach_everything_by_name() {
+    let scenario = with(&[
+        "run.seed=9",
+        "link.bottleneck.rate=2Mbit",
+        "link.bottleneck.forward.mtu=1400",
+        "flow.stream.transport.tfrc.oscillation=off",
+        "flow.stream.loss={ kind = \"random\", rate = 0.1 }",
+        "flow.bulk.count=2",
+        "host.client.timer_hz=250",
+    ])
+    .unwrap();
+    assert_eq!(scenario.run.seed, 9);
+    assert_eq!(scenario.links[0].forward.rate, Some(2_000_000));
+    assert_eq!(scenario.links[0].backward.rate, Some(64_000));
+    assert_eq!(scenario.links[0].forward.mtu, Mtu(1400));
+    let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
+        panic!("not DCCP");
+    };
+    assert_eq!(dccp.tfrc.oscillation, Oscillation::Off);
+    assert!(matches!(scenario.flows[0].loss, LossConfig::Random { .. }));
+    assert_eq!(scenario.flows[1].count, 2);
+    assert_eq!(scenario.hosts[1].stack.timer_hz, Some(250));
+}
+
+#[test]
+fn wrong_overrides_are_shown_where_they_stand() {
+    for (argument, column, message, help) in [
+        (
+            "flow.steam.start=1s",
+            6,
+            "the scenario has no flow \"steam\"",
+            "did you mean \"stream\"?",
+        ),
+        (
+            "flow.stream.start=1",
+            19,
+            "start: expected a duration",
+            "write \"5ms\"",
+        ),
+        (
+            "flow.stream.transport.tfrc.osculation=off",
+            39,
+            "unknown key \"osculation\"",
+            "did you mean \"oscillation\"?",
+        ),
+        (
+            "run.duration.x=1s",
+            5,
+            "\"duration\" is the text",
+            "last name",
+        ),
+        ("flow.stream=1", 6, "the path ends", "flow.stream.KEY"),
+        ("flow=1", 1, "is a list", "flow.NAME.KEY"),
+        ("link.bottleneck.rate=10mbps", 22, "ambiguous", "Mbit"),
+        (
+            "seed=9",
+            6,
+            "unknown key \"seed\" in the scenario",
+            "keys here: run",
+        ),
+    ] {
+        let error = with(&[argument]).unwrap_err();
+        assert_eq!(error.file, format!("--set {}", reader::shortened(argument)));
+        assert_eq!((error.line, error.column), (1, column), "{error}");
+        assert!(error.message.contains(message), "{error}");
+        assert!(
+            error.help.clone().unwrap_or_default().contains(help),
+            "{error}"
+        );
+    }
+    for argument in ["", "x", "=1", "a..b=1", "run.seed=", "run.seed=1,,2"] {
+        parse_set(argument).unwrap_err();
+    }
+}
+
+#[test]
+fn grids_combine_every_value_with_every_seed() {
+    let axes = [
+        parse_set("flow.stream.transport.tfrc.oscillation=off,full").unwrap(),
+        parse_set("flow.stream.loss={ kind = \"trace\", drops = [1, 2] }").unwrap(),
+    ];
+    let runs = grid(&axes, &parse_seeds("1..3").unwrap()).unwrap();
+    assert_eq!(runs.len(), 6);
+    let texts: Vec<String> = runs[1].iter().map(Override::text).collect();
+    assert_eq!(texts[0], "flow.stream.transport.tfrc.oscillation=off");
+    assert_eq!(texts[2], "run.seed=2");
+    let hashes: std::collections::BTreeSet<String> = runs
+        .iter()
+        .map(|run| parse_with(LARGE, "l", run).unwrap().content_hash())
+        .collect();
+    assert_eq!(hashes.len(), 6, "each run has a name of its own");
+    assert_eq!(parse_seeds("5").unwrap(), [5]);
+    for wrong in ["3..1", "a..b", "", "1..1000000000", "-1..2"] {
+        parse_seeds(wrong).unwrap_err();
+    }
+}
+
+#[test]
+fn files_beyond_the_limit_are_refused_by_size() {
+    let text = "#".repeat(MAX_OCTETS + 1);
+    let error = parse(&text, "huge.toml").unwrap_err();
+    assert!(error.message.contains("at most 16777216"), "{error}");
+    let deep = format!("x = {}", "{ a = ".repeat(100_000));
+    parse(&deep, "deep.toml").unwrap_err();
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        let _ = parse(&String::from_utf8_lossy(&bytes), "random.toml");
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_makes_the_reader_panic(
+        at in 0..LARGE.len(),
+        length in 0..40_usize,
+        put in "[ -~\\n€]{0,12}",
+    ) {
+        let mut text = LARGE.to_owned();
+        text.replace_range(at..(at + length).min(LARGE.len()), &put);
+        if let Err(error) = parse(&text, "damaged.toml") {
+            prop_assert!(!error.message.is_empty());
+            prop_assert!(error.source.get(error.span.clone()).is_some());
+        }
+    }
+
+    #[test]
+    fn no_override_makes_the_reader_panic(path in "[a-z.]{0,30}", value in "[ -~€]{0,30}") {
+        let value = Override { path, value };
+        let _ = parse_with(LARGE, "large.toml", &[value]);
+    }
 }

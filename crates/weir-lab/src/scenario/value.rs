@@ -188,6 +188,24 @@ impl Value for bool {
     }
 }
 
+/// A number in [0, 1].
+pub(crate) struct Fraction<'a>(pub(crate) &'a mut f64);
+
+impl Value for Fraction<'_> {
+    fn read(&mut self, node: &Node) -> Result<(), Problem> {
+        let mut fraction = Probability::default();
+        fraction.read(node)?;
+        *self.0 = fraction.get();
+        Ok(())
+    }
+    fn write(&self) -> String {
+        write_float(*self.0)
+    }
+    fn describe(&self) -> Json {
+        json!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
 /// A name that can be part of a path, a file name and an option.
 pub(crate) struct Name<'a>(pub(crate) &'a mut String);
 
@@ -278,17 +296,20 @@ pub(crate) struct Count<'a, T> {
     pub(crate) slot: &'a mut T,
     pub(crate) min: u64,
     pub(crate) max: u64,
-    /// What is counted: `packets`.
+    /// What is counted: `packets`; empty for a plain number.
     pub(crate) unit: &'static str,
 }
 
 fn read_count(node: &Node, (min, max): (u64, u64), unit: &str) -> Result<u64, Problem> {
-    let help = format!("write a whole number of {unit} without quotes");
-    let wrong = |found: String| {
-        Problem::new(
+    let wrong = |found: String| match unit {
+        "" => Problem::new(
+            format!("expected {min} to {max}, found {found}"),
+            "write a whole number without quotes",
+        ),
+        unit => Problem::new(
             format!("expected {min} to {max} {unit}, found {found}"),
-            help.clone(),
-        )
+            format!("write a whole number of {unit} without quotes"),
+        ),
     };
     match &node.value {
         Tree::Integer(number) => match u64::try_from(*number) {
@@ -300,7 +321,11 @@ fn read_count(node: &Node, (min, max): (u64, u64), unit: &str) -> Result<u64, Pr
 }
 
 fn describe_count((min, max): (u64, u64), unit: &str) -> Json {
-    json!({ "type": "integer", "minimum": min, "maximum": max, "x-unit": unit })
+    let mut schema = json!({ "type": "integer", "minimum": min, "maximum": max });
+    if !unit.is_empty() {
+        schema["x-unit"] = json!(unit);
+    }
+    schema
 }
 
 impl<T: Copy + TryFrom<u64> + Into<u64>> Value for Count<'_, T> {

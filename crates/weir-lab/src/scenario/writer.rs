@@ -59,7 +59,7 @@ impl Visitor for Writer {
     fn section(&mut self, key: &'static str, _: &'static str, section: &mut dyn Section) {
         let path = self.path_of(key);
         self.write_table(&format!("[{path}]"), path, &mut |table| {
-            section.visit(table)
+            section.visit(table);
         });
     }
 
@@ -84,7 +84,7 @@ impl Visitor for Writer {
                 return;
             };
             self.write_table(&format!("[[{path}]]"), path, &mut |table| {
-                section.visit(table)
+                section.visit(table);
             });
         }
     }

@@ -267,7 +267,7 @@ pub fn format_value(value: f64, unit: &str) -> String {
 }
 
 /// A number with so many significant digits, without trailing zeros.
-pub(crate) fn significant(value: f64, digits: i32) -> String {
+pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 {
             "0".to_owned()
@@ -276,7 +276,7 @@ pub(crate) fn significant(value: f64, digits: i32) -> String {
         };
     }
     let magnitude = libm::floor(libm::log10(value.abs())) as i32;
-    if magnitude < -5 || magnitude > 9 {
+    if !(-5..=9).contains(&magnitude) {
         return format!("{value:.*e}", (digits - 1).max(0) as usize);
     }
     let text = format!("{value:.*}", (digits - 1 - magnitude).max(0) as usize);

@@ -16,7 +16,7 @@ pub mod pftk;
 mod table;
 pub mod tfrc;
 
-pub use law::{Arguments, Law, Line, Parameter, Quantity, TheoryError, format_value};
+pub use law::{Arguments, Law, Line, Parameter, Quantity, TheoryError, format_value, significant};
 pub use table::LAWS;
 
 use crate::theory::law::closest;

@@ -3,7 +3,7 @@
 use super::law::{Arguments, Law, Line, Parameter, Quantity};
 use super::{cubic, mathis, pftk, tfrc};
 use weir_proto::time::Duration;
-use weir_proto::units::Rate;
+use weir_proto::units::{Probability, Rate};
 
 const S: Parameter = needed("s", Quantity::Bytes, "segment size, octets");
 const MSS: Parameter = needed("mss", Quantity::Bytes, "packet size, octets");
@@ -57,7 +57,16 @@ pub const LAWS: &[Law] = &[
         describe: "TFRC's initial window and rate, and the floor of its slow start",
         equation: "X = min(4s, max(2s, 4380)) / R",
         source: "RFC 5348 §4.2, RFC 3390",
-        parameters: &[S, RTT],
+        parameters: &[
+            S,
+            RTT,
+            optional(
+                "rate",
+                Quantity::Rate,
+                "",
+                "a rate to compare W_init/R with",
+            ),
+        ],
         compute: tfrc_initial_lines,
     },
     Law {
@@ -77,6 +86,25 @@ pub const LAWS: &[Law] = &[
             ),
         ],
         compute: tfrc_nofeedback_lines,
+    },
+    Law {
+        name: "tfrc-slow-start",
+        describe: "where TFRC's slow start ends for a sender that hardly sends",
+        equation: "X' = max(min(2X, m), s/R), m = 2·X_recv, if idle max(W_init/R, 2·X_recv)",
+        source: "RFC 3448 §4.3; rfc3448bis-00 for the idle sender",
+        parameters: &[
+            S,
+            RTT,
+            needed("rate", Quantity::Rate, "where X starts"),
+            optional("receive-rate", Quantity::Rate, "1bit", "X_recv"),
+            optional(
+                "idle",
+                Quantity::Number,
+                "1",
+                "1 if the sender counts as idle, else 0",
+            ),
+        ],
+        compute: tfrc_slow_start_lines,
     },
     Law {
         name: "mathis",
@@ -202,7 +230,7 @@ fn tfrc_lines(given: &Arguments) -> Vec<Line> {
 
 fn tfrc_inverse_lines(given: &Arguments) -> Vec<Line> {
     let found = tfrc::loss_event_rate_for(given.bytes("s"), given.time("rtt"), given.rate("rate"));
-    let p = found.map_or(f64::NAN, |p| p.get());
+    let p = found.map_or(f64::NAN, Probability::get);
     let mut lines = vec![Line::new("loss_event_rate", p, "", "p, between 0 and 1")];
     if found.is_none() {
         "none: even p = 1 allows more".clone_into(&mut lines[0].text);
@@ -220,7 +248,7 @@ fn tfrc_inverse_lines(given: &Arguments) -> Vec<Line> {
 fn tfrc_initial_lines(given: &Arguments) -> Vec<Line> {
     let (s, rtt) = (given.bytes("s"), given.time("rtt"));
     let window = tfrc::initial_window(s);
-    vec![
+    let mut lines = vec![
         Line::new("initial_window_bytes", window as f64, "bytes", "W_init"),
         Line::rate("initial_rate_bps", tfrc::per_rtt(window, rtt), "W_init/R"),
         Line::rate(
@@ -228,7 +256,16 @@ fn tfrc_initial_lines(given: &Arguments) -> Vec<Line> {
             tfrc::per_rtt(s, rtt),
             "s/R, slow start's floor",
         ),
-    ]
+    ];
+    if given.has("rate") {
+        lines.push(Line::new(
+            "rtt_at_rate_s",
+            given.rate("rate").time_for(window).as_secs_f64(),
+            "s",
+            "the round-trip time at which W_init/R is that rate",
+        ));
+    }
+    lines
 }
 
 fn tfrc_nofeedback_lines(given: &Arguments) -> Vec<Line> {
@@ -251,6 +288,51 @@ fn tfrc_nofeedback_lines(given: &Arguments) -> Vec<Line> {
             "knee_rate_bps",
             knee,
             "below this rate 2s/X sets the interval",
+        ),
+        Line::new(
+            "packet_interval_s",
+            given.rate("rate").time_for(s).as_secs_f64(),
+            "s",
+            "time between two packets, s/X",
+        ),
+    ]
+}
+
+fn tfrc_slow_start_lines(given: &Arguments) -> Vec<Line> {
+    let at = tfrc::SlowStart {
+        segment_size: given.bytes("s"),
+        rtt: given.time("rtt"),
+        receive_rate: given.rate("receive-rate"),
+        idle: given.plain("idle") > 0.0,
+    };
+    let series = tfrc::slow_start_series(given.rate("rate"), at, 10_000);
+    let floor = tfrc::per_rtt(at.segment_size, at.rtt).as_bps();
+    let window = tfrc::per_rtt(tfrc::initial_window(at.segment_size), at.rtt).as_bps();
+    let end = series.last().copied().unwrap_or_default();
+    vec![
+        Line::rate(
+            "next_bps",
+            tfrc::slow_start_step(given.rate("rate"), at),
+            "after one step",
+        ),
+        Line::rate("end_bps", end, "where it ends"),
+        Line::new(
+            "steps",
+            (series.len() - 1) as f64,
+            "steps",
+            "until nothing changes",
+        ),
+        Line::new(
+            "doubling_from_bps",
+            floor / 2.0,
+            "bit/s",
+            "an idle sender doubles above s/(2R)",
+        ),
+        Line::new(
+            "doubling_until_bps",
+            window / 2.0,
+            "bit/s",
+            "and below W_init/(2R)",
         ),
     ]
 }

@@ -3,5 +3,14 @@
 #[cfg(feature = "files")]
 pub mod capture;
 mod columns;
+mod dccp_probe;
+mod export;
+#[cfg(feature = "files")]
+mod folder;
+#[cfg(feature = "files")]
+mod parquet;
 
 pub use columns::{Column, Table, Values};
+pub use export::{ExportError, ExportFile, Format, csv, export};
+#[cfg(feature = "files")]
+pub use folder::{FolderError, RunFolder, name_of, summary_json};

@@ -3,5 +3,6 @@
 
 mod damage;
 mod envelopes;
+mod listing;
 mod real;
 mod synthetic;

@@ -74,7 +74,10 @@ fn the_order_survives_the_end_of_the_numbers() {
 proptest! {
     #[test]
     fn agrees_with_an_ordered_set(
-        steps in prop::collection::vec((0_u32..40, prop::option::of(0_u64..50), any::<bool>()), 1..400),
+        steps in prop::collection::vec(
+            (0_u32..40, prop::option::of(0_u64..50), any::<bool>()),
+            1..400,
+        ),
     ) {
         let mut queue = queue_of(40);
         let mut model: BTreeSet<(u64, u64, u32)> = BTreeSet::new();

@@ -23,6 +23,10 @@ pub trait CcidSender: Send {
     /// called at most once, before the first data packet.
     fn on_handshake_rtt(&mut self, rtt: Duration);
 
+    /// The application is about to write this many octets. Called before the write is traced, so
+    /// that the first line of a trace shows the state that the first packet finds.
+    fn on_write(&mut self, _now: Instant, _payload_len: u32, _events: &mut Events) {}
+
     /// May a data packet with this many octets of payload leave?
     fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime;
 
@@ -44,16 +48,14 @@ pub trait CcidSender: Send {
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant, events: &mut Events);
 
-    /// The codepoint to send data packets with.
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
-    /// Data packets that this half found to be lost, and its loss or congestion events.
-    fn losses(&self) -> (u64, u64);
+    /// Data packets that this half found to be lost, and its congestion events. Zero where the
+    /// receiver counts, as with TFRC.
+    fn losses(&self) -> (u64, u64) {
+        (0, 0)
+    }
 
     /// The connection has closed: no timer may fire any more.
     fn on_close(&mut self);
@@ -67,9 +69,9 @@ pub trait CcidReceiver: Send {
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
 
-    /// An acknowledging packet of this kind is about to leave: write the options that belong on
-    /// it. After this call `wants_ack` is false until there is a new reason.
-    fn on_ack_sent(&mut self, now: Instant, kind: PacketType, options: &mut Options);
+    /// The acknowledging packet with this number and type is about to leave: write the options
+    /// that belong on it. After this call `wants_ack` is false until there is a new reason.
+    fn on_ack_sent(&mut self, now: Instant, packet: (SeqNum, PacketType), options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
@@ -85,8 +87,8 @@ pub trait CcidReceiver: Send {
         0.0
     }
 
-    /// Loss events so far.
-    fn loss_events(&self) -> u64 {
-        0
+    /// Packets that this half found to be lost, and loss events; zero where the sender counts.
+    fn losses(&self) -> (u64, u64) {
+        (0, 0)
     }
 }

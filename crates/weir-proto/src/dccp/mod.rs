@@ -1,7 +1,16 @@
 //! The Datagram Congestion Control Protocol (RFC 4340): typed packets and their codec, feature
 //! negotiation, connection states, and the CCIDs that say when a packet may leave.
 
+mod ack_vector;
 pub mod ccid;
+pub mod ccid2;
+pub mod ccid3;
+mod connection;
+mod negotiation;
+mod sequence;
+mod state;
 pub mod wire;
 
+pub use connection::{Ccid, Config, Connection};
+pub use state::State;
 pub use wire::Packet;

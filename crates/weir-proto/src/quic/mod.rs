@@ -1,8 +1,29 @@
-//! QUIC for simulation: RFC 9000 and RFC 9002 without TLS.
+//! QUIC for simulation (RFC 9000 and RFC 9002), lean but honest: real header and frame sizes,
+//! packet-number spaces, acknowledgement policy, loss detection, probe timeouts, persistent
+//! congestion, streams with retransmission, flow control, and the window controllers of
+//! [`cc::window`](crate::cc::window).
+//!
+//! [`Connection`] is one end of one connection: a [`Node`](crate::node::Node) and an
+//! [`Endpoint`](crate::node::Endpoint). Applications write on one bidirectional stream at each
+//! end; the wire and the credit are right for several.
+//!
+//! Not modelled: TLS and keys (the handshake is an exchange of Initial packets of the right size,
+//! or none), Retry, 0-RTT, version negotiation, migration and connection ids, path MTU discovery,
+//! pacing, stateless resets, the content of streams (lengths only). A packet's time of sending
+//! is that of its handing over.
 
-/// A QUIC packet: a short-header packet's number and frames.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Packet {
-    /// Packet number.
-    pub number: u64,
-}
+mod ack;
+mod config;
+mod connection;
+mod error;
+mod flow_control;
+mod loss;
+mod ranges;
+mod rtt;
+mod streams;
+pub mod wire;
+
+pub use config::{AckPolicy, Config, FlowControlConfig, Handshake};
+pub use connection::Connection;
+pub use error::TransportError;
+pub use wire::Packet;

@@ -19,6 +19,7 @@
 //! tcpdump.org, RFC 791, RFC 8200 §4, RFC 6773 §3.3.
 
 mod link;
+mod listing;
 mod pcap;
 mod pcapng;
 mod row;
@@ -26,6 +27,7 @@ mod source;
 mod timestamp;
 
 pub use link::{Segment, find_dccp};
+pub use listing::{Form, Listing, ListingError};
 pub use row::{PacketRow, Row};
 pub use timestamp::Timestamp;
 

@@ -45,10 +45,12 @@ impl<'a> Row<'a> {
     /// The row as one JSON object without line end: `frame, time_s, type, x, seq, ack, ccval,
     /// cscov, checksum, options, service_code, reset_code, payload_len`, or `frame, malformed`.
     ///
-    /// `time_s` is a number with every digit of the file, so a reader that wants them all must
-    /// not take it for a float. `x` is 0 or 1. `options` has pairs of type and data in hex,
-    /// without type and length octets, up to the first option that makes no sense. What a packet
-    /// does not have is null.
+    /// `type` is the RFC's name without its prefix; tshark's `dccp.type` numbers the same names:
+    /// 0 Request, 1 Response, 2 Data, 3 Ack, 4 DataAck, 5 CloseReq, 6 Close, 7 Reset, 8 Sync,
+    /// 9 SyncAck, 10 Listen. `time_s` is a number with every digit of the file, so a reader that
+    /// wants them all must not take it for a float. `x` is 0 or 1. `options` has pairs of type
+    /// and data in hex, without type and length octets, up to the first option that makes no
+    /// sense. What a packet does not have is null.
     pub fn json(&self) -> impl fmt::Display + '_ {
         Json(self)
     }

@@ -4,8 +4,10 @@
 //! checksum = one's complement of the one's complement sum of all 16-bit words of: pseudoheader
 //! (addresses, protocol 33, length), DCCP header and options, and the covered payload:
 //!
-//!     CsCov = 0      all of it
-//!     CsCov = 1..15  the first (CsCov - 1) * 4 octets of it
+//! ```text
+//! CsCov = 0      all of it
+//! CsCov = 1..15  the first (CsCov - 1) * 4 octets of it
+//! ```
 
 /// The IP protocol number of DCCP (RFC 4340 §19.1).
 pub const PROTOCOL: u8 = 33;

@@ -221,7 +221,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_number_within_2_pow_23_comes_back_whole(start in 0..=TOP, step in -0x7f_ffffi64..=0x7f_ffff) {
+        fn a_number_within_2_pow_23_comes_back_whole(
+            start in 0..=TOP,
+            step in -0x7f_ffffi64..=0x7f_ffff,
+        ) {
             let reference = seq(start);
             let number = seq(start.wrapping_add_signed(step));
             prop_assert_eq!(number.extended_near(reference), number);

@@ -117,7 +117,10 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_decode_faithfully_or_not_at_all(mut bytes in vec(any::<u8>(), 12..200), offset in 3u8..30) {
+    fn random_bytes_decode_faithfully_or_not_at_all(
+        mut bytes in vec(any::<u8>(), 12..200),
+        offset in 3u8..30,
+    ) {
         // Half of the octets' freedom goes into passing the first checks.
         bytes[4] = offset;
         bytes[8] %= 11 << 1;
@@ -131,7 +134,10 @@ proptest! {
 
     /// What is read as a typed option is written as an option that reads the same.
     #[test]
-    fn typed_options_survive_their_smallest_form(kind in any::<u8>(), data in vec(any::<u8>(), 0..30)) {
+    fn typed_options_survive_their_smallest_form(
+        kind in any::<u8>(),
+        data in vec(any::<u8>(), 0..30),
+    ) {
         let data = if kind < 32 { &[][..] } else { &data };
         let option = DccpOption::from_raw(RawOption { kind, data });
         prop_assert_eq!(option.kind(), kind);

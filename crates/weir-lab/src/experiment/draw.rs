@@ -1,0 +1,242 @@
+//! An experiment's plots: what `published.toml` asks for, drawn from the runs.
+
+use super::measure::Measure;
+use super::observation::Observation;
+use super::published::{PlotKind, PlotPlan, Published, unit_scale};
+use super::verdict::RowResult;
+use crate::report::{
+    Axis, Colour, Layer, NamedPlot, Overlay, Plot, packet_interval, packets_per_second,
+    rate_by_limit, round_trip_time, window_sawtooth,
+};
+use crate::theory::mathis::Sawtooth;
+use crate::trace::Table;
+use std::collections::BTreeMap;
+use weir_proto::units::{Rate, parse_duration, parse_size};
+
+/// The observations of all runs by name.
+type Runs = BTreeMap<String, Vec<Observation>>;
+
+/// The plots in the order of the file. A plot whose run was not traced is left out.
+pub(super) fn plots(
+    experiment: &str,
+    published: &Published,
+    rows: &[RowResult],
+    runs: &Runs,
+) -> Vec<NamedPlot> {
+    let drawing = Drawing {
+        published,
+        rows,
+        runs,
+    };
+    published
+        .plots
+        .iter()
+        .filter_map(|plan| {
+            Some(NamedPlot {
+                name: format!("{experiment}-{}", plan.name),
+                caption: plan.caption.clone(),
+                plot: drawing.plot(plan)?,
+            })
+        })
+        .collect()
+}
+
+struct Drawing<'a> {
+    published: &'a Published,
+    rows: &'a [RowResult],
+    runs: &'a Runs,
+}
+
+impl Drawing<'_> {
+    fn plot(&self, plan: &PlotPlan) -> Option<Plot> {
+        let state = self.state(plan.runs.first()?);
+        let title = plan.title.as_str();
+        let mut plot = match plan.kind {
+            PlotKind::Rate => rate_by_limit(state?, title)?,
+            PlotKind::Rtt => round_trip_time(state?, title)?,
+            PlotKind::Interval => packet_interval(state?, title)?,
+            PlotKind::PacketRate => packets_per_second(state?, title)?,
+            PlotKind::Sawtooth => {
+                let span = (plan.from_s?, plan.until_s?);
+                window_sawtooth(state?, span, self.overlay(plan), title)?
+            }
+            PlotKind::Distribution => self.distribution(plan)?,
+            PlotKind::Overlay => self.several(plan),
+        };
+        if plan.kind != PlotKind::Distribution {
+            if let Some(until) = plan.until_s {
+                plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
+            }
+            if let Some((value, words)) = self.level(plan) {
+                plot.layers.push(Layer::Level {
+                    label: words,
+                    y: value,
+                    colour: Colour(7),
+                });
+            }
+        }
+        let points = self.points(plan);
+        if !points.is_empty() {
+            plot.layers.push(Layer::Published { points });
+        }
+        Some(plot)
+    }
+
+    fn state(&self, run: &str) -> Option<&Table> {
+        let table = &self.runs.get(run)?.first()?.state;
+        (table.rows() > 0).then_some(table)
+    }
+
+    fn row(&self, id: &str) -> Option<&RowResult> {
+        self.rows.iter().find(|row| row.id == id)
+    }
+
+    /// A row's published value in base units.
+    fn published(&self, id: &str) -> Option<f64> {
+        let row = self.row(id)?;
+        Some(row.published? * unit_scale(&row.unit)?)
+    }
+
+    fn points(&self, plan: &PlotPlan) -> Vec<(f64, f64, String)> {
+        plan.points
+            .iter()
+            .filter_map(|[time, value]| {
+                let words = self.row(value)?.published_text();
+                Some((self.published(time)?, self.published(value)?, words))
+            })
+            .collect()
+    }
+
+    fn level(&self, plan: &PlotPlan) -> Option<(f64, String)> {
+        let id = plan.level.as_deref()?;
+        let row = self.row(id)?;
+        Some((
+            self.published(id)?,
+            format!("published: {}", row.published_text()),
+        ))
+    }
+
+    /// The sawtooth of the law that the plan's theory row names.
+    fn overlay(&self, plan: &PlotPlan) -> Option<Overlay> {
+        let row = self.published.row(plan.theory.as_deref()?)?;
+        let measure = row.measure.as_ref()?;
+        let argument = |name: &str| measure.arguments.get(name).map(String::as_str);
+        let line = |name: &str| law_line(measure, name);
+        Some(Overlay {
+            tooth: Sawtooth {
+                window_packets: line("window_packets")?,
+                cycle_rtts: line("cycle_rtts")?,
+                rate: Rate::from_bps(line("throughput_bps")?),
+            },
+            idle_rtts: line("idle_rtts")?,
+            packet_bytes: {
+                let text = argument("mss")?;
+                let bytes = text.parse().ok().or_else(|| parse_size(text).ok())?;
+                bytes as f64
+            },
+            rtt_s: parse_duration(argument("rtt")?).ok()?.as_secs_f64(),
+        })
+    }
+
+    /// A histogram of the seeds' throughput with the published value and the band of the middle
+    /// 95 %.
+    fn distribution(&self, plan: &PlotPlan) -> Option<Plot> {
+        let seeds = self.runs.get(plan.runs.first()?)?;
+        let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps / 1e6).collect();
+        rates.sort_by(f64::total_cmp);
+        let (low, high) = (*rates.first()?, *rates.last()?);
+        let width = bin_width(high - low, rates.len());
+        let first = libm::floor(low / width) as i64;
+        let last = libm::floor(high / width) as i64;
+        let bars: Vec<(f64, f64, f64)> = (first..=last.min(first + 500))
+            .map(|bin| {
+                let (left, right) = (bin as f64 * width, (bin + 1) as f64 * width);
+                let count = rates
+                    .iter()
+                    .filter(|rate| **rate >= left && **rate < right)
+                    .count();
+                (left, right, count as f64)
+            })
+            .collect();
+        let row = self.row(plan.level.as_deref()?)?;
+        let band = row.seeds?;
+        let mean = row.measured?;
+        let words = |what: &str, value: f64| format!("{what} {value:.2} Mbit/s");
+        Some(
+            Plot::new(
+                &plan.title,
+                Axis::linear("throughput of a run, Mbit/s", "Mbit/s"),
+                Axis::linear("runs", "runs"),
+            )
+            .with(Layer::Band {
+                name: format!("95 % of runs: {:.2} to {:.2}", band.low, band.high),
+                x: (band.low, band.high),
+            })
+            .with(Layer::Bars {
+                name: format!("{} seeds", rates.len()),
+                bars,
+                colour: Colour(0),
+            })
+            .with(Layer::Upright {
+                name: words("mean", mean),
+                x: mean,
+                colour: Colour(2),
+                dashed: false,
+            })
+            .with(Layer::Upright {
+                name: words("published", row.published?),
+                x: row.published?,
+                colour: Colour(1),
+                dashed: true,
+            }),
+        )
+    }
+
+    /// The allowed rates of several runs in one frame.
+    fn several(&self, plan: &PlotPlan) -> Plot {
+        let mut plot = Plot::new(
+            &plan.title,
+            Axis::linear("time, s", "s"),
+            Axis::log("allowed rate X, bit/s", "bit/s"),
+        );
+        plot.height = 440.0;
+        for (number, name) in plan.runs.iter().enumerate() {
+            let Some(table) = self.state(name) else {
+                continue;
+            };
+            let columns = (table.numbers("time_s"), table.numbers("allowed_rate_bps"));
+            let (Some(times), Some(rates)) = columns else {
+                continue;
+            };
+            plot.layers.push(Layer::Step {
+                name: name.replace('-', " "),
+                points: times.iter().copied().zip(rates.iter().copied()).collect(),
+                colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
+            });
+        }
+        plot
+    }
+}
+
+fn law_line(measure: &Measure, name: &str) -> Option<f64> {
+    let arguments: Vec<(&str, &str)> = measure
+        .arguments
+        .iter()
+        .map(|(name, text)| (name.as_str(), text.as_str()))
+        .collect();
+    let lines = crate::theory::evaluate(measure.law.as_deref()?, &arguments).ok()?;
+    Some(lines.iter().find(|line| line.name == name)?.value)
+}
+
+/// A round width that makes about as many bins as the square root of twice the number of values.
+fn bin_width(range: f64, values: usize) -> f64 {
+    let raw = range / (2.0 * values as f64).sqrt();
+    if raw <= 0.0 {
+        return 0.1;
+    }
+    let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
+    let factor = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|factor| factor * power >= raw);
+    factor.unwrap_or(10.0) * power
+}

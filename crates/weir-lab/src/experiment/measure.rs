@@ -1,0 +1,436 @@
+//! Named measures: how a row's value is taken from runs, from a law, or from other rows.
+//!
+//! A measure picks a series (a column of a view, perhaps times another column, or relative to
+//! the row before), keeps the rows of a span of time, and takes one number. Two views exist:
+//! `log`, a line at each write of the application with the state before that write, as Linux's
+//! dccp_probe printed it; and `state`, a row at each change of the controller.
+
+use super::observation::{Observation, numbers};
+use super::series::{
+    Series, crossing, deviation, gaps, mean, median, period, quantile, rises, time_of_max,
+};
+use crate::theory::TheoryError;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which rows a series has.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// A line at each write of the application.
+    #[default]
+    Log,
+    /// A row at each change of the controller.
+    State,
+}
+
+/// What is taken from a series.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// The first value.
+    First,
+    /// The last value.
+    Last,
+    /// The smallest value.
+    Min,
+    /// The largest value.
+    Max,
+    /// The mean of the rows.
+    Mean,
+    /// The standard deviation of the rows (n − 1).
+    Stddev,
+    /// The median of the rows.
+    Median,
+    /// The value that holds at the time `at_s`.
+    ValueAt,
+    /// The time of the first largest value.
+    TimeOfMax,
+    /// The time of the first row at or above `level` after one below it.
+    CrossingUp,
+    /// The time of the first row below `level` after one at or above it.
+    CrossingDown,
+    /// The time of the first row that `equals`.
+    FirstTime,
+    /// The time of the last row that `equals`.
+    LastTime,
+    /// The share of rows that `equals`, or that are at or above `level`.
+    Share,
+    /// The number of rows.
+    Count,
+    /// The time between row number `index` and the next.
+    Gap,
+    /// The median time between two rows.
+    GapMedian,
+    /// The time of the first row that follows its predecessor by more than `level` seconds.
+    GapAbove,
+    /// The period of the series, by autocorrelation, seconds.
+    Period,
+    /// The run's throughput in its window.
+    Throughput,
+    /// Its mean over the seeds.
+    ThroughputMean,
+    /// The standard error of that mean.
+    ThroughputError,
+    /// Where the middle 95 % of the seeds begin.
+    ThroughputLow,
+    /// Where the middle 95 % of the seeds end.
+    ThroughputHigh,
+    /// Packets lost over packets sent.
+    LossRate,
+    /// The rest: packets that were not lost over packets sent.
+    DeliveryRate,
+    /// The median time from a fall of the value to rise number `index` after it.
+    TimeToRise,
+    /// The median value after rise number `index` that follows a fall.
+    ValueAfterRise,
+    /// A line of a law of theory.
+    Law,
+    /// The difference of two rows' measured values.
+    Difference,
+    /// The ratio of two rows' measured values.
+    Ratio,
+}
+
+/// Which rows of a series count.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Rows {
+    /// All.
+    #[default]
+    All,
+    /// Those whose value is not the row before's.
+    Changes,
+    /// Those whose value is smaller than the row before's.
+    Falls,
+    /// Those whose value is larger than the row before's.
+    Rises,
+}
+
+/// How a value is measured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// What is taken.
+    pub take: Take,
+    /// From which run.
+    pub run: Option<String>,
+    /// From which column.
+    pub of: Option<String>,
+    /// In which view.
+    #[serde(default)]
+    pub view: View,
+    /// The column is multiplied by this one.
+    pub times: Option<String>,
+    /// The series is each row over the row before.
+    #[serde(default)]
+    pub relative_to_previous: bool,
+    /// Which rows count.
+    #[serde(default)]
+    pub rows: Rows,
+    /// Only rows with this limit count.
+    pub limit: Option<String>,
+    /// Only rows from this time on, seconds.
+    pub from_s: Option<f64>,
+    /// Only rows until this time, seconds.
+    pub until_s: Option<f64>,
+    /// Only rows after the largest value of the run.
+    #[serde(default)]
+    pub after_max: bool,
+    /// Only rows up to the largest value of the run.
+    #[serde(default)]
+    pub before_max: bool,
+    /// The time of `value_at`, seconds.
+    pub at_s: Option<f64>,
+    /// The level of crossings and gaps, in the series' unit.
+    pub level: Option<f64>,
+    /// What a row must be equal to.
+    pub equals: Option<f64>,
+    /// How far from `equals` a row may lie, relative.
+    #[serde(default = "default_nearness")]
+    pub nearness: f64,
+    /// The number of a gap or rise, from 0.
+    #[serde(default)]
+    pub index: usize,
+    /// The result is divided by this.
+    pub divide_by: Option<f64>,
+    /// The law.
+    pub law: Option<String>,
+    /// The law's line.
+    pub line: Option<String>,
+    /// The law's arguments.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, String>,
+    /// The two rows of a difference or ratio.
+    #[serde(default)]
+    pub between: Vec<String>,
+}
+
+/// The kernel's integers differ from the exact ratio by less than this.
+fn default_nearness() -> f64 {
+    1e-3
+}
+
+/// What measures are taken from.
+pub(super) struct Sources<'a> {
+    /// Runs by name; several observations where there are several seeds.
+    pub runs: &'a BTreeMap<String, Vec<Observation>>,
+    /// Rows measured so far, by name, in base units.
+    pub rows: &'a BTreeMap<String, f64>,
+}
+
+impl Measure {
+    /// Checks that the measure has what its `take` needs.
+    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
+        let take = self.take;
+        let need = |present: bool, name: &str| {
+            present
+                .then_some(())
+                .ok_or_else(|| format!("take = {take:?} needs {name}"))
+        };
+        match take {
+            Take::Law => {
+                let law = self.law.as_deref().unwrap_or_default();
+                crate::theory::law(law).map_err(|error| error.to_string())?;
+                return need(self.line.is_some(), "line");
+            }
+            Take::Difference | Take::Ratio => {
+                return need(self.between.len() == 2, "between = [a, b]");
+            }
+            Take::ValueAt => need(self.at_s.is_some(), "at_s")?,
+            Take::CrossingUp | Take::CrossingDown | Take::GapAbove => {
+                need(self.level.is_some(), "level")?;
+            }
+            Take::FirstTime | Take::LastTime => need(self.equals.is_some(), "equals")?,
+            Take::Share => {
+                need(
+                    self.equals.is_some() || self.level.is_some(),
+                    "equals or level",
+                )?;
+            }
+            _ => {}
+        }
+        need(self.run.is_some(), "run")?;
+        let run = self.run.as_deref().unwrap_or_default();
+        if !runs.contains(run) {
+            return Err(format!("run \"{run}\" does not exist"));
+        }
+        need(self.is_summary() || self.of.is_some(), "of, the column")
+    }
+
+    /// True if the value is made of other rows.
+    pub(super) fn is_of_rows(&self) -> bool {
+        matches!(self.take, Take::Difference | Take::Ratio)
+    }
+
+    /// True if the value comes from summaries, not from a trace.
+    fn is_summary(&self) -> bool {
+        matches!(
+            self.take,
+            Take::Throughput
+                | Take::ThroughputMean
+                | Take::ThroughputError
+                | Take::ThroughputLow
+                | Take::ThroughputHigh
+                | Take::LossRate
+                | Take::DeliveryRate
+        )
+    }
+
+    /// The value in base units; `None` if the runs do not hold it (no such row, no such column).
+    ///
+    /// # Errors
+    /// A law that refuses its arguments.
+    pub(super) fn value(&self, from: &Sources<'_>) -> Result<Option<f64>, TheoryError> {
+        let value = match self.take {
+            Take::Law => self.law_value()?,
+            Take::Difference | Take::Ratio => self.between_rows(from),
+            _ if self.is_summary() => self.summary_value(from),
+            _ => self.series_value(from),
+        };
+        let value = value.map(|value| value / self.divide_by.unwrap_or(1.0));
+        Ok(value.filter(|value| value.is_finite()))
+    }
+
+    fn law_value(&self) -> Result<Option<f64>, TheoryError> {
+        let arguments: Vec<(&str, &str)> = self
+            .arguments
+            .iter()
+            .map(|(name, text)| (name.as_str(), text.as_str()))
+            .collect();
+        let lines = crate::theory::evaluate(self.law.as_deref().unwrap_or_default(), &arguments)?;
+        let wanted = self.line.as_deref().unwrap_or_default();
+        Ok(lines
+            .iter()
+            .find(|line| line.name == wanted)
+            .map(|line| line.value))
+    }
+
+    fn between_rows(&self, from: &Sources<'_>) -> Option<f64> {
+        let value = |place: usize| from.rows.get(self.between.get(place)?).copied();
+        let (a, b) = (value(0)?, value(1)?);
+        Some(if self.take == Take::Difference {
+            a - b
+        } else {
+            a / b
+        })
+    }
+
+    fn observations<'a>(&self, from: &Sources<'a>) -> Option<&'a [Observation]> {
+        Some(from.runs.get(self.run.as_deref()?)?.as_slice())
+    }
+
+    fn summary_value(&self, from: &Sources<'_>) -> Option<f64> {
+        let seeds = self.observations(from)?;
+        let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps).collect();
+        rates.sort_by(f64::total_cmp);
+        match self.take {
+            Take::Throughput => rates.first().copied(),
+            Take::ThroughputMean => mean(&rates),
+            Take::ThroughputError => Some(deviation(&rates)? / (rates.len() as f64).sqrt()),
+            Take::ThroughputLow => quantile(&rates, 0.025),
+            Take::ThroughputHigh => quantile(&rates, 0.975),
+            _ => {
+                let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
+                    (lost + seed.packets_lost, sent + seed.packets_sent)
+                });
+                let rate = lost as f64 / sent as f64;
+                Some(if self.take == Take::LossRate {
+                    rate
+                } else {
+                    1.0 - rate
+                })
+            }
+        }
+    }
+
+    fn series_value(&self, from: &Sources<'_>) -> Option<f64> {
+        let observation = self.observations(from)?.first()?;
+        let series = self.series(observation)?;
+        let values: Vec<f64> = series.iter().map(|point| point.1).collect();
+        let level = self.level.unwrap_or(f64::NAN);
+        let first = |found: Option<&(f64, f64)>| found.map(|point| point.0);
+        match self.take {
+            Take::First => values.first().copied(),
+            Take::Last => values.last().copied(),
+            Take::Min => values.iter().copied().reduce(f64::min),
+            Take::Max => values.iter().copied().reduce(f64::max),
+            Take::Mean => mean(&values),
+            Take::Stddev => deviation(&values),
+            Take::Median => median(values),
+            Take::ValueAt => {
+                let at = self.at_s?;
+                let held = series.iter().take_while(|point| point.0 <= at).last()?;
+                Some(held.1)
+            }
+            Take::TimeOfMax => time_of_max(&series),
+            Take::CrossingUp => crossing(&series, |before, now| before < level && now >= level),
+            Take::CrossingDown => crossing(&series, |before, now| before >= level && now < level),
+            Take::FirstTime => first(series.iter().find(|point| self.matches(point.1))),
+            Take::LastTime => first(series.iter().rfind(|point| self.matches(point.1))),
+            Take::Share => {
+                let matching = values.iter().filter(|value| self.matches(**value)).count();
+                Some(matching as f64 / values.len() as f64)
+            }
+            Take::Count => Some(values.len() as f64),
+            Take::Gap => gaps(&series).get(self.index).copied(),
+            Take::GapMedian => median(gaps(&series)),
+            Take::GapAbove => {
+                let place = gaps(&series).iter().position(|gap| *gap > level)?;
+                first(series.get(place + 1))
+            }
+            Take::Period => period(&series),
+            Take::TimeToRise => median(
+                rises(&series, self.index)
+                    .iter()
+                    .map(|rise| rise.0)
+                    .collect(),
+            ),
+            Take::ValueAfterRise => median(
+                rises(&series, self.index)
+                    .iter()
+                    .map(|rise| rise.1)
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    fn matches(&self, value: f64) -> bool {
+        match self.equals {
+            Some(wanted) => (value - wanted).abs() <= self.nearness * wanted.abs(),
+            None => value >= self.level.unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The series that the measure asks for, in its span of time.
+    fn series(&self, observation: &Observation) -> Option<Series> {
+        let table = match self.view {
+            View::Log => &observation.log,
+            View::State => &observation.state,
+        };
+        let times = table.numbers("time_s")?;
+        let column = numbers(table, self.of.as_deref()?)?;
+        let factor = match &self.times {
+            Some(name) => Some(numbers(table, name)?),
+            None => None,
+        };
+        let limits = table.words("limit");
+        let mut series = Series::new();
+        let mut previous: Option<f64> = None;
+        for (row, (time, value)) in times.iter().zip(column.iter()).enumerate() {
+            let value = value * factor.as_ref().and_then(|f| f.get(row)).unwrap_or(&1.0);
+            if value.is_nan() {
+                continue;
+            }
+            let before = previous.replace(value);
+            let shown = if self.relative_to_previous {
+                value / before.unwrap_or(f64::NAN)
+            } else {
+                value
+            };
+            let limited = self.limit.as_deref().is_none_or(|wanted| {
+                limits
+                    .and_then(|limits| limits.get(row))
+                    .is_some_and(|limit| &**limit == wanted)
+            });
+            if limited && self.counts(before, value) && !shown.is_nan() {
+                series.push((*time, shown));
+            }
+        }
+        let (from, until) = self.span(times, &column);
+        series.retain(|point| point.0 >= from && point.0 <= until);
+        Some(series)
+    }
+
+    fn counts(&self, before: Option<f64>, now: f64) -> bool {
+        match self.rows {
+            Rows::All => true,
+            Rows::Changes => before.is_some_and(|before| before != now),
+            Rows::Falls => before.is_some_and(|before| now < before),
+            Rows::Rises => before.is_some_and(|before| now > before),
+        }
+    }
+
+    /// The span of time; the run's largest value is that of the plain column.
+    fn span(&self, times: &[f64], column: &[f64]) -> (f64, f64) {
+        let mut from = self.from_s.unwrap_or(f64::NEG_INFINITY);
+        let mut until = self.until_s.unwrap_or(f64::INFINITY);
+        if self.after_max || self.before_max {
+            let plain: Series = times.iter().copied().zip(column.iter().copied()).collect();
+            if let Some(top) = time_of_max(&plain) {
+                if self.after_max {
+                    from = from.max(top);
+                }
+                if self.before_max {
+                    until = until.min(top);
+                }
+            }
+        }
+        (from, until)
+    }
+}
+
+#[cfg(test)]
+#[path = "measure_tests.rs"]
+mod tests;

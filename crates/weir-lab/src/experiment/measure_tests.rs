@@ -1,0 +1,201 @@
+//! Measures on short series whose answers can be seen.
+
+use super::*;
+use crate::trace::{Column, Table, Values};
+
+/// A log of seven lines: up to 8, then halved three times.
+fn observation() -> Observation {
+    let table = |limits: &[&str]| Table {
+        columns: vec![
+            Column {
+                name: "time_s".to_owned(),
+                values: Values::F64(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0]),
+            },
+            Column {
+                name: "x".to_owned(),
+                values: Values::F64(vec![1.0, 2.0, 4.0, 8.0, 4.0, 2.0, 1.0]),
+            },
+            Column {
+                name: "r".to_owned(),
+                values: Values::F64(vec![4.0, 2.0, 1.0, 1.0, 1.0, f64::NAN, 1.0]),
+            },
+            Column {
+                name: "limit".to_owned(),
+                values: Values::Text(limits.iter().map(|limit| (*limit).into()).collect()),
+            },
+        ],
+    };
+    Observation {
+        state: table(&["up", "up", "up", "up", "down", "down", "other"]),
+        log: table(&["up", "up", "up", "up", "down", "down", "other"]),
+        throughput_bps: 5.0,
+        packets_sent: 100,
+        packets_lost: 2,
+    }
+}
+
+fn take(text: &str) -> Option<f64> {
+    let measure: Measure = toml::from_str(&format!("run = \"r\"\nof = \"x\"\n{text}")).unwrap();
+    let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
+    let rows = BTreeMap::from([("a".to_owned(), 7.0), ("b".to_owned(), 5.0)]);
+    measure
+        .value(&Sources {
+            runs: &runs,
+            rows: &rows,
+        })
+        .unwrap()
+}
+
+#[test]
+fn takes_single_values() {
+    for (text, value) in [
+        ("take = 'first'", 1.0),
+        ("take = 'last'", 1.0),
+        ("take = 'min'\nfrom_s = 1\nuntil_s = 5", 2.0),
+        ("take = 'max'", 8.0),
+        ("take = 'mean'", 22.0 / 7.0),
+        ("take = 'median'", 2.0),
+        ("take = 'count'", 7.0),
+        ("take = 'value_at'\nat_s = 6.9", 2.0),
+        ("take = 'time_of_max'", 3.0),
+        ("take = 'mean'\ndivide_by = 22", 1.0 / 7.0),
+        ("take = 'max'\nuntil_s = 2.5", 4.0),
+        ("take = 'loss_rate'", 0.02),
+        ("take = 'delivery_rate'", 0.98),
+        ("take = 'throughput'", 5.0),
+        ("take = 'difference'\nbetween = ['a', 'b']", 2.0),
+        ("take = 'ratio'\nbetween = ['a', 'b']", 1.4),
+    ] {
+        assert_eq!(take(text), Some(value), "{text}");
+    }
+    let deviation = take("take = 'stddev'\nuntil_s = 2").unwrap();
+    assert!((deviation - (7.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+}
+
+#[test]
+fn finds_crossings_and_phases() {
+    for (text, value) in [
+        ("take = 'crossing_up'\nlevel = 3", Some(2.0)),
+        ("take = 'crossing_down'\nlevel = 3", Some(5.0)),
+        ("take = 'crossing_up'\nlevel = 9", None),
+        (
+            "take = 'last_time'\ntimes = 'r'\nequals = 4\nbefore_max = true",
+            Some(2.0),
+        ),
+        (
+            "take = 'last_time'\nrelative_to_previous = true\nequals = 2",
+            Some(3.0),
+        ),
+        (
+            "take = 'first_time'\nrelative_to_previous = true\nequals = 0.5",
+            Some(4.0),
+        ),
+        ("take = 'share'\nequals = 4", Some(2.0 / 7.0)),
+        ("take = 'share'\nlevel = 4", Some(3.0 / 7.0)),
+        ("take = 'first_time'\nequals = 3", None),
+    ] {
+        assert_eq!(take(text), value, "{text}");
+    }
+}
+
+#[test]
+fn counts_events_of_a_limit_and_the_time_between_them() {
+    for (text, value) in [
+        ("take = 'count'\nrows = 'falls'", Some(3.0)),
+        ("take = 'count'\nrows = 'rises'", Some(3.0)),
+        ("take = 'count'\nrows = 'falls'\nlimit = 'down'", Some(2.0)),
+        ("take = 'count'\nrows = 'falls'\nlimit = 'never'", Some(0.0)),
+        ("take = 'gap'\nrows = 'falls'\nindex = 1", Some(2.0)),
+        ("take = 'gap'\nrows = 'falls'\nindex = 2", None),
+        ("take = 'gap_median'\nrows = 'falls'", Some(1.5)),
+        ("take = 'gap_above'\nlevel = 1.5", Some(7.0)),
+        ("take = 'count'\nafter_max = true", Some(4.0)),
+        ("take = 'count'\nbefore_max = true", Some(4.0)),
+    ] {
+        assert_eq!(take(text), value, "{text}");
+    }
+}
+
+#[test]
+fn rows_without_a_value_do_not_count() {
+    assert_eq!(take("take = 'count'\ntimes = 'r'"), Some(6.0));
+    assert_eq!(take("take = 'count'\ntimes = 'missing'"), None);
+}
+
+#[test]
+fn the_band_of_many_seeds_holds_the_middle_95_per_cent() {
+    let seeds: Vec<Observation> = (0..=200)
+        .map(|number| Observation {
+            throughput_bps: f64::from(200 - number),
+            ..Observation::default()
+        })
+        .collect();
+    let runs = BTreeMap::from([("r".to_owned(), seeds)]);
+    let value = |take: &str| {
+        let measure: Measure = toml::from_str(&format!("run = 'r'\ntake = '{take}'")).unwrap();
+        let rows = BTreeMap::new();
+        let from = Sources {
+            runs: &runs,
+            rows: &rows,
+        };
+        measure.value(&from).unwrap().unwrap()
+    };
+    assert_eq!(value("throughput_mean"), 100.0);
+    assert_eq!(value("throughput_low"), 5.0);
+    assert_eq!(value("throughput_high"), 195.0);
+    // The variance of 0..=200 with n − 1 is (201² − 1)/12 · 201/200 = 3383.5.
+    assert!((value("throughput_error") - (3383.5_f64 / 201.0).sqrt()).abs() < 1e-9);
+}
+
+#[test]
+fn autocorrelation_finds_the_period_of_a_sawtooth() {
+    let series: Series = (0..700)
+        .map(|row| (f64::from(row) * 0.002, f64::from(row % 7)))
+        .collect();
+    let found = period(&series).unwrap();
+    assert!((found - 0.014).abs() < 0.0004, "{found}");
+    assert_eq!(period(&[(0.0, 1.0), (1.0, 1.0)]), None);
+    assert_eq!(period(&[]), None);
+}
+
+#[test]
+fn measures_how_long_a_window_stays_low() {
+    // Falls at 2 and 5, next rises at 4 and 6.
+    let series = [
+        (0.0, 9.0),
+        (2.0, 5.0),
+        (4.0, 6.0),
+        (5.0, 3.0),
+        (6.0, 4.0),
+        (7.0, 5.0),
+    ];
+    assert_eq!(rises(&series, 0), [(2.0, 6.0), (1.0, 4.0)]);
+    assert_eq!(rises(&series, 1), [(2.0, 5.0)]);
+}
+
+#[test]
+fn a_measure_without_what_it_needs_is_refused() {
+    let runs = BTreeSet::from(["r"]);
+    for (text, part) in [
+        ("take = 'value_at'\nrun = 'r'\nof = 'x'", "needs at_s"),
+        ("take = 'crossing_up'\nrun = 'r'\nof = 'x'", "needs level"),
+        ("take = 'last_time'\nrun = 'r'\nof = 'x'", "needs equals"),
+        ("take = 'mean'\nof = 'x'", "needs run"),
+        ("take = 'mean'\nrun = 'r'", "needs of"),
+        (
+            "take = 'mean'\nrun = 'other'\nof = 'x'",
+            "run \"other\" does not exist",
+        ),
+        (
+            "take = 'law'\nlaw = 'tfrk'\nline = 'x'",
+            "did you mean \"tfrc\"",
+        ),
+        ("take = 'law'\nlaw = 'tfrc'", "needs line"),
+        ("take = 'difference'", "needs between"),
+    ] {
+        let measure: Measure = toml::from_str(text).unwrap();
+        let message = measure.check(&runs).unwrap_err();
+        assert!(message.contains(part), "{text}: {message}");
+    }
+    assert!(toml::from_str::<Measure>("take = 'mean'\ntypo = 1").is_err());
+}

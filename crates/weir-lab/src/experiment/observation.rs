@@ -1,0 +1,82 @@
+//! What measures need of a run: the flow's trace in two views, and a few totals.
+
+use super::published::RunPlan;
+use crate::run::{RunOptions, Trace, run};
+use crate::scenario;
+use crate::trace::{Table, Values};
+use std::borrow::Cow;
+
+/// One run, or one seed of it. The flow is the scenario's first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Observation {
+    /// A row at each change of the controller; empty if the run was not traced.
+    pub state: Table,
+    /// A line at each write of the application with the state before it; rate controllers only.
+    pub log: Table,
+    /// Throughput in the run's window: octets of packets that arrived, as the transport counts
+    /// them.
+    pub throughput_bps: f64,
+    /// Packets sent.
+    pub packets_sent: u64,
+    /// Packets that were found to be lost.
+    pub packets_lost: u64,
+}
+
+/// A column of numbers; counts become numbers.
+pub(super) fn numbers<'a>(table: &'a Table, name: &str) -> Option<Cow<'a, [f64]>> {
+    match table.column(name)? {
+        Values::F64(values) => Some(Cow::Borrowed(values)),
+        Values::U64(values) => Some(values.iter().map(|value| *value as f64).collect()),
+        Values::Text(_) => None,
+    }
+}
+
+/// A scenario that has been read and checked.
+#[derive(Clone, Debug)]
+pub(super) struct Scenario(scenario::Scenario);
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with it, with its place.
+    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
+        let scenario = scenario::parse(text, file).map_err(|error| error.to_string())?;
+        if scenario.flows.is_empty() {
+            return Err("it has no flow to measure".to_owned());
+        }
+        Ok(Self(scenario))
+    }
+
+    /// Runs it: with its own seed and a full trace, or with another seed and counters only.
+    ///
+    /// # Errors
+    /// Why the run gave no result.
+    pub fn observe(&self, plan: &RunPlan, seed: Option<u32>) -> Result<Observation, String> {
+        let mut scenario = self.0.clone();
+        let mut options = RunOptions {
+            trace: Trace::Full,
+            ..RunOptions::default()
+        };
+        if let Some(seed) = seed {
+            scenario.run.seed = u64::from(seed);
+            options.trace = Trace::Counters;
+        }
+        let output = run(&scenario, &options).map_err(|error| error.to_string())?;
+        let name = scenario.flows.iter().flat_map(scenario::Flow::names).next();
+        let name = name.unwrap_or_default();
+        let summary = output.summary.flows.get(&name);
+        let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;
+        let trace = output.flows.into_iter().find(|flow| flow.name == name);
+        let (state, log) = trace.map_or_else(Default::default, |flow| {
+            (flow.table, flow.writes.unwrap_or_default())
+        });
+        Ok(Observation {
+            state,
+            log,
+            throughput_bps: summary.throughput_bps,
+            packets_sent: summary.packets_sent,
+            packets_lost: summary.packets_lost,
+        })
+    }
+}

@@ -1,0 +1,248 @@
+//! Files, verdicts and the exit status.
+
+use super::observation::{Observation, Scenario};
+use super::published::Published;
+use super::verdict::judge;
+use super::*;
+use std::collections::BTreeMap;
+
+const HEAD: &str = "[document]\ntitle = 't'\nsource = 's'\nabout = 'a'\n\
+                    [[run]]\nname = 'r'\nscenario = 'r.toml'\nabout = 'a'\n";
+
+fn with_row(row: &str) -> String {
+    format!("{HEAD}[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\n{row}\n")
+}
+
+fn error(text: &str) -> String {
+    Published::parse("x/published.toml", text)
+        .unwrap_err()
+        .to_string()
+}
+
+#[test]
+fn the_embedded_files_are_in_order() {
+    for name in Source::names() {
+        let source = Source::embedded(name).unwrap();
+        let published = Published::parse(name, &source.published).unwrap();
+        for run in &published.runs {
+            assert!(
+                source.scenarios.contains_key(&run.scenario),
+                "{name}: {}",
+                run.scenario
+            );
+        }
+    }
+}
+
+#[test]
+fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
+    // The whole way from the embedded scenario through the simulator to a measure.
+    let source = Source::embedded("lossy-link").unwrap();
+    let published = Published::parse("lossy-link", &source.published).unwrap();
+    let plan = &published.runs[0];
+    let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
+    let scenario = Scenario::parse(&plan.scenario, &text).unwrap();
+    let observation = scenario.observe(plan, None).unwrap();
+    let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
+    let rows = judge(&published.rows, &runs).unwrap();
+    let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
+    assert_eq!(throughput.verdict, Verdict::Agrees, "{throughput:?}");
+    // 50 · 1252 bytes in 7 · 2 ms.
+    assert!(
+        (throughput.measured.unwrap() - 35.7714).abs() < 0.036,
+        "{throughput:?}"
+    );
+}
+
+#[test]
+fn the_embedded_files_are_those_of_the_repository() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    for name in Source::names() {
+        let folder = Source::from_folder(&root.join(name)).unwrap();
+        assert_eq!(folder, Source::embedded(name).unwrap());
+    }
+}
+
+#[test]
+fn errors_in_published_files_show_their_place() {
+    let typo = with_row("kind = 'value'\npublisht = 3");
+    assert!(
+        error(&typo).starts_with("x/published.toml:14:1: unknown field `publisht`"),
+        "{}",
+        error(&typo)
+    );
+    for (row, part) in [
+        (
+            "kind = 'value'\npublished = 3\nwithin = 1",
+            "row \"one\": it needs a measure",
+        ),
+        (
+            "kind = 'value'\npublished = 3\nmeasure = { take = 'throughput', run = 'r' }",
+            "it needs within",
+        ),
+        (
+            "kind = 'value'\nwithin = 3\nmeasure = { take = 'throughput', run = 'r' }",
+            "a tolerance but no published value",
+        ),
+        (
+            "kind = 'input'\npublished = 3\nwithin = 1",
+            "neither measured nor judged",
+        ),
+        (
+            "kind = 'input'\npublished = 3\nunit = 'furlong'",
+            "\"furlong\" is not a unit",
+        ),
+        (
+            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'q' }",
+            "run \"q\" does not exist",
+        ),
+        (
+            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
+             explanation = 'because'\nexplained_by = ['two']",
+            "row \"one\" names row \"two\", which does not exist",
+        ),
+        (
+            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
+             explanation = 'because'",
+            "belong together",
+        ),
+        (
+            "kind = 'input'\n[[row]]\nid = 'one'\nplace = ''\ntext = ''\nkind = 'input'",
+            "two rows are called \"one\"",
+        ),
+    ] {
+        let message = error(&with_row(row));
+        assert!(message.contains(part), "{row}: {message}");
+    }
+}
+
+#[test]
+fn unknown_experiments_are_named_with_the_known_ones() {
+    let message = Source::embedded("loopbak").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "there is no experiment \"loopbak\"; known are loopback, lossy-link"
+    );
+}
+
+/// Judges rows against a run with a throughput of 10 Mbit/s and seeds of 9, 10 and 11.
+fn verdicts(rows: &str) -> Vec<(String, Verdict)> {
+    let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
+    let published = Published::parse("x", &format!("{HEAD}{seeded}{rows}")).unwrap();
+    let observation = |bps: f64| Observation {
+        throughput_bps: bps,
+        ..Observation::default()
+    };
+    let runs = BTreeMap::from([
+        ("r".to_owned(), vec![observation(10e6)]),
+        ("s".to_owned(), [9e6, 10e6, 11e6].map(observation).to_vec()),
+    ]);
+    judge(&published.rows, &runs)
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.id, row.verdict))
+        .collect()
+}
+
+fn row(id: &str, judgement: &str, run: &str) -> String {
+    let take = if run == "s" {
+        "throughput_mean"
+    } else {
+        "throughput"
+    };
+    format!(
+        "[[row]]\nid = '{id}'\nplace = 'p'\ntext = 't'\nkind = 'value'\nunit = 'Mbit/s'\n\
+         measure = {{ take = '{take}', run = '{run}' }}\n{judgement}\n"
+    )
+}
+
+#[test]
+fn a_row_is_judged_by_its_tolerance() {
+    use Verdict::{Agrees, Differs};
+    for (judgement, run, verdict) in [
+        ("published = 10.2\nwithin_percent = 2", "r", Agrees),
+        ("published = 10.3\nwithin_percent = 2", "r", Differs),
+        ("published = 9.5\nwithin = 0.5", "r", Agrees),
+        ("published = 9.4\nwithin = 0.5", "r", Differs),
+        ("at_least = 10\nat_most = 10", "r", Agrees),
+        ("at_least = 10.1", "r", Differs),
+        ("at_most = 9.9", "r", Differs),
+        ("published = 10.9\nin_band = true", "s", Agrees),
+        ("published = 11.1\nin_band = true", "s", Differs),
+        ("published = 10\nin_band = true", "r", Differs),
+    ] {
+        assert_eq!(
+            verdicts(&row("one", judgement, run))[0].1,
+            verdict,
+            "{judgement}"
+        );
+    }
+}
+
+#[test]
+fn an_explanation_counts_only_while_its_evidence_holds() {
+    let explained = "published = 20\nwithin = 1\nexplanation = 'because'\nexplained_by = ['two']";
+    let one = row("one", explained, "r");
+    let holds = one.clone() + &row("two", "at_least = 1", "r");
+    assert_eq!(verdicts(&holds)[0].1, Verdict::Explained);
+    let fails = one + &row("two", "at_least = 100", "r");
+    assert_eq!(verdicts(&fails)[0].1, Verdict::Differs);
+}
+
+#[test]
+fn a_value_that_the_run_does_not_hold_differs() {
+    let absent = "[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\nkind = 'value'\nat_least = 0\n\
+                  measure = { take = 'mean', run = 'r', of = 'allowed_rate_bps' }\n";
+    assert_eq!(verdicts(absent)[0].1, Verdict::Differs);
+}
+
+fn reproduction(rows: &str) -> Reproduction {
+    let published = Published::parse("x", &format!("{HEAD}{rows}")).unwrap();
+    let runs = BTreeMap::from([(
+        "r".to_owned(),
+        vec![Observation {
+            throughput_bps: 10e6,
+            ..Observation::default()
+        }],
+    )]);
+    Reproduction {
+        experiments: vec![ExperimentResult {
+            name: "x".to_owned(),
+            title: "A & B".to_owned(),
+            source: String::new(),
+            about: String::new(),
+            rows: judge(&published.rows, &runs).unwrap(),
+            findings: Vec::new(),
+            runs: Vec::new(),
+            plots: Vec::new(),
+        }],
+    }
+}
+
+#[test]
+fn the_exit_status_is_3_only_when_a_judged_row_differs() {
+    let good = reproduction(&row("one", "published = 10\nwithin = 1", "r"));
+    assert_eq!((good.exit_status(), good.holds()), (0, true));
+    let bad = reproduction(&row("one", "published = 20\nwithin = 1", "r"));
+    assert_eq!((bad.exit_status(), bad.holds()), (3, false));
+    let input = "[[row]]\nid = 'i'\nplace = 'p'\ntext = 't'\nkind = 'input'\npublished = 99\n";
+    assert_eq!(reproduction(input).exit_status(), 0);
+}
+
+#[test]
+fn json_has_the_table_and_the_page_has_every_row() {
+    let result = reproduction(&row("one", "published = 20\nwithin = 1", "r"));
+    let json: serde_json::Value = serde_json::from_str(&result.json()).unwrap();
+    let row = &json["experiments"][0]["rows"][0];
+    assert_eq!(row["published"], 20.0);
+    assert_eq!(row["measured"], 10.0);
+    assert_eq!(row["deviation"], -0.5);
+    assert_eq!(row["verdict"], "differs");
+    let page = result.html();
+    assert!(page.contains("A &amp; B") && page.contains("No explanation is known."));
+    assert!(page.contains("−50.00 %"));
+    for word in ["http:", "https:", "<script", "@import", "<link"] {
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains(word), "{word}");
+    }
+}

@@ -1,0 +1,41 @@
+//! SVG text to PNG bytes, with the font that is compiled in and none of the machine's.
+
+use resvg::{tiny_skia, usvg};
+use thiserror::Error;
+
+/// Why a drawing could not be rasterised.
+#[derive(Debug, Error)]
+pub enum PngError {
+    /// The text is not an SVG that resvg reads.
+    #[error("the drawing is not valid SVG: {0}")]
+    Svg(#[from] usvg::Error),
+    /// The drawing has no size, or too large a one.
+    #[error("the drawing has no usable size")]
+    Size,
+    /// The encoder failed.
+    #[error("the image cannot be encoded: {0}")]
+    Encode(String),
+}
+
+/// Rasterises SVG text at `scale` pixels a unit.
+///
+/// # Errors
+/// Text that is not SVG, or a drawing without a usable size.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
+    let mut options = usvg::Options {
+        font_family: "Ubuntu".to_owned(),
+        ..usvg::Options::default()
+    };
+    options
+        .fontdb_mut()
+        .load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
+    let tree = usvg::Tree::from_str(svg, &options)?;
+    let size = tree.size();
+    let (width, height) = (size.width() * scale, size.height() * scale);
+    let mut pixels = tiny_skia::Pixmap::new(width as u32, height as u32).ok_or(PngError::Size)?;
+    let transform = tiny_skia::Transform::from_scale(scale, scale);
+    resvg::render(&tree, transform, &mut pixels.as_mut());
+    pixels
+        .encode_png()
+        .map_err(|error| PngError::Encode(error.to_string()))
+}

@@ -1,0 +1,110 @@
+//! The colours of plots, as style sheets: plots name classes, never colours, so that one drawing
+//! serves the white file and the page in light and dark.
+//!
+//! The categorical colours follow Okabe and Ito's set, darkened on white and lightened on black
+//! until each has at least 3:1 contrast with its background.
+
+use std::fmt::Write as _;
+
+const LIGHT: Theme = Theme {
+    paper: "#ffffff",
+    ink: "#1b1f24",
+    soft: "#57606a",
+    grid: "#e3e6ea",
+    shade: "#0072b2",
+    colours: [
+        "#0072b2", "#c74a00", "#00805a", "#a3418a", "#8a6100", "#b0122f", "#4b4fc4", "#5f6670",
+    ],
+};
+const DARK: Theme = Theme {
+    paper: "#14171b",
+    ink: "#e8eaed",
+    soft: "#a5adb7",
+    grid: "#2c323a",
+    shade: "#5db4ec",
+    colours: [
+        "#5db4ec", "#ff9254", "#3fc79b", "#e694cd", "#e0b040", "#ff7b8a", "#a5a8ff", "#a5adb7",
+    ],
+};
+
+/// How many categorical colours there are.
+pub const COLOURS: usize = 8;
+
+struct Theme {
+    paper: &'static str,
+    ink: &'static str,
+    soft: &'static str,
+    grid: &'static str,
+    shade: &'static str,
+    colours: [&'static str; COLOURS],
+}
+
+impl Theme {
+    fn variables(&self) -> String {
+        let Self {
+            paper,
+            ink,
+            soft,
+            grid,
+            shade,
+            ..
+        } = self;
+        let mut text =
+            format!("--paper:{paper};--ink:{ink};--soft:{soft};--grid:{grid};--shade:{shade};");
+        for (number, colour) in self.colours.iter().enumerate() {
+            let _ = write!(text, "--c{number}:{colour};");
+        }
+        text
+    }
+}
+
+/// Rules for the plots' classes; `colour` turns the name of a colour into CSS.
+fn rules(colour: impl Fn(&str) -> String) -> String {
+    let (paper, ink, soft) = (colour("paper"), colour("ink"), colour("soft"));
+    let (grid, shade) = (colour("grid"), colour("shade"));
+    let mut text = format!(
+        ".paper{{fill:{paper}}}.frame{{fill:none;stroke:{soft}}}.tick{{stroke:{soft}}}\
+         .grid{{stroke:{grid}}}.minor{{stroke:{grid};stroke-opacity:.55}}\
+         .t{{fill:{ink};font-size:12px}}.ts{{fill:{soft};font-size:12px}}\
+         .th{{fill:{ink};font-size:15px}}.tl{{fill:{ink};font-size:11px}}\
+         .halo{{stroke:{paper};stroke-width:3px;stroke-linejoin:round}}\
+         .line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}\
+         .dash{{stroke-dasharray:6 4}}.thin{{stroke-width:1}}\
+         .band{{fill:{shade};fill-opacity:.13}}.bar{{fill-opacity:.5}}\
+         .mark{{fill:{paper};stroke:{ink};stroke-width:1.6}}"
+    );
+    for number in 0..COLOURS {
+        let value = colour(&format!("c{number}"));
+        let _ = write!(
+            text,
+            ".s{number}{{stroke:{value}}}.f{number}{{fill:{value}}}"
+        );
+    }
+    text
+}
+
+/// The style of an SVG file that stands alone: light, with literal colours.
+pub fn standalone_style() -> String {
+    rules(|name| {
+        let number = name.strip_prefix('c').and_then(|n| n.parse::<usize>().ok());
+        let literal = match (number, name) {
+            (Some(number), _) => LIGHT.colours[number % COLOURS],
+            (None, "paper") => LIGHT.paper,
+            (None, "ink") => LIGHT.ink,
+            (None, "soft") => LIGHT.soft,
+            (None, "grid") => LIGHT.grid,
+            (None, _) => LIGHT.shade,
+        };
+        literal.to_owned()
+    })
+}
+
+/// The style of plots inside a page: light or dark as the reader's system says.
+pub fn page_style() -> String {
+    format!(
+        ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n{}\n",
+        LIGHT.variables(),
+        DARK.variables(),
+        rules(|name| format!("var(--{name})"))
+    )
+}

@@ -1,0 +1,212 @@
+//! From a scenario to a topology: hosts, links, and the flows with their endpoints.
+
+use super::codec::{CodecEndpoint, Fault};
+use super::recorder::{Recorder, Writes};
+use super::{RunError, endpoints};
+use crate::scenario::{Application, Direction, Flow, Host, Scenario, Transport};
+use std::collections::BTreeMap;
+use weir_net::app::{Bulk, Cbr, Sink};
+use weir_net::{App, FlowConfig, LinkConfig, LinkCounters, LinkId, Side, Topology};
+use weir_proto::event::EventMask;
+use weir_proto::node::{Endpoint, Statistics};
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::quic::wire::HeaderFormat;
+use weir_proto::time::Instant;
+
+/// A topology and the names of what is in it, in the order in which it was added.
+pub(super) struct World {
+    pub(super) topology: Topology,
+    flows: Vec<FlowId>,
+    flow_names: Vec<String>,
+    writes: Vec<Writes>,
+    links: Vec<LinkId>,
+    link_names: Vec<String>,
+    fault: Fault,
+}
+
+/// The counters of both ends of a flow.
+pub(super) struct FlowState {
+    pub(super) sender: Statistics,
+    pub(super) receiver: Statistics,
+}
+
+/// All counters at a moment.
+pub(super) struct Counters {
+    pub(super) flows: Vec<FlowState>,
+    pub(super) links: Vec<LinkCounters>,
+}
+
+/// Where the flows of one entry lie.
+struct Place<'a> {
+    ends: [(HostId, &'a Host); 2],
+    path_mtu: u32,
+    codec: bool,
+}
+
+type BoxedEndpoint = Box<dyn Endpoint + Send>;
+
+impl World {
+    /// Builds everything that the scenario names.
+    pub(super) fn build(scenario: &Scenario) -> Result<Self, RunError> {
+        let mut world = Self {
+            topology: Topology::new(scenario.run.seed),
+            flows: Vec::new(),
+            flow_names: Vec::new(),
+            writes: Vec::new(),
+            links: Vec::new(),
+            link_names: Vec::new(),
+            fault: Fault::default(),
+        };
+        let mut hosts = BTreeMap::new();
+        for host in &scenario.hosts {
+            let id = world.topology.add_host(&host.name, host.stack);
+            hosts.insert(host.name.as_str(), (id, host));
+        }
+        for link in &scenario.links {
+            let ends = [
+                find(&hosts, &link.between[0])?,
+                find(&hosts, &link.between[1])?,
+            ];
+            let [forward, backward] = link.trace_names();
+            world.add_link(forward, &link.forward, (ends[0].0, ends[1].0))?;
+            world.add_link(backward, &link.backward, (ends[1].0, ends[0].0))?;
+        }
+        for flow in &scenario.flows {
+            let ends = [find(&hosts, &flow.from)?, find(&hosts, &flow.to)?];
+            let place = Place {
+                ends,
+                path_mtu: scenario.path_mtu(flow),
+                codec: scenario.run.codec,
+            };
+            for name in flow.names() {
+                world.add_flow(flow, name, &place)?;
+            }
+        }
+        Ok(world)
+    }
+
+    fn add_link(
+        &mut self,
+        name: String,
+        direction: &Direction,
+        (from, to): (HostId, HostId),
+    ) -> Result<(), RunError> {
+        let config = LinkConfig {
+            name: name.clone(),
+            from,
+            to,
+            rate: direction.rate,
+            shaper: None,
+            delay: direction.delay,
+            mtu: Some(direction.mtu.0),
+            queue: direction.queue,
+            loss: direction.loss.clone(),
+        };
+        let id = self
+            .topology
+            .add_link(config)
+            .map_err(|e| RunError::Build(e.to_string()))?;
+        self.links.push(id);
+        self.link_names.push(name);
+        Ok(())
+    }
+
+    fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
+        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
+        let header = match &flow.transport {
+            Transport::Quic(quic) => quic.header,
+            Transport::Dccp(_) => HeaderFormat::RFC9000,
+        };
+        let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
+            if place.codec {
+                Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
+            } else {
+                endpoint
+            }
+        });
+        let app: Box<dyn App + Send> = match flow.app {
+            Application::Bulk(config) => Box::new(Bulk::new(config)),
+            Application::Cbr(config) => Box::new(Cbr::new(config)),
+        };
+        let config = FlowConfig {
+            name: name.clone(),
+            source: place.ends[0].0,
+            target: place.ends[1].0,
+            sender,
+            receiver,
+            app,
+            sink: Box::new(Sink::new()),
+            loss: flow.loss.clone(),
+            connects: Side::Sender,
+            start: Instant::ZERO + flow.start,
+            stop: flow.stop.map(|stop| Instant::ZERO + stop),
+        };
+        let id = self
+            .topology
+            .add_flow(config)
+            .map_err(|e| RunError::Build(e.to_string()))?;
+        self.flows.push(id);
+        self.flow_names.push(name);
+        self.writes.push(match flow.transport {
+            Transport::Dccp(_) => Writes::Kept,
+            Transport::Quic(_) => Writes::Dropped,
+        });
+        Ok(())
+    }
+
+    /// Tells every node what the recorder wants to hear.
+    pub(super) fn listen(&mut self, recorder: &mut Recorder) {
+        for (index, &flow) in self.flows.iter().enumerate() {
+            let name = &self.flow_names[index];
+            let ends =
+                [Side::Sender, Side::Receiver].map(|side| self.topology.source_of_flow(flow, side));
+            let masks = recorder.add_flow(name.clone(), ends, self.writes[index]);
+            for (source, mask) in ends.into_iter().zip(masks) {
+                self.topology.set_mask_of(source, mask);
+            }
+        }
+        for (&link, name) in self.links.iter().zip(&self.link_names) {
+            let source = self.topology.source_of_link(link);
+            let mask = recorder.add_link(name.clone(), source);
+            if mask != EventMask::NONE {
+                self.topology.set_mask_of(source, mask);
+            }
+        }
+    }
+
+    /// All counters, now.
+    pub(super) fn counters(&mut self) -> Counters {
+        let flow = |&id: &FlowId| FlowState {
+            sender: self.topology.statistics(id, Side::Sender),
+            receiver: self.topology.statistics(id, Side::Receiver),
+        };
+        let flows = self.flows.iter().map(flow).collect();
+        let links = self
+            .links
+            .iter()
+            .map(|&id| self.topology.link_counters(id))
+            .collect();
+        Counters { flows, links }
+    }
+
+    pub(super) fn flow_names(&self) -> &[String] {
+        &self.flow_names
+    }
+
+    pub(super) fn link_names(&self) -> &[String] {
+        &self.link_names
+    }
+
+    /// What the codec found wrong, if anything.
+    pub(super) fn codec_fault(&self) -> Option<String> {
+        self.fault.take()
+    }
+}
+
+fn find<'a>(
+    hosts: &BTreeMap<&str, (HostId, &'a Host)>,
+    name: &str,
+) -> Result<(HostId, &'a Host), RunError> {
+    let found = hosts.get(name).copied();
+    found.ok_or_else(|| RunError::Build(format!("there is no host \"{name}\"")))
+}

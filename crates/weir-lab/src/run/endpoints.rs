@@ -1,0 +1,38 @@
+//! The two ends of a flow, made from what its scenario says.
+
+use super::handshake::SlowHandshake;
+use crate::scenario::{Flow, Host, Transport};
+use weir_proto::node::Endpoint;
+use weir_proto::{dccp, quic};
+
+/// Sender and receiver.
+pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
+
+/// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on.
+pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Pair {
+    let [sender, receiver]: Pair = match &flow.transport {
+        Transport::Dccp(dccp) => {
+            let config = dccp.config(path_mtu);
+            [
+                Box::new(dccp::Connection::client(config.clone())),
+                Box::new(dccp::Connection::server(config)),
+            ]
+        }
+        Transport::Quic(quic) => {
+            let config = quic.config(path_mtu);
+            [
+                Box::new(quic::Connection::client(config.clone())),
+                Box::new(quic::Connection::server(config)),
+            ]
+        }
+    };
+    [slowed(sender, hosts[0]), slowed(receiver, hosts[1])]
+}
+
+/// The endpoint behind its host's delay of handshakes.
+fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint + Send> {
+    if host.handshake_delay.is_zero() {
+        return endpoint;
+    }
+    Box::new(SlowHandshake::new(endpoint, host.handshake_delay))
+}

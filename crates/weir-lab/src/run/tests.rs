@@ -1,0 +1,229 @@
+use super::*;
+use crate::scenario;
+use std::sync::Mutex;
+
+/// The published lossy link: 100 Gbit/s, 1 ms each way, one of 51 packets lost.
+const LOSSY: &str = r#"
+[run]
+duration = "11s"
+warmup = "2s"
+
+[[link]]
+name = "wire"
+between = ["client", "server"]
+rate = "100Gbit"
+delay = "1ms"
+mtu = 1280
+
+[[flow]]
+name = "stream"
+from = "client"
+to = "server"
+transport = { kind = "quic", rules = "inet-2025", ack_every = 1, initial_max_data = "4294967295b", initial_max_stream_data = "4294967295b" }
+app = { kind = "bulk", packet = 15000 }
+loss = { kind = "periodic", rate = 0.02 }
+"#;
+
+/// QUIC whose window the path never fills: one segment each 10 ms.
+const TRICKLE: &str = r#"
+[run]
+duration = "3s"
+warmup = "1s"
+
+[[link]]
+name = "wire"
+between = ["a", "b"]
+rate = "1Mbit"
+delay = "10ms"
+
+[[flow]]
+name = "stream"
+from = "a"
+to = "b"
+transport = { kind = "quic", ack_every = 1 }
+app = { kind = "cbr", packet = 1000, rate = "100kbit" }
+"#;
+
+fn run_text(text: &str, options: &RunOptions<'_>) -> RunOutput {
+    let scenario = scenario::parse(text, "test.toml").unwrap();
+    run(&scenario, options).unwrap()
+}
+
+fn full() -> RunOptions<'static> {
+    RunOptions {
+        trace: Trace::Full,
+        packets: true,
+        ..RunOptions::default()
+    }
+}
+
+#[test]
+fn the_lossy_link_gives_fifty_packets_in_seven_round_trips() {
+    let output = run_text(LOSSY, &RunOptions::default());
+    let flow = &output.summary.flows["stream"];
+    let expected = 50.0 * 1252.0 * 8.0 / 14e-3;
+    let off = flow.throughput_bps / expected - 1.0;
+    assert!(
+        off.abs() < 1e-3,
+        "{} bit/s, {off:.2e} off",
+        flow.throughput_bps
+    );
+    let rtt = flow.rtt_s.unwrap();
+    assert!((rtt.p50 - 2e-3).abs() < 1e-6, "{rtt:?}");
+}
+
+#[test]
+fn a_run_that_can_be_computed_by_hand_gives_these_numbers() {
+    let output = run_text(TRICKLE, &full());
+    let flow = &output.summary.flows["stream"];
+    // 100 kbit/s of payload, one write of 1000 octets each 80 ms: 25 in two seconds.
+    assert_eq!(flow.goodput_bps, 100_000.0);
+    assert_eq!(flow.packets_received, 25);
+    assert_eq!(flow.packets_lost, 0);
+    // 26 octets of header and tag, 2 of STREAM frame, 2 of offset, and 4 from offset 16384 on:
+    // writes 12 to 16 arrive in the window with 1030 octets, writes 17 to 36 with 1032.
+    assert_eq!(
+        flow.throughput_bps,
+        f64::from(5 * 1030 + 20 * 1032) * 8.0 / 2.0
+    );
+    // The link is busy for 28 octets more, at 1 Mbit/s.
+    let busy = f64::from(5 * 1058 + 20 * 1060) * 8.0 / 1e6 / 2.0;
+    let wire = &output.summary.links["wire"];
+    assert!((wire.utilisation - busy).abs() < 1e-9, "{wire:?} {busy}");
+    assert_eq!((wire.drops, wire.marks), (0, 0));
+    assert_eq!(wire.queue_bytes.mean, 0.0);
+    // 20 ms of propagation, 1058 or 1060 octets there, an ACK of 31 + 28 octets back.
+    let rtt = flow.rtt_s.unwrap();
+    let of = |octets: u32| 0.020 + f64::from(octets + 59) * 8.0 / 1e6;
+    assert!((rtt.min - of(1058)).abs() < 1e-9, "{rtt:?}");
+    assert!((rtt.p50 - of(1060)).abs() < 1e-9, "{rtt:?}");
+}
+
+#[test]
+fn the_codec_changes_nothing() {
+    for text in [LOSSY, TRICKLE] {
+        let text = text.replace("\"11s\"", "\"3s\"");
+        let plain = run_text(&text, &full());
+        let codec = text.replace("[run]", "[run]\ncodec = true");
+        let coded = run_text(&codec, &full());
+        assert!(plain.flows == coded.flows, "traces of flows differ");
+        assert!(plain.links == coded.links, "traces of links differ");
+        assert!(plain.packets == coded.packets, "packets differ");
+        assert_eq!(plain.summary.flows, coded.summary.flows);
+    }
+}
+
+#[test]
+fn a_resolved_scenario_runs_to_the_same_result() {
+    let first = run_text(TRICKLE, &full());
+    let second = run_text(&first.scenario.resolved_toml(), &full());
+    assert!(first == second);
+}
+
+#[test]
+fn what_is_traced_changes_no_number_of_the_summary() {
+    let text = LOSSY
+        .replace("\"11s\"", "\"3s\"")
+        .replace("100Gbit", "20Mbit");
+    let full = run_text(&text, &full());
+    let mut summary = run_text(&text, &RunOptions::default()).summary;
+    let fewer = RunOptions {
+        trace: Trace::Counters,
+        ..RunOptions::default()
+    };
+    let counters = run_text(&text, &fewer);
+    assert!(counters.flows.is_empty() && counters.packets.is_none());
+    // Watching a queue takes events of its own.
+    summary.run.events = full.summary.run.events;
+    assert_eq!(full.summary, summary);
+    let flow = summary.flows.get_mut("stream").unwrap();
+    (flow.rtt_s, flow.rate_bps) = (None, None);
+    assert_eq!(&counters.summary.flows["stream"], flow);
+    assert_eq!(counters.summary.links, summary.links);
+}
+
+#[test]
+fn the_columns_are_those_of_the_folder() {
+    let output = run_text(TRICKLE, &full());
+    let names = |table: &Table| {
+        let names = table.columns.iter().map(|column| column.name.clone());
+        names.collect::<Vec<String>>().join(" ")
+    };
+    assert_eq!(
+        names(&output.flows[0].table),
+        "time_s allowed_rate_bps equation_rate_bps receive_rate_bps loss_event_rate rtt_s \
+         smoothed_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
+         segment_bytes state limit"
+    );
+    assert_eq!(output.flows[0].writes, None);
+    let links: Vec<&str> = output.links.iter().map(|link| link.name.as_str()).collect();
+    assert_eq!(links, ["wire", "wire.backward"]);
+    let times = output.flows[0].table.numbers("time_s").unwrap();
+    assert!(times.len() > 30 && times.is_sorted());
+    for table in [&output.flows[0].table, &output.links[0].table] {
+        assert!(table.columns.iter().all(|c| c.values.len() == table.rows()));
+    }
+}
+
+#[test]
+fn many_flows_get_names_and_summaries_of_their_own() {
+    let text = TRICKLE.replace("name = \"stream\"", "name = \"stream\"\ncount = 3");
+    let output = run_text(&text, &RunOptions::default());
+    let names: Vec<&String> = output.summary.flows.keys().collect();
+    assert_eq!(names, ["stream-1", "stream-2", "stream-3"]);
+}
+
+#[test]
+fn a_run_can_be_watched_and_cancelled() {
+    let scenario = scenario::parse(TRICKLE, "test.toml").unwrap();
+    let seen = Mutex::new(Vec::new());
+    let progress = |at: Instant, end: Instant| {
+        if let Ok(mut seen) = seen.lock() {
+            seen.push((at.as_secs_f64(), end.as_secs_f64()));
+        }
+    };
+    let options = RunOptions {
+        progress: Some(&progress),
+        ..RunOptions::default()
+    };
+    run(&scenario, &options).unwrap();
+    let seen = seen.into_inner().unwrap();
+    assert!((50..=110).contains(&seen.len()), "{}", seen.len());
+    assert_eq!(seen.last(), Some(&(3.0, 3.0)));
+    let cancel = AtomicBool::new(true);
+    let options = RunOptions {
+        cancel: Some(&cancel),
+        ..RunOptions::default()
+    };
+    let error = run(&scenario, &options).unwrap_err();
+    assert!(matches!(error, RunError::Cancelled(_)), "{error}");
+}
+
+#[test]
+fn another_seed_gives_another_random_run() {
+    let text = LOSSY
+        .replace("\"periodic\"", "\"random\"")
+        .replace("\"11s\"", "\"4s\"");
+    let throughput = |seed: u64| {
+        let text = text.replace("[run]", &format!("[run]\nseed = {seed}"));
+        let summary = run_text(&text, &RunOptions::default()).summary;
+        summary.flows["stream"].throughput_bps
+    };
+    assert_eq!(throughput(1), throughput(1));
+    assert_ne!(throughput(1), throughput(2));
+}
+
+#[test]
+fn a_slow_handshake_lengthens_the_first_round_trip_only() {
+    let text = TRICKLE.replace("warmup = \"1s\"", "");
+    let slow = "[[host]]\nname = \"b\"\nhandshake_delay = \"50ms\"\n\n[[link]]";
+    let plain = run_text(&text, &RunOptions::default());
+    let slowed = run_text(&text.replace("[[link]]", slow), &RunOptions::default());
+    let rtt = |output: &RunOutput| output.summary.flows["stream"].rtt_s.unwrap();
+    assert!(
+        (rtt(&slowed).max - rtt(&plain).min) > 0.050,
+        "{:?}",
+        rtt(&slowed)
+    );
+    assert!((rtt(&slowed).p50 - rtt(&plain).p50).abs() < 1e-9);
+}

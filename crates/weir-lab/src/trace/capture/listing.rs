@@ -1,0 +1,106 @@
+//! All DCCP packets of a capture, one a line.
+
+use super::{Capture, CaptureError, Row};
+use std::fmt;
+use std::io::{self, Write};
+use weir_proto::dccp::wire::checksum::Status;
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// One JSON object a line: see [`Row::json`].
+    JsonLines,
+}
+
+/// What a capture held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// Frames of all protocols.
+    pub frames: u64,
+    /// DCCP packets.
+    pub packets: u64,
+    /// Of these, with a wrong checksum.
+    pub bad_checksums: u64,
+    /// Frames with something that should be a DCCP packet and is none.
+    pub malformed: u64,
+}
+
+/// Why a listing ended early.
+#[derive(Debug)]
+pub enum ListingError {
+    /// The file; what came before the fault has been written.
+    Capture(CaptureError),
+    /// The place to write to; a closed pipe is one.
+    Write(io::Error),
+}
+
+impl Capture {
+    /// Writes a line for each DCCP packet that is left in the file.
+    ///
+    /// # Errors
+    /// If the file is damaged, or nothing can be written.
+    pub fn list(&mut self, form: Form, out: &mut dyn Write) -> Result<Listing, ListingError> {
+        let mut listing = Listing::default();
+        let fault = loop {
+            match self.next_row() {
+                Ok(Some(row)) => {
+                    listing.count(&row);
+                    write_row(&row, form, out).map_err(ListingError::Write)?;
+                }
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        listing.frames = self.frames();
+        out.flush().map_err(ListingError::Write)?;
+        fault.map_or(Ok(listing), |error| Err(ListingError::Capture(error)))
+    }
+}
+
+fn write_row(row: &Row<'_>, form: Form, out: &mut dyn Write) -> io::Result<()> {
+    match form {
+        Form::Text => writeln!(out, "{row}"),
+        Form::JsonLines => writeln!(out, "{}", row.json()),
+    }
+}
+
+impl Listing {
+    fn count(&mut self, row: &Row<'_>) {
+        match &row.content {
+            Ok(content) => {
+                self.packets += 1;
+                self.bad_checksums += u64::from(content.checksum == Status::Bad);
+            }
+            Err(_) => self.malformed += 1,
+        }
+    }
+}
+
+impl fmt::Display for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            frames,
+            packets,
+            bad_checksums,
+            malformed,
+        } = self;
+        write!(
+            f,
+            "{packets} DCCP packets in {frames} frames, {bad_checksums} with a wrong checksum, \
+             {malformed} malformed"
+        )
+    }
+}
+
+impl fmt::Display for ListingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capture(error) => error.fmt(f),
+            Self::Write(error) => write!(f, "cannot write: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ListingError {}

@@ -1,0 +1,198 @@
+//! Traces in the formats of other tools.
+//!
+//! - `csv`: the columns of the run's folder under their names, numbers in their shortest form
+//!   that reads back the same, nothing where there is no value.
+//! - `dccp-probe`: the log of Linux's dccp_probe module (net/dccp/probe.c, 2.6.21 to 4.15), one
+//!   line per write of the application.
+//!
+//! The columns live in memory, so exports are made there too, from a run or from a folder.
+
+use super::columns::{Table, Values};
+use super::dccp_probe;
+use crate::run::RunOutput;
+use std::fmt::{self, Write as _};
+
+/// A format of another tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Comma-separated values, a file per table.
+    Csv,
+    /// The log of Linux's dccp_probe, a file per DCCP flow.
+    DccpProbe,
+}
+
+/// Why there is no export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportError {
+    /// No format of this name.
+    UnknownFormat(String),
+    /// A format that is planned and not there yet.
+    NotYet(String),
+    /// The run kept no columns.
+    NoTrace,
+    /// No flow of the run writes lines of dccp_probe.
+    NoDccpFlow,
+}
+
+impl fmt::Display for ExportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownFormat(name) => write!(
+                f,
+                "there is no format \"{name}\", expected one of {}",
+                Format::NAMES.join(", ")
+            ),
+            Self::NotYet(name) => write!(
+                f,
+                "the format \"{name}\" is not available yet, formats that exist: {}",
+                Format::NAMES.join(", ")
+            ),
+            Self::NoTrace => f.write_str("the run kept no trace, only its summary"),
+            Self::NoDccpFlow => f.write_str("the run has no DCCP flow, expected at least one"),
+        }
+    }
+}
+
+impl std::error::Error for ExportError {}
+
+impl Format {
+    /// The names of all formats.
+    pub const NAMES: [&'static str; 2] = ["csv", "dccp-probe"];
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// If there is none, or none yet.
+    pub fn named(name: &str) -> Result<Self, ExportError> {
+        match name {
+            "csv" => Ok(Self::Csv),
+            "dccp-probe" | "dccp_probe" => Ok(Self::DccpProbe),
+            "qlog" | "pcapng" => Err(ExportError::NotYet(name.to_owned())),
+            _ => Err(ExportError::UnknownFormat(name.to_owned())),
+        }
+    }
+}
+
+/// A file of an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportFile {
+    /// Its path below the export's folder: `flows/stream.csv`.
+    pub path: String,
+    /// What it holds.
+    pub content: String,
+}
+
+/// Everything that a run can say in this format.
+///
+/// # Errors
+/// If the run has nothing to say in it.
+pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, ExportError> {
+    if run.flows.is_empty() && run.links.is_empty() && run.packets.is_none() {
+        return Err(ExportError::NoTrace);
+    }
+    match format {
+        Format::Csv => Ok(csv_files(run)),
+        Format::DccpProbe => {
+            let files = dccp_probe::files(run);
+            if files.is_empty() {
+                return Err(ExportError::NoDccpFlow);
+            }
+            Ok(files)
+        }
+    }
+}
+
+fn csv_files(run: &RunOutput) -> Vec<ExportFile> {
+    let file = |folder: &str, name: &str, table: &Table| ExportFile {
+        path: format!("{folder}{name}.csv"),
+        content: csv(table),
+    };
+    let mut files = Vec::new();
+    for flow in &run.flows {
+        files.push(file("flows/", &flow.name, &flow.table));
+        if let Some(writes) = &flow.writes {
+            files.push(file("writes/", &flow.name, writes));
+        }
+    }
+    for link in &run.links {
+        files.push(file("links/", &link.name, &link.table));
+    }
+    if let Some(packets) = &run.packets {
+        files.push(file("", "packets", packets));
+    }
+    files
+}
+
+/// A table as comma-separated values with a line of names.
+pub fn csv(table: &Table) -> String {
+    let mut text = String::new();
+    let names: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
+    text.push_str(&names.join(","));
+    text.push('\n');
+    for row in 0..table.rows() {
+        for (index, column) in table.columns.iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            write_field(&mut text, &column.values, row);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn write_field(text: &mut String, values: &Values, row: usize) {
+    // Writing to a string cannot fail.
+    let _ = match values {
+        Values::F64(values) => match values.get(row) {
+            Some(number) if number.is_finite() => write!(text, "{number}"),
+            _ => Ok(()),
+        },
+        Values::U64(values) => values.get(row).map_or(Ok(()), |n| write!(text, "{n}")),
+        Values::Text(values) => match values.get(row) {
+            // RFC 4180 §2: fields with a comma, quote or line end stand in quotes.
+            Some(word) if word.contains([',', '"', '\n', '\r']) => {
+                write!(text, "\"{}\"", word.replace('"', "\"\""))
+            }
+            Some(word) => text.write_str(word),
+            None => Ok(()),
+        },
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Column;
+
+    #[test]
+    fn csv_has_names_shortest_numbers_and_empty_fields() {
+        let column = |name: &str, values| Column {
+            name: name.to_owned(),
+            values,
+        };
+        let table = Table {
+            columns: vec![
+                column("time_s", Values::F64(vec![0.1, 2e-7])),
+                column("rate_bps", Values::F64(vec![f64::NAN, 1e7])),
+                column("drops", Values::U64(vec![0, 3])),
+                column(
+                    "state",
+                    Values::Text(vec!["slow_start".into(), "a,\"b\"".into()]),
+                ),
+            ],
+        };
+        assert_eq!(
+            csv(&table),
+            "time_s,rate_bps,drops,state\n0.1,,0,slow_start\n0.0000002,10000000,3,\"a,\"\"b\"\"\"\n"
+        );
+    }
+
+    #[test]
+    fn formats_of_later_and_of_never_are_told_apart() {
+        let later = Format::named("qlog").unwrap_err().to_string();
+        assert!(later.contains("not available yet"), "{later}");
+        let never = Format::named("xls").unwrap_err().to_string();
+        assert!(never.contains("csv, dccp-probe"), "{never}");
+    }
+}

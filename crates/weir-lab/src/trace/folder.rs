@@ -1,0 +1,275 @@
+//! A run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `links/`,
+//! `packets.parquet`.
+//!
+//! A folder is written beside its place under a temporary name and then renamed, so that nobody
+//! sees half of one. The same scenario gives the same bytes: nothing that depends on the wall
+//! clock is in it; how long a run took is told to the person who ran it and not kept.
+
+use super::columns::Table;
+use super::parquet;
+use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
+use crate::scenario::{self, Flow, Link, Scenario};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Why a folder cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The operating system said no.
+    #[error("cannot {what} \"{}\": {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// Something else is there.
+    #[error(
+        "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
+        .0.display()
+    )]
+    Occupied(PathBuf),
+    /// There is no run.
+    #[error(
+        "\"{path}\" is not the folder of a run: it has no {missing}",
+        path = .0.display(),
+        missing = .1
+    )]
+    NotARun(PathBuf, &'static str),
+    /// A file of the folder cannot be understood.
+    #[error("cannot read \"{}\": {message}", path.display())]
+    Malformed {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// The folder of a run.
+#[derive(Clone, Debug)]
+pub struct RunFolder {
+    path: PathBuf,
+    scenario: Scenario,
+    summary: Summary,
+}
+
+const SCENARIO: &str = "scenario.toml";
+const SUMMARY: &str = "summary.json";
+const PACKETS: &str = "packets.parquet";
+
+fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    move |source| FolderError::Io { what, path, source }
+}
+
+/// The name of a run by its content: the first 16 digits of the scenario's hash.
+pub fn name_of(scenario: &Scenario) -> String {
+    let mut hash = scenario.content_hash();
+    hash.truncate(16);
+    hash
+}
+
+/// `summary.json` as text: the same summary gives the same bytes.
+pub fn summary_json(summary: &Summary) -> String {
+    let mut summary = summary.clone();
+    summary.run.wall_s = None;
+    // Maps with text keys and finite numbers always have a JSON form.
+    let mut text = serde_json::to_string_pretty(&summary).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+impl RunFolder {
+    /// Writes a run. A run that is already there is replaced.
+    ///
+    /// # Errors
+    /// If something else is there, or the disk says no; then nothing has changed.
+    pub fn write(output: &RunOutput, path: &Path) -> Result<Self, FolderError> {
+        let occupied = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+        if (occupied && !path.join(SUMMARY).is_file()) || path.is_file() {
+            return Err(FolderError::Occupied(path.to_owned()));
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+        let partial = tempfile::Builder::new()
+            .prefix(".weir-partial-")
+            .tempdir_in(parent)
+            .map_err(io_error("write into", parent))?;
+        let new = partial.path().join("new");
+        write_all(output, &new)?;
+        if path.exists() {
+            let old = partial.path().join("old");
+            fs::rename(path, &old).map_err(io_error("replace", path))?;
+        }
+        fs::rename(&new, path).map_err(io_error("write", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            scenario: output.scenario.clone(),
+            summary: output.summary.clone(),
+        })
+    }
+
+    /// Opens the folder of a run; reads its scenario and summary.
+    ///
+    /// # Errors
+    /// If it is none, or cannot be read.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let read = |name: &'static str| {
+            let file = path.join(name);
+            if !file.is_file() {
+                return Err(FolderError::NotARun(path.to_owned(), name));
+            }
+            fs::read_to_string(&file).map_err(io_error("read", &file))
+        };
+        let malformed = |name: &str, message: String| FolderError::Malformed {
+            path: path.join(name),
+            message,
+        };
+        let text = read(SCENARIO)?;
+        let name = path.join(SCENARIO).display().to_string();
+        let scenario =
+            scenario::parse(&text, &name).map_err(|e| malformed(SCENARIO, e.to_string()))?;
+        let summary =
+            serde_json::from_str(&read(SUMMARY)?).map_err(|e| malformed(SUMMARY, e.to_string()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            scenario,
+            summary,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was run.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// What it came to.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Reads the whole run back. Tables that were not kept are not there.
+    ///
+    /// # Errors
+    /// If a table cannot be read.
+    pub fn load(&self) -> Result<RunOutput, FolderError> {
+        let mut flows = Vec::new();
+        for name in self.scenario.flows.iter().flat_map(Flow::names) {
+            if let Some(table) = self.flow(&name)? {
+                let writes = self.writes(&name)?;
+                flows.push(FlowTrace {
+                    name,
+                    table,
+                    writes,
+                });
+            }
+        }
+        let mut links = Vec::new();
+        for name in self.scenario.links.iter().flat_map(Link::trace_names) {
+            if let Some(table) = self.link(&name)? {
+                links.push(LinkTrace { name, table });
+            }
+        }
+        Ok(RunOutput {
+            scenario: self.scenario.clone(),
+            summary: self.summary.clone(),
+            flows,
+            links,
+            packets: self.packets()?,
+        })
+    }
+
+    /// The trace of a flow; `None` if none was kept.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn flow(&self, name: &str) -> Result<Option<Table>, FolderError> {
+        self.table(&format!("flows/{name}.parquet"))
+    }
+
+    /// The writes of a flow's application; `None` if none were kept.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn writes(&self, name: &str) -> Result<Option<Table>, FolderError> {
+        self.table(&format!("writes/{name}.parquet"))
+    }
+
+    /// The trace of a direction of a link; `None` if none was kept.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn link(&self, name: &str) -> Result<Option<Table>, FolderError> {
+        self.table(&format!("links/{name}.parquet"))
+    }
+
+    /// Every packet; `None` if they were not kept.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn packets(&self) -> Result<Option<Table>, FolderError> {
+        self.table(PACKETS)
+    }
+
+    fn table(&self, name: &str) -> Result<Option<Table>, FolderError> {
+        let path = self.path.join(name);
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let file = File::open(&path).map_err(io_error("read", &path))?;
+        let malformed = |message| FolderError::Malformed { path, message };
+        parquet::read(file)
+            .map(Some)
+            .map_err(|e| malformed(e.to_string()))
+    }
+}
+
+/// Writes all files of a run below a folder that does not exist yet.
+fn write_all(output: &RunOutput, folder: &Path) -> Result<(), FolderError> {
+    fs::create_dir(folder).map_err(io_error("create", folder))?;
+    let text = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).map_err(io_error("write", &path))
+    };
+    text(SCENARIO, &output.scenario.resolved_toml())?;
+    text(SUMMARY, &summary_json(&output.summary))?;
+    for flow in &output.flows {
+        write_table(folder, &format!("flows/{}.parquet", flow.name), &flow.table)?;
+        if let Some(writes) = &flow.writes {
+            write_table(folder, &format!("writes/{}.parquet", flow.name), writes)?;
+        }
+    }
+    for link in &output.links {
+        write_table(folder, &format!("links/{}.parquet", link.name), &link.table)?;
+    }
+    match &output.packets {
+        Some(packets) => write_table(folder, PACKETS, packets),
+        None => Ok(()),
+    }
+}
+
+fn write_table(folder: &Path, name: &str, table: &Table) -> Result<(), FolderError> {
+    let path = folder.join(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
+    }
+    let file = File::create(&path).map_err(io_error("write", &path))?;
+    let mut out = BufWriter::new(file);
+    parquet::write(table, &mut out).map_err(|error| FolderError::Malformed {
+        path: path.clone(),
+        message: error.to_string(),
+    })?;
+    out.flush().map_err(io_error("write", &path))
+}

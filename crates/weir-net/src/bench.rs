@@ -1,0 +1,203 @@
+//! The worlds of `weir bench`: bulk flows over one bottleneck, counted, never timed here.
+//!
+//! Two hosts, one link each way. The bottleneck carries 10 Mbit/s for each flow, so that every
+//! flow sees the same share whatever their number; 10 ms of delay each way make a base round-trip
+//! time of 20 ms; the queue is drop-tail of one bandwidth-delay product, rate * 20 ms. The way
+//! back has the same rate and delay. Flows start 1/n of a second apart, so that they do not move
+//! in step, and are counted after the first [`WARM_UP`].
+
+use crate::app::{Bulk, BulkConfig, Sink};
+use crate::event_queue::EventQueue;
+use crate::{
+    FlowConfig, LinkConfig, LinkId, LossConfig, QueueConfig, Side, Stack, Stuck, Topology,
+    TopologyError, queue::Limit, simulate,
+};
+use weir_proto::node::Endpoint;
+use weir_proto::packet::HostId;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// Bits per second of the bottleneck for each flow.
+pub const RATE_PER_FLOW: u64 = 10_000_000;
+
+/// The round-trip time of the empty path.
+pub const ROUND_TRIP: Duration = Duration::from_millis(20);
+
+/// What is run before counting: start-up, slow start and its losses.
+pub const WARM_UP: Duration = Duration::from_secs(5);
+
+/// The two ends of a flow.
+pub struct Ends {
+    /// Sends the data, and opens the connection.
+    pub sender: Box<dyn Endpoint + Send>,
+    /// Receives it.
+    pub receiver: Box<dyn Endpoint + Send>,
+}
+
+/// What happened between two moments of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Data packets that reached their receiver.
+    pub data_packets: u64,
+    /// Packets of all kinds that reached an endpoint.
+    pub packets: u64,
+    /// Packets that the bottleneck dropped.
+    pub dropped: u64,
+    /// Events of the simulator.
+    pub events: u64,
+    /// Virtual time.
+    pub simulated: Duration,
+    /// The share of it in which the bottleneck transmitted.
+    pub utilisation: f64,
+}
+
+/// A world with flows over one bottleneck.
+pub struct Bench {
+    topology: Topology,
+    bottleneck: LinkId,
+    rate: u64,
+}
+
+impl Bench {
+    /// A world with `flows` flows whose ends come from `make`; `piece` is the size of the
+    /// application's writes.
+    ///
+    /// # Errors
+    /// If there are too many flows.
+    pub fn new(
+        flows: u32,
+        piece: u32,
+        mut make: impl FnMut(u32) -> Ends,
+    ) -> Result<Self, TopologyError> {
+        let mut topology = Topology::new(1);
+        let server = topology.add_host("server", Stack::default());
+        let client = topology.add_host("client", Stack::default());
+        let rate = RATE_PER_FLOW * u64::from(flows.max(1));
+        let bottleneck = topology.add_link(wire("bottleneck", server, client, rate))?;
+        topology.add_link(wire("back", client, server, rate))?;
+        let apart = 1_000_000_000 / u64::from(flows.max(1));
+        for n in 0..flows {
+            let Ends { sender, receiver } = make(n);
+            topology.add_flow(FlowConfig {
+                name: n.to_string(),
+                source: server,
+                target: client,
+                sender,
+                receiver,
+                app: Box::new(Bulk::new(BulkConfig { piece, total: None })),
+                sink: Box::new(Sink::new()),
+                loss: LossConfig::None,
+                connects: Side::Sender,
+                start: Instant::from_nanos(apart * u64::from(n)),
+                stop: None,
+            })?;
+        }
+        Ok(Self {
+            topology,
+            bottleneck,
+            rate,
+        })
+    }
+
+    /// The time in which the full bottleneck carries so many packets of this size.
+    pub fn time_for(&self, packets: u64, size: u32) -> Duration {
+        let bits = u128::from(packets) * u128::from(size) * 8 * 1_000_000_000;
+        Duration::from_nanos((bits / u128::from(self.rate)) as u64)
+    }
+
+    /// Runs for so long, and says what happened.
+    ///
+    /// # Errors
+    /// If a machine does not get on.
+    pub fn run(&mut self, time: Duration) -> Result<Counts, Stuck> {
+        let before = self.totals();
+        let link = self.topology.link_counters(self.bottleneck);
+        let until = self.topology.now() + time;
+        let events = simulate(&mut self.topology, until, &mut ())?.events;
+        let after = self.totals();
+        let now = self.topology.link_counters(self.bottleneck);
+        Ok(Counts {
+            data_packets: after.0 - before.0,
+            packets: after.1 - before.1,
+            dropped: now.packets_dropped() - link.packets_dropped(),
+            events,
+            simulated: time,
+            utilisation: now.utilisation_since(&link),
+        })
+    }
+
+    /// Data packets and all packets that reached an endpoint so far.
+    fn totals(&self) -> (u64, u64) {
+        let mut totals = (0, 0);
+        for flow in self.topology.flow_ids() {
+            let receiver = self.topology.statistics(flow, Side::Receiver);
+            let counters = self.topology.flow_counters(flow);
+            totals.0 += receiver.data_packets_received;
+            totals.1 += counters.sender.packets_delivered + counters.receiver.packets_delivered;
+        }
+        totals
+    }
+}
+
+fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
+    let bandwidth_delay_product = rate / 8 * ROUND_TRIP.as_nanos() / 1_000_000_000;
+    LinkConfig {
+        name: name.to_owned(),
+        from,
+        to,
+        rate: Some(rate),
+        delay: ROUND_TRIP / 2,
+        mtu: Some(1500),
+        queue: QueueConfig::DropTail {
+            limit: Limit::Bytes(bandwidth_delay_product),
+        },
+        shaper: None,
+        loss: LossConfig::None,
+    }
+}
+
+/// An event queue with so many entries, for measuring what one push and one pop cost.
+pub struct QueueBench {
+    queue: EventQueue,
+    rng: Rng,
+}
+
+impl QueueBench {
+    /// Entries at random times within a millisecond.
+    pub fn new(entries: u32) -> Self {
+        let mut queue = EventQueue::default();
+        let mut rng = Rng::stream(1, "bench/queue");
+        for _ in 0..entries {
+            let node = queue.add_node();
+            queue.set(node, Some(Instant::from_nanos(rng.below(1_000_000))));
+        }
+        Self { queue, rng }
+    }
+
+    /// Takes the first entry out and puts it back up to a millisecond later, so many times;
+    /// returns the time reached.
+    pub fn run(&mut self, operations: u64) -> Instant {
+        let mut reached = Instant::ZERO;
+        for _ in 0..operations {
+            if let Some((at, node)) = self.queue.peek() {
+                reached = at;
+                let later = Duration::from_nanos(self.rng.below(1_000_000));
+                self.queue.reset(node, Some(at + later));
+            }
+        }
+        reached
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queue_bench_moves_on() {
+        // 100 entries, each put back half a millisecond later on average.
+        let mut bench = QueueBench::new(100);
+        let reached = bench.run(100_000).as_secs_f64();
+        assert!((0.45..0.55).contains(&reached), "{reached}");
+    }
+}

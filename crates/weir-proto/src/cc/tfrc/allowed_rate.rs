@@ -1,0 +1,198 @@
+//! The allowed rate X of TFRC's sender: what feedback makes of it (RFC 3448 §4.3, RFC 5348 §4.3).
+//!
+//!   p > 0:  X = max(min(X_calc, m), s/t_mbi)
+//!   p = 0:  X = max(min(2X, m), floor), at most once a round-trip time
+//!
+//! m is 2·X_recv, or what the profile's idle rule makes of it; the floor is s/R or W_init/R. Each
+//! change names the rule that bound it.
+
+use super::profile::{Arithmetic, IdleRule, InitialWindow, SlowStartFloor, WindowBase};
+use super::sender::Sender;
+use super::{DEFAULT_RTT, MAX_RATE};
+use crate::event::Limit;
+use crate::time::{Duration, Instant};
+
+/// A limit on X from above, and the rule that it comes from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub rate: f64,
+    pub limit: Limit,
+}
+
+impl Sender {
+    /// W_init/R, once R is known.
+    pub(super) fn initial_rate(&self) -> Option<f64> {
+        let window = match self.profile.initial_window {
+            InitialWindow::OneSegment => self.segment_size,
+            InitialWindow::Rfc3390 => {
+                let base = match self.profile.initial_window_base {
+                    WindowBase::SegmentSize => self.segment_size,
+                    WindowBase::MaximumSegmentSize => f64::from(self.maximum_segment_size),
+                };
+                (4.0 * base).min((2.0 * base).max(4380.0))
+            }
+        };
+        let rtt = self.smoothed_rtt?;
+        Some(self.profile.arithmetic.rate(window, rtt))
+    }
+
+    /// s/t_mbi. RFC 5348 §4.3.
+    pub(super) fn minimum_rate(&self) -> f64 {
+        self.segment_size / 64.0
+    }
+
+    pub(super) fn set_rate(&mut self, rate: f64, limit: Limit) {
+        let least = self.minimum_rate();
+        self.allowed_rate = rate.clamp(least, MAX_RATE);
+        self.limit = if rate < least {
+            Limit::MinimumRate
+        } else {
+            limit
+        };
+    }
+
+    /// t_ipi from X.
+    pub(super) fn set_interval(&mut self) {
+        let arithmetic = self.profile.arithmetic;
+        self.inter_packet_interval = arithmetic.interval(self.segment_size, self.allowed_rate);
+    }
+
+    pub(super) fn start_at_initial_rate(&mut self, now: Instant) {
+        if let Some(rate) = self.initial_rate() {
+            self.set_rate(rate, Limit::InitialWindow);
+            self.set_interval();
+            self.time_last_doubled = Some(now);
+        }
+    }
+
+    /// What feedback makes the limit of X from above.
+    pub(super) fn bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
+        if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
+            return self.set_bound(now, sent_at, loss_increased);
+        }
+        self.last_value_bound(now)
+    }
+
+    /// m from the last X_recv: twice it, or more for an idle sender.
+    pub(super) fn last_value_bound(&self, now: Instant) -> Bound {
+        let twice = 2.0 * self.receive_rate;
+        match self.initial_rate() {
+            Some(initial) if self.is_idle(now) && initial > twice => Bound {
+                rate: initial,
+                limit: Limit::InitialWindow,
+            },
+            _ => Bound {
+                rate: twice,
+                limit: Limit::TwiceReceiveRate,
+            },
+        }
+    }
+
+    /// recv_limit. RFC 5348 §4.3 step 4.
+    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
+        let rtt = self.smoothed_rtt.unwrap_or_default();
+        let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
+        let set = &mut self.receive_rate_set;
+        if !data_limited {
+            set.update(self.receive_rate, now, rtt);
+        } else if loss_increased {
+            set.halve();
+            set.maximize(0.85 * self.receive_rate, now);
+            return Bound {
+                rate: set.max(),
+                limit: Limit::DataLimited,
+            };
+        } else {
+            set.maximize(self.receive_rate, now);
+        }
+        Bound {
+            rate: 2.0 * set.max(),
+            limit: Limit::TwiceReceiveRate,
+        }
+    }
+
+    fn is_idle(&self, now: Instant) -> bool {
+        match self.profile.idle_rule {
+            IdleRule::Never | IdleRule::DataLimitedIntervals => false,
+            IdleRule::NothingSentSince => self.nothing_sent,
+            IdleRule::WindowCounter { round_trips } => {
+                let arithmetic = self.profile.arithmetic;
+                let silence = now.since(self.window_counter.last_change());
+                let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT).as_nanos().max(1);
+                arithmetic.time(silence).as_nanos() / rtt >= u64::from(round_trips)
+            }
+        }
+    }
+
+    fn calculate_rate(&mut self, rtt: Duration) {
+        let p = self.loss_event_rate;
+        self.equation_rate = (p > 0.0).then(|| self.equation.rate(self.segment_size, rtt, p));
+    }
+
+    /// RFC 5348 §4.3 step 4.
+    pub(super) fn update_rate(&mut self, now: Instant, bound: Bound) {
+        let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+        let old = self.allowed_rate;
+        self.calculate_rate(rtt);
+        if let Some(equation_rate) = self.equation_rate {
+            if equation_rate <= bound.rate {
+                self.set_rate(equation_rate, Limit::Equation);
+            } else {
+                self.set_rate(bound.rate, bound.limit);
+            }
+        } else if self.may_double(now, rtt) {
+            self.slow_start(rtt, bound);
+            self.time_last_doubled = Some(now);
+        }
+        if self.allowed_rate != old {
+            self.set_interval();
+        }
+    }
+
+    fn may_double(&self, now: Instant, rtt: Duration) -> bool {
+        let arithmetic = self.profile.arithmetic;
+        self.time_last_doubled
+            .is_none_or(|last| arithmetic.time(now.since(last)) >= rtt)
+    }
+
+    fn slow_start(&mut self, rtt: Duration, bound: Bound) {
+        let arithmetic = self.profile.arithmetic;
+        let (floor, floor_limit) = match self.profile.slow_start_floor {
+            SlowStartFloor::SegmentPerRtt => (
+                arithmetic.rate(self.segment_size, rtt),
+                Limit::OnePacketPerRtt,
+            ),
+            SlowStartFloor::InitialRate => {
+                (self.initial_rate().unwrap_or(0.0), Limit::InitialWindow)
+            }
+        };
+        let doubled = 2.0 * self.allowed_rate;
+        let wanted = if doubled <= bound.rate {
+            (doubled, Limit::SlowStart)
+        } else {
+            (bound.rate, bound.limit)
+        };
+        let (rate, limit) = if wanted.0 < floor {
+            (floor, floor_limit)
+        } else {
+            wanted
+        };
+        self.set_rate(rate, limit);
+    }
+
+    pub(super) fn reduce_oscillation(&mut self, sample: Duration) {
+        let base = match self.profile.arithmetic {
+            Arithmetic::Float => {
+                let arithmetic = self.profile.arithmetic;
+                arithmetic.interval(self.segment_size, self.allowed_rate)
+            }
+            // Linux multiplies what is there: factors compound until X changes.
+            Arithmetic::KernelIntegers => self.inter_packet_interval,
+        };
+        let interval = self.reduction.modulated(sample, self.loss_event_rate, base);
+        if interval > base {
+            self.limit = Limit::OscillationReduction;
+        }
+        self.inter_packet_interval = interval;
+    }
+}

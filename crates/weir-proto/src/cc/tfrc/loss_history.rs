@@ -1,0 +1,220 @@
+//! Detection of lost packets (RFC 5348 §5.1): a packet is lost when three with higher sequence
+//! numbers have arrived.
+//!
+//! The history is the last packet before any hole and up to three that arrived above it, sorted.
+//! The NDP Count option tells whether a hole can consist of packets without data alone; such a
+//! hole is no loss (RFC 4340 §7.7).
+//!
+//! Does not model: a packet that comes after it was declared lost. RFC 5348 §5.1 allows a
+//! receiver to mend its history then; this one, like Linux, ignores the packet.
+
+use crate::time::Instant;
+
+/// NDUPACK: packets above a hole that make it a loss.
+pub const NDUPACK: usize = 3;
+
+/// What the history keeps of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// Sequence number, unwrapped.
+    pub seq: i64,
+    /// CCVal.
+    pub counter: u8,
+    /// Time of arrival.
+    pub at: Instant,
+    /// It carries data.
+    pub data: bool,
+    /// NDP Count: packets without data immediately before it.
+    pub ndp: u64,
+    /// Marked with congestion experienced.
+    pub marked: bool,
+}
+
+/// Packets lost between two that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Hole {
+    /// The last packet before it.
+    pub before: Received,
+    /// The first packet after it.
+    pub after: Received,
+}
+
+/// What an arrival has brought to light, in the order of sequence numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Finding {
+    /// Packets between two were lost.
+    Lost(Hole),
+    /// This packet is in order now: everything before it is settled.
+    InOrder(Received),
+}
+
+/// The packets whose order is not settled.
+#[derive(Clone, Debug)]
+pub struct LossHistory {
+    /// S0: everything before it is settled.
+    base: Received,
+    pending: [Received; NDUPACK],
+    len: usize,
+}
+
+impl LossHistory {
+    /// Begins with this packet.
+    pub const fn new(first: Received) -> Self {
+        Self {
+            base: first,
+            pending: [first; NDUPACK],
+            len: 0,
+        }
+    }
+
+    /// The last settled packet.
+    pub const fn base(&self) -> &Received {
+        &self.base
+    }
+
+    /// True while there is a hole that is not yet a loss.
+    pub const fn is_pending(&self) -> bool {
+        self.len > 0
+    }
+
+    /// The greatest sequence number that has arrived.
+    pub fn greatest(&self) -> i64 {
+        self.entries().last().unwrap_or(&self.base).seq
+    }
+
+    /// Takes a packet in. False if it is a duplicate or late; then it changes nothing.
+    pub fn insert(&mut self, packet: Received) -> bool {
+        if packet.seq <= self.base.seq {
+            return false;
+        }
+        let at = self.entries().partition_point(|p| p.seq < packet.seq);
+        if self.entries().get(at).is_some_and(|p| p.seq == packet.seq) || self.len == NDUPACK {
+            return false;
+        }
+        self.pending.copy_within(at..self.len, at + 1);
+        self.pending[at] = packet;
+        self.len += 1;
+        true
+    }
+
+    /// The next thing that has become clear. Call until `None` after each insertion.
+    pub fn next_finding(&mut self) -> Option<Finding> {
+        let after = *self.entries().first()?;
+        let missing = after.seq - self.base.seq - 1;
+        let whole = u64::try_from(missing).is_ok_and(|missing| missing <= after.ndp);
+        if whole {
+            self.settle_first();
+            return Some(Finding::InOrder(after));
+        }
+        // RFC 5348 §5.1: a mark is known at once, and a hole before it belongs to the event.
+        let marked = self.entries().iter().any(|p| p.marked);
+        if self.len < NDUPACK && !marked {
+            return None;
+        }
+        let before = self.base;
+        // The packet after the hole becomes the base and is found in order next.
+        self.base.seq = after.seq - 1;
+        Some(Finding::Lost(Hole { before, after }))
+    }
+
+    fn settle_first(&mut self) {
+        self.base = self.pending[0];
+        self.pending.copy_within(1..self.len, 0);
+        self.len -= 1;
+    }
+
+    fn entries(&self) -> &[Received] {
+        self.pending.get(..self.len).unwrap_or(&[])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(seq: i64) -> Received {
+        Received {
+            seq,
+            counter: 0,
+            at: Instant::ZERO,
+            data: true,
+            ndp: 0,
+            marked: false,
+        }
+    }
+
+    /// Losses as (before, after) that these arrivals bring to light, after packet 0.
+    fn losses(arrivals: &[Received]) -> Vec<(i64, i64)> {
+        let mut history = LossHistory::new(packet(0));
+        let mut losses = Vec::new();
+        for arrival in arrivals {
+            history.insert(*arrival);
+            while let Some(finding) = history.next_finding() {
+                if let Finding::Lost(hole) = finding {
+                    losses.push((hole.before.seq, hole.after.seq));
+                }
+            }
+        }
+        losses
+    }
+
+    fn in_order(arrivals: &[i64]) -> Vec<(i64, i64)> {
+        losses(&arrivals.iter().map(|seq| packet(*seq)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn three_packets_above_a_hole_make_it_a_loss() {
+        assert_eq!(in_order(&[1, 3, 4]), []);
+        assert_eq!(in_order(&[1, 3, 4, 5]), [(1, 3)]);
+        assert_eq!(in_order(&[1, 7, 8, 9]), [(1, 7)]);
+    }
+
+    #[test]
+    fn reordering_by_less_than_three_is_no_loss() {
+        assert_eq!(in_order(&[2, 1, 3, 4]), []);
+        assert_eq!(in_order(&[2, 3, 1, 4, 5, 6]), []);
+        assert_eq!(in_order(&[2, 3, 4, 1]), [(0, 2)]);
+        assert_eq!(in_order(&[4, 3, 2, 1]), [(0, 2)]);
+        assert_eq!(in_order(&[2, 2, 2, 2, 2]), [], "duplicates do not count");
+    }
+
+    #[test]
+    fn several_holes_are_found_one_by_one() {
+        assert_eq!(in_order(&[2, 4, 6]), [(0, 2)]);
+        assert_eq!(in_order(&[2, 4, 6, 7]), [(0, 2), (2, 4)]);
+        assert_eq!(in_order(&[2, 4, 6, 7, 8]), [(0, 2), (2, 4), (4, 6)]);
+    }
+
+    #[test]
+    fn a_hole_of_packets_without_data_is_no_loss() {
+        let after = Received {
+            ndp: 2,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[after, packet(4), packet(5), packet(6)]), []);
+        let short = Received {
+            ndp: 1,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[short, packet(4), packet(5)]), [(0, 3)]);
+    }
+
+    #[test]
+    fn a_mark_settles_the_hole_before_it_at_once() {
+        let marked = Received {
+            marked: true,
+            ..packet(3)
+        };
+        assert_eq!(losses(&[packet(2), marked]), [(0, 2)]);
+    }
+
+    #[test]
+    fn extreme_numbers_do_no_harm() {
+        let mut history = LossHistory::new(packet(0));
+        assert!(!history.insert(packet(-1)));
+        assert!(!history.insert(packet(0)));
+        assert!(history.insert(packet(1 << 47)));
+        assert!(history.next_finding().is_none());
+        assert_eq!(history.greatest(), 1 << 47);
+    }
+}

@@ -1,0 +1,352 @@
+//! Loss intervals and the loss event rate (RFC 5348 §5.3 to §5.5).
+//!
+//!   I_mean = max(Σ_{0..n-1} w_i·I_i, Σ_{1..n} w_(i-1)·I_i) / Σ w,   p = 1/I_mean
+//!   w = 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2
+//!
+//! I_0 is the open interval since the last loss event. With history discounting an I_0 of more
+//! than twice the mean weakens the older intervals by DF = max(2·I_mean/I_0, threshold).
+//!
+//! The interval before the first loss is made up (§6.3.1). RFC 5348 keeps it as I_1. Linux puts
+//! it into I_0, where it stays until the second loss replaces it by the true length; its mean is
+//! a whole number.
+
+use super::profile::{Arithmetic, Discounting, Profile};
+
+/// n: the closed intervals that count.
+pub const INTERVALS: usize = 8;
+/// I_0 to I_8.
+const KEPT: usize = INTERVALS + 1;
+/// The weights times ten.
+const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    /// Packets that count.
+    length: f64,
+    /// DF_i.
+    discount: f64,
+    reported: ReportedInterval,
+}
+
+/// An interval as feedback tells it (RFC 4342 §8.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReportedInterval {
+    /// Packets after the last loss.
+    pub lossless_length: u32,
+    /// Packets from the first to the last lost one.
+    pub loss_length: u32,
+    /// Data packets.
+    pub data_length: u32,
+}
+
+/// The intervals, newest first.
+#[derive(Clone, Debug)]
+pub struct LossIntervals {
+    arithmetic: Arithmetic,
+    discounting: Discounting,
+    intervals: [Interval; KEPT],
+    len: usize,
+    /// Loss events so far.
+    events: u64,
+    /// DF.
+    discount: f64,
+    /// I_mean; zero before the first loss.
+    mean: f64,
+}
+
+impl LossIntervals {
+    /// No loss yet.
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            arithmetic: profile.arithmetic,
+            discounting: profile.discounting,
+            intervals: [Interval::default(); KEPT],
+            len: 0,
+            events: 0,
+            discount: 1.0,
+            mean: 0.0,
+        }
+    }
+
+    /// Loss events so far.
+    pub const fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// I_mean in packets; zero before the first loss.
+    pub const fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// p; zero before the first loss.
+    pub fn loss_event_rate(&self) -> f64 {
+        if self.mean > 0.0 {
+            (1.0 / self.mean).min(1.0)
+        } else {
+            0.0
+        }
+    }
+
+    /// The first loss: `synthetic` packets before it, `open` since.
+    pub fn on_first_loss(&mut self, before: ReportedInterval, synthetic: f64, open: f64) {
+        self.events = 1;
+        let synthetic = synthetic.max(1.0);
+        let older = Interval {
+            length: synthetic,
+            discount: 1.0,
+            reported: ReportedInterval {
+                data_length: data_length(synthetic),
+                ..before
+            },
+        };
+        match self.arithmetic {
+            Arithmetic::Float => {
+                self.intervals[1] = older;
+                self.intervals[0] = Interval {
+                    length: open.max(1.0),
+                    discount: 1.0,
+                    reported: ReportedInterval::default(),
+                };
+                self.len = 2;
+                self.update_mean();
+            }
+            Arithmetic::KernelIntegers => {
+                self.intervals[0] = older;
+                self.len = 1;
+                self.mean = synthetic;
+            }
+        }
+    }
+
+    /// A later loss event: `closed` packets since the one before, `open` since this one.
+    pub fn on_loss(&mut self, before: ReportedInterval, closed: f64, open: f64) {
+        self.events += 1;
+        self.intervals[0].length = closed.max(1.0);
+        self.intervals[0].reported = before;
+        // RFC 5348 §5.5: the discount so far becomes part of each older interval's own.
+        for interval in self.intervals.iter_mut().take(self.len).skip(1) {
+            interval.discount *= self.discount;
+        }
+        self.discount = 1.0;
+        self.intervals.copy_within(0..KEPT - 1, 1);
+        self.intervals[0] = Interval {
+            length: open.max(1.0),
+            discount: 1.0,
+            reported: ReportedInterval::default(),
+        };
+        self.len = (self.len + 1).min(KEPT);
+        self.update_mean();
+    }
+
+    /// The open interval has grown. True if the mean became smaller, which a mended history may
+    /// cause.
+    pub fn on_growth(&mut self, open: f64) -> bool {
+        if self.len == 0 || open <= self.intervals[0].length {
+            return false;
+        }
+        if self.len == 1 {
+            // Linux: the synthetic interval stands until the second loss.
+            return false;
+        }
+        let old = self.mean;
+        self.intervals[0].length = open;
+        self.update_mean();
+        self.mean < old
+    }
+
+    /// Up to nine intervals as feedback tells them, newest first; `open` describes I_0.
+    pub fn reported(&self, open: ReportedInterval) -> impl Iterator<Item = ReportedInterval> + '_ {
+        let older = self.intervals.iter().take(self.len).skip(1);
+        std::iter::once(open).chain(older.map(|interval| interval.reported))
+    }
+
+    fn update_mean(&mut self) {
+        self.mean = match self.arithmetic {
+            Arithmetic::Float => self.float_mean(),
+            Arithmetic::KernelIntegers => self.integer_mean() as f64,
+        };
+    }
+
+    /// RFC 5348 §5.5; without discounting every factor is one and this is §5.4.
+    fn float_mean(&mut self) -> f64 {
+        let newest = self.intervals[0].length;
+        let older = || self.intervals.iter().take(self.len).skip(1).zip(WEIGHTS);
+        let (mut total, mut weights) = (0.0, 0.0);
+        for (interval, weight) in older() {
+            let weight = weight as f64 / 10.0 * interval.discount;
+            total += interval.length * weight;
+            weights += weight;
+        }
+        let mean = if weights > 0.0 {
+            total / weights
+        } else {
+            newest
+        };
+        let discount = match self.discounting {
+            Discounting::Threshold(threshold) if newest > 2.0 * mean => {
+                (2.0 * mean / newest).max(threshold)
+            }
+            _ => 1.0,
+        };
+        let (mut total_0, mut weights_0) = (newest, 1.0);
+        let shifted = WEIGHTS.iter().skip(1);
+        for ((interval, _), weight) in older().zip(shifted) {
+            let weight = *weight as f64 / 10.0 * interval.discount * discount;
+            total_0 += interval.length * weight;
+            weights_0 += weight;
+        }
+        self.discount = discount;
+        (total_0 / weights_0).max(mean)
+    }
+
+    /// Linux: both sums over the same total weight, truncated.
+    fn integer_mean(&self) -> u64 {
+        let closed = self.len.saturating_sub(1);
+        let length = |at: usize| self.intervals.get(at).map_or(0, |i| i.length as u64);
+        let (mut with_open, mut without, mut weights) = (0_u64, 0_u64, 0_u64);
+        for (at, weight) in WEIGHTS.iter().enumerate().take(closed) {
+            with_open = with_open.saturating_add(length(at).saturating_mul(*weight));
+            without = without.saturating_add(length(at + 1).saturating_mul(*weight));
+            weights += weight;
+        }
+        (with_open.max(without) / weights.max(1)).max(1)
+    }
+}
+
+/// A length as the wire has it.
+pub fn data_length(packets: f64) -> u32 {
+    (packets + 0.5) as u32
+}
+
+/// I_mean of the data lengths in a Loss Intervals option, newest first; `None` while there has
+/// been no loss: less than two intervals, or a first one whose length is undefined.
+pub fn mean_interval(lengths: impl Iterator<Item = u32>) -> Option<f64> {
+    let mut intervals = LossIntervals::new(&Profile {
+        discounting: Discounting::Off,
+        arithmetic: Arithmetic::Float,
+        ..Profile::rfc5348()
+    });
+    for (slot, length) in intervals.intervals.iter_mut().zip(lengths) {
+        *slot = Interval {
+            length: f64::from(length.max(1)),
+            discount: 1.0,
+            ..Interval::default()
+        };
+        intervals.len += 1;
+    }
+    (intervals.len >= 2).then(|| intervals.float_mean())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intervals(arithmetic: Arithmetic, discounting: Discounting) -> LossIntervals {
+        LossIntervals::new(&Profile {
+            arithmetic,
+            discounting,
+            ..Profile::rfc5348()
+        })
+    }
+
+    const NONE: ReportedInterval = ReportedInterval {
+        lossless_length: 0,
+        loss_length: 0,
+        data_length: 0,
+    };
+
+    /// Losses so that the closed intervals are these, oldest first, with an open one of 1.
+    fn with_closed(
+        arithmetic: Arithmetic,
+        discounting: Discounting,
+        closed: &[f64],
+    ) -> LossIntervals {
+        let mut it = intervals(arithmetic, discounting);
+        let (first, rest) = closed.split_first().expect("at least one");
+        it.on_first_loss(NONE, *first, 1.0);
+        for length in rest {
+            it.on_loss(NONE, *length, 1.0);
+        }
+        it
+    }
+
+    #[test]
+    fn weights_are_those_of_the_rfc() {
+        // One interval of 100 among eight of 10 shows its weight in the sum of 6.
+        for (age, weight) in [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2].iter().enumerate() {
+            let mut closed = [10.0; 8];
+            closed[7 - age] = 100.0;
+            let it = with_closed(Arithmetic::Float, Discounting::Off, &closed);
+            let mean = (60.0 + 90.0 * weight) / 6.0;
+            assert!(
+                (it.mean() - mean).abs() < 1e-9,
+                "I_{}: {}",
+                age + 1,
+                it.mean()
+            );
+        }
+    }
+
+    #[test]
+    fn the_open_interval_counts_only_if_it_raises_the_mean() {
+        let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
+        it.on_growth(49.0);
+        assert!((it.mean() - 50.0).abs() < 1e-9);
+        it.on_growth(110.0);
+        assert!((it.mean() - 60.0).abs() < 1e-9);
+        assert!((it.loss_event_rate() - 1.0 / 60.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn linux_truncates_and_keeps_the_synthetic_interval_until_the_second_loss() {
+        let mut it = intervals(Arithmetic::KernelIntegers, Discounting::Off);
+        it.on_first_loss(NONE, 50.0, 1.0);
+        assert_eq!(it.mean(), 50.0);
+        assert!(!it.on_growth(500.0));
+        assert_eq!(it.mean(), 50.0);
+        it.on_loss(NONE, 7.0, 1.0);
+        assert_eq!(it.mean(), 7.0, "the true length has replaced it");
+        it.on_loss(NONE, 8.0, 1.0);
+        assert_eq!(it.mean(), 7.0, "floor((10·8 + 10·7) / 20)");
+        it.on_growth(12.0);
+        assert_eq!(it.mean(), 10.0, "floor((10·12 + 10·8) / 20)");
+    }
+
+    #[test]
+    fn discounting_weakens_old_intervals_down_to_the_threshold() {
+        let mut it = with_closed(Arithmetic::Float, Discounting::Threshold(0.25), &[10.0; 8]);
+        it.on_growth(20.0);
+        assert!((it.discount - 1.0).abs() < 1e-12);
+        it.on_growth(40.0);
+        // DF = 20/40: (40 + 10·5·0.5) / (1 + 5·0.5).
+        assert!((it.mean() - 65.0 / 3.5).abs() < 1e-9, "{}", it.mean());
+        it.on_growth(1000.0);
+        assert!((it.discount - 0.25).abs() < 1e-12);
+        it.on_loss(NONE, 1000.0, 1.0);
+        assert!((it.intervals[2].discount - 0.25).abs() < 1e-12);
+        assert!((it.intervals[1].discount - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_sender_can_compute_the_mean_from_reported_lengths() {
+        assert_eq!(mean_interval([0].into_iter()), None);
+        let mean = mean_interval([1, 50, 50, 50].into_iter());
+        assert!((mean.unwrap_or(0.0) - 50.0).abs() < 1e-9);
+        let lengths = std::iter::repeat_n(u32::MAX, 40);
+        assert!(mean_interval(lengths).is_some_and(f64::is_finite));
+    }
+
+    #[test]
+    fn the_loss_event_rate_stays_between_zero_and_one() {
+        for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+            let mut it = intervals(arithmetic, Discounting::Threshold(0.25));
+            assert_eq!(it.loss_event_rate(), 0.0);
+            it.on_first_loss(NONE, 0.0, 0.0);
+            for length in [0.0, 1.0, 16_777_216.0, 1e15] {
+                it.on_loss(NONE, length, 0.0);
+                let p = it.loss_event_rate();
+                assert!(p > 0.0 && p <= 1.0, "{p}");
+            }
+        }
+    }
+}

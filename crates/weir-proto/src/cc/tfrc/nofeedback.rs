@@ -1,0 +1,194 @@
+//! The nofeedback timer (RFC 3448 §4.4, RFC 5348 §4.4): no feedback for max(4R, 2s/X) halves the
+//! rate.
+//!
+//! Linux adds a least interval, 100 ms or 200 ms, to the maximum, counts in ticks, and halves an
+//! idle sender too.
+
+use super::allowed_rate::Bound;
+use super::profile::{
+    Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
+};
+use super::sender::{Heard, Sender};
+use crate::event::{Events, Limit};
+use crate::time::{Duration, Instant};
+
+/// When a timer set now for `span` expires: always later than now.
+pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
+    let later = now + Duration::from_nanos(1);
+    let exact = match tick {
+        TimerTick::Hz(hz) if hz > 0 => {
+            // Linux: the tick that now lies in, and the ticks that the span begins.
+            let tick = 1_000_000_000 / u64::from(hz);
+            let tick = tick.max(1);
+            let started = Instant::from_nanos(now.as_nanos() / tick * tick);
+            started + Duration::from_nanos(tick) * span.as_nanos().div_ceil(tick)
+        }
+        TimerTick::Ideal | TimerTick::Hz(_) => now + span,
+    };
+    exact.max(later)
+}
+
+/// The timer, and whether anything was sent since it was set.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NofeedbackTimer {
+    expiry: Option<Instant>,
+    sent_since_set: bool,
+    sent_ever: bool,
+}
+
+impl NofeedbackTimer {
+    pub(super) fn set(&mut self, now: Instant, span: Duration, tick: TimerTick) {
+        self.expiry = Some(expiry(now, span, tick));
+        self.sent_since_set = false;
+    }
+
+    pub(super) const fn on_sent(&mut self) {
+        self.sent_since_set = true;
+        self.sent_ever = true;
+    }
+
+    pub(super) const fn any_sent_ever(&self) -> bool {
+        self.sent_ever
+    }
+}
+
+impl Sender {
+    /// When [`handle_timeout`](Self::handle_timeout) must be called.
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.nofeedback.expiry
+    }
+
+    /// No timer expires any more.
+    pub const fn stop(&mut self) {
+        self.nofeedback.expiry = None;
+    }
+
+    /// The nofeedback timer may have expired.
+    pub fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
+        if self.nofeedback.expiry.is_none_or(|expiry| now < expiry) {
+            return;
+        }
+        if !self.is_exempt() {
+            self.cut(now);
+        }
+        if self.heard == Heard::Recently {
+            self.heard = Heard::Lapsed;
+        }
+        self.nothing_sent = true;
+        self.restart_nofeedback(now, self.inter_packet_interval);
+        self.mark_untold();
+        self.tell(now, events);
+    }
+
+    /// Sets the timer to max(4R, 2·t_ipi) and the profile's minimum.
+    pub(super) fn restart_nofeedback(&mut self, now: Instant, interval: Duration) {
+        let profile = &self.profile;
+        let early = profile.nofeedback_before_feedback == BeforeFeedback::TwoSeconds;
+        let span = match self.smoothed_rtt {
+            _ if self.heard == Heard::Never && early => Duration::from_secs(2),
+            rtt => (rtt.unwrap_or(Duration::ZERO) * 4)
+                .max(profile.nofeedback_min)
+                .max(interval * 2),
+        };
+        self.nofeedback.set(now, span, profile.timer_tick);
+    }
+
+    /// True if an idle sender keeps its rate.
+    fn is_exempt(&self) -> bool {
+        if self.nofeedback.sent_since_set {
+            return false;
+        }
+        let (p, arithmetic) = (self.loss_event_rate, self.profile.arithmetic);
+        match (self.profile.nofeedback_exemption, self.smoothed_rtt) {
+            (NofeedbackExemption::None, _) => false,
+            // Idle without a sample: there is no rate to recover yet.
+            (_, None) => self.profile.nofeedback_exemption == NofeedbackExemption::RecoverRate,
+            (NofeedbackExemption::FourPacketsPerRtt, Some(rtt)) => {
+                self.heard != Heard::Never
+                    && self.receive_rate < arithmetic.rate(4.0 * self.segment_size, rtt)
+            }
+            (NofeedbackExemption::RecoverRate, Some(_)) => {
+                let recover = self.initial_rate().unwrap_or(0.0);
+                if p > 0.0 {
+                    self.receive_rate_set.max() < recover
+                } else {
+                    self.allowed_rate < 2.0 * recover
+                }
+            }
+        }
+    }
+
+    fn cut(&mut self, now: Instant) {
+        let direct = self.profile.halving_without_loss == HalvingWithoutLoss::Direct;
+        let lossless = self.loss_event_rate == 0.0;
+        if self.heard == Heard::Never || (lossless && direct) {
+            let half = self.profile.arithmetic.scaled(self.allowed_rate, 1, 2);
+            self.set_rate(half, Limit::NofeedbackHalving);
+            self.set_interval();
+            return;
+        }
+        let before = self.allowed_rate;
+        let bound = if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
+            self.cut_receive_rate_set(now)
+        } else {
+            self.cut_receive_rate(now)
+        };
+        self.update_rate(now, bound);
+        let cut = self.allowed_rate < before;
+        if cut && self.limit == Limit::TwiceReceiveRate {
+            self.limit = Limit::NofeedbackHalving;
+        }
+    }
+
+    /// RFC 3448 §4.4: the cached X_recv shrinks, and so does the limit that comes from it.
+    fn cut_receive_rate(&mut self, now: Instant) -> Bound {
+        let arithmetic = self.profile.arithmetic;
+        // Without loss there is no X_calc: X_recv is what limits.
+        let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
+        self.receive_rate = if equation_rate > 2.0 * self.receive_rate {
+            let least = self.minimum_rate() / 2.0;
+            let half = arithmetic.scaled(self.receive_rate, 1, 2);
+            half.max(match arithmetic {
+                Arithmetic::Float => least,
+                Arithmetic::KernelIntegers => arithmetic.scaled(least, 1, 1),
+            })
+        } else {
+            arithmetic.scaled(equation_rate, 1, 4)
+        };
+        self.last_value_bound(now)
+    }
+
+    /// RFC 5348 §4.4, Update_Limits: the set becomes half of what limited the rate.
+    fn cut_receive_rate_set(&mut self, now: Instant) -> Bound {
+        let receive_rate = self.receive_rate_set.max();
+        let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
+        let limit = if equation_rate > 2.0 * receive_rate {
+            receive_rate
+        } else {
+            equation_rate / 2.0
+        };
+        let limit = limit.max(self.minimum_rate());
+        self.receive_rate_set.replace(limit / 2.0, now);
+        Bound {
+            rate: limit,
+            limit: Limit::TwiceReceiveRate,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_delays_and_never_stalls() {
+        let at = |micros: u64| Instant::ZERO + Duration::from_micros(micros);
+        let hundred = Duration::from_millis(100);
+        assert_eq!(expiry(at(1500), hundred, TimerTick::Ideal), at(101_500));
+        assert_eq!(expiry(at(1500), hundred, TimerTick::Hz(1000)), at(101_000));
+        assert_eq!(expiry(at(1500), hundred, TimerTick::Hz(250)), at(100_000));
+        for tick in [TimerTick::Ideal, TimerTick::Hz(0), TimerTick::Hz(u32::MAX)] {
+            assert!(expiry(at(5), Duration::ZERO, tick) > at(5));
+        }
+    }
+}

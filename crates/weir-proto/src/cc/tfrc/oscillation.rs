@@ -1,0 +1,151 @@
+//! Reducing oscillations (RFC 5348 §4.5): when the round-trip time grows, a queue grows, and the
+//! sender slows down by the square root of the growth.
+//!
+//!   R_sqmean = q2·R_sqmean + (1 - q2)·sqrt(R_sample)
+//!   X_inst   = X·R_sqmean / sqrt(R_sample)
+//!
+//! The factor is applied to t_ipi = s/X_inst. The Linux test tree of 2008 divides by the mean
+//! before it takes the new sample in, and multiplies the t_ipi that is there, so that factors
+//! compound until X changes; its square roots are whole numbers of 16 bits.
+//!
+//! Sources: RFC 3448 §4.5, RFC 5348 §4.5; test tree commit a3cbdde8.
+
+use super::MAX_BACKOFF;
+use super::arithmetic::smooth_integer;
+use super::profile::{Arithmetic, Oscillation, OscillationInSlowStart, Profile};
+use crate::time::Duration;
+
+/// R_sqmean and what it does to t_ipi.
+#[derive(Clone, Debug)]
+pub struct Reduction {
+    mode: Oscillation,
+    in_slow_start: OscillationInSlowStart,
+    arithmetic: Arithmetic,
+    /// R_sqmean; its unit does not matter, because only a ratio is used.
+    mean: Option<f64>,
+}
+
+impl Reduction {
+    /// With the profile's mode.
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            mode: profile.oscillation,
+            in_slow_start: profile.oscillation_in_slow_start,
+            arithmetic: profile.arithmetic,
+            mean: None,
+        }
+    }
+
+    /// Linux seeds the mean with R when the first data packet leaves.
+    pub fn seed(&mut self, rtt: Duration) {
+        if self.arithmetic == Arithmetic::KernelIntegers && self.mean.is_none() {
+            self.mean = Some(self.root(rtt));
+        }
+    }
+
+    /// Takes a sample in and gives t_ipi with the reduction.
+    pub fn modulated(&mut self, sample: Duration, p: f64, interval: Duration) -> Duration {
+        if self.mode == Oscillation::Off {
+            return interval;
+        }
+        let root = self.root(sample);
+        let old = self.mean.unwrap_or(root);
+        let (mean, divisor) = match self.arithmetic {
+            Arithmetic::Float => {
+                let mean = old * 0.9 + root * 0.1;
+                (mean, mean)
+            }
+            Arithmetic::KernelIntegers => {
+                (smooth_integer(old as u64, root as u64, 0.9) as f64, old)
+            }
+        };
+        self.mean = Some(mean);
+        let exempt = p == 0.0 && self.in_slow_start == OscillationInSlowStart::Exempt;
+        if exempt || (self.mode == Oscillation::IncreaseOnly && root <= divisor) {
+            return interval;
+        }
+        self.multiplied(interval, root, divisor)
+    }
+
+    fn multiplied(&self, interval: Duration, root: f64, divisor: f64) -> Duration {
+        let longer = match self.arithmetic {
+            Arithmetic::Float => interval.mul_f64(root / divisor.max(f64::MIN_POSITIVE)),
+            Arithmetic::KernelIntegers => {
+                let product = u128::from(interval.as_micros()) * root as u128;
+                Duration::from_micros((product / (divisor as u128).max(1)) as u64)
+            }
+        };
+        // RFC 5348 §4.5: X_inst is not below s/t_mbi.
+        longer.min(MAX_BACKOFF)
+    }
+
+    fn root(&self, sample: Duration) -> f64 {
+        match self.arithmetic {
+            Arithmetic::Float => sample.as_secs_f64().sqrt(),
+            Arithmetic::KernelIntegers => {
+                let shifted = sample.as_micros().clamp(1, u64::from(u32::MAX)) << 10;
+                shifted.isqrt().min(u64::from(u16::MAX)) as f64
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IPI: Duration = Duration::from_millis(10);
+
+    fn reduction(arithmetic: Arithmetic, mode: Oscillation) -> Reduction {
+        let mut reduction = Reduction::new(&Profile {
+            arithmetic,
+            oscillation: mode,
+            oscillation_in_slow_start: OscillationInSlowStart::Exempt,
+            ..Profile::rfc5348()
+        });
+        reduction.modulated(Duration::from_millis(100), 0.01, IPI);
+        reduction
+    }
+
+    #[test]
+    fn a_doubled_round_trip_time_slows_down_by_the_root_of_two() {
+        let doubled = Duration::from_millis(200);
+        // Linux divides by the mean from before the sample: exactly sqrt(2), but for truncation.
+        let kernel = reduction(Arithmetic::KernelIntegers, Oscillation::Full)
+            .modulated(doubled, 0.01, IPI)
+            .as_secs_f64();
+        assert!((kernel / 0.010 - 1.414).abs() < 1e-3, "{kernel}");
+        // RFC 5348 updates the mean first: sqrt(2) / (0.9 + 0.1·sqrt(2)).
+        let rfc = reduction(Arithmetic::Float, Oscillation::Full)
+            .modulated(doubled, 0.01, IPI)
+            .as_secs_f64();
+        assert!((rfc / 0.010 - 1.357_97).abs() < 1e-4, "{rfc}");
+    }
+
+    #[test]
+    fn modes_decide_about_direction_and_slow_start() {
+        let (up, down) = (Duration::from_millis(150), Duration::from_millis(50));
+        for (mode, p, longer, shorter) in [
+            (Oscillation::Off, 0.01, false, false),
+            (Oscillation::Full, 0.01, true, true),
+            (Oscillation::IncreaseOnly, 0.01, true, false),
+            (Oscillation::Full, 0.0, false, false),
+        ] {
+            for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+                let rises = reduction(arithmetic, mode).modulated(up, p, IPI) > IPI;
+                let falls = reduction(arithmetic, mode).modulated(down, p, IPI) < IPI;
+                assert_eq!((rises, falls), (longer, shorter), "{mode:?} {arithmetic:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn never_waits_longer_than_the_greatest_backoff() {
+        for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+            let mut reduction = reduction(arithmetic, Oscillation::Full);
+            let slow = reduction.modulated(Duration::MAX, 0.01, MAX_BACKOFF);
+            assert_eq!(slow, MAX_BACKOFF);
+            assert!(reduction.modulated(Duration::ZERO, 0.01, IPI) <= MAX_BACKOFF);
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The profiles by name. Each says which revision it follows; what it leaves open is filled from
+//! RFC 4342, because the window counters and options of CCID-3 carry it.
+
+use super::DEFAULT_RTT;
+use super::profile::{
+    Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
+    FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
+    HandshakeRtt, IdleRule, InitialWindow, LossEventRule, NofeedbackExemption, Oscillation,
+    OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate,
+    RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
+    ZeroRtt,
+};
+use crate::time::Duration;
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::rfc5348()
+    }
+}
+
+impl Profile {
+    /// The names that [`named`](Self::named) knows.
+    pub const NAMES: [&'static str; 4] = ["rfc3448", "linux-2008", "linux-mainline", "rfc5348"];
+
+    /// The profile of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "rfc3448" => Some(Self::rfc3448()),
+            "linux-2008" => Some(Self::linux_2008()),
+            "linux-mainline" => Some(Self::linux_mainline()),
+            "rfc5348" => Some(Self::rfc5348()),
+            _ => None,
+        }
+    }
+
+    /// RFC 5348 of September 2008, over CCID-3 (RFC 4342).
+    ///
+    /// W_init is computed from MSS as §4.2 writes it, although the section prefers the largest
+    /// segment of the first round trip where it is known in advance. Oscillation reduction, which
+    /// §4.5 recommends, is on.
+    pub fn rfc5348() -> Self {
+        Self {
+            arithmetic: Arithmetic::Float,
+            equation: EquationForm::Formula,
+            loss_event_rate_floor: 0.0,
+            handshake_rtt: HandshakeRtt::Use,
+            initial_rtt: None,
+            first_rtt: FirstRtt::Replace,
+            rtt_filter: 0.9,
+            rtt_min: Duration::ZERO,
+            rtt_max: Duration::MAX,
+            unusable_rtt: Duration::from_micros(1),
+            zero_rtt: ZeroRtt::Replace,
+            segment_size: SegmentSizeRule::Average,
+            initial_window: InitialWindow::Rfc3390,
+            initial_window_base: WindowBase::MaximumSegmentSize,
+            first_feedback: FirstFeedback::InitialRate,
+            rate_after_expiry: RateAfterExpiry::Ordinary,
+            idle_rule: IdleRule::DataLimitedIntervals,
+            slow_start_floor: SlowStartFloor::InitialRate,
+            halving_without_loss: HalvingWithoutLoss::Direct,
+            nofeedback_exemption: NofeedbackExemption::RecoverRate,
+            nofeedback_min: Duration::ZERO,
+            nofeedback_before_feedback: BeforeFeedback::TwoIntervals,
+            nofeedback_rate: RtoRate::Previous,
+            timer_tick: TimerTick::Ideal,
+            counter_guard: CounterGuard::None,
+            counter_on_ack: CounterOnAck::AtLeastFourMore,
+            send_credit: SendCredit::OneRoundTrip,
+            send_ahead: SendAhead::HalfGranularityOrRtt,
+            oscillation: Oscillation::Full,
+            oscillation_in_slow_start: OscillationInSlowStart::Applied,
+            rtt_option: RttOption::Off,
+            receiver_rtt: ReceiverRttRule::Always,
+            receive_rate: ReceiveRateRule::AtLeastRoundTrip,
+            feedback_options: FeedbackOptions::Both,
+            discounting: Discounting::Threshold(0.25),
+            first_interval: FirstInterval::GreatestReceiveRate,
+            first_packet_loss: FirstPacketLoss::Counted,
+            loss_event_rule: LossEventRule::WindowCounter,
+            data_length: DataLength::WithoutNonData,
+        }
+    }
+
+    /// RFC 3448 of January 2003, with erratum 270 (four round-trip times in the nofeedback
+    /// timer), over CCID-3 (RFC 4342).
+    pub fn rfc3448() -> Self {
+        Self {
+            handshake_rtt: HandshakeRtt::Ignore,
+            initial_window: InitialWindow::OneSegment,
+            initial_window_base: WindowBase::SegmentSize,
+            first_feedback: FirstFeedback::Ordinary,
+            idle_rule: IdleRule::Never,
+            slow_start_floor: SlowStartFloor::SegmentPerRtt,
+            halving_without_loss: HalvingWithoutLoss::ViaReceiveRate,
+            nofeedback_exemption: NofeedbackExemption::FourPacketsPerRtt,
+            nofeedback_rate: RtoRate::Updated,
+            send_credit: SendCredit::Unlimited,
+            send_ahead: SendAhead::HalfGranularity,
+            discounting: Discounting::Threshold(0.5),
+            first_interval: FirstInterval::LastReceiveRate,
+            first_packet_loss: FirstPacketLoss::Unseen,
+            ..Self::rfc5348()
+        }
+    }
+
+    /// Linux net/dccp, the DCCP test tree of February to May 2008: rfc3448bis-00 in integers, R
+    /// seeded by the handshake, a least nofeedback interval of 100 ms, a window counter that
+    /// stands still below 4 µs. These are the rules behind the loopback document.
+    pub fn linux_2008() -> Self {
+        Self {
+            arithmetic: Arithmetic::KernelIntegers,
+            equation: EquationForm::KernelTable,
+            loss_event_rate_floor: 1e-4,
+            initial_rtt: Some(DEFAULT_RTT),
+            first_rtt: FirstRtt::Filter,
+            rtt_max: Duration::from_secs(3),
+            unusable_rtt: Duration::from_micros(100),
+            zero_rtt: ZeroRtt::DropFeedback,
+            initial_window_base: WindowBase::SegmentSize,
+            rate_after_expiry: RateAfterExpiry::Keep,
+            idle_rule: IdleRule::WindowCounter { round_trips: 2 },
+            slow_start_floor: SlowStartFloor::SegmentPerRtt,
+            nofeedback_exemption: NofeedbackExemption::None,
+            nofeedback_min: Duration::from_millis(100),
+            nofeedback_before_feedback: BeforeFeedback::TwoSeconds,
+            nofeedback_rate: RtoRate::Updated,
+            timer_tick: TimerTick::Hz(1000),
+            counter_guard: CounterGuard::FreezeBelow4Micros,
+            counter_on_ack: CounterOnAck::Ignore,
+            send_credit: SendCredit::Unlimited,
+            send_ahead: SendAhead::Constant(Duration::from_millis(1)),
+            oscillation: Oscillation::Off,
+            oscillation_in_slow_start: OscillationInSlowStart::Exempt,
+            receive_rate: ReceiveRateRule::SinceFeedback,
+            feedback_options: FeedbackOptions::LossEventRate,
+            discounting: Discounting::Off,
+            first_interval: FirstInterval::SinceFeedback,
+            first_packet_loss: FirstPacketLoss::Unseen,
+            data_length: DataLength::AllPackets,
+            ..Self::rfc5348()
+        }
+    }
+
+    /// Linux net/dccp as it was last in mainline (6.x, removed in 2025): the least nofeedback
+    /// interval is the route's 200 ms, the window counter has no guard, zero samples are
+    /// replaced, and the receiver samples the round-trip time only before the first loss.
+    pub fn linux_mainline() -> Self {
+        Self {
+            zero_rtt: ZeroRtt::Replace,
+            nofeedback_min: Duration::from_millis(200),
+            counter_guard: CounterGuard::None,
+            receiver_rtt: ReceiverRttRule::BeforeFirstLoss,
+            ..Self::linux_2008()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_its_own_profile() {
+        let profiles: Vec<_> = Profile::NAMES
+            .iter()
+            .filter_map(|name| Profile::named(name))
+            .collect();
+        assert_eq!(profiles.len(), Profile::NAMES.len());
+        for (at, profile) in profiles.iter().enumerate() {
+            assert!(!profiles[..at].contains(profile));
+        }
+        assert_eq!(Profile::named("rfc9999"), None);
+    }
+}

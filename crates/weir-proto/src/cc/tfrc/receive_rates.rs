@@ -1,0 +1,173 @@
+//! X_recv_set (RFC 5348 §4.3, §8.2.2) and the intervals in which the sender was data-limited
+//! (§8.2.1): a receive rate measured while the application sent little must not limit it later.
+
+use crate::time::{Duration, Instant};
+
+/// RFC 5348 §8.2.2: three values suffice.
+const CAPACITY: usize = 3;
+
+/// Recent receive rates with the times of their feedback, oldest first.
+#[derive(Clone, Debug)]
+pub struct ReceiveRateSet {
+    values: [(f64, Instant); CAPACITY],
+    len: usize,
+}
+
+impl ReceiveRateSet {
+    /// A single item, infinity: no limit until there is something to go by.
+    pub const fn new(now: Instant) -> Self {
+        Self {
+            values: [(f64::INFINITY, now); CAPACITY],
+            len: 1,
+        }
+    }
+
+    /// The greatest value.
+    pub fn max(&self) -> f64 {
+        self.entries()
+            .iter()
+            .fold(0.0, |max, (rate, _)| rate.max(max))
+    }
+
+    /// Adds a value and forgets those older than two round-trip times.
+    pub fn update(&mut self, rate: f64, now: Instant, rtt: Duration) {
+        let oldest = now - rtt * 2;
+        let mut kept = [(rate, now); CAPACITY];
+        let mut len = 0;
+        // Room for the new value: of a full set the oldest goes.
+        let skip = self.len.saturating_sub(CAPACITY - 1);
+        for entry in self.entries().iter().skip(skip) {
+            if entry.1 >= oldest {
+                kept[len] = *entry;
+                len += 1;
+            }
+        }
+        kept[len] = (rate, now);
+        (self.values, self.len) = (kept, len + 1);
+    }
+
+    /// Keeps only the greatest of the values and `rate`; the initial infinity does not count.
+    pub fn maximize(&mut self, rate: f64, now: Instant) {
+        let max = self
+            .entries()
+            .iter()
+            .map(|(rate, _)| *rate)
+            .filter(|rate| rate.is_finite())
+            .fold(rate, f64::max);
+        self.replace(max, now);
+    }
+
+    /// Halves every value.
+    pub fn halve(&mut self) {
+        for (rate, _) in &mut self.values {
+            *rate /= 2.0;
+        }
+    }
+
+    /// A single item again.
+    pub fn replace(&mut self, rate: f64, now: Instant) {
+        (self.values[0], self.len) = ((rate, now), 1);
+    }
+
+    fn entries(&self) -> &[(f64, Instant)] {
+        self.values.get(..self.len).unwrap_or(&[])
+    }
+}
+
+/// RFC 5348 §8.2.1: two recent times at which the sender used all that it was allowed.
+#[derive(Clone, Copy, Debug)]
+pub struct DataLimited {
+    not_limited: [Instant; 2],
+    t_new: Instant,
+    t_next: Instant,
+}
+
+impl DataLimited {
+    /// At the start of sending.
+    pub const fn new() -> Self {
+        Self {
+            not_limited: [Instant::ZERO; 2],
+            t_new: Instant::ZERO,
+            t_next: Instant::ZERO,
+        }
+    }
+
+    /// A packet left, and nothing more may leave now.
+    pub fn on_not_limited(&mut self, now: Instant) {
+        if self.not_limited[0] <= self.t_new {
+            self.not_limited[0] = now;
+        } else if self.not_limited[1] <= self.t_next {
+            self.not_limited[1] = now;
+        }
+    }
+
+    /// Feedback about a packet sent at `sent_at`: was the sender data-limited in the whole
+    /// round-trip time before it?
+    pub fn covers(&mut self, now: Instant, sent_at: Instant, rtt: Duration) -> bool {
+        self.t_new = sent_at;
+        self.t_next = now;
+        let t_old = sent_at - rtt;
+        let inside = |time: Instant| t_old < time && time <= sent_at;
+        let limited = !self.not_limited.into_iter().any(inside);
+        if self.not_limited[0] <= sent_at && self.not_limited[1] > sent_at {
+            self.not_limited[0] = self.not_limited[1];
+        }
+        limited
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn infinity_goes_after_two_round_trips() {
+        let mut set = ReceiveRateSet::new(at(0));
+        set.update(10.0, at(100), RTT);
+        assert_eq!(set.max(), f64::INFINITY);
+        set.update(20.0, at(201), RTT);
+        assert_eq!(set.max(), 20.0);
+        set.update(5.0, at(300), RTT);
+        assert_eq!(set.max(), 20.0);
+        set.update(5.0, at(402), RTT);
+        assert_eq!(set.max(), 5.0);
+    }
+
+    #[test]
+    fn maximizing_keeps_the_greatest_finite_value() {
+        let mut set = ReceiveRateSet::new(at(0));
+        set.maximize(7.0, at(10));
+        assert_eq!(set.max(), 7.0);
+        set.maximize(3.0, at(20));
+        assert_eq!(set.max(), 7.0);
+        set.halve();
+        assert_eq!(set.max(), 3.5);
+        set.replace(1.0, at(30));
+        assert_eq!(set.max(), 1.0);
+    }
+
+    #[test]
+    fn keeps_at_most_three_values() {
+        let mut set = ReceiveRateSet::new(at(0));
+        for (ms, rate) in [(1, 9.0), (2, 1.0), (3, 2.0), (4, 3.0)] {
+            set.update(rate, at(ms), RTT);
+        }
+        assert_eq!(set.max(), 3.0);
+    }
+
+    #[test]
+    fn an_interval_with_one_full_moment_is_not_data_limited() {
+        let mut data_limited = DataLimited::new();
+        data_limited.on_not_limited(at(50));
+        assert!(!data_limited.covers(at(200), at(100), RTT));
+        assert!(data_limited.covers(at(400), at(300), RTT));
+        data_limited.on_not_limited(at(420));
+        assert!(!data_limited.covers(at(600), at(500), RTT));
+    }
+}

@@ -1,0 +1,528 @@
+//! The receiver of TFRC (RFC 5348 §6, RFC 4342 §10): it hears of every packet, keeps the loss
+//! history, and says when feedback is due and what it holds.
+//!
+//! Feedback is due for the first data packet, when the window counter has advanced by four since
+//! the last feedback (RFC 4342 §10.3), and at once for a new loss event.
+//!
+//!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
+//!
+//! Does not model: a feedback timer. The window counter replaces it, as RFC 5348 §6.3 allows; so
+//! there is no feedback while the counter stands still.
+
+use super::DEFAULT_RTT;
+use super::equation::Equation;
+use super::loss_history::{Finding, Hole, LossHistory, Received};
+use super::loss_intervals::{LossIntervals, ReportedInterval, data_length};
+use super::profile::{
+    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
+};
+use super::receiver_rtt::ReceiverRtt;
+use crate::time::{Duration, Instant};
+
+/// Feedbacks to look back for one that lies a round-trip time in the past.
+const MARKS: usize = 4;
+
+/// A packet that arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Sequence number, unwrapped: it may be compared as a number.
+    pub seq: i64,
+    /// CCVal; of data packets only.
+    pub counter: u8,
+    /// Octets of payload if it is a data packet.
+    pub payload: Option<u32>,
+    /// NDP Count, zero without the option.
+    pub ndp: u64,
+    /// Marked with congestion experienced.
+    pub marked: bool,
+}
+
+/// What feedback says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// X_recv in octets per second.
+    pub receive_rate: u32,
+    /// 1/p in packets, rounded up; 2^32 - 1 without loss. RFC 4342 §8.5.
+    pub inverse_loss_event_rate: u32,
+    /// Since the arrival of the newest packet.
+    pub elapsed: Duration,
+    /// Newest packets whose order is not settled. RFC 4342 §8.6.1.
+    pub skip: u8,
+}
+
+/// Why feedback is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    No,
+    First,
+    Periodic,
+    Loss,
+}
+
+/// The latest loss event.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    /// The first number of its interval.
+    start: i64,
+    /// Window counter of the last packet before it.
+    counter: u8,
+    /// When its first lost packet would have arrived.
+    at: Instant,
+    /// The last lost number.
+    last_lost: i64,
+    /// A data packet more than four counters later has arrived. RFC 4342 §10.2.
+    closed: bool,
+    /// Packets without data since its start.
+    non_data: i64,
+}
+
+/// A point in time and the octets received until then.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    at: Instant,
+    octets: u64,
+}
+
+/// TFRC's receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    profile: Profile,
+    equation: Equation,
+    history: Option<LossHistory>,
+    first_seq: i64,
+    packets_lost: u64,
+    intervals: LossIntervals,
+    event: Option<Event>,
+    rtt: ReceiverRtt,
+    due: Due,
+    any_data: bool,
+    newest_at: Instant,
+    newest_data_at: Instant,
+    newest_counter: u8,
+    /// The greatest window counter at the last feedback.
+    last_counter: u8,
+    /// s, of the packets that arrived.
+    segment_size: f64,
+    octets: u64,
+    marks: [Option<Mark>; MARKS],
+    receive_rate: f64,
+    greatest_receive_rate: f64,
+}
+
+impl Receiver {
+    /// A receiver that has heard of nothing.
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            equation: Equation::new(&profile),
+            history: None,
+            first_seq: 0,
+            packets_lost: 0,
+            intervals: LossIntervals::new(&profile),
+            event: None,
+            rtt: ReceiverRtt::new(&profile),
+            profile,
+            due: Due::No,
+            any_data: false,
+            newest_at: Instant::ZERO,
+            newest_data_at: Instant::ZERO,
+            newest_counter: 0,
+            last_counter: 0,
+            segment_size: 0.0,
+            octets: 0,
+            marks: [None; MARKS],
+            receive_rate: 0.0,
+            greatest_receive_rate: 0.0,
+        }
+    }
+
+    /// The rules that it follows.
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// p; zero before the first loss.
+    pub fn loss_event_rate(&self) -> f64 {
+        self.intervals.loss_event_rate()
+    }
+
+    /// Packets lost so far.
+    pub const fn packets_lost(&self) -> u64 {
+        self.packets_lost
+    }
+
+    /// Loss events so far.
+    pub const fn loss_events(&self) -> u64 {
+        self.intervals.events()
+    }
+
+    /// R as this side knows it.
+    pub fn rtt(&self) -> Option<Duration> {
+        self.rtt.get()
+    }
+
+    /// The sender told its R (RFC 6323).
+    pub const fn on_told_rtt(&mut self, rtt: Duration) {
+        self.rtt.on_told(rtt);
+    }
+
+    /// RFC 4342 §6.4: no data for two round-trip times, and at least 0.2 s.
+    pub fn is_quiescent(&self, now: Instant) -> bool {
+        let silence = (self.rtt.get().unwrap_or(DEFAULT_RTT) * 2).max(DEFAULT_RTT);
+        self.any_data && now.since(self.newest_data_at) >= silence
+    }
+
+    /// A packet arrived.
+    pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
+        let packet = Received {
+            seq: arrival.seq,
+            counter: arrival.counter & 15,
+            at: now,
+            data: arrival.payload.is_some(),
+            ndp: arrival.ndp,
+            marked: arrival.marked && arrival.payload.is_some(),
+        };
+        let newest = match &mut self.history {
+            None => {
+                let unseen = self.profile.first_packet_loss == FirstPacketLoss::Unseen;
+                if unseen && !packet.data {
+                    return;
+                }
+                self.history = Some(LossHistory::new(packet));
+                self.first_seq = packet.seq;
+                self.on_in_order(&packet);
+                true
+            }
+            Some(history) => {
+                let newest = packet.seq > history.greatest();
+                if !history.insert(packet) {
+                    return;
+                }
+                newest
+            }
+        };
+        if newest {
+            self.newest_at = now;
+        }
+        if let Some(payload) = arrival.payload {
+            self.on_data(now, payload, packet.counter, newest);
+        }
+        self.settle(now);
+        self.grow();
+        if newest && packet.data {
+            self.check_counter(packet.counter);
+        }
+    }
+
+    /// True if feedback should leave now.
+    pub const fn wants_feedback(&self) -> bool {
+        !matches!(self.due, Due::No)
+    }
+
+    /// Feedback leaves now, if it is due.
+    pub fn take_feedback(&mut self, now: Instant) -> Option<Report> {
+        let due = std::mem::replace(&mut self.due, Due::No);
+        match due {
+            Due::No => return None,
+            Due::First => self.receive_rate = 0.0,
+            // Linux repeats the last value, if there is one.
+            Due::Loss
+                if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
+                    && self.receive_rate > 0.0 => {}
+            Due::Periodic | Due::Loss => self.receive_rate = self.measured_rate(now),
+        }
+        self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
+        self.last_counter = self.newest_counter;
+        self.marks.rotate_right(1);
+        self.marks[0] = Some(Mark {
+            at: now,
+            octets: self.octets,
+        });
+        Some(Report {
+            receive_rate: self.receive_rate.min(f64::from(u32::MAX)) as u32,
+            inverse_loss_event_rate: self.inverse_loss_event_rate(),
+            elapsed: now.since(self.newest_at),
+            skip: self.skip(),
+        })
+    }
+
+    /// The loss intervals as they stand, newest first, at most nine. RFC 4342 §8.6.
+    pub fn reported_intervals(&self) -> impl Iterator<Item = ReportedInterval> + '_ {
+        let settled = self.settled_end();
+        let open = match &self.event {
+            None => ReportedInterval {
+                lossless_length: clamp(settled - self.first_seq + 1),
+                loss_length: 0,
+                data_length: 0,
+            },
+            Some(event) => ReportedInterval {
+                lossless_length: clamp(settled - event.last_lost),
+                loss_length: clamp(event.last_lost - self.first_lost(event) + 1),
+                data_length: data_length(self.open_length(event).max(1.0)),
+            },
+        };
+        self.intervals.reported(open)
+    }
+
+    fn inverse_loss_event_rate(&self) -> u32 {
+        let mean = self.intervals.mean();
+        if mean <= 0.0 {
+            return u32::MAX;
+        }
+        // RFC 4342 §8.5: rounded up; the greatest value stands for no loss.
+        let whole = mean as u64 + u64::from(mean > (mean as u64) as f64);
+        whole.min(u64::from(u32::MAX) - 1) as u32
+    }
+
+    // ---- Arrivals ----
+
+    fn on_data(&mut self, now: Instant, payload: u32, counter: u8, newest: bool) {
+        let size = f64::from(payload.max(1));
+        self.segment_size = if self.segment_size > 0.0 {
+            let arithmetic = self.profile.arithmetic;
+            arithmetic
+                .smoothed_size(self.segment_size, size, 0.9)
+                .max(1.0)
+        } else {
+            size
+        };
+        if newest {
+            self.newest_counter = counter;
+        }
+        self.newest_data_at = now;
+        if self.any_data {
+            self.octets = self.octets.saturating_add(u64::from(payload));
+        } else {
+            // The first packet starts the count and is no part of it.
+            self.any_data = true;
+            self.last_counter = counter;
+            self.due = Due::First;
+        }
+    }
+
+    fn check_counter(&mut self, counter: u8) {
+        let pending = self.history.as_ref().is_some_and(LossHistory::is_pending);
+        if self.due != Due::No || (pending && self.profile.arithmetic != Arithmetic::Float) {
+            return;
+        }
+        if counter.wrapping_sub(self.last_counter) & 15 > 3 {
+            self.due = Due::Periodic;
+        }
+    }
+
+    fn settle(&mut self, now: Instant) {
+        while let Some(finding) = self.history.as_mut().and_then(LossHistory::next_finding) {
+            match finding {
+                Finding::InOrder(packet) => {
+                    if packet.marked {
+                        self.on_loss(now, &Self::mark_as_hole(&packet));
+                    }
+                    self.on_in_order(&packet);
+                }
+                Finding::Lost(hole) => self.on_loss(now, &hole),
+            }
+        }
+    }
+
+    /// A marked packet is an event that begins and ends with it (RFC 5348 §5.1).
+    fn mark_as_hole(packet: &Received) -> Hole {
+        let before = Received {
+            seq: packet.seq - 1,
+            ..*packet
+        };
+        let after = Received {
+            seq: packet.seq + 1,
+            ..*packet
+        };
+        Hole { before, after }
+    }
+
+    fn on_in_order(&mut self, packet: &Received) {
+        if let Some(event) = &mut self.event {
+            if !packet.data {
+                event.non_data += 1;
+            } else if packet.counter.wrapping_sub(event.counter) & 15 > 4 {
+                event.closed = true;
+            }
+        }
+        if packet.data {
+            let lost_before = self.event.is_some();
+            self.rtt.on_data(packet.at, packet.counter, lost_before);
+        }
+    }
+
+    // ---- Losses ----
+
+    fn on_loss(&mut self, now: Instant, hole: &Hole) {
+        self.packets_lost += (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        let at = interpolated(hole);
+        let last_lost = hole.after.seq - 1;
+        if let Some(event) = &mut self.event
+            && !Self::separates(&self.profile, self.rtt.get(), event, hole, at)
+        {
+            event.last_lost = last_lost;
+            return;
+        }
+        let start = match self.profile.data_length {
+            DataLength::WithoutNonData => hole.before.seq + 1,
+            DataLength::AllPackets => hole.before.seq,
+        };
+        let new = Event {
+            start,
+            counter: hole.before.counter,
+            at,
+            last_lost,
+            closed: false,
+            non_data: 0,
+        };
+        let open = self.open_length(&new);
+        if let Some(old) = self.event {
+            let closed = (start - old.start - self.discounted_non_data(&old)) as f64;
+            let reported = ReportedInterval {
+                lossless_length: clamp(hole.before.seq - old.last_lost),
+                loss_length: clamp(old.last_lost - self.first_lost(&old) + 1),
+                data_length: data_length(closed.max(1.0)),
+            };
+            self.intervals.on_loss(reported, closed, open);
+        } else {
+            let reported = ReportedInterval {
+                lossless_length: clamp(hole.before.seq - self.first_seq + 1),
+                ..ReportedInterval::default()
+            };
+            let synthetic = self.first_interval(now);
+            self.intervals.on_first_loss(reported, synthetic, open);
+        }
+        self.event = Some(new);
+        self.due = Due::Loss;
+    }
+
+    /// True if a loss belongs to a new loss event.
+    fn separates(
+        profile: &Profile,
+        rtt: Option<Duration>,
+        event: &Event,
+        hole: &Hole,
+        at: Instant,
+    ) -> bool {
+        match profile.loss_event_rule {
+            LossEventRule::WindowCounter => {
+                event.closed || hole.before.counter.wrapping_sub(event.counter) & 15 > 4
+            }
+            LossEventRule::ArrivalTime => at > event.at + rtt.unwrap_or(DEFAULT_RTT),
+        }
+    }
+
+    /// The length to give to the interval before the first loss (RFC 5348 §6.3.1).
+    fn first_interval(&self, now: Instant) -> f64 {
+        let rtt = self.rtt.get().unwrap_or(DEFAULT_RTT);
+        let segment = self.segment_size.max(1.0);
+        let half_a_packet = 0.5 * segment / rtt.as_secs_f64();
+        let measured = self.measured_rate(now);
+        let rate = match self.profile.first_interval {
+            FirstInterval::SinceFeedback | FirstInterval::LastReceiveRate => {
+                if measured > 0.0 {
+                    measured
+                } else {
+                    self.receive_rate.max(1.0)
+                }
+            }
+            FirstInterval::GreatestReceiveRate => {
+                measured.max(self.greatest_receive_rate).max(half_a_packet)
+            }
+        };
+        let first_lost = self.marks[0].is_none();
+        let counted = self.profile.first_packet_loss == FirstPacketLoss::Counted;
+        let rate = if first_lost && counted {
+            half_a_packet
+        } else {
+            rate
+        };
+        self.equation.interval_for(segment, rtt, rate)
+    }
+
+    fn grow(&mut self) {
+        if let Some(event) = self.event
+            && self.intervals.on_growth(self.open_length(&event))
+            && self.due == Due::No
+        {
+            self.due = Due::Loss;
+        }
+    }
+
+    fn open_length(&self, event: &Event) -> f64 {
+        let greatest = self
+            .history
+            .as_ref()
+            .map_or(event.start, LossHistory::greatest);
+        (greatest - event.start + 1 - self.discounted_non_data(event)) as f64
+    }
+
+    const fn discounted_non_data(&self, event: &Event) -> i64 {
+        match self.profile.data_length {
+            DataLength::WithoutNonData => event.non_data,
+            DataLength::AllPackets => 0,
+        }
+    }
+
+    const fn first_lost(&self, event: &Event) -> i64 {
+        match self.profile.data_length {
+            DataLength::WithoutNonData => event.start,
+            DataLength::AllPackets => event.start + 1,
+        }
+    }
+
+    // ---- Receive rate ----
+
+    /// X_recv at this moment.
+    fn measured_rate(&self, now: Instant) -> f64 {
+        let least = match self.profile.receive_rate {
+            ReceiveRateRule::SinceFeedback => Duration::ZERO,
+            ReceiveRateRule::AtLeastRoundTrip => self.rtt.get().unwrap_or(Duration::ZERO),
+        };
+        // RFC 5348 §6.2: back to the latest feedback that is at least R ago.
+        let marks = || self.marks.iter().flatten();
+        let old_enough = marks().find(|mark| now.since(mark.at) >= least);
+        let Some(mark) = old_enough.or_else(|| marks().last()) else {
+            return 0.0;
+        };
+        let octets = self.octets.saturating_sub(mark.octets);
+        let span = now.since(mark.at).max(least).max(Duration::from_micros(1));
+        match self.profile.arithmetic {
+            Arithmetic::Float => octets as f64 / span.as_secs_f64(),
+            Arithmetic::KernelIntegers => {
+                let micros = u128::from(span.as_micros().max(1));
+                (u128::from(octets) * 1_000_000 / micros) as f64
+            }
+        }
+    }
+
+    // ---- Numbers ----
+
+    /// The last number that belongs to an interval.
+    fn settled_end(&self) -> i64 {
+        let greatest = self.history.as_ref().map_or(0, LossHistory::greatest);
+        greatest - i64::from(self.skip())
+    }
+
+    fn skip(&self) -> u8 {
+        let unsettled = self
+            .history
+            .as_ref()
+            .map_or(0, |history| history.greatest() - history.base().seq);
+        unsettled.clamp(0, 3) as u8
+    }
+}
+
+/// RFC 5348 §5.2: when the first packet of a hole would have arrived.
+fn interpolated(hole: &Hole) -> Instant {
+    let span = hole.after.at.since(hole.before.at);
+    let steps = (hole.after.seq - hole.before.seq).max(1);
+    hole.before.at + span / steps as u64
+}
+
+fn clamp(length: i64) -> u32 {
+    length.clamp(0, i64::from(u32::MAX)) as u32
+}
+
+#[cfg(test)]
+#[path = "receiver_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+//! The receiver's estimate of the round-trip time, from window counters (RFC 4342 §8.1):
+//! (T(K+D) - T(K))·4/D for D = 2, 3 or 4, preferably 4.
+//!
+//! A reference packet is kept. A packet four ahead gives a sample at once. One that is one to
+//! three ahead is remembered; if the next jumps further, the remembered one gives the sample, as
+//! in Linux net/dccp/ccids/lib/packet_history.c, which also uses D = 1 and truncates 4/D.
+
+use super::profile::{Arithmetic, Profile, ReceiverRttRule};
+use crate::time::{Duration, Instant};
+
+/// Linux cuts samples here.
+const MAX_SAMPLE: Duration = Duration::from_secs(3);
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    counter: u8,
+    at: Instant,
+}
+
+/// The estimate and what it is made from.
+#[derive(Clone, Debug)]
+pub struct ReceiverRtt {
+    arithmetic: Arithmetic,
+    rule: ReceiverRttRule,
+    max: Duration,
+    reference: Option<Mark>,
+    candidate: Option<Mark>,
+    smoothed: Option<Duration>,
+    /// Told by the sender (RFC 6323).
+    told: Option<Duration>,
+}
+
+impl ReceiverRtt {
+    /// No sample yet.
+    pub fn new(profile: &Profile) -> Self {
+        Self {
+            arithmetic: profile.arithmetic,
+            rule: profile.receiver_rtt,
+            max: profile.rtt_max.min(match profile.arithmetic {
+                Arithmetic::Float => Duration::MAX,
+                Arithmetic::KernelIntegers => MAX_SAMPLE,
+            }),
+            reference: None,
+            candidate: None,
+            smoothed: None,
+            told: None,
+        }
+    }
+
+    /// R, if there has been a sample or the sender has told it.
+    pub fn get(&self) -> Option<Duration> {
+        self.told.or(self.smoothed)
+    }
+
+    /// The sender told its estimate. RFC 6323 §3.3: it replaces the receiver's own.
+    pub const fn on_told(&mut self, rtt: Duration) {
+        self.told = Some(rtt);
+    }
+
+    /// A data packet arrived in order.
+    pub fn on_data(&mut self, at: Instant, counter: u8, lost_before: bool) {
+        if lost_before && self.rule == ReceiverRttRule::BeforeFirstLoss {
+            return;
+        }
+        let mark = Mark { counter, at };
+        let Some(reference) = self.reference else {
+            self.reference = Some(mark);
+            return;
+        };
+        match counter.wrapping_sub(reference.counter) & 15 {
+            0 if self.candidate.is_none() => return,
+            1..=3 => {
+                // The earliest packet of its counter is the one that counts.
+                if self.candidate.is_none_or(|c| c.counter != counter) {
+                    self.candidate = Some(mark);
+                }
+                return;
+            }
+            4 => self.sample(reference, mark, 4),
+            _ => {
+                if let Some(candidate) = self.candidate {
+                    let distance = candidate.counter.wrapping_sub(reference.counter) & 15;
+                    self.sample(reference, candidate, distance);
+                }
+            }
+        }
+        self.reference = Some(mark);
+        self.candidate = None;
+    }
+
+    fn sample(&mut self, from: Mark, to: Mark, distance: u8) {
+        let span = self.arithmetic.time(to.at.since(from.at));
+        let sample = match (self.arithmetic, distance) {
+            // RFC 4342 §8.1 names D = 2, 3 and 4 only.
+            (Arithmetic::Float, 0 | 1) | (_, 0) => return,
+            (Arithmetic::Float, d) => span.mul_f64(4.0 / f64::from(d)),
+            (Arithmetic::KernelIntegers, d) => span * u64::from(4 / d),
+        };
+        if sample.is_zero() {
+            return;
+        }
+        let sample = sample.min(self.max);
+        self.smoothed = Some(match self.smoothed {
+            Some(old) => self.arithmetic.smoothed(old, sample, 0.9),
+            None => sample,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(profile: &Profile, packets: &[(u64, u8)]) -> Option<u64> {
+        let mut rtt = ReceiverRtt::new(profile);
+        for (millis, counter) in packets {
+            let at = Instant::ZERO + Duration::from_millis(*millis);
+            rtt.on_data(at, *counter, false);
+        }
+        rtt.get().map(Duration::as_micros)
+    }
+
+    #[test]
+    fn four_counters_apart_is_a_round_trip() {
+        for profile in [Profile::rfc5348(), Profile::linux_2008()] {
+            let packets = [(0, 14), (5, 15), (10, 15), (15, 0), (20, 2)];
+            assert_eq!(estimate(&profile, &packets), Some(20_000));
+        }
+    }
+
+    #[test]
+    fn fewer_counters_are_scaled_when_the_next_packet_is_too_far() {
+        let packets = [(0, 0), (15, 3), (40, 8)];
+        assert_eq!(estimate(&Profile::rfc5348(), &packets), Some(20_000));
+        // Linux truncates 4/3 to 1.
+        assert_eq!(estimate(&Profile::linux_2008(), &packets), Some(15_000));
+        assert_eq!(estimate(&Profile::rfc5348(), &[(0, 0), (9, 5)]), None);
+    }
+
+    #[test]
+    fn what_the_sender_tells_counts_more() {
+        let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
+        rtt.on_told(Duration::from_millis(7));
+        rtt.on_data(Instant::ZERO, 0, false);
+        rtt.on_data(Instant::ZERO + Duration::from_millis(50), 4, false);
+        assert_eq!(rtt.get(), Some(Duration::from_millis(7)));
+    }
+}

@@ -1,0 +1,430 @@
+//! The sender of TFRC (RFC 3448 §4, RFC 5348 §4): the allowed rate X and when to send.
+//!
+//! A packet may leave at t_(i+1) = t_i + t_ipi, t_ipi = s/X.
+//!
+//! Departures: none beyond the profile's; every rate lies between s/64 and 2^44 octets per
+//! second, so that no report of a receiver can make it anything else.
+
+use super::DEFAULT_RTT;
+use super::equation::Equation;
+use super::nofeedback::NofeedbackTimer;
+use super::oscillation::Reduction;
+use super::profile::{
+    Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, Profile, RateAfterExpiry,
+    RtoRate, SegmentSizeRule, SendAhead, SendCredit, TimerTick, ZeroRtt,
+};
+use super::receive_rates::{DataLimited, ReceiveRateSet};
+use super::window_counter::WindowCounter;
+use crate::event::{Event, EventMask, Events, Limit, RateState};
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// What a feedback packet says.
+#[derive(Clone, Copy, Debug)]
+pub struct Feedback {
+    /// When the newest acknowledged packet was recorded as sent.
+    pub sent_at: Instant,
+    /// The receiver's delay between that packet and the feedback; zero if it does not tell.
+    pub elapsed_time: Duration,
+    /// X_recv in octets per second.
+    pub receive_rate: u32,
+    /// p.
+    pub loss_event_rate: f64,
+}
+
+/// Whether there has been feedback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// None yet.
+    Never,
+    /// None since the nofeedback timer expired.
+    Lapsed,
+    /// Yes.
+    Recently,
+}
+
+/// TFRC's sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(super) profile: Profile,
+    pub(super) equation: Equation,
+    /// MSS.
+    pub(super) maximum_segment_size: u32,
+    /// s.
+    pub(super) segment_size: f64,
+    pub(super) handshake_rtt: Option<Duration>,
+    pub(super) started: bool,
+    pub(super) heard: Heard,
+    /// X, octets per second.
+    pub(super) allowed_rate: f64,
+    /// X_calc.
+    pub(super) equation_rate: Option<f64>,
+    /// X_recv.
+    pub(super) receive_rate: f64,
+    /// X_recv_set.
+    pub(super) receive_rate_set: ReceiveRateSet,
+    pub(super) data_limited: DataLimited,
+    /// p.
+    pub(super) loss_event_rate: f64,
+    /// R.
+    pub(super) smoothed_rtt: Option<Duration>,
+    pub(super) latest_rtt: Duration,
+    /// tld.
+    pub(super) time_last_doubled: Option<Instant>,
+    /// t_ipi.
+    pub(super) inter_packet_interval: Duration,
+    /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
+    pub(super) nominal_time: Instant,
+    pub(super) window_counter: WindowCounter,
+    /// Linux 2.6.22's flag.
+    pub(super) nothing_sent: bool,
+    pub(super) nofeedback: NofeedbackTimer,
+    pub(super) reduction: Reduction,
+    pub(super) limit: Limit,
+    /// Something changed that no event has told yet.
+    pub(super) untold: bool,
+}
+
+impl Sender {
+    /// A sender that may put this many octets of payload into a packet.
+    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
+        let now = Instant::ZERO;
+        Self {
+            equation: Equation::new(&profile),
+            reduction: Reduction::new(&profile),
+            profile,
+            maximum_segment_size: maximum_segment_size.max(1),
+            segment_size: 0.0,
+            handshake_rtt: None,
+            started: false,
+            heard: Heard::Never,
+            allowed_rate: 0.0,
+            equation_rate: None,
+            receive_rate: 0.0,
+            receive_rate_set: ReceiveRateSet::new(now),
+            data_limited: DataLimited::new(),
+            loss_event_rate: 0.0,
+            smoothed_rtt: None,
+            latest_rtt: Duration::ZERO,
+            time_last_doubled: None,
+            inter_packet_interval: Duration::ZERO,
+            nominal_time: now,
+            window_counter: WindowCounter::new(now),
+            nothing_sent: false,
+            nofeedback: NofeedbackTimer::default(),
+            limit: Limit::None,
+            untold: false,
+        }
+    }
+
+    /// The rules that it follows.
+    pub const fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// X.
+    pub fn allowed_rate(&self) -> Rate {
+        Rate::from_bytes_per_sec(self.allowed_rate)
+    }
+
+    /// What bound X.
+    pub const fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// R; `None` before the first sample.
+    pub fn smoothed_rtt(&self) -> Option<Duration> {
+        self.measured_rtt().or(self.handshake_rtt)
+    }
+
+    /// R as an RTT Estimate option would tell it: `None` before the first sample.
+    pub(crate) fn measured_rtt(&self) -> Option<Duration> {
+        self.smoothed_rtt.filter(|_| !self.latest_rtt.is_zero())
+    }
+
+    /// p.
+    pub const fn loss_event_rate(&self) -> f64 {
+        self.loss_event_rate
+    }
+
+    /// t_ipi.
+    pub const fn inter_packet_interval(&self) -> Duration {
+        self.inter_packet_interval
+    }
+
+    /// The handshake's round-trip time.
+    pub fn on_handshake_rtt(&mut self, rtt: Duration) {
+        if self.profile.handshake_rtt == HandshakeRtt::Use {
+            self.handshake_rtt = Some(self.usable(rtt, Duration::ZERO));
+        }
+    }
+
+    /// True once the first packet has been announced.
+    pub const fn is_started(&self) -> bool {
+        self.started
+    }
+
+    /// The first packet, of this many octets, is about to leave. Further calls do nothing.
+    pub fn start(&mut self, now: Instant, payload_len: u32) {
+        if self.started {
+            return;
+        }
+        self.started = true;
+        self.nominal_time = now;
+        self.window_counter = WindowCounter::new(now);
+        self.receive_rate_set = ReceiveRateSet::new(now);
+        self.track_segment(payload_len);
+        if let Some(rtt) = self.handshake_rtt {
+            self.latest_rtt = rtt;
+            self.set_rtt(rtt);
+            self.start_at_initial_rate(now);
+        } else {
+            // RFC 5348 §4.2: s octets per second until a round-trip time is known.
+            self.smoothed_rtt = self.profile.initial_rtt;
+            self.set_rate(self.segment_size, Limit::InitialWindow);
+        }
+        if let Some(rtt) = self.smoothed_rtt {
+            self.reduction.seed(rtt);
+        }
+        self.set_interval();
+        let initial = Duration::from_secs(2);
+        self.nofeedback.set(now, initial, self.profile.timer_tick);
+        self.untold = true;
+    }
+
+    /// The earliest time at which a packet of this many octets may leave: `now`, or later.
+    pub fn next_send(&mut self, now: Instant, payload_len: u32) -> Instant {
+        self.start(now, payload_len);
+        let nominal = self.next_nominal(now);
+        let delay = nominal.since(now);
+        match self.profile.send_ahead {
+            _ if delay.is_zero() => now,
+            SendAhead::Constant(ahead) => {
+                if delay < ahead {
+                    return now;
+                }
+                // Linux asks for a timer of whole milliseconds.
+                let millis = (delay.as_micros() / 1000).max(1);
+                self.after(now, Duration::from_millis(millis))
+            }
+            _ if delay <= self.ahead() => now,
+            _ => self.after(now, delay.saturating_sub(self.ahead())),
+        }
+    }
+
+    /// A data packet is handed over: the window counter that it carries.
+    pub fn on_sent(&mut self, now: Instant, payload_len: u32) -> u8 {
+        self.start(now, payload_len);
+        let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+        let counter = self.window_counter.advance(now, rtt, &self.profile);
+        self.track_segment(payload_len);
+        // A truncated t_ipi of zero must not stop the nominal time from advancing.
+        let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
+        self.nominal_time = match self.profile.arithmetic {
+            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now) + interval,
+            Arithmetic::Float if self.nofeedback.any_sent_ever() => self.next_nominal(now),
+            Arithmetic::Float => now,
+        };
+        self.nofeedback.on_sent();
+        self.nothing_sent = false;
+        if self.next_nominal(now).since(now) > self.ahead() {
+            self.data_limited.on_not_limited(now);
+        }
+        counter
+    }
+
+    /// A packet that carried this window counter was acknowledged.
+    pub fn on_acked_counter(&mut self, counter: u8) {
+        self.window_counter.on_ack(counter, &self.profile);
+    }
+
+    /// Feedback came. False if the profile takes it for bogus.
+    pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, events: &mut Events) -> bool {
+        if !self.started {
+            return false;
+        }
+        let raw = self.profile.arithmetic.time(now.since(feedback.sent_at));
+        if raw.is_zero() && self.profile.zero_rtt == ZeroRtt::DropFeedback {
+            return false;
+        }
+        let sample = self.usable(raw, feedback.elapsed_time);
+        self.take_sample(sample);
+        events.push(now, EventMask::RTT, || Event::Rtt(sample));
+
+        let increased = feedback.loss_event_rate > self.loss_event_rate;
+        self.loss_event_rate = feedback.loss_event_rate.clamp(0.0, 1.0);
+        self.receive_rate = f64::from(feedback.receive_rate);
+        let previous_interval = self.inter_packet_interval;
+        let first = self.heard == Heard::Never;
+        let lapsed = self.heard == Heard::Lapsed;
+        self.heard = Heard::Recently;
+        if first && self.profile.first_feedback == FirstFeedback::InitialRate {
+            // RFC 5348 §4.2: this replaces step 4 of §4.3.
+            self.start_at_initial_rate(now);
+        } else {
+            let bound = self.bound(now, feedback.sent_at, increased);
+            let keep = lapsed
+                && self.loss_event_rate == 0.0
+                && self.profile.rate_after_expiry == RateAfterExpiry::Keep;
+            if !keep {
+                self.update_rate(now, bound);
+            }
+        }
+        self.reduce_oscillation(sample);
+        self.nothing_sent = true;
+        let interval = match self.profile.nofeedback_rate {
+            RtoRate::Previous => previous_interval,
+            RtoRate::Updated => self.inter_packet_interval,
+        };
+        self.restart_nofeedback(now, interval);
+        self.untold = true;
+        self.tell(now, events);
+        true
+    }
+
+    /// Tells the state to a listener, if it has changed since the last time.
+    pub fn tell(&mut self, now: Instant, events: &mut Events) {
+        if !std::mem::take(&mut self.untold) {
+            return;
+        }
+        events.push(now, EventMask::CONTROLLER, || Event::Rate(self.state()));
+    }
+
+    /// The state for a trace.
+    pub fn state(&self) -> RateState {
+        RateState {
+            allowed_rate: self.allowed_rate(),
+            equation_rate: self.equation_rate.map(Rate::from_bytes_per_sec),
+            receive_rate: Rate::from_bytes_per_sec(self.receive_rate),
+            loss_event_rate: self.loss_event_rate,
+            rtt: self.latest_rtt,
+            smoothed_rtt: self.smoothed_rtt.unwrap_or_default(),
+            inter_packet_interval: self.inter_packet_interval,
+            segment_size: self.segment_size as u32,
+            state: match (self.heard, self.loss_event_rate > 0.0) {
+                (Heard::Never, _) => "no_feedback_yet",
+                (Heard::Lapsed, _) => "no_feedback",
+                (Heard::Recently, false) => "slow_start",
+                (Heard::Recently, true) => "congestion_avoidance",
+            },
+            limit: self.limit,
+        }
+    }
+
+    /// The state has changed; [`tell`](Self::tell) has something to say.
+    pub(super) const fn mark_untold(&mut self) {
+        self.untold = true;
+    }
+
+    // ---- Round-trip time ----
+
+    /// A sample as the profile takes it.
+    fn usable(&self, raw: Duration, elapsed: Duration) -> Duration {
+        let profile = &self.profile;
+        let sample = profile.arithmetic.time(raw.saturating_sub(elapsed));
+        let sample = if sample.is_zero() {
+            profile.unusable_rtt
+        } else {
+            sample
+        };
+        // At least a nanosecond, whatever the profile says: a rate is a quotient by it.
+        sample
+            .min(profile.rtt_max)
+            .max(profile.rtt_min)
+            .max(Duration::from_nanos(1))
+    }
+
+    fn take_sample(&mut self, sample: Duration) {
+        self.latest_rtt = sample;
+        let replace = self.heard == Heard::Never && self.profile.first_rtt == FirstRtt::Replace;
+        let rtt = match self.smoothed_rtt {
+            Some(old) if !replace => {
+                let filter = self.profile.rtt_filter;
+                self.profile.arithmetic.smoothed(old, sample, filter)
+            }
+            _ => sample,
+        };
+        self.set_rtt(rtt);
+    }
+
+    fn set_rtt(&mut self, rtt: Duration) {
+        let least = match self.profile.counter_guard {
+            CounterGuard::RaiseRtt => Duration::from_micros(4),
+            CounterGuard::None | CounterGuard::FreezeBelow4Micros => Duration::from_nanos(1),
+        };
+        self.smoothed_rtt = Some(rtt.max(least));
+    }
+
+    // ---- Segment size ----
+
+    fn track_segment(&mut self, payload_len: u32) {
+        // No segment is empty: X is never below s/64, and must be above zero.
+        let payload = match self.profile.arithmetic {
+            Arithmetic::Float => f64::from(payload_len.max(1)),
+            Arithmetic::KernelIntegers => f64::from(payload_len.clamp(1, u32::from(u16::MAX))),
+        };
+        let old = self.segment_size;
+        self.segment_size = match self.profile.segment_size {
+            SegmentSizeRule::Average if old > 0.0 => self
+                .profile
+                .arithmetic
+                .smoothed_size(old, payload, 0.9)
+                .max(1.0),
+            SegmentSizeRule::Largest => old.max(payload),
+            SegmentSizeRule::Average => payload,
+            SegmentSizeRule::MaximumSegmentSize => f64::from(self.maximum_segment_size),
+        };
+        if old > 0.0 && self.segment_size != old {
+            self.allowed_rate = self.allowed_rate.max(self.minimum_rate());
+            self.set_interval();
+            self.untold = true;
+        }
+    }
+
+    // ---- Schedule ----
+
+    fn credited(&self, nominal: Instant, now: Instant) -> Instant {
+        match self.profile.send_credit {
+            SendCredit::Unlimited => nominal,
+            SendCredit::OneRoundTrip => {
+                nominal.max(now - self.smoothed_rtt.unwrap_or(Duration::ZERO))
+            }
+        }
+    }
+
+    fn next_nominal(&self, now: Instant) -> Instant {
+        match self.profile.arithmetic {
+            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now),
+            Arithmetic::Float if self.nofeedback.any_sent_ever() => {
+                let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
+                self.credited(self.nominal_time + interval, now)
+            }
+            Arithmetic::Float => self.nominal_time,
+        }
+    }
+
+    /// t_delta.
+    fn ahead(&self) -> Duration {
+        let granularity = match self.profile.timer_tick {
+            TimerTick::Ideal => Duration::ZERO,
+            TimerTick::Hz(hz) => Duration::from_secs(1) / u64::from(hz),
+        };
+        let interval = self.inter_packet_interval;
+        match self.profile.send_ahead {
+            SendAhead::HalfGranularity => granularity.min(interval) / 2,
+            SendAhead::HalfGranularityOrRtt => {
+                let rtt = self.smoothed_rtt.unwrap_or(Duration::ZERO);
+                granularity.min(interval).min(rtt) / 2
+            }
+            SendAhead::Constant(ahead) => ahead,
+        }
+    }
+
+    fn after(&self, now: Instant, span: Duration) -> Instant {
+        super::nofeedback::expiry(now, span, self.profile.timer_tick)
+    }
+}
+
+#[cfg(test)]
+#[path = "sender_tests.rs"]
+mod tests;

@@ -1,0 +1,231 @@
+//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length cells that say of each packet up to
+//! the acknowledgement number whether it came, marked or not.
+//!
+//! The receiver keeps at most [`MAX_CELLS`] cells, what one option holds, and forgets what the
+//! sender has acknowledged knowing. Does not model: the ECN nonce echo (historic, RFC 8311 §3.3)
+//! and merging of cells that an old packet has changed.
+
+use super::wire::SeqNum;
+use crate::packet::Ecn;
+use std::collections::VecDeque;
+
+/// Octets of cells in one option.
+pub(super) const MAX_CELLS: usize = 253;
+/// The longest run of one cell.
+const MAX_RUN: u8 = 63;
+/// Acknowledgements whose acknowledgement is awaited.
+const MAX_SENT: usize = 64;
+
+/// What became of a packet (RFC 4340 table 6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Received,
+    Marked,
+    NotReceived,
+}
+
+impl Fate {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Received => 0,
+            Self::Marked => 1,
+            Self::NotReceived => 3,
+        }
+    }
+
+    /// `None` for the reserved code 2.
+    const fn of(cell: u8) -> Option<Self> {
+        match cell >> 6 {
+            0 => Some(Self::Received),
+            1 => Some(Self::Marked),
+            3 => Some(Self::NotReceived),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a vector: for each cell from the acknowledgement number downwards, the highest and
+/// lowest number that it covers and their fate.
+pub(super) fn read(ack: SeqNum, cells: &[u8]) -> impl Iterator<Item = (SeqNum, SeqNum, Fate)> {
+    let mut high = ack;
+    cells.iter().filter_map(move |&cell| {
+        let run = u64::from(cell & MAX_RUN);
+        let span = (high, high.sub(run));
+        high = high.sub(run + 1);
+        Fate::of(cell).map(|fate| (span.0, span.1, fate))
+    })
+}
+
+/// The receiver's side.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AckVector {
+    /// The number that the first cell begins with.
+    newest: SeqNum,
+    cells: VecDeque<u8>,
+    /// Our acknowledgements and what they acknowledged, the oldest first.
+    sent: VecDeque<(SeqNum, SeqNum)>,
+}
+
+impl AckVector {
+    /// A packet came.
+    pub(super) fn on_packet(&mut self, seq: SeqNum, ecn: Ecn) {
+        let fate = if ecn == Ecn::Ce {
+            Fate::Marked
+        } else {
+            Fate::Received
+        };
+        if self.cells.is_empty() {
+            self.newest = seq;
+            self.cells.push_front(fate.code() << 6);
+            return;
+        }
+        let ahead = seq.since(self.newest);
+        if ahead <= 0 {
+            self.change(ahead.unsigned_abs(), fate);
+            return;
+        }
+        let mut missing = ahead as u64 - 1;
+        while missing > 0 && self.cells.len() < 4 * MAX_CELLS {
+            let run = missing.min(u64::from(MAX_RUN) + 1);
+            self.cells
+                .push_front(Fate::NotReceived.code() << 6 | (run - 1) as u8);
+            missing -= run;
+        }
+        if missing > 0 {
+            // The gap is longer than any vector: what was before is forgotten.
+            self.cells.clear();
+        }
+        match self.cells.front_mut() {
+            Some(front)
+                if ahead == 1 && *front >> 6 == fate.code() && *front & MAX_RUN < MAX_RUN =>
+            {
+                *front += 1;
+            }
+            _ => self.cells.push_front(fate.code() << 6),
+        }
+        self.newest = seq;
+        self.cells.truncate(MAX_CELLS);
+    }
+
+    /// A packet came late: its cell is split.
+    fn change(&mut self, mut behind: u64, fate: Fate) {
+        for at in 0..self.cells.len() {
+            let cell = self.cells[at];
+            let count = u64::from(cell & MAX_RUN) + 1;
+            if behind >= count {
+                behind -= count;
+                continue;
+            }
+            if Fate::of(cell) == Some(Fate::NotReceived) {
+                let (before, after) = (behind, count - behind - 1);
+                self.cells.remove(at);
+                let state = Fate::NotReceived.code() << 6;
+                let parts = [
+                    (before > 0).then(|| state | (before - 1) as u8),
+                    Some(fate.code() << 6),
+                    (after > 0).then(|| state | (after - 1) as u8),
+                ];
+                for (offset, part) in parts.into_iter().flatten().enumerate() {
+                    self.cells.insert(at + offset, part);
+                }
+                self.cells.truncate(MAX_CELLS);
+            }
+            return;
+        }
+    }
+
+    /// Writes the cells into `out` for an acknowledgement with number `seq` of `self.newest`.
+    pub(super) fn on_ack_sent(&mut self, seq: SeqNum, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend(&self.cells);
+        if self.sent.len() >= MAX_SENT {
+            self.sent.pop_front();
+        }
+        self.sent.push_back((seq, self.newest));
+    }
+
+    /// The other side has received our acknowledgement `seq` (RFC 4340 §11.4.2): what that one
+    /// said need not be said again.
+    pub(super) fn on_ack_of_ack(&mut self, seq: SeqNum) {
+        let Some(at) = self
+            .sent
+            .iter()
+            .rposition(|&(sent, _)| sent.is_at_or_before(seq))
+        else {
+            return;
+        };
+        let known = self.sent[at].1;
+        self.sent.drain(..=at);
+        let mut keep = self.newest.since(known).max(0) as u64;
+        let mut cells = 0;
+        while keep > 0 && cells < self.cells.len() {
+            let count = u64::from(self.cells[cells] & MAX_RUN) + 1;
+            keep = keep.saturating_sub(count);
+            cells += 1;
+        }
+        // The newest packet stays, so that there is something to acknowledge.
+        self.cells.truncate(cells.max(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    fn vector(numbers: &[u64]) -> AckVector {
+        let mut vector = AckVector::default();
+        for &number in numbers {
+            vector.on_packet(SeqNum::new(number), Ecn::NotEct);
+        }
+        vector
+    }
+
+    #[test]
+    fn runs_and_gaps_become_cells() {
+        // The example of RFC 4340 §11.4: 3, 1 and 0 received, 2 not, reads 0, 3, 0+1.
+        assert_eq!(vector(&[0, 1, 3]).cells, [0x00, 0xc0, 0x01]);
+        assert_eq!(vector(&[0, 1, 3, 2]).cells, [0x00, 0x00, 0x01]);
+    }
+
+    #[test]
+    fn forgets_what_the_sender_knows() {
+        let mut vector = vector(&[1, 2, 4, 5, 6]);
+        let mut out = Vec::new();
+        vector.on_ack_sent(SeqNum::new(70), &mut out);
+        assert_eq!(out, [0x02, 0xc0, 0x01]);
+        for number in 8..10 {
+            vector.on_packet(SeqNum::new(number), Ecn::NotEct);
+        }
+        vector.on_ack_of_ack(SeqNum::new(70));
+        assert_eq!(vector.cells, [0x01, 0xc0]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_came(numbers in proptest::collection::vec(1000_u64..1400, 1..200)) {
+            let mut vector = AckVector::default();
+            for &number in &numbers {
+                vector.on_packet(SeqNum::new(number), Ecn::NotEct);
+            }
+            let came: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
+            let mut out = Vec::new();
+            vector.on_ack_sent(SeqNum::new(1), &mut out);
+            let newest = numbers.iter().max().copied().unwrap_or(0);
+            prop_assert_eq!(vector.newest.get(), newest);
+            for (high, low, fate) in read(vector.newest, &out) {
+                for number in low.get()..=high.get() {
+                    prop_assert_eq!(fate == Fate::Received, came.contains(&number), "{}", number);
+                }
+            }
+        }
+
+        #[test]
+        fn no_vector_makes_the_reader_panic(
+            cells in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            prop_assert!(read(SeqNum::new(5), &cells).count() <= cells.len());
+        }
+    }
+}

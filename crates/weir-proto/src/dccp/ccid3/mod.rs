@@ -1,0 +1,23 @@
+//! CCID-3 (RFC 4342): TFRC over DCCP. The window counter travels in CCVal; feedback is an Ack
+//! with Receive Rate and, as the profile says, Loss Event Rate, Loss Intervals and Elapsed Time.
+//!
+//! A packet has two times of sending. When it is handed over, its CCVal and the nominal time of
+//! the next packet are set; when it has left, its entry in the transmit history is stamped, and
+//! the round-trip time is counted from there. On Linux's loopback the second comes 47 µs after
+//! the first, and the feedback 3 µs after the second: R is 3 µs, while the sender finds the
+//! window counter to be 50 µs old when feedback comes.
+//!
+//! Does not model: ECN nonces (reported as zero), Slow Receiver and Data Dropped (RFC 4342 §5.2),
+//! resending of Loss Intervals until they are acknowledged (all nine are sent each time).
+
+mod history;
+mod receiver;
+mod sender;
+
+pub use receiver::Ccid3Receiver;
+pub use sender::Ccid3Sender;
+
+#[cfg(test)]
+mod loopback_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! The data receiver's half: packets into TFRC's receiver, its reports into options.
+
+use crate::cc::tfrc::{Arrival, FeedbackOptions, Profile, Receiver, Report};
+use crate::dccp::ccid::CcidReceiver;
+use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
+use crate::event::Events;
+use crate::packet::Ecn;
+use crate::time::{Duration, Instant};
+
+/// I_0 to I_8. RFC 4342 §8.6.1.
+const REPORTED: usize = 9;
+
+/// The data receiver's half of CCID-3.
+#[derive(Clone, Debug)]
+pub struct Ccid3Receiver {
+    tfrc: Receiver,
+    /// A sequence number and the unwrapped number that stands for it.
+    anchor: Option<(SeqNum, i64)>,
+}
+
+impl Ccid3Receiver {
+    /// A receiver with these rules.
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            tfrc: Receiver::new(profile),
+            anchor: None,
+        }
+    }
+
+    /// The receiver inside.
+    pub const fn tfrc(&self) -> &Receiver {
+        &self.tfrc
+    }
+
+    fn unwrapped(&mut self, seq: SeqNum) -> i64 {
+        let (anchor, value) = self.anchor.unwrap_or((seq, 0));
+        let unwrapped = value.saturating_add(seq.since(anchor));
+        if unwrapped >= value {
+            self.anchor = Some((seq, unwrapped));
+        }
+        unwrapped
+    }
+
+    fn push_intervals(&self, report: &Report, options: &mut Options) {
+        let mut octets = [0; REPORTED * LossInterval::OCTETS];
+        let mut len = 0;
+        let slots = octets.as_chunks_mut().0.iter_mut();
+        for (slot, interval) in slots.zip(self.tfrc.reported_intervals()) {
+            *slot = LossInterval {
+                lossless_length: interval.lossless_length,
+                nonce: false,
+                loss_length: interval.loss_length,
+                data_length: interval.data_length,
+            }
+            .to_bytes();
+            len += LossInterval::OCTETS;
+        }
+        options.push(&DccpOption::LossIntervals {
+            skip: report.skip,
+            intervals: octets.get(..len).unwrap_or(&[]),
+        });
+    }
+}
+
+impl CcidReceiver for Ccid3Receiver {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
+        let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
+        let mut ndp = 0;
+        for option in &packet.options {
+            match option {
+                DccpOption::NdpCount(count) => ndp = count,
+                // RFC 6323 §3.2.1: zero means that there is no sample yet.
+                DccpOption::RttEstimate(micros) if micros > 0 => {
+                    self.tfrc
+                        .on_told_rtt(Duration::from_micros(u64::from(micros)));
+                }
+                _ => {}
+            }
+        }
+        let arrival = Arrival {
+            seq: self.unwrapped(packet.seq),
+            counter: packet.ccval,
+            payload: data.then(|| packet.payload.len()),
+            ndp,
+            marked: ecn == Ecn::Ce,
+        };
+        self.tfrc.on_packet(now, &arrival);
+    }
+
+    fn wants_ack(&self, _now: Instant) -> bool {
+        self.tfrc.wants_feedback()
+    }
+
+    fn on_ack_sent(
+        &mut self,
+        now: Instant,
+        (_, kind): (SeqNum, PacketType),
+        options: &mut Options,
+    ) {
+        // RFC 4342 §8: none of these may stand on Data, and feedback is an Ack or a DataAck.
+        if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
+            return;
+        }
+        let Some(report) = self.tfrc.take_feedback(now) else {
+            return;
+        };
+        let which = self.tfrc.profile().feedback_options;
+        if which != FeedbackOptions::LossIntervals {
+            let inverse = report.inverse_loss_event_rate;
+            options.push(&DccpOption::LossEventRate(inverse));
+        }
+        options.push(&DccpOption::ReceiveRate(report.receive_rate));
+        if which != FeedbackOptions::LossEventRate {
+            let units = report.elapsed.as_micros() / 10;
+            let units = units.min(u64::from(u32::MAX)) as u32;
+            options.push(&DccpOption::ElapsedTime(units));
+            self.push_intervals(&report, options);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    fn loss_event_rate(&self) -> f64 {
+        self.tfrc.loss_event_rate()
+    }
+
+    fn losses(&self) -> (u64, u64) {
+        (self.tfrc.packets_lost(), self.tfrc.loss_events())
+    }
+}

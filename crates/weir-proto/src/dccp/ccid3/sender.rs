@@ -1,0 +1,168 @@
+//! The data sender's half: CCVal and options on data packets, feedback from Acks.
+
+use super::history::{Entry, History};
+use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
+use crate::dccp::ccid::{CcidSender, SendTime};
+use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
+use crate::event::Events;
+use crate::time::{Duration, Instant};
+
+/// RFC 6323 §3.2.1: the value that means "more than 16.7 seconds".
+const RTT_TOO_LONG: u64 = 0xff_ffff;
+/// The unit of Elapsed Time.
+const TEN_MICROS: Duration = Duration::from_micros(10);
+
+/// The data sender's half of CCID-3.
+#[derive(Clone, Debug)]
+pub struct Ccid3Sender {
+    tfrc: Sender,
+    history: History,
+    closed: bool,
+}
+
+/// What an Ack's options say.
+#[derive(Default)]
+struct Options<'a> {
+    receive_rate: Option<u32>,
+    inverse_loss_event_rate: Option<u32>,
+    intervals: Option<(u8, &'a [u8])>,
+    elapsed: Option<u32>,
+}
+
+impl Ccid3Sender {
+    /// A sender with these rules; `maximum_segment_size` is the payload that fits a packet.
+    pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
+        Self {
+            tfrc: Sender::new(profile, maximum_segment_size),
+            history: History::default(),
+            closed: false,
+        }
+    }
+
+    /// The rate controller inside.
+    pub const fn tfrc(&self) -> &Sender {
+        &self.tfrc
+    }
+
+    fn loss_event_rate(&self, options: &Options) -> f64 {
+        let profile = self.tfrc.profile();
+        if let Some(inverse) = options.inverse_loss_event_rate {
+            return profile.loss_event_rate(inverse);
+        }
+        let Some((_, intervals)) = options.intervals else {
+            return self.tfrc.loss_event_rate();
+        };
+        // RFC 4342 §6: the sender can compute p from the data lengths itself.
+        let lengths = LossInterval::read_all(intervals).map(|interval| interval.data_length);
+        mean_interval(lengths).map_or(0.0, |mean| {
+            (1.0 / mean).clamp(profile.loss_event_rate_floor, 1.0)
+        })
+    }
+}
+
+impl CcidSender for Ccid3Sender {
+    fn on_handshake_rtt(&mut self, rtt: Duration) {
+        self.tfrc.on_handshake_rtt(rtt);
+    }
+
+    fn on_write(&mut self, now: Instant, payload_len: u32, events: &mut Events) {
+        // Before the handshake is done there is no state that a trace could show.
+        if self.tfrc.smoothed_rtt().is_some() {
+            self.tfrc.start(now, payload_len);
+            self.tfrc.tell(now, events);
+        }
+    }
+
+    fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime {
+        let at = self.tfrc.next_send(now, payload_len);
+        if at <= now {
+            SendTime::Now
+        } else {
+            SendTime::At(at)
+        }
+    }
+
+    fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events) {
+        let counter = self.tfrc.on_sent(now, packet.payload.len());
+        packet.ccval = counter;
+        self.history.push(Entry {
+            seq: packet.seq,
+            sent_at: now,
+            counter: Some(counter),
+        });
+        if self.tfrc.profile().rtt_option == RttOption::Send {
+            // RFC 6323 §3.2.1: rounded up to whole microseconds; zero without a sample.
+            let rtt = self.tfrc.measured_rtt().unwrap_or_default();
+            let micros = rtt.as_nanos().div_ceil(1000).min(RTT_TOO_LONG);
+            packet.options.push(&DccpOption::RttEstimate(micros as u32));
+        }
+        self.tfrc.tell(now, events);
+    }
+
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+        self.history.stamp(now, seq);
+    }
+
+    fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
+        // RFC 4342 §6: feedback comes in Acks and DataAcks.
+        if self.closed || !matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
+            return;
+        }
+        let Some(ack) = packet.ack() else { return };
+        let Some(entry) = self.history.acknowledge(ack) else {
+            return;
+        };
+        if let Some(counter) = entry.counter {
+            self.tfrc.on_acked_counter(counter);
+        }
+        let options = read_options(packet);
+        let Some(receive_rate) = options.receive_rate else {
+            return;
+        };
+        let loss_event_rate = self.loss_event_rate(&options);
+        let feedback = Feedback {
+            sent_at: entry.sent_at,
+            elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),
+            receive_rate,
+            loss_event_rate,
+        };
+        self.tfrc.on_feedback(now, &feedback, events);
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.tfrc.poll_timeout()
+    }
+
+    fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
+        self.tfrc.handle_timeout(now, events);
+    }
+
+    fn rtt(&self) -> Option<Duration> {
+        self.tfrc.smoothed_rtt()
+    }
+
+    fn on_close(&mut self) {
+        self.closed = true;
+        self.tfrc.stop();
+    }
+}
+
+fn read_options(packet: &Packet) -> Options<'_> {
+    let mut read = Options::default();
+    for option in &packet.options {
+        match option {
+            DccpOption::ReceiveRate(rate) => read.receive_rate = Some(rate),
+            DccpOption::LossEventRate(inverse) => read.inverse_loss_event_rate = Some(inverse),
+            // RFC 4342 §8.6.1: the first option holds the newest intervals.
+            DccpOption::LossIntervals { skip, intervals } if read.intervals.is_none() => {
+                read.intervals = Some((skip, intervals));
+            }
+            DccpOption::ElapsedTime(elapsed) => read.elapsed = Some(elapsed),
+            DccpOption::TimestampEcho { elapsed, .. } if read.elapsed.is_none() => {
+                read.elapsed = elapsed;
+            }
+            _ => {}
+        }
+    }
+    read
+}

@@ -1,0 +1,347 @@
+//! Processing a packet: the steps of RFC 4340 §8.5, each a function.
+//!
+//! Step 1, the checks of the header, is the decoder's; step 2, finding the connection, the
+//! driver's.
+
+use super::{Connection, State};
+use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message, OPTION_ERROR};
+use crate::dccp::wire::{self, DccpOption, PacketType, feature};
+use crate::event::{Event, EventMask};
+use crate::node::{CloseReason, EndpointEvent};
+use crate::packet::{Body, Ecn, Packet};
+use crate::time::Instant;
+
+/// Reset codes (RFC 4340 §5.6).
+mod code {
+    pub(super) const CLOSED: u8 = 1;
+    pub(super) const NO_CONNECTION: u8 = 3;
+    pub(super) const PACKET_ERROR: u8 = 4;
+    pub(super) const BAD_SERVICE_CODE: u8 = 8;
+}
+
+/// Whether processing goes on after a step.
+type Step = std::ops::ControlFlow<()>;
+const NEXT: Step = Step::Continue(());
+const DONE: Step = Step::Break(());
+
+impl Connection {
+    pub(super) fn handle_packet(&mut self, now: Instant, packet: Packet) {
+        let ecn = packet.ip.ecn;
+        let Body::Dccp(mut packet) = packet.body else {
+            return;
+        };
+        if !packet.extended && self.sequence.started {
+            packet.seq = packet.seq.extended_near(self.sequence.gsr);
+        }
+        let _ = self.process(now, packet, ecn);
+    }
+
+    fn process(&mut self, now: Instant, packet: wire::Packet, ecn: Ecn) -> Step {
+        self.step_3_listen(now, &packet)?;
+        self.step_4_request(now, &packet)?;
+        self.step_5_and_6_sequence(now, &packet)?;
+        self.step_7_unexpected_type(now, &packet)?;
+        let new = self.accept(now, &packet, ecn);
+        self.step_8_options(now, &packet)?;
+        self.step_9_reset(now, &packet)?;
+        self.step_10_request(now, &packet);
+        self.step_11_respond(now, &packet)?;
+        self.step_12_part_open(now, &packet);
+        self.step_13_close_req(now, &packet)?;
+        self.step_14_close(now, &packet)?;
+        self.step_15_sync(now, &packet)?;
+        if new {
+            self.step_16_data(packet, ecn, now);
+        }
+        NEXT
+    }
+
+    /// Steps 2 and 3: no connection, or one that listens.
+    fn step_3_listen(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        match self.state {
+            State::Listen if packet.kind == PacketType::Request => {
+                if packet.service_code() != Some(self.config.service_code) {
+                    self.refuse(now, packet, code::BAD_SERVICE_CODE);
+                    return DONE;
+                }
+                self.sequence.start(packet.seq);
+                self.enter(now, State::Respond);
+                NEXT
+            }
+            // §8.5 step 2: TIMEWAIT answers as if there were no connection.
+            State::Listen | State::Closed | State::TimeWait => {
+                self.refuse(now, packet, code::NO_CONNECTION);
+                DONE
+            }
+            _ => NEXT,
+        }
+    }
+
+    /// Step 4: in REQUEST only a Response or Reset to one of our Requests counts.
+    fn step_4_request(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        if self.state != State::Request {
+            return NEXT;
+        }
+        let expected = matches!(packet.kind, PacketType::Response | PacketType::Reset);
+        let acknowledges = packet
+            .ack()
+            .is_some_and(|ack| self.sequence.ack_is_valid(ack));
+        if expected && acknowledges {
+            self.sequence.start(packet.seq);
+            return NEXT;
+        }
+        self.refuse(now, packet, code::PACKET_ERROR);
+        DONE
+    }
+
+    /// Steps 5 and 6: the windows. What was accepted in steps 3 and 4 defines them.
+    fn step_5_and_6_sequence(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        let first = packet.seq == self.sequence.isr
+            && matches!(
+                packet.kind,
+                PacketType::Request | PacketType::Response | PacketType::Reset
+            );
+        let ack = self.full_ack(packet);
+        if first || self.sequence.is_valid(packet.kind, packet.seq, ack) {
+            return NEXT;
+        }
+        // §7.5.3: Syncs that are not valid are dropped without a word.
+        if !matches!(packet.kind, PacketType::Sync | PacketType::SyncAck) {
+            self.send_sync(now, packet);
+        }
+        DONE
+    }
+
+    /// The acknowledgement number, extended from 24 bits if need be.
+    fn full_ack(&self, packet: &wire::Packet) -> Option<wire::SeqNum> {
+        let ack = packet.ack()?;
+        Some(if packet.extended {
+            ack
+        } else {
+            ack.extended_near(self.sequence.gss)
+        })
+    }
+
+    /// Step 7: types that do not belong to the role or state.
+    fn step_7_unexpected_type(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        use PacketType::{CloseReq, Data, Request, Response};
+        let early = packet.seq.is_before(self.sequence.isr);
+        let unexpected = match packet.kind {
+            CloseReq => self.server,
+            Response => self.server || (self.state == State::Open && early),
+            Request => !self.server || self.state == State::Open,
+            Data => self.state == State::Respond,
+            _ => false,
+        };
+        if unexpected {
+            self.send_sync(now, packet);
+            return DONE;
+        }
+        NEXT
+    }
+
+    /// Between steps 7 and 8: the packet is valid. Updates the variables of §7.1 and the CCID's
+    /// picture; false for a packet that came before.
+    fn accept(&mut self, now: Instant, packet: &wire::Packet, ecn: Ecn) -> bool {
+        let ack = self.full_ack(packet);
+        let new = self.sequence.on_valid(packet.seq, ack) || packet.seq == self.sequence.isr;
+        let size = packet.wire_len();
+        let data = packet.kind.carries_data();
+        self.statistics.packets_received += 1;
+        self.statistics.bytes_received += u64::from(size);
+        if data && new {
+            self.statistics.data_packets_received += 1;
+            self.statistics.data_bytes_received += u64::from(size);
+        }
+        let number = packet.seq.get();
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received { number, size });
+        if let (true, Some(receiver)) = (new, &mut self.receiver) {
+            receiver.on_packet(now, packet, ecn, &mut self.events);
+            if let Some(ack) = ack {
+                receiver.on_ack_of_ack(now, ack);
+            }
+        }
+        if let (Some(sender), Some(_)) = (&mut self.sender, ack) {
+            sender.on_ack(now, packet, &mut self.events);
+        }
+        if matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
+            self.acks_unanswered = self.acks_unanswered.saturating_add(1);
+            // A client that repeats its Ack is still in PARTOPEN: anything of ours ends that.
+            self.ack_owed |= self.state == State::Open && self.server && !self.spoken;
+        }
+        new
+    }
+
+    /// Step 8: options of the connection; those of the CCIDs are read there.
+    fn step_8_options(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        // RFC 4340 §5.8.2, §6: on Data no option may end the connection or negotiate.
+        if packet.kind == PacketType::Data {
+            return NEXT;
+        }
+        let mut mandatory = false;
+        let mut outcome = Ok(());
+        for option in &packet.options {
+            outcome = match option {
+                DccpOption::Mandatory if mandatory => Err(OPTION_ERROR),
+                DccpOption::Mandatory => {
+                    mandatory = true;
+                    continue;
+                }
+                DccpOption::Other { .. } if mandatory => Err(MANDATORY_FAILURE),
+                _ => Message::of(option).map_or(Ok(()), |message| {
+                    self.negotiation.on_message(message, mandatory)
+                }),
+            };
+            if outcome.is_err() {
+                break;
+            }
+            mandatory = false;
+        }
+        if mandatory && outcome.is_ok() {
+            outcome = Err(OPTION_ERROR);
+        }
+        self.sequence.peer_window = self
+            .negotiation
+            .value(Location::Remote, feature::SEQUENCE_WINDOW);
+        let Err(code) = outcome else { return NEXT };
+        self.abort(now, code);
+        DONE
+    }
+
+    /// The connection ends with a Reset of ours.
+    fn abort(&mut self, now: Instant, code: u8) {
+        self.timers.clear();
+        self.send_reset(now, code, [0; 3]);
+        self.enter(now, State::TimeWait);
+        self.start_time_wait(now);
+        self.finish(CloseReason::Reset(u64::from(code)));
+    }
+
+    /// Step 9.
+    fn step_9_reset(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        let Some(code) = packet.reset_code() else {
+            return NEXT;
+        };
+        self.enter(now, State::TimeWait);
+        self.start_time_wait(now);
+        self.outbox.clear();
+        let reason = match code {
+            code::CLOSED => CloseReason::Finished,
+            code => CloseReason::Reset(u64::from(code)),
+        };
+        self.finish(reason);
+        DONE
+    }
+
+    /// Step 10: the Response to our Request.
+    fn step_10_request(&mut self, now: Instant, _packet: &wire::Packet) {
+        if self.state != State::Request {
+            return;
+        }
+        self.enter(now, State::PartOpen);
+        self.start_part_open(now);
+        self.start_ccids();
+        self.tell_handshake_rtt(now);
+        self.ack_owed = true;
+        self.news.push_back(EndpointEvent::Connected);
+    }
+
+    /// The handshake's round-trip time, unless a packet of it was repeated.
+    fn tell_handshake_rtt(&mut self, now: Instant) {
+        let first = self.opening.filter(|opening| opening.attempts == 1);
+        let left_at = first.and_then(|opening| opening.left_at);
+        if let (Some(left_at), Some(sender)) = (left_at, &mut self.sender) {
+            sender.on_handshake_rtt(now.since(left_at));
+        }
+    }
+
+    /// Step 11: the server's side of the handshake.
+    fn step_11_respond(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        if self.state != State::Respond {
+            return NEXT;
+        }
+        if packet.kind == PacketType::Request {
+            self.start_respond(now);
+            self.send_response(now);
+            return DONE;
+        }
+        if matches!(
+            packet.kind,
+            PacketType::Ack | PacketType::DataAck | PacketType::Sync | PacketType::SyncAck
+        ) {
+            self.enter(now, State::Open);
+            self.timers.clear();
+            self.start_ccids();
+            self.tell_handshake_rtt(now);
+            self.news.push_back(EndpointEvent::Connected);
+            // The halves did not exist yet when the packet was accepted.
+            if let Some(receiver) = &mut self.receiver {
+                receiver.on_packet(now, packet, Ecn::NotEct, &mut self.events);
+            }
+        }
+        NEXT
+    }
+
+    /// Step 12: anything but a Response or Sync shows that the server is in OPEN.
+    fn step_12_part_open(&mut self, now: Instant, packet: &wire::Packet) {
+        if self.state != State::PartOpen {
+            return;
+        }
+        if packet.kind == PacketType::Response {
+            self.ack_owed = true;
+        } else if packet.kind != PacketType::Sync {
+            self.enter(now, State::Open);
+            self.timers.clear();
+        }
+    }
+
+    /// Step 13.
+    fn step_13_close_req(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        if packet.kind != PacketType::CloseReq {
+            return NEXT;
+        }
+        if matches!(self.state, State::PartOpen | State::Open) {
+            self.enter(now, State::Closing);
+            self.start_closing(now);
+        }
+        self.send_close(now);
+        DONE
+    }
+
+    /// Step 14.
+    fn step_14_close(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        if packet.kind != PacketType::Close {
+            return NEXT;
+        }
+        self.send_reset(now, code::CLOSED, [0; 3]);
+        self.timers.clear();
+        self.enter(now, State::Closed);
+        self.finish(CloseReason::Finished);
+        DONE
+    }
+
+    /// Step 15.
+    fn step_15_sync(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+        match packet.kind {
+            PacketType::Sync => {
+                self.send_sync_ack(now, packet.seq);
+                DONE
+            }
+            PacketType::SyncAck => DONE,
+            _ => NEXT,
+        }
+    }
+
+    /// Step 16.
+    fn step_16_data(&mut self, packet: wire::Packet, _ecn: Ecn, _now: Instant) {
+        if !packet.kind.carries_data() || packet.payload.is_empty() {
+            return;
+        }
+        self.statistics.payload_received += u64::from(packet.payload.len());
+        if self.received.is_empty() {
+            self.news.push_back(EndpointEvent::Readable);
+        }
+        self.received.push_back(packet.payload);
+    }
+}

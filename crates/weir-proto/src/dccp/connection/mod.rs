@@ -1,0 +1,375 @@
+//! A DCCP connection end: states, timers, sequence validity, negotiation and the two CCID halves.
+//!
+//! The steps by which RFC 4340 §8.5 processes a packet are the functions of `input`; what is sent
+//! is made in `output`, what is due in `timer`.
+//!
+//! Packets have two times of sending: `poll_transmit` hands a packet over, `transmitted` says
+//! when it has really left. Both go to the CCID (see [`CcidSender`](super::ccid::CcidSender)).
+//!
+//! Does not model: Init Cookies, path-MTU discovery, Data Dropped reports, the simultaneous open
+//! of RFC 5596 and several connections behind one listening socket: a listening end takes the
+//! first Request that asks for its service.
+
+mod input;
+mod output;
+mod timer;
+
+use super::ccid::{CcidReceiver, CcidSender};
+use super::negotiation::{Location, Negotiation};
+use super::sequence::Sequence;
+use super::state::State;
+use super::wire::{SeqNum, feature};
+use super::{ccid2, ccid3};
+use crate::cc::tfrc::Profile;
+use crate::event::{Event, EventMask, Events};
+use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+use timer::Timers;
+
+/// Octets of a Response's or DataAck's header with room for options: what the MTU loses.
+const HEADER_ROOM: u32 = 64;
+
+/// Which congestion control a half-connection uses.
+#[derive(Clone, Debug)]
+pub enum Ccid {
+    /// CCID 2 (RFC 4341).
+    TcpLike,
+    /// CCID 3 (RFC 4342) with these rules of TFRC.
+    Tfrc(Box<Profile>),
+}
+
+impl Ccid {
+    const fn number(&self) -> u8 {
+        match self {
+            Self::TcpLike => 2,
+            Self::Tfrc(_) => 3,
+        }
+    }
+}
+
+/// How an endpoint behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The flow that its packets carry.
+    pub flow: FlowId,
+    /// This end.
+    pub local: HostId,
+    /// The other end.
+    pub remote: HostId,
+    /// Our port.
+    pub local_port: u16,
+    /// The peer's port.
+    pub remote_port: u16,
+    /// What the client asks for and the server offers (RFC 5595).
+    pub service_code: u32,
+    /// ISS: from randomness on a real wire, from the seed in a simulation.
+    pub initial_sequence: u64,
+    /// Sequence Window of our half (RFC 4340 §7.5.2): about five times the packets of a
+    /// round-trip time.
+    pub sequence_window: u64,
+    /// Congestion control of what we send.
+    pub send_ccid: Ccid,
+    /// Congestion control of what we receive.
+    pub receive_ccid: Ccid,
+    /// CCID 2: data packets per acknowledgement.
+    pub ack_ratio: u16,
+    /// Datagrams that wait to be sent at most.
+    pub send_queue: usize,
+    /// The path's MTU in octets, IP header included.
+    pub mtu: u32,
+    /// ECT(0) on data packets.
+    pub ecn: bool,
+    /// CsCov of our packets (RFC 4340 §9.2).
+    pub checksum_coverage: u8,
+    /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
+    pub short_sequence_numbers: bool,
+    /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
+    pub max_segment_lifetime: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            flow: FlowId::default(),
+            local: HostId::default(),
+            remote: HostId::default(),
+            local_port: 5001,
+            remote_port: 5001,
+            service_code: 0,
+            initial_sequence: 0,
+            sequence_window: 10_000,
+            send_ccid: Ccid::TcpLike,
+            receive_ccid: Ccid::TcpLike,
+            ack_ratio: 2,
+            send_queue: 5,
+            mtu: 1500,
+            ecn: false,
+            checksum_coverage: 0,
+            short_sequence_numbers: false,
+            max_segment_lifetime: Duration::from_secs(120),
+        }
+    }
+}
+
+/// A packet of the handshake and when it left, for its round-trip time.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    seq: SeqNum,
+    left_at: Option<Instant>,
+    attempts: u32,
+}
+
+/// One end of a DCCP connection.
+pub struct Connection {
+    config: Config,
+    server: bool,
+    state: State,
+    sequence: Sequence,
+    negotiation: Negotiation,
+    timers: Timers,
+    sender: Option<Box<dyn CcidSender>>,
+    receiver: Option<Box<dyn CcidReceiver>>,
+    opening: Option<Opening>,
+    outbox: VecDeque<Packet>,
+    send_queue: VecDeque<Payload>,
+    received: VecDeque<Payload>,
+    news: VecDeque<EndpointEvent>,
+    /// The application waits for room.
+    blocked: bool,
+    /// The application wants to close once everything is sent.
+    closing: bool,
+    /// Something was sent since the connection is open.
+    spoken: bool,
+    /// An acknowledgement is owed, whatever the CCID thinks.
+    ack_owed: bool,
+    /// Acknowledgements received since we last acknowledged anything.
+    acks_unanswered: u32,
+    last_sync: Option<Instant>,
+    last_reset: Option<Instant>,
+    statistics: Statistics,
+    events: Events,
+}
+
+impl Connection {
+    /// An end that connects actively.
+    pub fn client(config: Config) -> Self {
+        Self::new(config, false)
+    }
+
+    /// An end that listens.
+    pub fn server(config: Config) -> Self {
+        Self::new(config, true)
+    }
+
+    fn new(config: Config, server: bool) -> Self {
+        let mut negotiation = Negotiation::new(server);
+        let (send, receive) = (config.send_ccid.number(), config.receive_ccid.number());
+        negotiation.prefer(Location::Local, feature::CCID, &[send]);
+        negotiation.prefer(Location::Remote, feature::CCID, &[receive]);
+        negotiation.announce(
+            feature::SEQUENCE_WINDOW,
+            config.sequence_window.clamp(32, (1 << 46) - 1),
+        );
+        if send == 2 {
+            negotiation.announce(feature::ACK_RATIO, u64::from(config.ack_ratio.max(1)));
+            negotiation.prefer(Location::Remote, feature::SEND_ACK_VECTOR, &[1]);
+        }
+        if config.short_sequence_numbers {
+            negotiation.prefer(Location::Remote, feature::ALLOW_SHORT_SEQNOS, &[1, 0]);
+        }
+        negotiation.accept(feature::ALLOW_SHORT_SEQNOS, &[0, 1]);
+        Self {
+            sequence: Sequence::new(SeqNum::new(config.initial_sequence)),
+            state: if server { State::Listen } else { State::Closed },
+            server,
+            negotiation,
+            timers: Timers::default(),
+            sender: None,
+            receiver: None,
+            opening: None,
+            outbox: VecDeque::with_capacity(4),
+            send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
+            received: VecDeque::new(),
+            news: VecDeque::new(),
+            blocked: false,
+            closing: false,
+            spoken: false,
+            ack_owed: false,
+            acks_unanswered: 0,
+            last_sync: None,
+            last_reset: None,
+            statistics: Statistics::default(),
+            events: Events::default(),
+            config,
+        }
+    }
+
+    /// The state that the connection is in.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The largest datagram that the application may write, in octets.
+    pub fn max_payload(&self) -> u32 {
+        self.config
+            .mtu
+            .saturating_sub(IpHeader::V4_OCTETS + HEADER_ROOM)
+    }
+
+    fn enter(&mut self, now: Instant, state: State) {
+        if self.state != state {
+            self.state = state;
+            self.events
+                .push(now, EventMask::STATE, || Event::State(state.name()));
+        }
+    }
+
+    /// The negotiated CCIDs begin their work: both halves exist from here on.
+    fn start_ccids(&mut self) {
+        if self.sender.is_some() {
+            return;
+        }
+        self.sequence.own_window = self
+            .negotiation
+            .value(Location::Local, feature::SEQUENCE_WINDOW);
+        let packet_size = self.max_payload();
+        let send = self.negotiation.value(Location::Local, feature::CCID);
+        let receive = self.negotiation.value(Location::Remote, feature::CCID);
+        self.sender = Some(match &self.config.send_ccid {
+            Ccid::Tfrc(profile) if send == 3 => Box::new(ccid3::Ccid3Sender::new(
+                Profile::clone(profile),
+                packet_size,
+            )),
+            // What was not agreed on is CCID 2, which everybody has.
+            _ => Box::new(ccid2::Sender::new(packet_size)),
+        });
+        let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
+        self.receiver = Some(match &self.config.receive_ccid {
+            Ccid::Tfrc(profile) if receive == 3 => {
+                Box::new(ccid3::Ccid3Receiver::new(Profile::clone(profile)))
+            }
+            _ => Box::new(ccid2::Receiver::new(ack_ratio)),
+        });
+    }
+
+    /// The connection is over for the application.
+    fn finish(&mut self, reason: CloseReason) {
+        if let Some(sender) = &mut self.sender {
+            sender.on_close();
+        }
+        self.send_queue.clear();
+        if !self
+            .news
+            .iter()
+            .any(|news| matches!(news, EndpointEvent::Closed(_)))
+        {
+            self.news.push_back(EndpointEvent::Closed(reason));
+        }
+    }
+}
+
+impl Node for Connection {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        self.handle_packet(now, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.handle_timers(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        self.next_packet(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let receiver = self.receiver.as_ref().and_then(|half| half.poll_timeout());
+        let sender = self.sender.as_ref().and_then(|half| half.poll_timeout());
+        [self.timers.next(), receiver, sender]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+}
+
+impl Endpoint for Connection {
+    fn connect(&mut self, now: Instant) {
+        if self.state == State::Closed && !self.server && self.opening.is_none() {
+            self.enter(now, State::Request);
+            self.send_request(now);
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        match self.state {
+            State::PartOpen | State::Open => {
+                self.closing = true;
+                self.close_when_drained(now);
+            }
+            State::Listen | State::Request | State::Respond => {
+                self.timers.clear();
+                self.enter(now, State::Closed);
+                self.finish(CloseReason::Finished);
+            }
+            _ => {}
+        }
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if !self.state.takes_data() || self.closing {
+            return Err(WriteError::Closed);
+        }
+        if data.len() > self.max_payload() {
+            return Err(WriteError::TooLarge(self.max_payload()));
+        }
+        if self.send_queue.len() >= self.config.send_queue.max(1) {
+            self.blocked = true;
+            return Err(WriteError::Blocked);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.on_write(now, data.len(), &mut self.events);
+        }
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(data.len()));
+        self.send_queue.push_back(data);
+        self.timers.data_due = None;
+        Ok(())
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        self.received.pop_front()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.news.pop_front()
+    }
+
+    fn transmitted(&mut self, now: Instant, packet_id: u64) {
+        let seq = SeqNum::new(packet_id);
+        if let Some(opening) = self.opening.as_mut().filter(|opening| opening.seq == seq) {
+            opening.left_at = Some(now);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.on_transmitted(now, seq, true);
+        }
+    }
+
+    fn statistics(&self) -> Statistics {
+        let mut statistics = self.statistics;
+        if let Some(sender) = &self.sender {
+            (statistics.packets_lost, statistics.loss_events) = sender.losses();
+            statistics.smoothed_rtt = sender.rtt().unwrap_or_default();
+        }
+        if let Some(receiver) = &self.receiver {
+            let (lost, events) = receiver.losses();
+            statistics.packets_lost += lost;
+            statistics.loss_events += events;
+        }
+        statistics
+    }
+}

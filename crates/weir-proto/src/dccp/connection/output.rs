@@ -1,0 +1,250 @@
+//! Making packets.
+
+use super::{Connection, Opening, State};
+use crate::dccp::ccid::SendTime;
+use crate::dccp::negotiation::Location;
+use crate::dccp::wire::{self, PacketType, SeqNum, feature};
+use crate::event::{Event, EventMask};
+use crate::node::EndpointEvent;
+use crate::packet::{Body, Ecn, IpHeader, Packet};
+use crate::time::{Duration, Instant};
+
+/// At most one Sync or Reset in this time (RFC 4340 §7.5.4: eight Syncs a second).
+const RATE_LIMIT: Duration = Duration::from_millis(125);
+/// After so many acknowledgements the peer is told that they arrive, so that it can forget them.
+const ACKS_PER_ANSWER: u32 = 8;
+
+impl Connection {
+    /// Puts the packet into its envelope and counts it.
+    fn wrap(&mut self, now: Instant, mut body: wire::Packet) -> Packet {
+        body.source_port = self.config.local_port;
+        body.destination_port = self.config.remote_port;
+        body.cscov = self.config.checksum_coverage;
+        let data = body.kind.carries_data();
+        let short = matches!(
+            body.kind,
+            PacketType::Data | PacketType::Ack | PacketType::DataAck
+        );
+        body.extended = !(short && self.uses_short_numbers());
+        let ecn = if data && self.config.ecn {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        };
+        let octets = body.wire_len();
+        self.spoken |= self.state == State::Open;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += u64::from(octets);
+        self.statistics.data_packets_sent += u64::from(data);
+        let number = body.seq.get();
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number,
+            size: octets,
+        });
+        Packet {
+            id: number,
+            flow: self.config.flow,
+            ip: IpHeader {
+                source: self.config.local,
+                target: self.config.remote,
+                ecn,
+                ttl: IpHeader::DEFAULT_TTL,
+            },
+            size: IpHeader::V4_OCTETS + octets,
+            body: Body::Dccp(body),
+        }
+    }
+
+    fn uses_short_numbers(&self) -> bool {
+        self.config.short_sequence_numbers
+            && self.state == State::Open
+            && self
+                .negotiation
+                .value(Location::Remote, feature::ALLOW_SHORT_SEQNOS)
+                == 1
+    }
+
+    fn enqueue(&mut self, now: Instant, mut body: wire::Packet) {
+        if body.kind != PacketType::Reset {
+            self.negotiation.write(&mut body.options);
+        }
+        let packet = self.wrap(now, body);
+        self.outbox.push_back(packet);
+    }
+
+    /// Takes a number for a packet of the handshake and remembers it for its round-trip time.
+    fn open_with(&mut self) -> SeqNum {
+        let seq = self.sequence.next();
+        let attempts = self.opening.map_or(0, |opening| opening.attempts) + 1;
+        self.opening = Some(Opening {
+            seq,
+            left_at: None,
+            attempts,
+        });
+        seq
+    }
+
+    pub(super) fn send_request(&mut self, now: Instant) {
+        let seq = self.open_with();
+        let request = wire::Packet::request(seq, self.config.service_code);
+        self.enqueue(now, request);
+        if self.timers.repeat.is_none() {
+            self.start_requesting(now);
+        }
+    }
+
+    pub(super) fn send_response(&mut self, now: Instant) {
+        let seq = self.open_with();
+        let response = wire::Packet::response(seq, self.sequence.gsr, self.config.service_code);
+        self.enqueue(now, response);
+    }
+
+    pub(super) fn send_close(&mut self, now: Instant) {
+        let close = wire::Packet::close(self.sequence.next(), self.sequence.gsr);
+        self.enqueue(now, close);
+    }
+
+    pub(super) fn send_close_req(&mut self, now: Instant) {
+        let close_req = wire::Packet::close_req(self.sequence.next(), self.sequence.gsr);
+        self.enqueue(now, close_req);
+    }
+
+    pub(super) fn send_reset(&mut self, now: Instant, code: u8, data: [u8; 3]) {
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::reset(seq, self.sequence.gsr, code, data));
+    }
+
+    /// RFC 4340 §8.1.1: a client that gives up says so; it has nothing to acknowledge.
+    pub(super) fn send_reset_of_request(&mut self, now: Instant) {
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::reset(seq, SeqNum::default(), 2, [0; 3]));
+    }
+
+    /// A Reset for a packet that has no connection here (RFC 4340 §8.3.1).
+    pub(super) fn refuse(&mut self, now: Instant, packet: &wire::Packet, code: u8) {
+        if packet.kind == PacketType::Reset
+            || self.last_reset.is_some_and(|at| now.since(at) < RATE_LIMIT)
+        {
+            return;
+        }
+        self.last_reset = Some(now);
+        let seq = packet.ack().map_or(SeqNum::default(), SeqNum::next);
+        let data = [packet.kind as u8, 0, 0];
+        self.enqueue(now, wire::Packet::reset(seq, packet.seq, code, data));
+    }
+
+    /// RFC 4340 §7.5.4: a Sync for a packet out of the windows. It acknowledges the packet's
+    /// number, for a Reset GSR.
+    pub(super) fn send_sync(&mut self, now: Instant, packet: &wire::Packet) {
+        if self.last_sync.is_some_and(|at| now.since(at) < RATE_LIMIT) {
+            return;
+        }
+        self.last_sync = Some(now);
+        let ack = if packet.kind == PacketType::Reset {
+            self.sequence.gsr
+        } else {
+            packet.seq
+        };
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::sync(seq, ack));
+    }
+
+    pub(super) fn send_sync_ack(&mut self, now: Instant, ack: SeqNum) {
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::sync_ack(seq, ack));
+    }
+
+    pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(packet) = self.outbox.pop_front() {
+            return Some(packet);
+        }
+        if !matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
+            return None;
+        }
+        if let Some(packet) = self.next_data(now) {
+            return Some(packet);
+        }
+        let wanted = self
+            .receiver
+            .as_ref()
+            .is_some_and(|half| half.wants_ack(now));
+        let talks = self.negotiation.has_something_to_say() && self.acks_unanswered > 0;
+        (wanted || self.ack_owed || talks).then(|| self.make_ack(now))
+    }
+
+    fn next_data(&mut self, now: Instant) -> Option<Packet> {
+        self.timers.data_due = None;
+        let len = self.send_queue.front()?.len();
+        match self.sender.as_mut()?.send_time(now, len) {
+            SendTime::Now => {}
+            SendTime::At(at) if at <= now => {}
+            SendTime::At(at) => {
+                self.timers.data_due = Some(at);
+                return None;
+            }
+            SendTime::Blocked => return None,
+        }
+        let payload = self.send_queue.pop_front()?;
+        if self.blocked {
+            self.blocked = false;
+            self.news.push_back(EndpointEvent::Writable);
+        }
+        let seq = self.sequence.next();
+        // §8.1.5: in PARTOPEN everything acknowledges.
+        let acknowledges = self.state == State::PartOpen
+            || self.ack_owed
+            || self.acks_unanswered >= ACKS_PER_ANSWER
+            || self.negotiation.has_something_to_say()
+            || self
+                .receiver
+                .as_ref()
+                .is_some_and(|half| half.wants_ack(now));
+        let mut packet = if acknowledges {
+            wire::Packet::data_ack(seq, self.sequence.gsr, payload)
+        } else {
+            wire::Packet::data(seq, payload)
+        };
+        if acknowledges {
+            self.write_acknowledgement(now, &mut packet);
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.on_handover(now, &mut packet, &mut self.events);
+        }
+        let packet = self.wrap(now, packet);
+        self.close_when_drained(now);
+        Some(packet)
+    }
+
+    fn make_ack(&mut self, now: Instant) -> Packet {
+        let seq = self.sequence.next();
+        let mut packet = wire::Packet::new_ack(seq, self.sequence.gsr);
+        self.write_acknowledgement(now, &mut packet);
+        self.wrap(now, packet)
+    }
+
+    fn write_acknowledgement(&mut self, now: Instant, packet: &mut wire::Packet) {
+        if let Some(receiver) = &mut self.receiver {
+            receiver.on_ack_sent(now, (packet.seq, packet.kind), &mut packet.options);
+        }
+        self.negotiation.write(&mut packet.options);
+        self.ack_owed = false;
+        self.acks_unanswered = 0;
+    }
+
+    /// The application wants to close: does so once nothing waits to be sent.
+    pub(super) fn close_when_drained(&mut self, now: Instant) {
+        if !self.closing || !self.send_queue.is_empty() || !self.state.takes_data() {
+            return;
+        }
+        // §8.3: the server asks the client to close, so that the client holds TIMEWAIT.
+        if self.server {
+            self.enter(now, State::CloseReq);
+            self.start_closing(now);
+            self.send_close_req(now);
+        } else {
+            self.enter(now, State::Closing);
+            self.start_closing(now);
+            self.send_close(now);
+        }
+    }
+}

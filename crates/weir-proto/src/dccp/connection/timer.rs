@@ -1,0 +1,163 @@
+//! What is due, and when (RFC 4340 §8.1.1–§8.4).
+
+use super::Connection;
+use crate::dccp::state::State;
+use crate::node::CloseReason;
+use crate::time::{Duration, Instant};
+
+/// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.
+const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_INTERVAL: Duration = Duration::from_secs(64);
+/// RFC 4340 §8.1.1: about three minutes of Requests.
+const MAX_REQUESTS: u32 = 7;
+/// RFC 4340 §8.1.5: the client's Ack in PARTOPEN.
+const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
+/// RFC 4340 §3.4: the round-trip time while none is known.
+pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
+
+/// The timers of a connection, apart from those of its CCIDs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timers {
+    /// Repeat the Request, Close or CloseReq; in PARTOPEN the Ack.
+    pub(super) repeat: Option<Instant>,
+    pub(super) interval: Duration,
+    /// Give up, or leave TIMEWAIT.
+    pub(super) end: Option<Instant>,
+    /// The CCID lets the next data packet out.
+    pub(super) data_due: Option<Instant>,
+}
+
+impl Timers {
+    pub(super) fn next(&self) -> Option<Instant> {
+        [self.repeat, self.end, self.data_due]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Repeats after `interval`, then half as often each time.
+    pub(super) fn repeat_after(&mut self, now: Instant, interval: Duration) {
+        self.interval = interval;
+        self.repeat = Some(now + interval);
+    }
+
+    fn back_off(&mut self, now: Instant) {
+        self.repeat_after(now, (self.interval * 2).min(MAX_INTERVAL));
+    }
+}
+
+fn is_due(at: &mut Option<Instant>, now: Instant) -> bool {
+    at.take_if(|at| *at <= now).is_some()
+}
+
+impl Connection {
+    pub(super) fn start_requesting(&mut self, now: Instant) {
+        self.timers.repeat_after(now, REQUEST_INTERVAL);
+    }
+
+    pub(super) fn start_part_open(&mut self, now: Instant) {
+        self.timers.clear();
+        self.timers.repeat_after(now, PARTOPEN_INTERVAL);
+        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+    }
+
+    /// RFC 4340 §8.1.4: half-open connections end after 4 MSL.
+    pub(super) fn start_respond(&mut self, now: Instant) {
+        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+    }
+
+    /// RFC 4340 §8.3: Close and CloseReq are first repeated after two round-trip times.
+    pub(super) fn start_closing(&mut self, now: Instant) {
+        let rtt = self
+            .sender
+            .as_ref()
+            .and_then(|half| half.rtt())
+            .unwrap_or(DEFAULT_RTT);
+        self.timers.clear();
+        self.timers
+            .repeat_after(now, (rtt * 2).max(Duration::from_millis(1)));
+        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+    }
+
+    /// RFC 4340 §8.3: TIMEWAIT lasts 2 MSL.
+    pub(super) fn start_time_wait(&mut self, now: Instant) {
+        self.timers.clear();
+        self.timers.end = Some(now + self.config.max_segment_lifetime * 2);
+    }
+
+    pub(super) fn handle_timers(&mut self, now: Instant) {
+        // Looked at again when packets are polled.
+        is_due(&mut self.timers.data_due, now);
+        if is_due(&mut self.timers.repeat, now) {
+            self.repeat(now);
+        }
+        if is_due(&mut self.timers.end, now) {
+            self.give_up(now);
+        }
+        if let Some(sender) = &mut self.sender
+            && sender.poll_timeout().is_some_and(|at| at <= now)
+        {
+            sender.handle_timeout(now, &mut self.events);
+        }
+        if let Some(receiver) = &mut self.receiver
+            && receiver.poll_timeout().is_some_and(|at| at <= now)
+        {
+            receiver.handle_timeout(now);
+        }
+    }
+
+    fn repeat(&mut self, now: Instant) {
+        match self.state {
+            State::Request => {
+                if self
+                    .opening
+                    .is_some_and(|opening| opening.attempts >= MAX_REQUESTS)
+                {
+                    self.send_reset_of_request(now);
+                    self.timers.clear();
+                    self.enter(now, State::Closed);
+                    self.finish(CloseReason::TimedOut);
+                    return;
+                }
+                self.timers.back_off(now);
+                self.send_request(now);
+            }
+            State::PartOpen => {
+                self.timers.back_off(now);
+                self.ack_owed = true;
+            }
+            State::CloseReq => {
+                self.timers.back_off(now);
+                self.send_close_req(now);
+            }
+            State::Closing => {
+                self.timers.back_off(now);
+                self.send_close(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn give_up(&mut self, now: Instant) {
+        let state = self.state;
+        self.timers.clear();
+        match state {
+            State::PartOpen | State::CloseReq | State::Closing => {
+                // RFC 4340 §8.1.5 and §8.3: code 2, Aborted.
+                self.send_reset(now, 2, [0; 3]);
+                self.enter(now, State::Closed);
+                self.finish(CloseReason::TimedOut);
+            }
+            State::Respond => {
+                self.enter(now, State::Closed);
+                self.finish(CloseReason::TimedOut);
+            }
+            State::TimeWait => self.enter(now, State::Closed),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,505 @@
+//! Feature negotiation (RFC 4340 §6).
+//!
+//! A feature is located at one of the two hosts. Its host sends Change L and Confirm L, the other
+//! Change R and Confirm R. Server-priority features take the first entry of the server's list
+//! that the client's list has too; non-negotiable ones take the value of their host. A change is
+//! repeated on every packet that may carry it until it is confirmed.
+//!
+//! Does not model: changing one's mind while a change is out (UNSTABLE, §6.6.2); the values that
+//! we want are fixed when the connection is made.
+
+use super::wire::feature::{self, Rule};
+use super::wire::{DccpOption, Options};
+
+/// Reset codes that negotiation may end in (RFC 4340 §5.6).
+pub(super) const OPTION_ERROR: u8 = 5;
+/// A Mandatory option could not be done.
+pub(super) const MANDATORY_FAILURE: u8 = 6;
+
+/// Where a feature is located.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Location {
+    /// Here.
+    Local,
+    /// At the other host.
+    Remote,
+}
+
+/// RFC 4340 §6.6.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Stable,
+    Changing,
+}
+
+#[derive(Clone, Debug)]
+struct Feature {
+    location: Location,
+    number: u8,
+    rule: Rule,
+    value: u64,
+    /// Server-priority: what we accept, the best first.
+    preferences: Vec<u8>,
+    status: Status,
+}
+
+/// A Confirm that must go out; an empty one says that the feature is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reply {
+    location: Location,
+    number: u8,
+    values: Vec<u8>,
+}
+
+/// All features of a connection.
+#[derive(Clone, Debug)]
+pub(super) struct Negotiation {
+    server: bool,
+    features: Vec<Feature>,
+    replies: Vec<Reply>,
+}
+
+/// One Change or Confirm as it arrived, seen from here.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Message<'a> {
+    /// The other side wants a value.
+    Change {
+        location: Location,
+        number: u8,
+        values: &'a [u8],
+    },
+    /// The other side has agreed to one.
+    Confirm {
+        location: Location,
+        number: u8,
+        values: &'a [u8],
+    },
+}
+
+impl<'a> Message<'a> {
+    /// The message in this option, if it is one.
+    pub(super) fn of(option: DccpOption<'a>) -> Option<Self> {
+        use Location::{Local, Remote};
+        Some(match option {
+            DccpOption::ChangeL {
+                feature: number,
+                values,
+            } => Self::Change {
+                location: Remote,
+                number,
+                values,
+            },
+            DccpOption::ChangeR {
+                feature: number,
+                values,
+            } => Self::Change {
+                location: Local,
+                number,
+                values,
+            },
+            DccpOption::ConfirmL {
+                feature: number,
+                values,
+            } => Self::Confirm {
+                location: Remote,
+                number,
+                values,
+            },
+            DccpOption::ConfirmR {
+                feature: number,
+                values,
+            } => Self::Confirm {
+                location: Local,
+                number,
+                values,
+            },
+            _ => return None,
+        })
+    }
+}
+
+impl Negotiation {
+    /// Every feature at its initial value (RFC 4340 table 4).
+    pub(super) fn new(server: bool) -> Self {
+        let initial = |number| match number {
+            feature::CCID | feature::ACK_RATIO => 2,
+            feature::SEQUENCE_WINDOW => 100,
+            _ => 0,
+        };
+        let numbers = (feature::CCID..=feature::CHECK_DATA_CHECKSUM)
+            .chain([feature::SEND_RTT_ESTIMATE, feature::SEND_LOSS_EVENT_RATE]);
+        let mut features = Vec::new();
+        for number in numbers {
+            for location in [Location::Local, Location::Remote] {
+                let Some(rule) = feature::rule(number) else {
+                    continue;
+                };
+                let value = initial(number);
+                // Until something else is asked for, only what is in force is acceptable; a
+                // Boolean that costs us nothing may take either value.
+                let preferences = match number {
+                    feature::CCID => vec![2],
+                    feature::SEND_NDP_COUNT
+                    | feature::SEND_ACK_VECTOR
+                    | feature::SEND_LOSS_EVENT_RATE => {
+                        vec![0, 1]
+                    }
+                    _ => vec![value as u8],
+                };
+                features.push(Feature {
+                    location,
+                    number,
+                    rule,
+                    value,
+                    preferences,
+                    status: Status::Stable,
+                });
+            }
+        }
+        Self {
+            server,
+            features,
+            replies: Vec::new(),
+        }
+    }
+
+    fn position(&self, location: Location, number: u8) -> Option<usize> {
+        self.features
+            .iter()
+            .position(|f| f.location == location && f.number == number)
+    }
+
+    /// The value in force.
+    pub(super) fn value(&self, location: Location, number: u8) -> u64 {
+        self.position(location, number)
+            .map_or(0, |at| self.features[at].value)
+    }
+
+    /// Asks for a server-priority feature to take the first acceptable of these values.
+    pub(super) fn prefer(&mut self, location: Location, number: u8, preferences: &[u8]) {
+        if let Some(at) = self.position(location, number) {
+            let feature = &mut self.features[at];
+            feature.preferences = preferences.to_vec();
+            if preferences
+                .first()
+                .is_some_and(|&first| u64::from(first) != feature.value)
+            {
+                feature.status = Status::Changing;
+            }
+        }
+    }
+
+    /// Accepts these values of a server-priority feature on either side, without asking for any.
+    pub(super) fn accept(&mut self, number: u8, preferences: &[u8]) {
+        for feature in self.features.iter_mut().filter(|f| f.number == number) {
+            if feature.status == Status::Stable {
+                feature.preferences = preferences.to_vec();
+            }
+        }
+    }
+
+    /// Announces the value of a non-negotiable feature located here.
+    pub(super) fn announce(&mut self, number: u8, value: u64) {
+        if let Some(at) = self.position(Location::Local, number) {
+            let feature = &mut self.features[at];
+            if feature.value != value {
+                feature.value = value;
+                feature.status = Status::Changing;
+            }
+        }
+    }
+
+    /// True while a change awaits its confirmation or a confirmation is due.
+    pub(super) fn has_something_to_say(&self) -> bool {
+        !self.replies.is_empty() || self.features.iter().any(|f| f.status == Status::Changing)
+    }
+
+    /// Deals with a message.
+    ///
+    /// # Errors
+    /// The code of the Reset that must follow.
+    pub(super) fn on_message(&mut self, message: Message<'_>, mandatory: bool) -> Result<(), u8> {
+        match message {
+            Message::Change {
+                location,
+                number,
+                values,
+            } => self.on_change(location, number, values, mandatory),
+            Message::Confirm {
+                location,
+                number,
+                values,
+            } => self.on_confirm(location, number, values),
+        }
+    }
+
+    fn on_change(
+        &mut self,
+        location: Location,
+        number: u8,
+        values: &[u8],
+        mandatory: bool,
+    ) -> Result<(), u8> {
+        let outcome = match self.position(location, number) {
+            // §6.6.7: a Change without values makes no sense.
+            Some(at) if !values.is_empty() => self.reconcile(at, values),
+            _ => None,
+        };
+        match outcome {
+            Some(values) => self.reply(location, number, values),
+            None if mandatory => return Err(MANDATORY_FAILURE),
+            None => self.reply(location, number, Vec::new()),
+        }
+        Ok(())
+    }
+
+    fn reply(&mut self, location: Location, number: u8, values: Vec<u8>) {
+        self.replies
+            .retain(|reply| (reply.location, reply.number) != (location, number));
+        self.replies.push(Reply {
+            location,
+            number,
+            values,
+        });
+    }
+
+    /// The value that both agree on, as the values of a Confirm; `None` if there is none.
+    fn reconcile(&mut self, at: usize, values: &[u8]) -> Option<Vec<u8>> {
+        let server = self.server;
+        let feature = &mut self.features[at];
+        if feature.rule == Rule::NonNegotiable {
+            // §6.3.2: only the feature's own host may change it.
+            let number = feature::decode_number(feature.number, values)
+                .filter(|_| feature.location == Location::Remote)
+                .filter(|&value| is_valid(feature.number, value))?;
+            feature.value = number;
+            return Some(values.to_vec());
+        }
+        let (servers, clients) = if server {
+            (feature.preferences.as_slice(), values)
+        } else {
+            (values, feature.preferences.as_slice())
+        };
+        let agreed = servers
+            .iter()
+            .find(|value| clients.contains(value))
+            .copied();
+        // §6.3.1: without a common entry the old value stays.
+        feature.value = agreed.map_or(feature.value, u64::from);
+        feature.status = Status::Stable;
+        let mut reply = vec![feature.value as u8];
+        reply.extend(&feature.preferences);
+        Some(reply)
+    }
+
+    fn on_confirm(&mut self, location: Location, number: u8, values: &[u8]) -> Result<(), u8> {
+        let Some(at) = self.position(location, number) else {
+            return Ok(());
+        };
+        let server = self.server;
+        let feature = &mut self.features[at];
+        // §6.6.2: an answer to nothing is ignored.
+        if feature.status != Status::Changing {
+            return Ok(());
+        }
+        feature.status = Status::Stable;
+        let Some(&value) = values.first() else {
+            // The other side does not know the feature: it stays as it was.
+            return Ok(());
+        };
+        if feature.rule == Rule::NonNegotiable {
+            return Ok(());
+        }
+        // §6.6.8: the client checks the server's choice against what it can do.
+        let possible = feature.preferences.contains(&value) || u64::from(value) == feature.value;
+        if !server && !possible {
+            return Err(OPTION_ERROR);
+        }
+        feature.value = u64::from(value);
+        Ok(())
+    }
+
+    /// Writes the confirmations that are due and the changes that await theirs.
+    pub(super) fn write(&mut self, options: &mut Options) {
+        for Reply {
+            location,
+            number: feature,
+            values,
+        } in self.replies.drain(..)
+        {
+            let values = values.as_slice();
+            match location {
+                Location::Local => options.push(&DccpOption::ConfirmL { feature, values }),
+                Location::Remote => options.push(&DccpOption::ConfirmR { feature, values }),
+            };
+        }
+        for feature in self
+            .features
+            .iter()
+            .filter(|f| f.status == Status::Changing)
+        {
+            let (octets, len) = feature::encode_number(feature.number, feature.value);
+            let values = match feature.rule {
+                Rule::NonNegotiable => &octets[..len],
+                Rule::ServerPriority => feature.preferences.as_slice(),
+            };
+            let number = feature.number;
+            match feature.location {
+                Location::Local => options.push(&DccpOption::ChangeL {
+                    feature: number,
+                    values,
+                }),
+                Location::Remote => options.push(&DccpOption::ChangeR {
+                    feature: number,
+                    values,
+                }),
+            };
+        }
+    }
+}
+
+/// Values that a non-negotiable feature may take (§7.5.2 and §11.3).
+fn is_valid(number: u8, value: u64) -> bool {
+    match number {
+        feature::SEQUENCE_WINDOW => (32..1 << 46).contains(&value),
+        feature::ACK_RATIO => value > 0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends what one side has to say to the other until both are silent; returns the number of
+    /// packets.
+    fn converse(a: &mut Negotiation, b: &mut Negotiation) -> usize {
+        for round in 0..10 {
+            let mut silent = true;
+            for turn in 0..2 {
+                let (from, to) = if turn == 0 {
+                    (&mut *a, &mut *b)
+                } else {
+                    (&mut *b, &mut *a)
+                };
+                if from.has_something_to_say() {
+                    silent = false;
+                    let mut options = Options::new();
+                    from.write(&mut options);
+                    for message in options.iter().filter_map(Message::of) {
+                        assert_eq!(to.on_message(message, false), Ok(()));
+                    }
+                }
+            }
+            if silent {
+                return round;
+            }
+        }
+        panic!("they never stop talking");
+    }
+
+    fn pair() -> (Negotiation, Negotiation) {
+        (Negotiation::new(false), Negotiation::new(true))
+    }
+
+    #[test]
+    fn the_servers_list_decides() {
+        for (client, server, agreed) in [
+            (&[3, 2][..], &[2, 3][..], 2),
+            (&[3, 2], &[3, 2], 3),
+            (&[3], &[2, 3], 3),
+            (&[3], &[4, 3], 3),
+            (&[4], &[3], 2),
+        ] {
+            let (mut a, mut b) = pair();
+            a.prefer(Location::Local, feature::CCID, client);
+            b.prefer(Location::Remote, feature::CCID, server);
+            converse(&mut a, &mut b);
+            assert_eq!(
+                a.value(Location::Local, feature::CCID),
+                agreed,
+                "{client:?} {server:?}"
+            );
+            assert_eq!(
+                b.value(Location::Remote, feature::CCID),
+                agreed,
+                "{client:?} {server:?}"
+            );
+            assert_eq!(
+                a.value(Location::Remote, feature::CCID),
+                2,
+                "the other direction"
+            );
+        }
+    }
+
+    #[test]
+    fn a_host_says_its_own_sequence_window() {
+        let (mut a, mut b) = pair();
+        a.announce(feature::SEQUENCE_WINDOW, 5000);
+        converse(&mut a, &mut b);
+        assert_eq!(b.value(Location::Remote, feature::SEQUENCE_WINDOW), 5000);
+        assert_eq!(b.value(Location::Local, feature::SEQUENCE_WINDOW), 100);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_answered_by_an_empty_confirm() {
+        let location = Location::Remote;
+        for (number, values) in [
+            (feature::SEQUENCE_WINDOW, &[0, 0, 0, 0, 0, 31][..]),
+            (feature::SEQUENCE_WINDOW, &[0x40, 0, 0, 0, 0, 0]),
+            (feature::SEQUENCE_WINDOW, &[1]),
+            (feature::ACK_RATIO, &[0, 0]),
+            (feature::CCID, &[]),
+            (77, &[1]),
+        ] {
+            let mut b = Negotiation::new(true);
+            let change = Message::Change {
+                location,
+                number,
+                values,
+            };
+            assert_eq!(b.on_message(change, false), Ok(()));
+            assert_eq!(
+                b.replies,
+                [Reply {
+                    location,
+                    number,
+                    values: vec![]
+                }],
+                "{number} {values:?}"
+            );
+            assert_eq!(b.on_message(change, true), Err(MANDATORY_FAILURE));
+        }
+        // Nobody but its host changes a non-negotiable feature.
+        let mut b = Negotiation::new(true);
+        let values = &[0, 5][..];
+        let change = Message::Change {
+            location: Location::Local,
+            number: feature::ACK_RATIO,
+            values,
+        };
+        assert_eq!(b.on_message(change, false), Ok(()));
+        assert_eq!(b.value(Location::Local, feature::ACK_RATIO), 2);
+    }
+
+    #[test]
+    fn a_confirm_of_something_impossible_is_an_option_error() {
+        let mut a = Negotiation::new(false);
+        a.prefer(Location::Local, feature::CCID, &[3]);
+        let confirm = Message::Confirm {
+            location: Location::Local,
+            number: feature::CCID,
+            values: &[4, 4],
+        };
+        assert_eq!(a.on_message(confirm, false), Err(OPTION_ERROR));
+        let mut a = Negotiation::new(false);
+        let unasked = Message::Confirm {
+            location: Location::Local,
+            number: feature::CCID,
+            values: &[3],
+        };
+        assert_eq!(a.on_message(unasked, false), Ok(()));
+        assert_eq!(a.value(Location::Local, feature::CCID), 2);
+    }
+}

@@ -1,0 +1,224 @@
+//! Sequence-number variables and the windows of valid numbers (RFC 4340 §7.1 and §7.5).
+
+use super::wire::{PacketType, SeqNum};
+
+/// The variables of §7.1, in its words, and what has been received.
+#[derive(Clone, Debug)]
+pub(super) struct Sequence {
+    /// Initial sequence number sent.
+    pub(super) iss: SeqNum,
+    /// Greatest sequence number sent.
+    pub(super) gss: SeqNum,
+    /// Initial sequence number received.
+    pub(super) isr: SeqNum,
+    /// Greatest valid sequence number received.
+    pub(super) gsr: SeqNum,
+    /// Greatest valid acknowledgement number received.
+    pub(super) gar: SeqNum,
+    /// Something valid has been received, so that `isr`, `gsr` and `gar` mean something.
+    pub(super) started: bool,
+    /// W: the peer's Sequence Window, for sequence numbers.
+    pub(super) peer_window: u64,
+    /// W': our Sequence Window, for acknowledgement numbers.
+    pub(super) own_window: u64,
+    received: Received,
+}
+
+impl Sequence {
+    /// Before the first packet; `own_window` as configured, the peer's is 100 (§6.4) at first.
+    pub(super) fn new(iss: SeqNum) -> Self {
+        Self {
+            iss,
+            gss: iss.previous(),
+            isr: SeqNum::default(),
+            gsr: SeqNum::default(),
+            gar: iss.previous(),
+            started: false,
+            peer_window: 100,
+            own_window: 100,
+            received: Received::default(),
+        }
+    }
+
+    /// The number of the packet that is being made.
+    pub(super) fn next(&mut self) -> SeqNum {
+        self.gss = self.gss.next();
+        self.gss
+    }
+
+    /// The first packet of the other side.
+    pub(super) fn start(&mut self, seq: SeqNum) {
+        self.isr = seq;
+        self.gsr = seq;
+        self.gar = self.gar.max(self.iss);
+        self.started = true;
+        self.received = Received::default();
+        self.received.insert(0);
+    }
+
+    /// SWL (§7.5.1).
+    pub(super) fn swl(&self) -> SeqNum {
+        let low = self.gsr.next().sub(self.peer_window / 4);
+        // Only at the start: what precedes ISR was never sent.
+        if low.is_before(self.isr) && self.gsr.since(self.isr) < self.peer_window as i64 {
+            self.isr
+        } else {
+            low
+        }
+    }
+
+    /// SWH (§7.5.1).
+    pub(super) fn swh(&self) -> SeqNum {
+        self.gsr.add((3 * self.peer_window).div_ceil(4))
+    }
+
+    /// AWL (§7.5.1).
+    pub(super) fn awl(&self) -> SeqNum {
+        let low = self.gss.next().sub(self.own_window);
+        if low.is_before(self.iss) && self.gss.since(self.iss) < self.own_window as i64 {
+            self.iss
+        } else {
+            low
+        }
+    }
+
+    /// Is this acknowledgement number one that we may have sent?
+    pub(super) fn ack_is_valid(&self, ack: SeqNum) -> bool {
+        ack.is_within(self.awl(), self.gss)
+    }
+
+    /// §8.5 steps 5 and 6: are the numbers of this packet valid?
+    pub(super) fn is_valid(&self, kind: PacketType, seq: SeqNum, ack: Option<SeqNum>) -> bool {
+        use PacketType::{Close, CloseReq, Reset, Sync, SyncAck};
+        match kind {
+            Sync | SyncAck => {
+                seq.is_at_or_after(self.swl()) && ack.is_some_and(|ack| self.ack_is_valid(ack))
+            }
+            Close | CloseReq | Reset => {
+                seq.is_after(self.gsr)
+                    && seq.is_at_or_before(self.swh())
+                    && ack.is_some_and(|ack| ack.is_within(self.gar, self.gss))
+            }
+            _ => {
+                seq.is_within(self.swl(), self.swh())
+                    && ack.is_none_or(|ack| self.ack_is_valid(ack))
+            }
+        }
+    }
+
+    /// A valid packet came; false if it had come before.
+    pub(super) fn on_valid(&mut self, seq: SeqNum, ack: Option<SeqNum>) -> bool {
+        let ahead = seq.since(self.gsr);
+        if ahead > 0 {
+            self.gsr = seq;
+            self.received.shift(ahead as u64);
+        }
+        if let Some(ack) = ack {
+            self.gar = self.gar.max(ack);
+        }
+        self.received.insert(self.gsr.since(seq) as u64)
+    }
+}
+
+/// Which of the last 1024 numbers up to GSR have come: bit n stands for GSR - n. What is older
+/// counts as received, so that nothing is delivered twice.
+#[derive(Clone, Debug, Default)]
+struct Received([u64; 16]);
+
+impl Received {
+    const BITS: u64 = 1024;
+
+    fn shift(&mut self, count: u64) {
+        if count >= Self::BITS {
+            self.0 = [0; 16];
+            return;
+        }
+        let (words, bits) = ((count / 64) as usize, (count % 64) as u32);
+        for at in (0..16_usize).rev() {
+            let low = at.checked_sub(words).map_or(0, |from| self.0[from]);
+            let carry = at.checked_sub(words + 1).map_or(0, |from| self.0[from]);
+            self.0[at] = low << bits | carry.checked_shr(64 - bits).unwrap_or(0);
+        }
+    }
+
+    fn insert(&mut self, behind: u64) -> bool {
+        let Some(word) = self.0.get_mut((behind / 64) as usize) else {
+            return false;
+        };
+        let bit = 1 << (behind % 64);
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sequence() -> Sequence {
+        let mut sequence = Sequence::new(SeqNum::new(1000));
+        for _ in 0..300 {
+            sequence.next();
+        }
+        sequence.start(SeqNum::new(5000));
+        for seq in 5001..5200 {
+            sequence.on_valid(SeqNum::new(seq), None);
+        }
+        sequence
+    }
+
+    #[test]
+    fn windows_are_those_of_section_7_5_1() {
+        let sequence = sequence();
+        // W = W' = 100, GSR = 5199, GSS = 1299.
+        assert_eq!(sequence.swl(), SeqNum::new(5175));
+        assert_eq!(sequence.swh(), SeqNum::new(5274));
+        assert_eq!(sequence.awl(), SeqNum::new(1200));
+    }
+
+    #[test]
+    fn windows_do_not_reach_before_the_first_packet() {
+        let mut sequence = Sequence::new(SeqNum::new(1000));
+        sequence.next();
+        sequence.start(SeqNum::new(0));
+        assert_eq!(sequence.swl(), SeqNum::new(0));
+        assert_eq!(sequence.awl(), SeqNum::new(1000));
+    }
+
+    #[test]
+    fn validity_depends_on_the_type() {
+        use PacketType::{Ack, Close, Sync};
+        let sequence = sequence();
+        let valid =
+            |kind, seq, ack| sequence.is_valid(kind, SeqNum::new(seq), Some(SeqNum::new(ack)));
+        for (kind, seq, ack, expected) in [
+            (Ack, 5175, 1200, true),
+            (Ack, 5174, 1200, false),
+            (Ack, 5274, 1299, true),
+            (Ack, 5275, 1299, false),
+            (Ack, 5200, 1199, false),
+            (Ack, 5200, 1300, false),
+            (Close, 5199, 1299, false),
+            (Close, 5200, 1299, true),
+            (Sync, 9999, 1250, true),
+            (Sync, 5174, 1250, false),
+            (Sync, 9999, 1300, false),
+        ] {
+            assert_eq!(valid(kind, seq, ack), expected, "{kind:?} {seq} {ack}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_new_once() {
+        let mut sequence = sequence();
+        assert!(sequence.on_valid(SeqNum::new(5210), None));
+        assert!(sequence.on_valid(SeqNum::new(5205), None));
+        assert!(!sequence.on_valid(SeqNum::new(5205), None));
+        assert!(!sequence.on_valid(SeqNum::new(5210), None));
+        assert!(!sequence.on_valid(SeqNum::new(5100), None));
+        assert!(sequence.on_valid(SeqNum::new(5210 + 70), None));
+        assert!(!sequence.on_valid(SeqNum::new(5205), None));
+        assert!(sequence.on_valid(SeqNum::new(5206), None));
+    }
+}

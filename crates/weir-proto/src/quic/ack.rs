@@ -1,0 +1,355 @@
+//! When a receiver acknowledges, and what (RFC 9000 §13.2).
+//!
+//! At once: every `ack_every`-th ack-eliciting packet, a packet that came late or after a gap, a
+//! packet marked with congestion. Otherwise within `max_ack_delay`. The frame names the newest
+//! ranges, so many as are kept; packets below those count as duplicates from then on.
+
+use super::config::AckPolicy;
+use super::ranges::RangeSet;
+use super::wire::{Ack, AckRange, EcnCounts, OlderRanges};
+use crate::packet::Ecn;
+use crate::time::Instant;
+use std::sync::Arc;
+
+/// The unit of ACK Delay: 2^3 microseconds, the default exponent (RFC 9000 §18.2).
+const DELAY_EXPONENT: u32 = 3;
+
+/// What arrived in a packet-number space, and what of it has to be acknowledged.
+#[derive(Clone, Debug)]
+pub struct Received {
+    policy: AckPolicy,
+    /// RFC 9000 §13.2.1: Initial packets are acknowledged at once.
+    never_delay: bool,
+    numbers: RangeSet,
+    /// Numbers below this are known no more and count as received.
+    floor: u64,
+    largest_at: Instant,
+    largest_eliciting: Option<u64>,
+    /// Ack-eliciting packets since the last acknowledgement.
+    eliciting: u32,
+    /// Other packets arrived since then.
+    others: bool,
+    at_once: bool,
+    deadline: Option<Instant>,
+    ecn: EcnCounts,
+    /// The ranges below the newest as last built, while they are still right.
+    older: Option<Arc<OlderRanges>>,
+    older_is_stale: bool,
+}
+
+impl Received {
+    /// Nothing has arrived.
+    pub fn new(policy: AckPolicy, never_delay: bool) -> Self {
+        Self {
+            policy,
+            never_delay,
+            numbers: RangeSet::default(),
+            floor: 0,
+            largest_at: Instant::ZERO,
+            largest_eliciting: None,
+            eliciting: 0,
+            others: false,
+            at_once: false,
+            deadline: None,
+            ecn: EcnCounts::default(),
+            older: None,
+            older_is_stale: false,
+        }
+    }
+
+    /// True if a packet of this number has been dealt with (RFC 9000 §12.3).
+    #[inline]
+    pub fn is_duplicate(&self, number: u64) -> bool {
+        number < self.floor || self.numbers.contains(number)
+    }
+
+    /// The number that is expected next.
+    pub fn expected(&self) -> u64 {
+        self.numbers.last().map_or(self.floor, |last| last.end)
+    }
+
+    /// A packet that is no duplicate arrived.
+    pub fn on_packet(&mut self, now: Instant, number: u64, eliciting: bool, ecn: Ecn) {
+        if number >= self.expected() {
+            self.largest_at = now;
+        }
+        self.add(number);
+        match ecn {
+            Ecn::NotEct => {}
+            Ecn::Ect0 => self.ecn.ect0 += 1,
+            Ecn::Ect1 => self.ecn.ect1 += 1,
+            Ecn::Ce => self.ecn.ce += 1,
+        }
+        if !eliciting {
+            self.others = true;
+            return;
+        }
+        self.eliciting += 1;
+        let out_of_order = self.policy.on_gap && self.is_out_of_order(number);
+        self.largest_eliciting = self.largest_eliciting.max(Some(number));
+        self.at_once |= self.never_delay
+            || self.eliciting >= self.policy.every
+            || out_of_order
+            || ecn == Ecn::Ce
+            || (number == 0 && self.policy.first_at_once);
+        if self.at_once {
+            self.deadline = None;
+        } else if self.deadline.is_none() {
+            self.deadline = Some(now + self.policy.max_delay);
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, number: u64) {
+        // Only the in-order packet leaves the older ranges as they are.
+        self.older_is_stale |= self.numbers.last().is_none_or(|last| last.end != number);
+        self.numbers.insert(number..number + 1);
+        if self.numbers.len() > self.policy.max_ranges.max(1) {
+            if let Some(dropped) = self.numbers.pop_first() {
+                self.floor = self.floor.max(dropped.end);
+            }
+            self.older_is_stale = true;
+        }
+    }
+
+    /// RFC 9000 §13.2.1: older than a received ack-eliciting packet, or newer with packets
+    /// missing in between.
+    fn is_out_of_order(&self, number: u64) -> bool {
+        let next = self
+            .largest_eliciting
+            .map_or(self.floor, |largest| largest + 1);
+        if number < next {
+            return true;
+        }
+        self.numbers
+            .containing(number)
+            .is_some_and(|run| run.start > next)
+    }
+
+    /// True if an acknowledgement must leave now.
+    #[inline]
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.at_once || self.deadline.is_some_and(|at| at <= now)
+    }
+
+    /// True if there are ack-eliciting packets to acknowledge.
+    #[inline]
+    pub const fn is_pending(&self) -> bool {
+        self.eliciting > 0
+    }
+
+    /// True if packets arrived that need no acknowledgement and have none yet.
+    #[inline]
+    pub const fn has_others(&self) -> bool {
+        self.others
+    }
+
+    /// When a delayed acknowledgement is due.
+    #[inline]
+    pub const fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Builds the frame; from now on nothing is due.
+    pub fn take(&mut self, now: Instant) -> Option<Ack> {
+        self.eliciting = 0;
+        self.others = false;
+        self.at_once = false;
+        self.deadline = None;
+        let newest = self.numbers.last()?.clone();
+        if self.older_is_stale {
+            self.older_is_stale = false;
+            self.older = self.build_older(newest.start);
+        }
+        let delay = now.since(self.largest_at).as_micros() >> DELAY_EXPONENT;
+        Some(Ack {
+            largest: newest.end - 1,
+            smallest: newest.start,
+            delay,
+            older: self.older.clone(),
+            ecn: (self.ecn != EcnCounts::default()).then(|| Box::new(self.ecn)),
+        })
+    }
+
+    #[cold]
+    fn build_older(&self, newest_start: u64) -> Option<Arc<OlderRanges>> {
+        let ranges: Vec<AckRange> = self
+            .numbers
+            .descending()
+            .skip(1)
+            .map(|range| AckRange {
+                smallest: range.start,
+                largest: range.end - 1,
+            })
+            .collect();
+        (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(newest_start, ranges)))
+    }
+
+    /// The peer has seen an acknowledgement of everything up to `largest`: it need not be
+    /// repeated (RFC 9000 §13.2.4).
+    pub fn forget_up_to(&mut self, largest: u64) {
+        // The newest number stays, so that there is always something to name.
+        let end = (largest + 1).min(self.expected().saturating_sub(1));
+        if end > self.floor {
+            self.numbers.remove(0..end);
+            self.floor = end;
+            self.older_is_stale = true;
+        }
+    }
+}
+
+/// The delay that an ACK frame reports.
+pub fn reported_delay(ack: &Ack) -> crate::time::Duration {
+    crate::time::Duration::from_micros(ack.delay.saturating_mul(1 << DELAY_EXPONENT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Duration;
+
+    const POLICY: AckPolicy = AckPolicy {
+        every: 2,
+        max_delay: Duration::from_millis(25),
+        on_gap: true,
+        first_at_once: false,
+        max_ranges: 32,
+    };
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// Which of the packets, given as (number, ack-eliciting), make an acknowledgement due.
+    fn due_after(policy: AckPolicy, packets: &[(u64, bool)]) -> Vec<u64> {
+        let mut received = Received::new(policy, false);
+        let mut due = Vec::new();
+        for &(number, eliciting) in packets {
+            received.on_packet(at(1), number, eliciting, Ecn::NotEct);
+            if received.is_due(at(1)) {
+                received.take(at(1));
+                due.push(number);
+            }
+        }
+        due
+    }
+
+    #[test]
+    fn follows_the_table_of_policies() {
+        let every = |every| AckPolicy { every, ..POLICY };
+        let data = |numbers: &[u64]| numbers.iter().map(|n| (*n, true)).collect::<Vec<_>>();
+        let cases = [
+            ("every packet", every(1), data(&[0, 1, 2]), vec![0, 1, 2]),
+            ("every other", POLICY, data(&[0, 1, 2, 3, 4]), vec![1, 3]),
+            (
+                "after a gap, then counted again",
+                POLICY,
+                data(&[0, 1, 3, 4, 5]),
+                vec![1, 3, 5],
+            ),
+            (
+                "a late packet",
+                POLICY,
+                data(&[0, 1, 3, 2, 4]),
+                vec![1, 3, 2],
+            ),
+            ("the first is missing", POLICY, data(&[1, 2, 3]), vec![1, 3]),
+            (
+                "gaps switched off",
+                AckPolicy {
+                    on_gap: false,
+                    ..POLICY
+                },
+                data(&[0, 1, 3, 2]),
+                vec![1, 2],
+            ),
+            (
+                "the first at once",
+                AckPolicy {
+                    first_at_once: true,
+                    ..POLICY
+                },
+                data(&[0, 1, 2]),
+                vec![0, 2],
+            ),
+            (
+                "a gap found by a packet without need for it",
+                every(10),
+                vec![(0, true), (2, false), (3, true), (4, true)],
+                vec![3],
+            ),
+            (
+                "acknowledgements alone",
+                every(1),
+                vec![(0, false), (1, false)],
+                vec![],
+            ),
+        ];
+        for (name, policy, packets, due) in cases {
+            assert_eq!(due_after(policy, &packets), due, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_lone_packet_is_acknowledged_after_the_delay() {
+        let mut received = Received::new(POLICY, false);
+        received.on_packet(at(1), 0, true, Ecn::NotEct);
+        assert_eq!(received.deadline(), Some(at(26)));
+        assert!(!received.is_due(at(25)));
+        assert!(received.is_due(at(26)));
+        let ack = received.take(at(26)).unwrap();
+        assert_eq!(reported_delay(&ack), Duration::from_millis(25));
+        assert!(!received.is_due(at(100)));
+    }
+
+    #[test]
+    fn a_congestion_mark_is_reported_at_once() {
+        let mut received = Received::new(POLICY, false);
+        received.on_packet(at(1), 0, true, Ecn::Ce);
+        assert!(received.is_due(at(1)));
+        assert_eq!(received.take(at(1)).unwrap().ecn.unwrap().ce, 1);
+    }
+
+    #[test]
+    fn names_the_newest_ranges_and_refuses_what_it_has_forgotten() {
+        let policy = AckPolicy {
+            max_ranges: 3,
+            ..POLICY
+        };
+        let mut received = Received::new(policy, false);
+        for number in [0, 2, 4, 6, 8] {
+            received.on_packet(at(1), number, true, Ecn::NotEct);
+        }
+        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        let expected = [8, 6, 4].map(|n| AckRange {
+            smallest: n,
+            largest: n,
+        });
+        assert_eq!(ranges, expected);
+        assert!(received.is_duplicate(1));
+        assert!(!received.is_duplicate(5));
+        received.on_packet(at(1), 5, true, Ecn::NotEct);
+        received.on_packet(at(1), 9, true, Ecn::NotEct);
+        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        let span = |smallest, largest| AckRange { smallest, largest };
+        assert_eq!(ranges, [span(8, 9), span(4, 6)]);
+    }
+
+    #[test]
+    fn what_the_peer_knows_is_not_repeated() {
+        let mut received = Received::new(POLICY, false);
+        for number in [0, 1, 3, 4] {
+            received.on_packet(at(1), number, true, Ecn::NotEct);
+        }
+        received.forget_up_to(3);
+        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        assert_eq!(
+            ranges,
+            [AckRange {
+                smallest: 4,
+                largest: 4
+            }]
+        );
+        assert!(received.is_duplicate(2));
+    }
+}

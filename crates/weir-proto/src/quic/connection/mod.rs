@@ -1,0 +1,385 @@
+//! One end of a connection: what arrives ([`receive`]), what an acknowledgement or a timer does
+//! ([`recovery`]), what is due to leave ([`transmit`]).
+
+mod receive;
+mod recovery;
+mod transmit;
+
+#[cfg(test)]
+mod pair;
+#[cfg(test)]
+mod tests;
+
+use super::ack::Received;
+use super::config::{Config, Handshake};
+use super::error::TransportError;
+use super::loss::{Numbered, SentPackets};
+use super::rtt::RttEstimator;
+use super::streams::{Role, Streams};
+use super::wire::SpaceId;
+use crate::cc::window::BoxedController;
+use crate::event::{DropReason, Event, EventMask, Events, Limit, WindowState};
+use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use crate::packet::{Body, Packet, Payload};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// Where a connection is in its life (RFC 9000 §10.2 for the end of it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A client that was not told to connect, or a server that has heard nothing.
+    Idle,
+    /// A client that waits for the server's answer.
+    Handshaking,
+    /// Data may flow.
+    Established,
+    /// We have closed and answer late packets until the time is over.
+    Closing(Instant),
+    /// The peer has closed: we are silent.
+    Draining,
+    /// It is over.
+    Closed,
+}
+
+/// A packet-number space (RFC 9000 §12.3).
+#[derive(Debug)]
+struct Space {
+    sent: SentPackets,
+    received: Received,
+}
+
+/// What CONNECTION_CLOSE says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Farewell {
+    code: u64,
+    by_application: bool,
+}
+
+/// One end of a QUIC connection.
+pub struct Connection {
+    config: Config,
+    role: Role,
+    state: State,
+    initial: Space,
+    data: Space,
+    /// The Initial space is in use.
+    has_initial: bool,
+    /// The handshake message is to be sent.
+    crypto_due: bool,
+    /// The client's address is known to be its own (RFC 9000 §8.1); octets before that.
+    validated: bool,
+    octets_before_validation: (u64, u64),
+    streams: Streams,
+    controller: BoxedController,
+    rtt: RttEstimator,
+    bytes_in_flight: u64,
+    /// The controller lets one packet out beyond the window.
+    recovery_probe: bool,
+    /// The last round of sending ended because there was nothing to send.
+    app_limited: bool,
+    pto_count: u32,
+    probes_due: u8,
+    /// CE counter that the peer reported last; `None` once its counters made no sense.
+    peer_ce: Option<u64>,
+    /// Lost packets of this recovery, while the rules ask whether they were lost.
+    suspects: Vec<u64>,
+    idle_since: Instant,
+    farewell: Farewell,
+    farewell_due: bool,
+    /// The application closes once everything is sent.
+    closing: bool,
+    write_blocked: bool,
+    readable_told: bool,
+    news: VecDeque<EndpointEvent>,
+    next_id: u64,
+    events: Events,
+    statistics: Statistics,
+    acked: Vec<Numbered>,
+    lost: Vec<(Numbered, DropReason)>,
+}
+
+impl Connection {
+    /// The end that connects.
+    pub fn client(config: Config) -> Self {
+        Self::new(config, Role::Client)
+    }
+
+    /// The end that is connected to; it listens from the start.
+    pub fn server(config: Config) -> Self {
+        let mut server = Self::new(config, Role::Server);
+        if server.config.handshake == Handshake::Established {
+            server.state = State::Established;
+            server.news.push_back(EndpointEvent::Connected);
+        }
+        server
+    }
+
+    fn new(config: Config, role: Role) -> Self {
+        let config = config.normalised();
+        let has_initial = config.handshake == Handshake::OneRtt;
+        let space = |never_delay| Space {
+            sent: SentPackets::default(),
+            received: Received::new(config.ack, never_delay),
+        };
+        Self {
+            role,
+            state: State::Idle,
+            initial: space(true),
+            data: space(false),
+            has_initial,
+            crypto_due: false,
+            validated: role == Role::Client || !has_initial,
+            octets_before_validation: (0, 0),
+            streams: Streams::new(role, config.flow_control),
+            controller: (config.controller.make)(&config.window()),
+            rtt: RttEstimator::default(),
+            bytes_in_flight: 0,
+            recovery_probe: false,
+            app_limited: false,
+            pto_count: 0,
+            probes_due: 0,
+            peer_ce: Some(0),
+            suspects: Vec::new(),
+            idle_since: Instant::ZERO,
+            farewell: Farewell::default(),
+            farewell_due: false,
+            closing: false,
+            write_blocked: false,
+            readable_told: false,
+            news: VecDeque::new(),
+            next_id: 0,
+            events: Events::default(),
+            statistics: Statistics::default(),
+            acked: Vec::new(),
+            lost: Vec::new(),
+            config,
+        }
+    }
+
+    fn space(&mut self, id: SpaceId) -> &mut Space {
+        match id {
+            SpaceId::Initial => &mut self.initial,
+            SpaceId::Data => &mut self.data,
+        }
+    }
+
+    fn enter(&mut self, now: Instant, state: State) {
+        self.state = state;
+        let name = match state {
+            State::Idle => "idle",
+            State::Handshaking => "handshaking",
+            State::Established => "established",
+            State::Closing(_) => "closing",
+            State::Draining => "draining",
+            State::Closed => "closed",
+        };
+        self.events
+            .push(now, EventMask::STATE, || Event::State(name));
+    }
+
+    fn establish(&mut self, now: Instant) {
+        self.enter(now, State::Established);
+        self.news.push_back(EndpointEvent::Connected);
+    }
+
+    /// Sends CONNECTION_CLOSE and waits for three probe timeouts (RFC 9000 §10.2).
+    fn say_farewell(&mut self, now: Instant, farewell: Farewell, reason: CloseReason) {
+        self.farewell = farewell;
+        self.farewell_due = true;
+        self.enter(now, State::Closing(now + self.probe_timeout() * 3));
+        self.news.push_back(EndpointEvent::Closed(reason));
+    }
+
+    fn fail(&mut self, now: Instant, error: TransportError) {
+        let farewell = Farewell {
+            code: error.code,
+            by_application: false,
+        };
+        self.say_farewell(now, farewell, CloseReason::Reset(error.code));
+    }
+
+    /// Closes in good order once there is nothing left to send.
+    fn close_if_done(&mut self, now: Instant) {
+        if self.closing && self.state == State::Established && self.streams.all_sent() {
+            let farewell = Farewell {
+                code: 0,
+                by_application: true,
+            };
+            self.say_farewell(now, farewell, CloseReason::Finished);
+        }
+    }
+
+    fn end(&mut self, now: Instant, reason: CloseReason) {
+        self.enter(now, State::Closed);
+        self.news.push_back(EndpointEvent::Closed(reason));
+    }
+
+    /// PTO without backoff (RFC 9002 §6.2.1).
+    fn probe_timeout(&self) -> Duration {
+        self.rtt.probe_base() + self.config.ack.max_delay
+    }
+
+    #[inline]
+    fn push_window(&mut self, now: Instant) {
+        if !self.events.wants(EventMask::CONTROLLER) {
+            return;
+        }
+        let rtt = self.rtt.get();
+        let limit = if self.app_limited && self.streams.is_blocked() {
+            Limit::FlowControl
+        } else {
+            self.controller.limit()
+        };
+        let state = WindowState {
+            cwnd: self.controller.window(),
+            bytes_in_flight: self.bytes_in_flight,
+            partial_bytes_acked: self.controller.partial_bytes_acked(),
+            ssthresh: self.controller.ssthresh(),
+            rtt: rtt.latest,
+            smoothed_rtt: rtt.smoothed,
+            state: self.controller.state(),
+            limit,
+        };
+        self.events
+            .push(now, EventMask::CONTROLLER, || Event::Window(state));
+    }
+
+    fn idle_deadline(&self) -> Option<Instant> {
+        // RFC 9000 §10.1: at least three probe timeouts, so that a loss can be repaired.
+        let timeout = self.config.idle_timeout?.max(self.probe_timeout() * 3);
+        matches!(self.state, State::Handshaking | State::Established)
+            .then(|| self.idle_since + timeout)
+    }
+}
+
+impl Node for Connection {
+    #[inline]
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        if let Body::Quic(quic) = packet.body {
+            let size = packet.size.saturating_sub(Self::LOWER_OCTETS);
+            self.receive(now, quic, size, packet.ip.ecn);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        match self.state {
+            State::Closing(until) if until <= now => self.enter(now, State::Closed),
+            State::Handshaking | State::Established => {
+                if self.idle_deadline().is_some_and(|at| at <= now) {
+                    self.end(now, CloseReason::TimedOut);
+                } else if self.loss_timer().is_some_and(|at| at <= now) {
+                    self.on_loss_timer(now);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        self.transmit(now)
+    }
+
+    #[inline]
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self.state {
+            State::Closing(until) => Some(until),
+            State::Handshaking | State::Established => {
+                let acks = [
+                    self.initial.received.deadline(),
+                    self.data.received.deadline(),
+                ];
+                let timers = [self.loss_timer(), self.idle_deadline()];
+                acks.into_iter().chain(timers).flatten().min()
+            }
+            State::Idle | State::Draining | State::Closed => None,
+        }
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+}
+
+impl Endpoint for Connection {
+    fn connect(&mut self, now: Instant) {
+        if self.role != Role::Client || self.state != State::Idle {
+            return;
+        }
+        self.idle_since = now;
+        match self.config.handshake {
+            Handshake::Established => self.establish(now),
+            Handshake::OneRtt => {
+                self.enter(now, State::Handshaking);
+                self.crypto_due = true;
+            }
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        match self.state {
+            State::Established => {
+                self.closing = true;
+                self.streams.finish();
+                self.close_if_done(now);
+            }
+            State::Idle | State::Handshaking => self.end(now, CloseReason::Finished),
+            State::Closing(_) | State::Draining | State::Closed => {}
+        }
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.closing {
+            return Err(WriteError::Closed);
+        }
+        match self.state {
+            State::Established if self.streams.unsent() < self.config.send_queue_limit => {}
+            State::Established => {
+                self.write_blocked = true;
+                return Err(WriteError::Blocked);
+            }
+            State::Handshaking => return Err(WriteError::Blocked),
+            _ => return Err(WriteError::Closed),
+        }
+        let len = data.len();
+        self.streams.write(self.streams.first_own(), u64::from(len));
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(len));
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        let octets = self.streams.read(u64::from(u32::MAX));
+        if octets == 0 {
+            self.readable_told = false;
+            return None;
+        }
+        Some(Payload::of_len(octets as u32))
+    }
+
+    #[inline]
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.news.pop_front()
+    }
+
+    fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
+
+    fn statistics(&self) -> Statistics {
+        Statistics {
+            smoothed_rtt: self.rtt.get().smoothed,
+            ..self.statistics
+        }
+    }
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection")
+            .field("role", &self.role)
+            .field("state", &self.state)
+            .field("cwnd", &self.controller.window())
+            .field("bytes_in_flight", &self.bytes_in_flight)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,232 @@
+//! Two connections with a constant delay between them and a closure that drops: the fixture of
+//! the connection's tests. The wire takes no time beyond the delay.
+
+use super::Connection;
+use crate::event::{Event, EventMask, Limit};
+use crate::node::{Endpoint, EndpointEvent, Node};
+use crate::packet::{Body, Ecn, Packet, Payload};
+use crate::quic::{Config, wire};
+use crate::time::{Duration, Instant};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An end of the pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    Client,
+    Server,
+}
+
+/// Decides whether a packet that this side sends is lost.
+pub type Dropper = Box<dyn FnMut(Side, &Packet) -> bool>;
+
+pub struct Pair {
+    pub now: Instant,
+    pub client: Connection,
+    pub server: Connection,
+    pub delay: Duration,
+    pub drop: Dropper,
+    /// The side that writes for ever, in pieces of 15000 octets.
+    pub bulk: Option<Side>,
+    /// The server's application reads.
+    pub reads: bool,
+    /// Every packet goes through the codec.
+    pub codec: bool,
+    /// The client's next packet is marked with congestion on its way.
+    pub mark_next: bool,
+    pub news: Vec<(Side, EndpointEvent)>,
+    pub octets_read: u64,
+    pub largest_window: u64,
+    pub smallest_window: u64,
+    /// The most by which the client's flight grew beyond its window.
+    pub overshoot: u64,
+    pub flight: u64,
+    /// What has bound the client's window.
+    pub limits: BTreeSet<Limit>,
+    /// Sizes of QUIC packets that the client sent, and of those that were lost.
+    pub sizes: Vec<u32>,
+    in_flight: BTreeMap<(Instant, u64), (Side, Packet)>,
+    sequence: u64,
+    config: Config,
+}
+
+impl Pair {
+    pub fn new(config: Config) -> Self {
+        Self {
+            now: Instant::ZERO,
+            client: Connection::client(config.clone()),
+            server: Connection::server(config.clone()),
+            delay: Duration::from_millis(1),
+            drop: Box::new(|_, _| false),
+            bulk: None,
+            reads: true,
+            codec: false,
+            mark_next: false,
+            news: Vec::new(),
+            octets_read: 0,
+            largest_window: 0,
+            smallest_window: u64::MAX,
+            overshoot: 0,
+            flight: 0,
+            limits: BTreeSet::new(),
+            sizes: Vec::new(),
+            in_flight: BTreeMap::new(),
+            sequence: 0,
+            config,
+        }
+    }
+
+    /// Connects and watches the client's window.
+    pub fn started(config: Config) -> Self {
+        let mut pair = Self::new(config);
+        pair.client.events.set_mask(EventMask::CONTROLLER);
+        pair.client.connect(pair.now);
+        pair.settle();
+        pair
+    }
+
+    pub fn end(&mut self, side: Side) -> &mut Connection {
+        match side {
+            Side::Client => &mut self.client,
+            Side::Server => &mut self.server,
+        }
+    }
+
+    /// Applications, then everything that leaves now.
+    pub fn settle(&mut self) {
+        let now = self.now;
+        for side in [Side::Client, Side::Server] {
+            while let Some(event) = self.end(side).poll_event() {
+                self.news.push((side, event));
+            }
+            if side == Side::Client || self.reads {
+                while let Some(piece) = self.end(side).read(now) {
+                    self.octets_read += u64::from(piece.len());
+                }
+            }
+            if self.bulk == Some(side) {
+                while self.end(side).write(now, Payload::of_len(15_000)).is_ok() {}
+            }
+            while let Some(packet) = self.end(side).poll_transmit(now) {
+                self.send(side, packet);
+            }
+        }
+        for (_, event) in self.client.events.drain() {
+            if let Event::Window(window) = event {
+                self.largest_window = self.largest_window.max(window.cwnd);
+                self.smallest_window = self.smallest_window.min(window.cwnd);
+                if window.bytes_in_flight > self.flight {
+                    let beyond = window.bytes_in_flight.saturating_sub(window.cwnd);
+                    self.overshoot = self.overshoot.max(beyond);
+                }
+                self.flight = window.bytes_in_flight;
+                self.limits.insert(window.limit);
+            }
+        }
+    }
+
+    fn send(&mut self, side: Side, mut packet: Packet) {
+        let Body::Quic(quic) = &packet.body else {
+            panic!("a QUIC endpoint sends QUIC");
+        };
+        assert_eq!(
+            packet.size,
+            quic.len(&self.config.header) + 28,
+            "the size is that of the octets"
+        );
+        if side == Side::Client {
+            self.sizes.push(packet.size - 28);
+        }
+        if (self.drop)(side, &packet) {
+            return;
+        }
+        if side == Side::Client && std::mem::take(&mut self.mark_next) {
+            assert_eq!(packet.ip.ecn, Ecn::Ect0);
+            packet.ip.ecn = Ecn::Ce;
+        }
+        self.sequence += 1;
+        let to = match side {
+            Side::Client => Side::Server,
+            Side::Server => Side::Client,
+        };
+        self.in_flight
+            .insert((self.now + self.delay, self.sequence), (to, packet));
+    }
+
+    fn through_codec(&mut self, to: Side, mut packet: Packet) -> Packet {
+        if let Body::Quic(quic) = &packet.body {
+            let header = self.config.header;
+            let mut octets = Vec::new();
+            quic.encode(&header, &mut octets);
+            assert_eq!(octets.len() as u32, packet.size - 28);
+            let end = self.end(to);
+            let expected = [&end.initial, &end.data].map(|space| space.received.expected());
+            let read = wire::Packet::decode(&octets, &header, |space| match space {
+                wire::SpaceId::Initial => expected[0],
+                wire::SpaceId::Data => expected[1],
+            });
+            assert_eq!(read.as_ref(), Ok(quic), "the codec changes nothing");
+            packet.body = Body::Quic(read.unwrap());
+        }
+        packet
+    }
+
+    /// Runs to this time; fails if the machines spin.
+    pub fn run_until(&mut self, until: Instant) {
+        self.settle();
+        let mut at_one_time = 0;
+        loop {
+            let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
+            let timers = [self.client.poll_timeout(), self.server.poll_timeout()];
+            let next = timers.into_iter().chain([arrival]).flatten().min();
+            let Some(next) = next.filter(|at| *at <= until) else {
+                self.now = until;
+                return;
+            };
+            at_one_time = if next > self.now { 0 } else { at_one_time + 1 };
+            assert!(at_one_time < 100_000, "stuck at {next}");
+            self.now = self.now.max(next);
+            if arrival == Some(next) {
+                let (_, (to, packet)) = self.in_flight.pop_first().unwrap();
+                let packet = if self.codec {
+                    self.through_codec(to, packet)
+                } else {
+                    packet
+                };
+                let now = self.now;
+                self.end(to).handle(now, packet);
+            }
+            for side in [Side::Client, Side::Server] {
+                let now = self.now;
+                if self.end(side).poll_timeout().is_some_and(|at| at <= now) {
+                    self.end(side).handle_timeout(now);
+                }
+            }
+            self.settle();
+        }
+    }
+
+    pub fn run_for(&mut self, span: Duration) {
+        self.run_until(self.now + span);
+    }
+
+    /// Octets of QUIC packets with data that the server received in a span from now, as a rate
+    /// in Mbit/s.
+    pub fn throughput_over(&mut self, span: Duration) -> f64 {
+        let before = self.server.statistics().data_bytes_received;
+        self.run_for(span);
+        let octets = self.server.statistics().data_bytes_received - before;
+        octets as f64 * 8.0 / span.as_secs_f64() / 1e6
+    }
+}
+
+/// Drops every `period`-th datagram of the client.
+pub fn periodic(period: u64) -> Dropper {
+    let mut count = 0;
+    Box::new(move |side, _| {
+        if side == Side::Server {
+            return false;
+        }
+        count += 1;
+        count % period == 0
+    })
+}

@@ -1,0 +1,171 @@
+//! What arrives (RFC 9000 §12.3, §12.4 and §13).
+
+use super::{Connection, State};
+use crate::event::{Event, EventMask};
+use crate::node::{CloseReason, EndpointEvent};
+use crate::packet::Ecn;
+use crate::quic::error::TransportError;
+use crate::quic::streams::Role;
+use crate::quic::wire::{Frame, Packet, SpaceId};
+use crate::time::Instant;
+
+impl Connection {
+    /// A packet of `size` octets arrived.
+    pub(super) fn receive(&mut self, now: Instant, packet: Packet, size: u32, ecn: Ecn) {
+        match self.state {
+            State::Closing(_) => {
+                // RFC 9000 §10.2.1: whoever has not heard of the end is told again.
+                self.farewell_due |= !is_farewell(&packet);
+                return;
+            }
+            State::Draining | State::Closed => return,
+            State::Idle | State::Handshaking | State::Established => {}
+        }
+        if !self.accepts(&packet) {
+            return;
+        }
+        self.count_received(now, &packet, size);
+        let eliciting = packet.is_ack_eliciting();
+        let (number, space) = (packet.number, packet.space);
+        if let Err(error) = self.process(now, packet) {
+            self.fail(now, error);
+            return;
+        }
+        self.space(space)
+            .received
+            .on_packet(now, number, eliciting, ecn);
+        if !self.readable_told && self.streams.is_readable() {
+            self.readable_told = true;
+            self.news.push_back(EndpointEvent::Readable);
+        }
+        self.close_if_done(now);
+    }
+
+    /// False for packets that are dropped unread: duplicates, and those of a space without keys.
+    fn accepts(&mut self, packet: &Packet) -> bool {
+        let has_keys = match packet.space {
+            SpaceId::Initial => self.has_initial,
+            SpaceId::Data => self.state == State::Established,
+        };
+        has_keys
+            && !self
+                .space(packet.space)
+                .received
+                .is_duplicate(packet.number)
+    }
+
+    fn count_received(&mut self, now: Instant, packet: &Packet, size: u32) {
+        self.idle_since = now;
+        if !self.validated {
+            self.octets_before_validation.0 += u64::from(size);
+        }
+        let statistics = &mut self.statistics;
+        statistics.packets_received += 1;
+        statistics.bytes_received += u64::from(size);
+        if carries_data(packet) {
+            statistics.data_packets_received += 1;
+            statistics.data_bytes_received += u64::from(size);
+        }
+        let number = packet.number;
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received { number, size });
+    }
+
+    fn process(&mut self, now: Instant, packet: Packet) -> Result<(), TransportError> {
+        let space = packet.space;
+        if space == SpaceId::Data && self.has_initial {
+            // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet proves the address, and ends
+            // the use of Initial packets.
+            self.validated = true;
+            self.discard_initial(now);
+        }
+        for frame in packet.frames {
+            if space == SpaceId::Initial && !is_allowed_in_initial(&frame) {
+                return Err(TransportError::protocol_violation(
+                    "an Initial packet carries a frame that it must not",
+                ));
+            }
+            self.process_frame(now, space, frame)?;
+            if !matches!(
+                self.state,
+                State::Idle | State::Handshaking | State::Established
+            ) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn process_frame(
+        &mut self,
+        now: Instant,
+        space: SpaceId,
+        frame: Frame,
+    ) -> Result<(), TransportError> {
+        match frame {
+            Frame::Stream(piece) => {
+                self.statistics.payload_received += self.streams.on_piece(&piece)?;
+            }
+            Frame::Ack(ack) => self.on_ack(now, space, &ack)?,
+            Frame::Crypto { .. } => self.on_crypto(now),
+            Frame::MaxData(_)
+            | Frame::MaxStreamData { .. }
+            | Frame::DataBlocked(_)
+            | Frame::StreamDataBlocked { .. } => self.streams.on_credit(&frame)?,
+            Frame::ConnectionClose {
+                code, frame_type, ..
+            } => {
+                let reason = if code == 0 && frame_type.is_none_or(|kind| kind == 0) {
+                    CloseReason::Finished
+                } else {
+                    CloseReason::Reset(code)
+                };
+                // RFC 9000 §10.2.2: silent from now on; there is no timer to wait for, because a
+                // drained connection and a closed one answer alike.
+                self.enter(now, State::Draining);
+                self.news.push_back(EndpointEvent::Closed(reason));
+            }
+            Frame::HandshakeDone if self.role == Role::Server => {
+                return Err(TransportError::protocol_violation(
+                    "a client says HANDSHAKE_DONE",
+                ));
+            }
+            Frame::Padding(_) | Frame::Ping | Frame::HandshakeDone => {}
+        }
+        Ok(())
+    }
+
+    /// The peer's half of the handshake: the server answers, the client may send.
+    fn on_crypto(&mut self, now: Instant) {
+        if matches!(self.state, State::Idle | State::Handshaking) {
+            self.crypto_due = self.role == Role::Server;
+            self.establish(now);
+        }
+    }
+}
+
+fn is_farewell(packet: &Packet) -> bool {
+    let mut frames = packet.frames.iter();
+    frames.any(|frame| matches!(frame, Frame::ConnectionClose { .. }))
+}
+
+/// True if the packet has application data.
+pub(super) fn carries_data(packet: &Packet) -> bool {
+    let mut frames = packet.frames.iter();
+    frames.any(|frame| matches!(frame, Frame::Stream(_)))
+}
+
+/// RFC 9000 §17.2.2.
+const fn is_allowed_in_initial(frame: &Frame) -> bool {
+    matches!(
+        frame,
+        Frame::Padding(_)
+            | Frame::Ping
+            | Frame::Ack(_)
+            | Frame::Crypto { .. }
+            | Frame::ConnectionClose {
+                frame_type: Some(_),
+                ..
+            }
+    )
+}

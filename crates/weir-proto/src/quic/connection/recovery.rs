@@ -1,0 +1,267 @@
+//! What acknowledgements and the loss timer do (RFC 9002 §5, §6 and appendix A).
+
+use super::{Connection, State};
+use crate::cc::{Acked, Congestion};
+use crate::event::{Event, EventMask};
+use crate::quic::ack::reported_delay;
+use crate::quic::error::TransportError;
+use crate::quic::loss::{Acknowledged, Content, PERSISTENT_THRESHOLD};
+use crate::quic::wire::{Ack, SpaceId};
+use crate::time::Instant;
+
+/// Doublings of the probe timeout after which it grows no more.
+const MAX_BACKOFF: u32 = 20;
+
+impl Connection {
+    /// An ACK frame arrived (RFC 9002 appendix A.7).
+    pub(super) fn on_ack(
+        &mut self,
+        now: Instant,
+        space: SpaceId,
+        ack: &Ack,
+    ) -> Result<(), TransportError> {
+        let mut acked = std::mem::take(&mut self.acked);
+        acked.clear();
+        let news = self.space(space).sent.acknowledge(ack, &mut acked)?;
+        self.recognise_suspects(now, ack);
+        if acked.is_empty() {
+            self.acked = acked;
+            return Ok(());
+        }
+        if space == SpaceId::Initial {
+            // RFC 9000 §8.1: only the owner of the address can acknowledge.
+            self.validated = true;
+        }
+        self.sample_rtt(now, space, ack, news);
+        self.acked = acked;
+        self.process_ecn(now, space, ack, news);
+        if self.config.rules.losses_before_acks {
+            self.detect_losses(now, space);
+            self.process_acked(now, space);
+        } else {
+            self.process_acked(now, space);
+            self.detect_losses(now, space);
+        }
+        self.pto_count = 0;
+        self.probes_due = 0;
+        Ok(())
+    }
+
+    fn sample_rtt(&mut self, now: Instant, space: SpaceId, ack: &Ack, news: Acknowledged) {
+        let Some(sent_at) = news.largest_sent_at.filter(|_| news.ack_eliciting) else {
+            return;
+        };
+        let latest = now.since(sent_at);
+        // RFC 9002 §5.3: Initial packets are not delayed, others at most by max_ack_delay.
+        let delay = match space {
+            SpaceId::Initial => crate::time::Duration::ZERO,
+            SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
+        };
+        self.rtt.update(now, latest, delay);
+        self.events.push(now, EventMask::RTT, || Event::Rtt(latest));
+    }
+
+    /// RFC 9000 §13.4.2 and RFC 9002 appendix B.7: new marks are a congestion event, and
+    /// counters that go down end the use of ECN.
+    fn process_ecn(&mut self, now: Instant, space: SpaceId, ack: &Ack, news: Acknowledged) {
+        if !self.config.ecn || space == SpaceId::Initial || news.largest_sent_at.is_none() {
+            return;
+        }
+        let Some(known) = self.peer_ce else { return };
+        let ce = ack.ecn.as_ref().map_or(0, |counts| counts.ce);
+        if ce < known {
+            self.peer_ce = None;
+            return;
+        }
+        self.peer_ce = Some(ce);
+        if let Some(sent_at) = news.largest_sent_at.filter(|_| ce > known) {
+            self.on_congestion(&Congestion {
+                now,
+                sent_at,
+                lost_bytes: 0,
+                bytes_in_flight: self.bytes_in_flight,
+                ecn: true,
+            });
+        }
+    }
+
+    fn on_congestion(&mut self, congestion: &Congestion) {
+        let before = self.controller.window();
+        let was_recovering = self.controller.state() == "recovery";
+        self.controller.on_congestion(congestion);
+        let is_new = self.controller.window() < before
+            || (!was_recovering && self.controller.state() == "recovery");
+        if is_new {
+            self.statistics.loss_events += 1;
+            self.recovery_probe = self.controller.take_recovery_probe();
+            self.suspects.clear();
+        }
+    }
+
+    fn process_acked(&mut self, now: Instant, space: SpaceId) {
+        let mut acked = std::mem::take(&mut self.acked);
+        for (_, packet) in acked.drain(..) {
+            let bytes = u64::from(packet.size);
+            self.controller.on_ack(&Acked {
+                now,
+                sent_at: packet.sent_at,
+                bytes,
+                bytes_in_flight: self.bytes_in_flight,
+                rtt: self.rtt.get(),
+                app_limited: self.app_limited,
+            });
+            self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+            if let Some(largest) = packet.acked_up_to {
+                self.space(space).received.forget_up_to(largest);
+            }
+            for content in &packet.contents {
+                match content {
+                    Content::Stream(piece) => self.streams.on_acked(piece),
+                    Content::Crypto => self.crypto_due = false,
+                    Content::Credit(_) => {}
+                }
+            }
+            self.push_window(now);
+        }
+        self.acked = acked;
+    }
+
+    /// Finds lost packets and reacts (RFC 9002 appendices A.10 and B.8).
+    fn detect_losses(&mut self, now: Instant, space: SpaceId) {
+        let mut lost = std::mem::take(&mut self.lost);
+        lost.clear();
+        let rtt = self.rtt;
+        let persistent_after = self.probe_timeout() * PERSISTENT_THRESHOLD;
+        let persistent = self
+            .space(space)
+            .sent
+            .detect_lost(now, &rtt, persistent_after, &mut lost);
+        let Some(((_, last), _)) = lost.last() else {
+            self.lost = lost;
+            return;
+        };
+        let sent_at = last.sent_at;
+        let mut lost_bytes = 0;
+        for ((number, packet), reason) in &lost {
+            lost_bytes += u64::from(packet.size);
+            self.repeat(&packet.contents);
+            let (number, size, reason) = (*number, packet.size, *reason);
+            self.events.push(now, EventMask::PACKET, || Event::Lost {
+                number,
+                size,
+                reason,
+            });
+        }
+        self.statistics.packets_lost += lost.len() as u64;
+        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
+        self.on_congestion(&Congestion {
+            now,
+            sent_at,
+            lost_bytes,
+            bytes_in_flight: self.bytes_in_flight,
+            ecn: false,
+        });
+        if self.config.rules.undo_spurious && space == SpaceId::Data {
+            self.suspects
+                .extend(lost.iter().map(|((number, _), _)| *number));
+        }
+        if persistent {
+            self.controller.on_persistent_congestion(now);
+            self.recovery_probe = false;
+            self.suspects.clear();
+        }
+        self.lost = lost;
+        self.push_window(now);
+    }
+
+    /// Packets that were declared lost and have arrived after all: once all of them have, the
+    /// reduction was a mistake.
+    fn recognise_suspects(&mut self, now: Instant, ack: &Ack) {
+        if self.suspects.is_empty() {
+            return;
+        }
+        let named = |number: u64| {
+            let mut ranges = ack.ranges();
+            ranges.any(|range| (range.smallest..=range.largest).contains(&number))
+        };
+        self.suspects.retain(|number| !named(*number));
+        if self.suspects.is_empty() {
+            self.controller.on_spurious_congestion(now);
+            self.push_window(now);
+        }
+    }
+
+    /// What a lost packet said is to be said again.
+    pub(super) fn repeat(&mut self, contents: &[Content]) {
+        for content in contents {
+            match content {
+                Content::Stream(piece) => self.streams.on_lost(piece),
+                Content::Crypto => self.crypto_due = true,
+                Content::Credit(frame) => self.streams.on_credit_lost(frame),
+            }
+        }
+    }
+
+    /// The one timer of loss detection (RFC 9002 appendix A.8): the time threshold if a packet
+    /// waits for it, otherwise the probe timeout.
+    pub(super) fn loss_timer(&self) -> Option<Instant> {
+        let losses = [self.initial.sent.loss_time(), self.data.sent.loss_time()];
+        if let Some(at) = losses.into_iter().flatten().min() {
+            return Some(at);
+        }
+        // RFC 9002 §6.2.2.1: whoever must not send needs no timer.
+        if self.is_amplification_limited() || self.probes_due > 0 {
+            return None;
+        }
+        let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
+        let base = self.rtt.probe_base();
+        // RFC 9002 §6.2.2.1: a client without an answer keeps asking, so that the server may
+        // send more.
+        let asks = self.state == State::Handshaking;
+        let initial = (self.initial.sent.is_waiting() || asks)
+            .then(|| self.initial.sent.last_eliciting_at() + base * backoff);
+        let data = self.data.sent.is_waiting().then(|| {
+            self.data.sent.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff
+        });
+        initial.into_iter().chain(data).min()
+    }
+
+    /// The loss timer has expired (RFC 9002 appendix A.9).
+    pub(super) fn on_loss_timer(&mut self, now: Instant) {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let initial_lost = due(self.initial.sent.loss_time());
+        let data_lost = due(self.data.sent.loss_time());
+        if initial_lost {
+            self.detect_losses(now, SpaceId::Initial);
+        }
+        if data_lost {
+            self.detect_losses(now, SpaceId::Data);
+        }
+        if initial_lost || data_lost {
+            return;
+        }
+        self.pto_count += 1;
+        self.events
+            .push(now, EventMask::STATE, || Event::State("probe_timeout"));
+        if self.initial.sent.is_waiting() || self.state == State::Handshaking {
+            self.crypto_due = true;
+        }
+        if self.data.sent.is_waiting() {
+            self.probes_due = self.config.rules.pto_probes.clamp(1, 2);
+        }
+    }
+
+    /// The Initial space is used no more (RFC 9002 §6.4).
+    pub(super) fn discard_initial(&mut self, now: Instant) {
+        if !self.has_initial {
+            return;
+        }
+        self.has_initial = false;
+        self.crypto_due = false;
+        let octets = self.initial.sent.discard();
+        self.initial.received.take(now);
+        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
+        self.pto_count = 0;
+        self.push_window(now);
+    }
+}

@@ -1,0 +1,312 @@
+//! What was sent and what became of it (RFC 9002 §6 and appendix A).
+//!
+//! A packet is lost when a later one has been acknowledged and it is 3 packets (kPacketThreshold)
+//! or 9/8 of a round-trip time (kTimeThreshold) behind. Packets stand in a ring by their number,
+//! from the oldest that is still open; acknowledging and losing take time in proportion to the
+//! packets that change.
+
+use super::error::TransportError;
+use super::rtt::RttEstimator;
+use super::wire::{Ack, Frame, StreamFrame};
+use crate::event::DropReason;
+use crate::time::{Duration, Instant};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+
+/// kPacketThreshold (RFC 9002 §6.1.1).
+pub const PACKET_THRESHOLD: u64 = 3;
+/// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
+pub const PERSISTENT_THRESHOLD: u64 = 3;
+
+/// What has to be said again if a packet is lost.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// A piece of a stream.
+    Stream(StreamFrame),
+    /// The handshake message.
+    Crypto,
+    /// A frame about credit.
+    Credit(Box<Frame>),
+}
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fate {
+    /// Neither acknowledged nor lost.
+    Open,
+    /// Acknowledged.
+    Acked,
+    /// Lost, or never to be acknowledged.
+    #[default]
+    Gone,
+}
+
+/// A packet that was sent.
+#[derive(Clone, Debug, Default)]
+pub struct SentPacket {
+    /// When it was handed over.
+    pub sent_at: Instant,
+    /// The largest number that its ACK frame named.
+    pub acked_up_to: Option<u64>,
+    /// What to say again.
+    pub contents: SmallVec<[Content; 1]>,
+    /// Octets; counted as in flight.
+    pub size: u32,
+    /// The peer must acknowledge it.
+    pub ack_eliciting: bool,
+    fate: Fate,
+}
+
+impl SentPacket {
+    /// A packet in flight.
+    pub fn new(sent_at: Instant, size: u32) -> Self {
+        Self {
+            sent_at,
+            size,
+            fate: Fate::Open,
+            ..Self::default()
+        }
+    }
+}
+
+/// A packet that was acknowledged or lost, with its number.
+pub type Numbered = (u64, SentPacket);
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// When the largest was sent, if it was newly acknowledged.
+    pub largest_sent_at: Option<Instant>,
+    /// An ack-eliciting packet was newly acknowledged.
+    pub ack_eliciting: bool,
+}
+
+/// The packets of one packet-number space.
+#[derive(Clone, Debug, Default)]
+pub struct SentPackets {
+    packets: VecDeque<SentPacket>,
+    /// The number of the first in the ring; all before it are closed.
+    base: u64,
+    largest_acked: Option<u64>,
+    loss_time: Option<Instant>,
+    eliciting_in_flight: u64,
+    last_eliciting_at: Instant,
+}
+
+impl SentPackets {
+    /// The number of the next packet.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.base + self.packets.len() as u64
+    }
+
+    /// The largest number acknowledged.
+    pub const fn largest_acked(&self) -> Option<u64> {
+        self.largest_acked
+    }
+
+    /// When the time threshold will declare a packet lost.
+    #[inline]
+    pub const fn loss_time(&self) -> Option<Instant> {
+        self.loss_time
+    }
+
+    /// True if the peer has yet to acknowledge something.
+    #[inline]
+    pub const fn is_waiting(&self) -> bool {
+        self.eliciting_in_flight > 0
+    }
+
+    /// When the last ack-eliciting packet was sent.
+    #[inline]
+    pub const fn last_eliciting_at(&self) -> Instant {
+        self.last_eliciting_at
+    }
+
+    /// A packet in flight gets the next number.
+    #[inline]
+    pub fn push(&mut self, packet: SentPacket) {
+        if packet.ack_eliciting {
+            self.eliciting_in_flight += 1;
+            self.last_eliciting_at = packet.sent_at;
+        }
+        self.packets.push_back(packet);
+    }
+
+    /// A packet that nobody will acknowledge takes the next number: acknowledgements alone.
+    #[inline]
+    pub fn skip(&mut self) {
+        if self.packets.is_empty() {
+            self.base += 1;
+        } else {
+            self.packets.push_back(SentPacket::default());
+        }
+    }
+
+    /// Moves the packets that the frame acknowledges for the first time into `acked`, largest
+    /// first.
+    pub fn acknowledge(
+        &mut self,
+        ack: &Ack,
+        acked: &mut Vec<Numbered>,
+    ) -> Result<Acknowledged, TransportError> {
+        // RFC 9000 §13.1: an acknowledgement of a packet that was not sent.
+        if ack.largest >= self.next_number() {
+            return Err(TransportError::protocol_violation(
+                "the peer acknowledged a packet that was not sent",
+            ));
+        }
+        let mut news = Acknowledged::default();
+        for range in ack.ranges() {
+            if range.smallest > range.largest || range.largest > ack.largest {
+                return Err(TransportError::frame_encoding(
+                    "the ranges of an ACK are not in order",
+                ));
+            }
+            if range.largest < self.base {
+                break;
+            }
+            let low = range.smallest.max(self.base) - self.base;
+            for at in (low..=range.largest - self.base).rev() {
+                let Some(packet) = self.packets.get_mut(at as usize) else {
+                    continue;
+                };
+                if packet.fate != Fate::Open {
+                    continue;
+                }
+                let mut taken = std::mem::take(packet);
+                packet.fate = Fate::Acked;
+                taken.fate = Fate::Acked;
+                let number = self.base + at;
+                if number == ack.largest {
+                    news.largest_sent_at = Some(taken.sent_at);
+                }
+                news.ack_eliciting |= taken.ack_eliciting;
+                self.eliciting_in_flight -= u64::from(taken.ack_eliciting);
+                acked.push((number, taken));
+            }
+        }
+        self.largest_acked = self.largest_acked.max(Some(ack.largest));
+        Ok(news)
+    }
+
+    /// Moves the packets that are lost by now into `lost`, oldest first. Returns true if they
+    /// establish persistent congestion (RFC 9002 §7.6.2), given how long that takes.
+    pub fn detect_lost(
+        &mut self,
+        now: Instant,
+        rtt: &RttEstimator,
+        persistent_after: Duration,
+        lost: &mut Vec<(Numbered, DropReason)>,
+    ) -> bool {
+        self.loss_time = None;
+        let Some(largest) = self.largest_acked else {
+            return false;
+        };
+        let delay = rtt.loss_delay();
+        let mut run = Run::new(rtt.first_sample_at(), persistent_after);
+        let mut number = self.base;
+        while number <= largest {
+            let Some(packet) = self.packets.get_mut((number - self.base) as usize) else {
+                break;
+            };
+            match packet.fate {
+                Fate::Acked => run.interrupt(),
+                Fate::Gone => {}
+                Fate::Open => {
+                    let reason = if largest >= number + PACKET_THRESHOLD {
+                        DropReason::PacketThreshold
+                    } else if packet.sent_at + delay <= now {
+                        DropReason::TimeThreshold
+                    } else {
+                        // Later packets were sent later: they are not lost either.
+                        self.loss_time = Some(packet.sent_at + delay);
+                        break;
+                    };
+                    let taken = std::mem::take(packet);
+                    self.eliciting_in_flight -= u64::from(taken.ack_eliciting);
+                    run.extend(&taken);
+                    lost.push(((number, taken), reason));
+                }
+            }
+            number += 1;
+        }
+        self.trim();
+        run.is_persistent
+    }
+
+    fn trim(&mut self) {
+        while self
+            .packets
+            .front()
+            .is_some_and(|packet| packet.fate != Fate::Open)
+        {
+            self.packets.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// What the oldest packet in flight carries, to be sent again as a probe.
+    pub fn oldest_contents(&self) -> &[Content] {
+        let mut open = self
+            .packets
+            .iter()
+            .filter(|packet| packet.fate == Fate::Open);
+        open.find(|packet| !packet.contents.is_empty())
+            .map_or(&[], |packet| &packet.contents)
+    }
+
+    /// Forgets all packets; the octets that were in flight (RFC 9002 §6.4).
+    pub fn discard(&mut self) -> u64 {
+        let open = self
+            .packets
+            .iter()
+            .filter(|packet| packet.fate == Fate::Open);
+        let octets = open.map(|packet| u64::from(packet.size)).sum();
+        self.base = self.next_number();
+        self.packets.clear();
+        self.loss_time = None;
+        self.eliciting_in_flight = 0;
+        octets
+    }
+}
+
+/// A run of lost packets without an acknowledged one in between.
+struct Run {
+    first_sample_at: Option<Instant>,
+    persistent_after: Duration,
+    start: Option<Instant>,
+    is_persistent: bool,
+}
+
+impl Run {
+    const fn new(first_sample_at: Option<Instant>, persistent_after: Duration) -> Self {
+        Self {
+            first_sample_at,
+            persistent_after,
+            start: None,
+            is_persistent: false,
+        }
+    }
+
+    const fn interrupt(&mut self) {
+        self.start = None;
+    }
+
+    /// RFC 9002 §7.6.2: both ends of the run are ack-eliciting and were sent after the first
+    /// sample of the round-trip time.
+    fn extend(&mut self, packet: &SentPacket) {
+        let eligible = packet.ack_eliciting
+            && self
+                .first_sample_at
+                .is_some_and(|first| packet.sent_at > first);
+        if !eligible {
+            return;
+        }
+        let start = *self.start.get_or_insert(packet.sent_at);
+        self.is_persistent |= packet.sent_at.since(start) > self.persistent_after;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Loss detection: tables of thresholds and the RFC's example.
+
+use super::*;
+use crate::quic::wire::{AckRange, OlderRanges};
+use std::sync::Arc;
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn sent(times: &[u64]) -> SentPackets {
+    let mut packets = SentPackets::default();
+    for time in times {
+        let mut packet = SentPacket::new(at(*time), 1200);
+        packet.ack_eliciting = true;
+        packets.push(packet);
+    }
+    packets
+}
+
+fn ack(ranges: &[(u64, u64)]) -> Ack {
+    let (smallest, largest) = ranges[0];
+    let older: Vec<_> = ranges[1..]
+        .iter()
+        .map(|&(smallest, largest)| AckRange { smallest, largest })
+        .collect();
+    Ack {
+        largest,
+        smallest,
+        delay: 0,
+        older: (!older.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, older))),
+        ecn: None,
+    }
+}
+
+fn rtt(millis: u64) -> RttEstimator {
+    let mut rtt = RttEstimator::default();
+    rtt.update(at(0), Duration::from_millis(millis), Duration::ZERO);
+    rtt
+}
+
+fn numbers(lost: &[(Numbered, DropReason)]) -> Vec<(u64, DropReason)> {
+    lost.iter()
+        .map(|((number, _), reason)| (*number, *reason))
+        .collect()
+}
+
+#[test]
+fn follows_the_table_of_thresholds() {
+    use DropReason::{PacketThreshold, TimeThreshold};
+    // Packets 0..=4 leave at 0, 1, 2, 3 and 4 ms; the round-trip time is 80 ms, so that the
+    // time threshold is 90 ms.
+    let cases = [
+        ("two behind", vec![(2, 2)], 82, vec![], Some(90)),
+        (
+            "three behind",
+            vec![(3, 3)],
+            83,
+            vec![(0, PacketThreshold)],
+            Some(91),
+        ),
+        (
+            "one behind, too old",
+            vec![(1, 1)],
+            90,
+            vec![(0, TimeThreshold)],
+            None,
+        ),
+        (
+            "one behind, not old yet",
+            vec![(1, 1)],
+            89,
+            vec![],
+            Some(90),
+        ),
+        (
+            "both",
+            vec![(3, 3)],
+            91,
+            vec![(0, PacketThreshold), (1, TimeThreshold)],
+            Some(92),
+        ),
+        (
+            "nothing later acknowledged",
+            vec![(0, 0)],
+            500,
+            vec![],
+            None,
+        ),
+    ];
+    for (name, ranges, now, expected, loss_time) in cases {
+        let mut packets = sent(&[0, 1, 2, 3, 4]);
+        packets.acknowledge(&ack(&ranges), &mut Vec::new()).unwrap();
+        let mut lost = Vec::new();
+        packets.detect_lost(at(now), &rtt(80), Duration::MAX, &mut lost);
+        assert_eq!(numbers(&lost), expected, "{name}");
+        assert_eq!(packets.loss_time(), loss_time.map(at), "{name}");
+    }
+}
+
+#[test]
+fn each_packet_is_acknowledged_once_and_the_largest_first() {
+    let mut packets = sent(&[0, 0, 0, 0, 0]);
+    let mut acked = Vec::new();
+    let news = packets
+        .acknowledge(&ack(&[(3, 4), (0, 1)]), &mut acked)
+        .unwrap();
+    let order: Vec<u64> = acked.iter().map(|(number, _)| *number).collect();
+    assert_eq!(order, [4, 3, 1, 0]);
+    assert!(news.ack_eliciting && news.largest_sent_at.is_some());
+    acked.clear();
+    let news = packets.acknowledge(&ack(&[(0, 4)]), &mut acked).unwrap();
+    assert_eq!(acked.len(), 1);
+    assert_eq!(news.largest_sent_at, None);
+    assert!(!packets.is_waiting());
+}
+
+#[test]
+fn acknowledging_what_was_not_sent_is_a_violation() {
+    let mut packets = sent(&[0, 0]);
+    for largest in [2, 3, u64::MAX] {
+        let error = packets
+            .acknowledge(&ack(&[(0, largest)]), &mut Vec::new())
+            .unwrap_err();
+        assert_eq!(error.code, 0xa);
+    }
+    let error = packets
+        .acknowledge(&ack(&[(1, 0)]), &mut Vec::new())
+        .unwrap_err();
+    assert_eq!(error.code, 0x7);
+}
+
+#[test]
+fn the_example_of_rfc_9002_establishes_persistent_congestion() {
+    // RFC 9002 §7.6.3, in seconds: packets 1 to 9 leave at 0, 1, 2, 3, 4, 5, 6, 8 and 12.
+    let times = [0, 1000, 2000, 3000, 4000, 5000, 6000, 8000, 12_000];
+    for (threshold, persistent) in [(6000, true), (7000, false)] {
+        let mut packets = sent(&times);
+        let mut rtt = RttEstimator::default();
+        let mut lost = Vec::new();
+        packets
+            .acknowledge(&ack(&[(0, 0)]), &mut Vec::new())
+            .unwrap();
+        rtt.update(at(200), Duration::from_millis(200), Duration::ZERO);
+        let after = Duration::from_millis(threshold);
+        assert!(!packets.detect_lost(at(1200), &rtt, after, &mut lost));
+        packets
+            .acknowledge(&ack(&[(8, 8)]), &mut Vec::new())
+            .unwrap();
+        assert_eq!(
+            packets.detect_lost(at(12_200), &rtt, after, &mut lost),
+            persistent
+        );
+        assert_eq!(lost.len(), 7);
+    }
+}
+
+#[test]
+fn an_acknowledged_packet_in_between_means_no_persistent_congestion() {
+    let mut packets = sent(&[1, 1000, 4000, 5000, 9000, 9001, 9002, 9003]);
+    packets
+        .acknowledge(&ack(&[(7, 7), (2, 2)]), &mut Vec::new())
+        .unwrap();
+    let mut lost = Vec::new();
+    let after = Duration::from_millis(5500);
+    assert!(!packets.detect_lost(at(9100), &rtt(100), after, &mut lost));
+    assert_eq!(lost.len(), 4);
+}
+
+#[test]
+fn losses_before_the_first_sample_do_not_count() {
+    let mut packets = sent(&[0, 4000, 9000, 9001, 9002, 9003]);
+    packets
+        .acknowledge(&ack(&[(5, 5)]), &mut Vec::new())
+        .unwrap();
+    let mut rtt = RttEstimator::default();
+    rtt.update(at(9100), Duration::from_millis(97), Duration::ZERO);
+    let mut lost = Vec::new();
+    assert!(!packets.detect_lost(at(9100), &rtt, Duration::from_secs(3), &mut lost));
+    assert_eq!(lost.len(), 3);
+}
+
+#[test]
+fn numbers_that_nobody_acknowledges_leave_nothing_behind() {
+    let mut packets = SentPackets::default();
+    for _ in 0..1000 {
+        packets.skip();
+    }
+    assert_eq!(packets.next_number(), 1000);
+    assert_eq!(packets.packets.len(), 0);
+    assert_eq!(packets.discard(), 0);
+}

@@ -1,0 +1,408 @@
+//! Frames (RFC 9000 §19) as typed values with exact sizes.
+
+use super::WireError;
+use super::varint::{self, Reader};
+use std::sync::Arc;
+
+/// Packet numbers from `smallest` to `largest`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckRange {
+    /// The first.
+    pub smallest: u64,
+    /// The last.
+    pub largest: u64,
+}
+
+/// The ranges of an ACK frame below its newest one, newest first. Shared between the frames of a
+/// receiver, because they change only when a gap does.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OlderRanges {
+    ranges: Vec<AckRange>,
+    octets: u32,
+}
+
+impl OlderRanges {
+    /// These ranges, below a newest range that begins at `newest_smallest`.
+    pub fn new(newest_smallest: u64, ranges: Vec<AckRange>) -> Self {
+        let mut above = newest_smallest;
+        let mut octets = 0;
+        for range in &ranges {
+            octets += varint::len(gap(above, range)) + varint::len(range.largest - range.smallest);
+            above = range.smallest;
+        }
+        Self { ranges, octets }
+    }
+
+    /// The ranges, newest first.
+    pub fn ranges(&self) -> &[AckRange] {
+        &self.ranges
+    }
+}
+
+/// The Gap field (RFC 9000 §19.3.1): missing packets between two ranges, less one.
+const fn gap(above: u64, range: &AckRange) -> u64 {
+    above.saturating_sub(range.largest).saturating_sub(2)
+}
+
+/// Counters of ECN codepoints received (RFC 9000 §19.3.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// ECT(0).
+    pub ect0: u64,
+    /// ECT(1).
+    pub ect1: u64,
+    /// Congestion experienced.
+    pub ce: u64,
+}
+
+/// An ACK frame (RFC 9000 §19.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ack {
+    /// Largest Acknowledged.
+    pub largest: u64,
+    /// Where the range of the largest begins.
+    pub smallest: u64,
+    /// ACK Delay as sent: to be shifted by the ack_delay_exponent.
+    pub delay: u64,
+    /// The ranges below.
+    pub older: Option<Arc<OlderRanges>>,
+    /// ECN counts, if any marked packet arrived.
+    pub ecn: Option<Box<EcnCounts>>,
+}
+
+impl Ack {
+    /// All ranges, newest first.
+    pub fn ranges(&self) -> impl Iterator<Item = AckRange> + '_ {
+        let newest = AckRange {
+            smallest: self.smallest,
+            largest: self.largest,
+        };
+        let older = self.older.as_deref().map_or(&[][..], OlderRanges::ranges);
+        std::iter::once(newest).chain(older.iter().copied())
+    }
+
+    fn len(&self) -> u32 {
+        let count = self
+            .older
+            .as_ref()
+            .map_or(0, |older| older.ranges.len() as u64);
+        let older = self.older.as_ref().map_or(0, |older| older.octets);
+        let ecn = self.ecn.as_ref().map_or(0, |ecn| {
+            varint::len(ecn.ect0) + varint::len(ecn.ect1) + varint::len(ecn.ce)
+        });
+        1 + varint::len(self.largest)
+            + varint::len(self.delay)
+            + varint::len(count)
+            + varint::len(self.largest.saturating_sub(self.smallest))
+            + older
+            + ecn
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(if self.ecn.is_some() { 0x03 } else { 0x02 });
+        varint::put(out, self.largest);
+        varint::put(out, self.delay);
+        let older = self.older.as_deref().map_or(&[][..], OlderRanges::ranges);
+        varint::put(out, older.len() as u64);
+        varint::put(out, self.largest.saturating_sub(self.smallest));
+        let mut above = self.smallest;
+        for range in older {
+            varint::put(out, gap(above, range));
+            varint::put(out, range.largest - range.smallest);
+            above = range.smallest;
+        }
+        if let Some(ecn) = &self.ecn {
+            varint::put(out, ecn.ect0);
+            varint::put(out, ecn.ect1);
+            varint::put(out, ecn.ce);
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>, with_ecn: bool) -> Result<Self, WireError> {
+        let largest = reader.varint()?;
+        let delay = reader.varint()?;
+        let count = reader.varint()?;
+        // A range takes two octets or more: the count cannot make us reserve more than came.
+        if count > reader.remaining() as u64 / 2 {
+            return Err(WireError::Truncated);
+        }
+        let first = reader.varint()?;
+        // RFC 9000 §19.3.1: a packet number below zero is a FRAME_ENCODING_ERROR.
+        let smallest = largest.checked_sub(first).ok_or(WireError::Encoding)?;
+        let mut above = smallest;
+        let mut ranges = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let gap = reader.varint()?;
+            let len = reader.varint()?;
+            let largest = above.checked_sub(gap + 2).ok_or(WireError::Encoding)?;
+            let smallest = largest.checked_sub(len).ok_or(WireError::Encoding)?;
+            ranges.push(AckRange { smallest, largest });
+            above = smallest;
+        }
+        let ecn = if with_ecn {
+            Some(Box::new(EcnCounts {
+                ect0: reader.varint()?,
+                ect1: reader.varint()?,
+                ce: reader.varint()?,
+            }))
+        } else {
+            None
+        };
+        Ok(Self {
+            largest,
+            smallest,
+            delay,
+            older: (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, ranges))),
+            ecn,
+        })
+    }
+}
+
+/// A piece of a stream (RFC 9000 §19.8): a length without content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamFrame {
+    /// Stream.
+    pub id: u64,
+    /// Where the piece begins.
+    pub offset: u64,
+    /// Octets.
+    pub len: u32,
+    /// The stream ends with this piece.
+    pub fin: bool,
+}
+
+impl StreamFrame {
+    /// Octets before the data, without the Length field.
+    #[inline]
+    pub const fn head_len(id: u64, offset: u64) -> u32 {
+        let offset_len = if offset == 0 { 0 } else { varint::len(offset) };
+        1 + varint::len(id) + offset_len
+    }
+}
+
+/// A frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// PADDING: this many in a row, at least one.
+    Padding(u32),
+    /// PING.
+    Ping,
+    /// ACK.
+    Ack(Ack),
+    /// CRYPTO: octets of a handshake message.
+    Crypto {
+        /// Where they begin.
+        offset: u64,
+        /// How many.
+        len: u32,
+    },
+    /// STREAM.
+    Stream(StreamFrame),
+    /// MAX_DATA: the connection's credit.
+    MaxData(u64),
+    /// MAX_STREAM_DATA: a stream's credit.
+    MaxStreamData {
+        /// Stream.
+        id: u64,
+        /// Octets that may be sent on it.
+        maximum: u64,
+    },
+    /// DATA_BLOCKED: the credit at which the sender stands.
+    DataBlocked(u64),
+    /// STREAM_DATA_BLOCKED: likewise for a stream.
+    StreamDataBlocked {
+        /// Stream.
+        id: u64,
+        /// The credit.
+        limit: u64,
+    },
+    /// CONNECTION_CLOSE.
+    ConnectionClose {
+        /// Error code.
+        code: u64,
+        /// The type of the frame that caused it; `None` if the application closes.
+        frame_type: Option<u64>,
+        /// Octets of the reason phrase, whose text is not kept.
+        reason_len: u32,
+    },
+    /// HANDSHAKE_DONE.
+    HandshakeDone,
+}
+
+impl Frame {
+    /// True unless the frame is ACK, PADDING or CONNECTION_CLOSE (RFC 9000 §13.2).
+    pub const fn is_ack_eliciting(&self) -> bool {
+        !matches!(
+            self,
+            Self::Padding(_) | Self::Ack(_) | Self::ConnectionClose { .. }
+        )
+    }
+
+    /// Octets on the wire. A STREAM frame that is the `last` one of its packet has no Length.
+    pub fn len(&self, last: bool) -> u32 {
+        match self {
+            Self::Padding(count) => *count,
+            Self::Ping | Self::HandshakeDone => 1,
+            Self::Ack(ack) => ack.len(),
+            Self::Crypto { offset, len } => {
+                len.saturating_add(1 + varint::len(*offset) + varint::len(u64::from(*len)))
+            }
+            Self::Stream(StreamFrame {
+                id, offset, len, ..
+            }) => {
+                let length = if last {
+                    0
+                } else {
+                    varint::len(u64::from(*len))
+                };
+                len.saturating_add(StreamFrame::head_len(*id, *offset) + length)
+            }
+            Self::MaxData(value) | Self::DataBlocked(value) => 1 + varint::len(*value),
+            Self::MaxStreamData { id, maximum: value }
+            | Self::StreamDataBlocked { id, limit: value } => {
+                1 + varint::len(*id) + varint::len(*value)
+            }
+            Self::ConnectionClose {
+                code,
+                frame_type,
+                reason_len,
+            } => {
+                let fields = 1
+                    + varint::len(*code)
+                    + frame_type.map_or(0, varint::len)
+                    + varint::len(u64::from(*reason_len));
+                reason_len.saturating_add(fields)
+            }
+        }
+    }
+
+    /// Appends the frame; content that is not kept is written as zeros.
+    pub fn put(&self, out: &mut Vec<u8>, last: bool) {
+        let zeros = |out: &mut Vec<u8>, count: u32| out.resize(out.len() + count as usize, 0);
+        let fields = |out: &mut Vec<u8>, kind: u8, values: &[u64]| {
+            out.push(kind);
+            for value in values {
+                varint::put(out, *value);
+            }
+        };
+        match self {
+            Self::Padding(count) => zeros(out, *count),
+            Self::Ping => out.push(0x01),
+            Self::Ack(ack) => ack.put(out),
+            Self::Crypto { offset, len } => {
+                fields(out, 0x06, &[*offset, u64::from(*len)]);
+                zeros(out, *len);
+            }
+            Self::Stream(stream) => {
+                let has_offset = stream.offset != 0;
+                let kind =
+                    0x08 | u8::from(has_offset) << 2 | u8::from(!last) << 1 | u8::from(stream.fin);
+                fields(out, kind, &[stream.id]);
+                if has_offset {
+                    varint::put(out, stream.offset);
+                }
+                if !last {
+                    varint::put(out, u64::from(stream.len));
+                }
+                zeros(out, stream.len);
+            }
+            Self::MaxData(value) => fields(out, 0x10, &[*value]),
+            Self::MaxStreamData { id, maximum } => fields(out, 0x11, &[*id, *maximum]),
+            Self::DataBlocked(value) => fields(out, 0x14, &[*value]),
+            Self::StreamDataBlocked { id, limit } => fields(out, 0x15, &[*id, *limit]),
+            Self::ConnectionClose {
+                code,
+                frame_type,
+                reason_len,
+            } => {
+                let reason = u64::from(*reason_len);
+                match frame_type {
+                    Some(kind) => fields(out, 0x1c, &[*code, *kind, reason]),
+                    None => fields(out, 0x1d, &[*code, reason]),
+                }
+                zeros(out, *reason_len);
+            }
+            Self::HandshakeDone => out.push(0x1e),
+        }
+    }
+
+    /// Reads the next frame.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let kind = reader.varint()?;
+        Ok(match kind {
+            0x00 => {
+                let mut count = 1;
+                while reader.peek() == Some(0) {
+                    reader.octet()?;
+                    count += 1;
+                }
+                Self::Padding(count)
+            }
+            0x01 => Self::Ping,
+            0x02 | 0x03 => Self::Ack(Ack::read(reader, kind == 0x03)?),
+            0x06 => {
+                let offset = reader.varint()?;
+                Self::Crypto {
+                    offset,
+                    len: content(reader, offset)?,
+                }
+            }
+            0x08..=0x0f => Self::Stream(read_stream(reader, kind)?),
+            0x10 => Self::MaxData(reader.varint()?),
+            0x11 => Self::MaxStreamData {
+                id: reader.varint()?,
+                maximum: reader.varint()?,
+            },
+            0x14 => Self::DataBlocked(reader.varint()?),
+            0x15 => Self::StreamDataBlocked {
+                id: reader.varint()?,
+                limit: reader.varint()?,
+            },
+            0x1c => Self::ConnectionClose {
+                code: reader.varint()?,
+                frame_type: Some(reader.varint()?),
+                reason_len: content(reader, 0)?,
+            },
+            0x1d => Self::ConnectionClose {
+                code: reader.varint()?,
+                frame_type: None,
+                reason_len: content(reader, 0)?,
+            },
+            0x1e => Self::HandshakeDone,
+            other => return Err(WireError::UnknownFrame(other)),
+        })
+    }
+}
+
+/// Skips content with a Length before it; its length.
+fn content(reader: &mut Reader<'_>, offset: u64) -> Result<u32, WireError> {
+    let len = reader.varint()?;
+    reader.take(len)?;
+    checked_len(offset, len)
+}
+
+/// RFC 9000 §19.8: no octet of a stream may lie beyond 2^62 - 1.
+fn checked_len(offset: u64, len: u64) -> Result<u32, WireError> {
+    if offset + len > varint::MAX {
+        return Err(WireError::Encoding);
+    }
+    u32::try_from(len).map_err(|_| WireError::Encoding)
+}
+
+fn read_stream(reader: &mut Reader<'_>, kind: u64) -> Result<StreamFrame, WireError> {
+    let id = reader.varint()?;
+    let offset = if kind & 4 == 0 { 0 } else { reader.varint()? };
+    let len = if kind & 2 == 0 {
+        let len = reader.remaining() as u64;
+        reader.take(len)?;
+        checked_len(offset, len)?
+    } else {
+        content(reader, offset)?
+    };
+    Ok(StreamFrame {
+        id,
+        offset,
+        len,
+        fin: kind & 1 == 1,
+    })
+}

@@ -1,0 +1,301 @@
+//! The codec: golden octets from RFC 9000, round trips, and octets from anywhere.
+
+use super::*;
+use proptest::prelude::*;
+use smallvec::smallvec;
+use std::sync::Arc;
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn integers_are_those_of_rfc_9000_appendix_a_1() {
+    for (octets, value) in [
+        ("c2197c5eff14e88c", 151_288_809_941_952_652),
+        ("9d7f3e7d", 494_878_333),
+        ("7bbd", 15_293),
+        ("25", 37),
+    ] {
+        let octets = hex(octets);
+        assert_eq!(Reader::new(&octets).varint(), Ok(value));
+        let mut out = Vec::new();
+        varint::put(&mut out, value);
+        assert_eq!(out, octets);
+        assert_eq!(varint::len(value) as usize, octets.len());
+        for cut in 0..octets.len() {
+            assert_eq!(
+                Reader::new(&octets[..cut]).varint(),
+                Err(WireError::Truncated)
+            );
+        }
+    }
+    // The last line of the table: a form longer than needed.
+    assert_eq!(Reader::new(&hex("4025")).varint(), Ok(37));
+}
+
+#[test]
+fn packet_numbers_are_those_of_rfc_9000_appendix_a() {
+    // Appendix A.2: 0xac5c02 with 0xabe8b3 acknowledged takes two octets, 0xace8fe three.
+    let format = HeaderFormat::RFC9000;
+    assert_eq!(format.number_len(0xac_5c02, Some(0xab_e8b3)), 2);
+    assert_eq!(format.number_len(0xac_e8fe, Some(0xab_e8b3)), 3);
+    // Appendix A.3: 0xa82f30ea was the largest, 0x9b32 arrives in two octets.
+    assert_eq!(complete(0xa82f_30eb, 0x9b32, 2), 0xa82f_9b32);
+}
+
+#[test]
+fn packets_have_these_octets() {
+    let data = |frames| Packet {
+        number: 0x0102,
+        number_len: 2,
+        space: SpaceId::Data,
+        frames,
+    };
+    let stream = |offset, len, fin| {
+        Frame::Stream(StreamFrame {
+            id: 4,
+            offset,
+            len,
+            fin,
+        })
+    };
+    let ack = Frame::Ack(Ack {
+        largest: 100,
+        smallest: 90,
+        delay: 5,
+        older: Some(Arc::new(OlderRanges::new(
+            90,
+            vec![AckRange {
+                smallest: 80,
+                largest: 85,
+            }],
+        ))),
+        ecn: Some(Box::new(EcnCounts {
+            ect0: 64,
+            ect1: 0,
+            ce: 1,
+        })),
+    });
+    let cases = [
+        // Type, id, offset; the last frame of a packet has no length.
+        (smallvec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
+        (
+            smallvec![stream(0, 2, false), Frame::Ping],
+            "0a 04 02 0000 01",
+        ),
+        // Gap 90 - 85 - 2 = 3, length 5.
+        (smallvec![ack], "03 4064 05 01 0a 03 05 4040 00 01"),
+        (smallvec![Frame::MaxData(15_000_000)], "10 80e4e1c0"),
+        (
+            smallvec![Frame::MaxStreamData { id: 0, maximum: 37 }],
+            "11 00 25",
+        ),
+        (smallvec![Frame::DataBlocked(37)], "14 25"),
+        (
+            smallvec![Frame::StreamDataBlocked { id: 1, limit: 37 }],
+            "15 01 25",
+        ),
+        (
+            smallvec![Frame::Crypto { offset: 0, len: 2 }],
+            "06 00 02 0000",
+        ),
+        (
+            smallvec![Frame::ConnectionClose {
+                code: 10,
+                frame_type: Some(2),
+                reason_len: 1
+            }],
+            "1c 0a 02 01 00",
+        ),
+        (
+            smallvec![Frame::HandshakeDone, Frame::Padding(3)],
+            "1e 000000",
+        ),
+    ];
+    let format = HeaderFormat {
+        connection_id_len: 4,
+        number_len: NumberLen::Fixed(2),
+        tag_len: 2,
+    };
+    for (frames, octets) in cases {
+        let packet = data(frames);
+        let mut out = Vec::new();
+        packet.encode(&format, &mut out);
+        assert_eq!(
+            out,
+            hex(&format!("41 00000000 0102 {octets} 0000")),
+            "{packet:?}"
+        );
+        assert_eq!(out.len() as u32, packet.len(&format));
+        assert_eq!(Packet::decode(&out, &format, |_| 0x0102), Ok(packet));
+    }
+}
+
+#[test]
+fn an_initial_packet_has_the_long_header() {
+    let packet = Packet {
+        number: 0,
+        number_len: 1,
+        space: SpaceId::Initial,
+        frames: smallvec![Frame::Crypto { offset: 0, len: 1 }, Frame::Ping],
+    };
+    let format = HeaderFormat {
+        connection_id_len: 2,
+        number_len: NumberLen::Minimal,
+        tag_len: 1,
+    };
+    let mut out = Vec::new();
+    packet.encode(&format, &mut out);
+    let expected = "c0 00000001 02 0000 02 0000 00 4007 00 06000100 01 00";
+    assert_eq!(out, hex(expected));
+    assert_eq!(Packet::decode(&out, &format, |_| 0), Ok(packet));
+}
+
+#[test]
+fn hostile_acknowledgements_are_errors() {
+    let format = HeaderFormat::INET;
+    for (frame, error) in [
+        // The first range reaches below zero.
+        ("02 05 00 00 06", WireError::Encoding),
+        // The gap reaches below zero.
+        ("02 05 00 01 05 00 00", WireError::Encoding),
+        // More ranges than octets.
+        ("02 05 00 ffffffffffffffff 00", WireError::Truncated),
+        ("08", WireError::Truncated),
+        // A stream that ends beyond 2^62 - 1.
+        ("0c 00 ffffffffffffffff 00", WireError::Encoding),
+        ("21", WireError::UnknownFrame(0x21)),
+        ("", WireError::NoFrames),
+    ] {
+        let octets = hex(&format!("43 0000000000000000 00000000 {frame}"));
+        assert_eq!(
+            Packet::decode(&octets, &format, |_| 0),
+            Err(error),
+            "{frame}"
+        );
+    }
+}
+
+prop_compose! {
+    fn ack()(
+        top in 0_u64..1 << 40,
+        first in 0_u64..1000,
+        delay in 0_u64..1 << 30,
+        spans in prop::collection::vec((0_u64..1000, 0_u64..1000), 0..20),
+        ecn in prop::option::of((0_u64..1 << 40, 0_u64..100, 0_u64..1 << 20)),
+    ) -> Frame {
+        let largest = top + 50_000;
+        let smallest = largest - first;
+        let mut above = smallest;
+        let mut ranges = Vec::new();
+        for (gap, len) in spans {
+            let largest = above - gap - 2;
+            above = largest - len;
+            ranges.push(AckRange { smallest: above, largest });
+        }
+        let older = (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(smallest, ranges)));
+        let ecn = ecn.map(|(ect0, ect1, ce)| Box::new(EcnCounts { ect0, ect1, ce }));
+        Frame::Ack(Ack { largest, smallest, delay, older, ecn })
+    }
+}
+
+/// Any frame but padding.
+pub fn frame() -> impl Strategy<Value = Frame> {
+    let int = 0..=varint::MAX;
+    prop_oneof![
+        Just(Frame::Ping),
+        Just(Frame::HandshakeDone),
+        ack(),
+        (int.clone(), 0..1_u64 << 60, 0..300_u32, any::<bool>()).prop_map(
+            |(id, offset, len, fin)| Frame::Stream(StreamFrame {
+                id,
+                offset,
+                len,
+                fin
+            })
+        ),
+        (0..1_u64 << 60, 0..300_u32).prop_map(|(offset, len)| Frame::Crypto { offset, len }),
+        int.clone().prop_map(Frame::MaxData),
+        int.clone().prop_map(Frame::DataBlocked),
+        (int.clone(), int.clone()).prop_map(|(id, maximum)| Frame::MaxStreamData { id, maximum }),
+        (int.clone(), int.clone()).prop_map(|(id, limit)| Frame::StreamDataBlocked { id, limit }),
+        (int.clone(), prop::option::of(int), 0..50_u32).prop_map(
+            |(code, frame_type, reason_len)| Frame::ConnectionClose {
+                code,
+                frame_type,
+                reason_len
+            }
+        ),
+    ]
+}
+
+fn format() -> impl Strategy<Value = HeaderFormat> {
+    (0..=20_u8, 0..=16_u8).prop_map(|(connection_id_len, tag_len)| HeaderFormat {
+        connection_id_len,
+        number_len: NumberLen::Minimal,
+        tag_len,
+    })
+}
+
+proptest! {
+    #[test]
+    fn decoding_is_the_inverse_of_encoding(
+        format in format(),
+        frames in prop::collection::vec(frame(), 1..5),
+        padding in 0..20_u32,
+        acked in 0_u64..1 << 50,
+        ahead in 1_u64..1 << 20,
+        initial in any::<bool>(),
+    ) {
+        let mut frames: SmallVec<[Frame; 2]> = frames.into();
+        if padding > 0 {
+            frames.push(Frame::Padding(padding));
+        }
+        let number = acked + ahead;
+        let packet = Packet {
+            number,
+            number_len: format.number_len(number, Some(acked)),
+            space: if initial { SpaceId::Initial } else { SpaceId::Data },
+            frames,
+        };
+        let mut out = Vec::new();
+        packet.encode(&format, &mut out);
+        prop_assert_eq!(out.len() as u32, packet.len(&format));
+        prop_assert_eq!(Packet::decode(&out, &format, |_| acked + 1), Ok(packet));
+    }
+
+    #[test]
+    fn octets_from_anywhere_never_panic(
+        first in prop_oneof![Just(0x43_u8), Just(0xc0), any::<u8>()],
+        rest in prop::collection::vec(any::<u8>(), 0..200),
+        expected in any::<u64>(),
+        format in format(),
+    ) {
+        let mut octets = vec![first];
+        octets.extend(rest);
+        if let Ok(packet) = Packet::decode(&octets, &format, |_| expected) {
+            let _ = packet.len(&format);
+            packet.encode(&format, &mut Vec::new());
+        }
+    }
+
+    #[test]
+    fn every_prefix_of_a_packet_is_refused_or_read(frames in prop::collection::vec(frame(), 1..4)) {
+        let packet = Packet {
+            number: 7,
+            number_len: 1,
+            space: SpaceId::Data,
+            frames: frames.into(),
+        };
+        let mut out = Vec::new();
+        packet.encode(&HeaderFormat::RFC9000, &mut out);
+        for cut in 0..out.len() {
+            let _ = Packet::decode(&out[..cut], &HeaderFormat::RFC9000, |_| 0);
+        }
+    }
+}

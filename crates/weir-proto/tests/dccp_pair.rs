@@ -1,0 +1,268 @@
+//! Two DCCP ends with a wire of constant delay between them.
+
+use std::collections::VecDeque;
+use weir_proto::dccp::{Config, Connection, State, wire::PacketType};
+use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
+use weir_proto::packet::{Body, HostId, Packet, Payload};
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+const ONE_WAY: Duration = Duration::from_millis(10);
+
+/// Says of a packet of an end whether it is lost.
+type Drops = Box<dyn FnMut(usize, &Packet) -> bool>;
+
+struct Pair {
+    now: Instant,
+    ends: [Connection; 2],
+    wires: [VecDeque<(Instant, Packet)>; 2],
+    drops: Drops,
+    log: Vec<(usize, PacketType)>,
+    news: [Vec<EndpointEvent>; 2],
+    delivered: Vec<u32>,
+    to_write: VecDeque<u32>,
+}
+
+fn config(local: u32, remote: u32) -> Config {
+    Config {
+        local: HostId(local),
+        remote: HostId(remote),
+        initial_sequence: u64::from(local) * 1_000_000 + (1 << 48) - 1_000_050,
+        ..Config::default()
+    }
+}
+
+impl Pair {
+    fn new(change: impl Fn(&mut Config)) -> Self {
+        let mut configs = [config(0, 1), config(1, 0)];
+        configs.iter_mut().for_each(&change);
+        let [client, server] = configs;
+        Self {
+            now: Instant::from_nanos(1_000_000),
+            ends: [Connection::client(client), Connection::server(server)],
+            wires: Default::default(),
+            drops: Box::new(|_, _| false),
+            log: Vec::new(),
+            news: Default::default(),
+            delivered: Vec::new(),
+            to_write: VecDeque::new(),
+        }
+    }
+
+    fn connected() -> Self {
+        let mut pair = Self::new(|_| ());
+        pair.ends[0].connect(pair.now);
+        pair.run(Duration::from_millis(500));
+        assert_eq!(pair.states(), [State::Open, State::Open]);
+        pair
+    }
+
+    fn states(&self) -> [State; 2] {
+        [self.ends[0].state(), self.ends[1].state()]
+    }
+
+    fn flush(&mut self) {
+        loop {
+            let mut quiet = true;
+            while let Some(&len) = self.to_write.front() {
+                match self.ends[0].write(self.now, Payload::of_len(len)) {
+                    Ok(()) => {
+                        self.to_write.pop_front();
+                    }
+                    Err(WriteError::Blocked | WriteError::Closed) => break,
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+            for end in 0..2 {
+                while let Some(packet) = self.ends[end].poll_transmit(self.now) {
+                    quiet = false;
+                    self.ends[end].transmitted(self.now, packet.id);
+                    let Body::Dccp(body) = &packet.body else {
+                        panic!()
+                    };
+                    self.log.push((end, body.kind));
+                    if !(self.drops)(end, &packet) {
+                        self.wires[end].push_back((self.now + ONE_WAY, packet));
+                    }
+                }
+                while let Some(news) = self.ends[end].poll_event() {
+                    quiet = false;
+                    self.news[end].push(news);
+                }
+                while let Some(piece) = self.ends[end].read(self.now) {
+                    self.delivered.push(piece.len());
+                }
+            }
+            if quiet {
+                return;
+            }
+        }
+    }
+
+    fn run(&mut self, span: Duration) {
+        let until = self.now + span;
+        self.flush();
+        loop {
+            let arrivals = self
+                .wires
+                .iter()
+                .filter_map(|wire| wire.front().map(|(at, _)| *at));
+            let timers = self.ends.iter().filter_map(Node::poll_timeout);
+            let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
+            if next > until {
+                self.now = until;
+                return;
+            }
+            assert!(next >= self.now, "a timer in the past");
+            self.now = next;
+            for end in 0..2 {
+                if self.ends[end].poll_timeout().is_some_and(|at| at <= next) {
+                    self.ends[end].handle_timeout(next);
+                }
+                while self.wires[end].front().is_some_and(|(at, _)| *at <= next) {
+                    let (_, packet) = self.wires[end].pop_front().unwrap();
+                    self.ends[1 - end].handle(next, packet);
+                }
+            }
+            self.flush();
+        }
+    }
+}
+
+#[test]
+fn opens_with_request_response_ack() {
+    use PacketType::{Ack, Request, Response};
+    let mut pair = Pair::new(|_| ());
+    pair.ends[0].connect(pair.now);
+    pair.run(Duration::from_millis(35));
+    assert_eq!(pair.log[..3], [(0, Request), (1, Response), (0, Ack)]);
+    assert_eq!(pair.states(), [State::PartOpen, State::Open]);
+    assert_eq!(
+        pair.news,
+        [[EndpointEvent::Connected], [EndpointEvent::Connected]]
+    );
+}
+
+#[test]
+fn the_first_data_acknowledges_and_opens_both_sides() {
+    let mut pair = Pair::new(|_| ());
+    pair.ends[0].connect(pair.now);
+    pair.run(Duration::from_millis(21));
+    pair.to_write.push_back(100);
+    pair.run(Duration::from_millis(500));
+    assert_eq!(pair.log[3], (0, PacketType::DataAck));
+    assert_eq!(pair.delivered, [100]);
+    assert_eq!(pair.states(), [State::Open, State::Open]);
+}
+
+#[test]
+fn a_lost_request_is_repeated_after_one_second_and_given_up_in_the_end() {
+    let mut pair = Pair::new(|_| ());
+    pair.drops = Box::new(|_, _| true);
+    pair.ends[0].connect(pair.now);
+    pair.run(Duration::from_millis(999));
+    assert_eq!(pair.log.len(), 1);
+    pair.run(Duration::from_millis(2));
+    assert_eq!(pair.log.len(), 2);
+    pair.run(Duration::from_secs(300));
+    assert_eq!(pair.news[0], [EndpointEvent::Closed(CloseReason::TimedOut)]);
+    assert_eq!(pair.states()[0], State::Closed);
+}
+
+#[test]
+fn the_client_closes_and_waits() {
+    let mut pair = Pair::connected();
+    pair.ends[0].close(pair.now);
+    pair.run(Duration::from_secs(1));
+    assert_eq!(pair.states(), [State::TimeWait, State::Closed]);
+    assert_eq!(
+        pair.news[0].last(),
+        Some(&EndpointEvent::Closed(CloseReason::Finished))
+    );
+    assert_eq!(
+        pair.news[1].last(),
+        Some(&EndpointEvent::Closed(CloseReason::Finished))
+    );
+    pair.run(Duration::from_secs(240));
+    assert_eq!(pair.states()[0], State::Closed);
+}
+
+#[test]
+fn the_server_asks_the_client_to_close() {
+    let mut pair = Pair::connected();
+    pair.ends[1].close(pair.now);
+    pair.run(Duration::from_secs(1));
+    assert!(pair.log.contains(&(1, PacketType::CloseReq)));
+    assert_eq!(pair.states(), [State::TimeWait, State::Closed]);
+}
+
+#[test]
+fn a_half_dead_peer_is_reset_in_the_end() {
+    let mut pair = Pair::connected();
+    pair.drops = Box::new(|end, _| end == 1);
+    pair.ends[0].close(pair.now);
+    pair.run(Duration::from_secs(600));
+    assert_eq!(pair.states()[0], State::Closed);
+    assert_eq!(
+        pair.news[0].last(),
+        Some(&EndpointEvent::Closed(CloseReason::TimedOut))
+    );
+}
+
+#[test]
+fn a_wrong_service_is_refused() {
+    let mut pair = Pair::new(|config| config.service_code = config.local.0);
+    pair.ends[0].connect(pair.now);
+    pair.run(Duration::from_secs(1));
+    assert_eq!(pair.news[0], [EndpointEvent::Closed(CloseReason::Reset(8))]);
+    assert_eq!(pair.states()[1], State::Listen);
+}
+
+#[test]
+fn delivers_what_is_not_lost_once_and_survives_the_wrap_of_numbers() {
+    for (loss, short) in [(0.0, false), (0.02, false), (0.02, true)] {
+        let mut pair = Pair::new(|config| config.short_sequence_numbers = short);
+        let mut rng = Rng::stream(1, "loss");
+        pair.drops = Box::new(move |_, packet| {
+            let Body::Dccp(body) = &packet.body else {
+                panic!()
+            };
+            body.kind == PacketType::Data && rng.chance(loss)
+        });
+        pair.ends[0].connect(pair.now);
+        pair.to_write.extend((0..5000_u32).map(|n| 100 + n % 1000));
+        pair.run(Duration::from_secs(600));
+        assert!(pair.to_write.is_empty());
+        let share = pair.delivered.len() as f64 / 5000.0;
+        assert!((share - (1.0 - loss)).abs() < 0.01, "{share} {loss}");
+        if loss == 0.0 {
+            assert!(
+                pair.delivered
+                    .iter()
+                    .enumerate()
+                    .all(|(n, &len)| len == 100 + n as u32 % 1000)
+            );
+        }
+        let statistics = pair.ends[0].statistics();
+        let found = statistics.packets_lost as f64 / 5000.0;
+        assert!((found - loss).abs() < 0.012, "lost {found} of {loss}");
+    }
+}
+
+#[test]
+fn ccid_2_keeps_its_window_below_what_loss_allows() {
+    // sqrt(3/2p) packets a round trip without timeouts: at 1 % 12.2 of them in 20 ms.
+    let mut pair = Pair::new(|config| config.ack_ratio = 1);
+    let mut rng = Rng::stream(2, "loss");
+    pair.drops = Box::new(move |_, packet| {
+        let Body::Dccp(body) = &packet.body else {
+            panic!()
+        };
+        body.kind == PacketType::Data && rng.chance(0.01)
+    });
+    pair.ends[0].connect(pair.now);
+    pair.to_write.extend(std::iter::repeat_n(1000, 200_000));
+    pair.run(Duration::from_secs(100));
+    let per_round_trip = pair.delivered.len() as f64 / 100.0 * 0.02;
+    assert!((9.0..14.0).contains(&per_round_trip), "{per_round_trip}");
+}

@@ -1,0 +1,108 @@
+//! How the command ends: 0 done; 1 the run failed; 2 bad usage or scenario; 3 it ran, but an
+//! expectation did not hold; 4 a privilege or kernel feature is missing; 130 Ctrl-C; a closed
+//! pipe is quiet.
+
+use crate::terminal;
+use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report, SourceSpan};
+use std::io::{ErrorKind, IsTerminal};
+use std::process::ExitCode;
+use weir_lab::scenario::ScenarioError;
+
+/// Why a verb did not do what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// Status 1: something went wrong on the way.
+    Failed(String),
+    /// Status 2: the request makes no sense.
+    Usage(String),
+    /// Status 2: the scenario makes no sense; shown with its place.
+    Scenario(Box<ScenarioError>),
+    /// Status 3: it ran, and something that was expected does not hold.
+    Unexpected(String),
+    /// Status 130: Ctrl-C.
+    Interrupted,
+    /// Status 0: nobody reads our output any more.
+    ClosedPipe,
+}
+
+impl Failure {
+    const fn status(&self) -> u8 {
+        match self {
+            Self::ClosedPipe => 0,
+            Self::Failed(_) => 1,
+            Self::Usage(_) | Self::Scenario(_) => 2,
+            Self::Unexpected(_) => 3,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// Says what happened, on stderr or as one JSON document on stdout, and gives the status.
+    pub fn report(&self, json: bool) -> ExitCode {
+        let status = self.status();
+        match self {
+            Self::ClosedPipe => {}
+            // The document of the verb has said it.
+            Self::Unexpected(message) => terminal::say(message),
+            _ if json => {
+                let document = serde_json::json!({ "error": self.document() });
+                // If stdout is gone too, the status has to do.
+                let _ = terminal::print(&format!("{document:#}\n"));
+            }
+            Self::Scenario(error) => terminal::say(&drawn(error)),
+            Self::Interrupted => terminal::say("interrupted"),
+            Self::Failed(message) | Self::Usage(message) => {
+                terminal::say(&format!("weir: {message}"));
+            }
+        }
+        ExitCode::from(status)
+    }
+
+    fn document(&self) -> serde_json::Value {
+        match self {
+            Self::Scenario(error) => serde_json::json!({
+                "status": self.status(),
+                "message": error.message,
+                "file": error.file,
+                "line": error.line,
+                "column": error.column,
+                "help": error.help,
+            }),
+            Self::Failed(message) | Self::Usage(message) | Self::Unexpected(message) => {
+                serde_json::json!({ "status": self.status(), "message": message })
+            }
+            Self::Interrupted | Self::ClosedPipe => {
+                serde_json::json!({ "status": self.status(), "message": "interrupted" })
+            }
+        }
+    }
+}
+
+/// The error with the line that it is about; one line where nobody looks at a screen.
+fn drawn(error: &ScenarioError) -> String {
+    if !std::io::stderr().is_terminal() {
+        return error.to_string();
+    }
+    let span = SourceSpan::from((error.span.start, error.span.len()));
+    let mut diagnostic =
+        MietteDiagnostic::new(&error.message).with_label(LabeledSpan::at(span, "here"));
+    if let Some(help) = &error.help {
+        diagnostic = diagnostic.with_help(help);
+    }
+    let source = NamedSource::new(&error.file, error.source.clone());
+    format!("{:?}", Report::new(diagnostic).with_source_code(source))
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(Box::new(error))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Self::ClosedPipe,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! `weir reproduce [NAME…]`: published experiments, measured against published.
+
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
+use std::fmt::Write;
+use std::path::PathBuf;
+use weir_lab::experiment::{ExperimentResult, Reproduction, Source, Verdict, reproduce};
+
+/// The words after the verb.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Experiments by name, or folders with a published.toml; all by default
+    names: Vec<String>,
+    /// Where the report goes
+    #[arg(long, short, default_value = "reports")]
+    out: PathBuf,
+    /// The table as one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the experiments and writes the report.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let sources = sources(&arguments.names)?;
+    let bar = terminal::progress(0, "running");
+    let result = reproduce(&sources, &|progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_position(progress.done as u64);
+    });
+    bar.finish_and_clear();
+    let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
+    let page = result
+        .write(&arguments.out)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    if arguments.json {
+        terminal::print(&result.json())?;
+    } else {
+        terminal::print(&table(&result))?;
+    }
+    terminal::say(&format!("report: {}", page.display()));
+    if result.holds() {
+        return Ok(());
+    }
+    Err(Failure::Unexpected(
+        "some published values lie outside their tolerance".to_owned(),
+    ))
+}
+
+fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
+    let usage = |error: weir_lab::experiment::ExperimentError| Failure::Usage(error.to_string());
+    if names.is_empty() {
+        return Source::names()
+            .into_iter()
+            .map(|name| Source::embedded(name).map_err(usage))
+            .collect();
+    }
+    let source = |name: &String| {
+        let folder = PathBuf::from(name);
+        if folder.join("published.toml").is_file() {
+            Source::from_folder(&folder).map_err(usage)
+        } else {
+            Source::embedded(name).map_err(usage)
+        }
+    };
+    names.iter().map(source).collect()
+}
+
+/// The rows of all experiments, and a line that sums each up.
+fn table(result: &Reproduction) -> String {
+    let mut text = String::new();
+    for experiment in &result.experiments {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {}\n", experiment.name, experiment.title);
+        rows(experiment, &mut text);
+        let count = |verdict| experiment.count(verdict);
+        let _ = writeln!(
+            text,
+            "\n{} agree, {} differ, {} explained\n",
+            count(Verdict::Agrees),
+            count(Verdict::Differs),
+            count(Verdict::Explained),
+        );
+    }
+    text
+}
+
+fn rows(experiment: &ExperimentResult, text: &mut String) {
+    let cells: Vec<[String; 5]> = experiment
+        .rows
+        .iter()
+        .map(|row| {
+            [
+                row.verdict.word().to_owned(),
+                row.text.clone(),
+                row.published_text(),
+                row.measured_text(),
+                row.deviation_text(),
+            ]
+        })
+        .collect();
+    let head = ["", "", "published", "measured", "deviation"].map(str::to_owned);
+    let width = |column: usize| {
+        let all = cells.iter().chain([&head]);
+        all.map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let name_width = width(1).min(70);
+    for row in [&head].into_iter().chain(&cells) {
+        let [verdict, name, published, measured, deviation] = row;
+        let name: String = name.chars().take(name_width).collect();
+        let line = format!(
+            "  {verdict:<verdicts$}  {name:<name_width$}  {published:>publisheds$}  \
+             {measured:>measureds$}  {deviation:>deviations$}",
+            verdicts = width(0),
+            publisheds = width(2),
+            measureds = width(3),
+            deviations = width(4),
+        );
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}

@@ -1,0 +1,150 @@
+//! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds.
+
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, Trace, run as simulate};
+use weir_lab::scenario::{Scenario, overrides};
+use weir_lab::trace::{FolderError, RunFolder, name_of};
+use weir_proto::units::{Rate, format_rate};
+
+/// The words after the verb.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The scenario, TOML
+    scenario: PathBuf,
+    /// Change a value, or several in turn: flow.stream.transport.tfrc.oscillation=off,full
+    #[arg(long = "set", value_name = "PATH=VALUE[,VALUE…]")]
+    set: Vec<String>,
+    /// Run once for each seed: 1..20
+    #[arg(long, value_name = "SEEDS")]
+    seeds: Option<String>,
+    /// Where the folders of the runs go
+    #[arg(long, short, default_value = "results")]
+    out: PathBuf,
+    /// Keep every packet too
+    #[arg(long)]
+    packets: bool,
+    /// Keep the summary only
+    #[arg(long, conflicts_with = "packets")]
+    summary_only: bool,
+    /// One JSON document with the summaries
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the scenario.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scenarios = scenarios(arguments)?;
+    let cancel = interrupt_flag()?;
+    let mut documents = Vec::new();
+    for (number, scenario) in scenarios.iter().enumerate() {
+        let what = format!("run {}/{}", number + 1, scenarios.len());
+        let output = one(arguments, scenario, (&what, &cancel))?;
+        let path = arguments.out.join(name_of(scenario));
+        RunFolder::write(&output, &path).map_err(folder_failure)?;
+        if arguments.json {
+            let summary = serde_json::to_value(&output.summary).unwrap_or_default();
+            let folder = path.display().to_string();
+            documents.push(serde_json::json!({ "folder": folder, "summary": summary }));
+        } else {
+            terminal::print(&text(&output.summary, &path.display().to_string()))?;
+        }
+    }
+    if arguments.json {
+        let document = serde_json::json!({ "runs": documents });
+        terminal::print(&format!("{document:#}\n"))?;
+    }
+    Ok(())
+}
+
+/// All scenarios are checked before the first one runs.
+fn scenarios(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
+    let name = arguments.scenario.display().to_string();
+    let text = std::fs::read_to_string(&arguments.scenario)
+        .map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+    let axes = arguments.set.iter().map(|set| overrides::parse_set(set));
+    let axes = axes.collect::<Result<Vec<_>, _>>()?;
+    let seeds = match &arguments.seeds {
+        Some(seeds) => overrides::parse_seeds(seeds)?,
+        None => Vec::new(),
+    };
+    let runs = overrides::grid(&axes, &seeds)?;
+    let parse = |run: &Vec<_>| overrides::parse_with(&text, &name, run);
+    Ok(runs.iter().map(parse).collect::<Result<_, _>>()?)
+}
+
+/// Set by Ctrl-C.
+fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let handler = Arc::clone(&flag);
+    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
+        .map_err(|error| Failure::Failed(format!("Ctrl-C cannot be caught: {error}")))?;
+    Ok(flag)
+}
+
+fn one(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    (what, cancel): (&str, &AtomicBool),
+) -> Result<RunOutput, Failure> {
+    let bar = terminal::progress(100, what);
+    let progress = |reached: weir_proto::time::Instant, end: weir_proto::time::Instant| {
+        bar.set_position((reached.as_secs_f64() / end.as_secs_f64().max(1e-9) * 100.0) as u64);
+    };
+    let options = RunOptions {
+        trace: if arguments.summary_only {
+            Trace::Summary
+        } else {
+            Trace::Full
+        },
+        packets: arguments.packets,
+        progress: Some(&progress),
+        cancel: Some(cancel),
+    };
+    let output = simulate(scenario, &options);
+    bar.finish_and_clear();
+    output.map_err(|error| match error {
+        RunError::Cancelled(_) => Failure::Interrupted,
+        error => Failure::Failed(error.to_string()),
+    })
+}
+
+/// A summary for people.
+fn text(summary: &Summary, folder: &str) -> String {
+    let rate = |bps: f64| format_rate(Rate::from_bps(bps));
+    let mut text = String::new();
+    for (name, flow) in &summary.flows {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "{name}: {} throughput, {} goodput, {} of {} packets lost",
+            rate(flow.throughput_bps),
+            rate(flow.goodput_bps),
+            flow.packets_lost,
+            flow.packets_sent,
+        );
+        if let Some(rtt) = &flow.rtt_s {
+            let _ = write!(
+                text,
+                ", round trip {:.6} s (max {:.6} s)",
+                rtt.mean, rtt.max
+            );
+        }
+        text.push('\n');
+    }
+    let _ = writeln!(text, "{folder}");
+    text
+}
+
+/// What a folder's trouble means for the exit status.
+pub fn folder_failure(error: FolderError) -> Failure {
+    match error {
+        FolderError::NotARun(..) | FolderError::Occupied(_) => Failure::Usage(error.to_string()),
+        _ => Failure::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,189 @@
+//! The command as its users meet it: statuses, streams, files.
+
+use assert_cmd::Command;
+use std::path::Path;
+
+const SCENARIO: &str = r#"
+[run]
+duration = "3s"
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "1Mbit"
+delay = "5ms"
+queue = { kind = "droptail", limit = "30000b" }
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
+app = { kind = "bulk", packet = 1400 }
+"#;
+
+fn weir(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("weir").expect("the binary is built");
+    command.current_dir(folder);
+    command
+}
+
+fn folder_with(scenario: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("path.toml"), scenario).expect("written");
+    folder
+}
+
+/// The status, stdout and stderr of a command.
+fn outcome(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
+    let output = weir(folder).args(words).output().expect("it starts");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn only_run(folder: &Path) -> String {
+    let runs = std::fs::read_dir(folder.join("results")).expect("runs");
+    let names: Vec<_> = runs.map(|run| run.expect("a run").file_name()).collect();
+    assert_eq!(names.len(), 1);
+    format!("results/{}", names[0].to_string_lossy())
+}
+
+#[test]
+fn theory_says_what_the_equation_gives() {
+    let folder = folder_with("");
+    let words = [
+        "theory", "tfrc", "--s", "1400", "--rtt", "400ms", "--p", "0.002",
+    ];
+    let (status, out, err) = outcome(folder.path(), &words);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(out.contains("753.25 kbit/s"), "{out}");
+    let (status, out, _) = outcome(folder.path(), &[&words[..], &["--json"]].concat());
+    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!((status, &document["law"]), (Some(0), &"tfrc".into()));
+}
+
+#[test]
+fn wrong_words_are_status_2_with_a_hint_on_stderr() {
+    let folder = folder_with("");
+    for (words, hint) in [
+        (&["theory", "mathiss"][..], "did you mean \"mathis\""),
+        (&["theory", "tfrc", "--s", "1400"], "tfrc needs --"),
+        (&["frobnicate"], "unrecognized subcommand"),
+        (&["run", "nowhere.toml"], "nowhere.toml"),
+        (&["plot", "nowhere"], "nowhere"),
+        (
+            &["reproduce", "nothing"],
+            "there is no experiment \"nothing\"",
+        ),
+        (&["decode", "nowhere.pcap"], "nowhere.pcap"),
+    ] {
+        let (status, out, err) = outcome(folder.path(), words);
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{words:?}: {err}");
+        assert!(err.contains(hint), "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn a_bad_scenario_names_its_place_and_writes_nothing() {
+    let folder = folder_with("[run]\nduration = \"3parsec\"\n");
+    let (status, out, err) = outcome(folder.path(), &["run", "path.toml"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""));
+    assert!(err.contains("path.toml:2:"), "{err}");
+    assert!(!folder.path().join("results").exists());
+    let (status, out, _) = outcome(folder.path(), &["run", "path.toml", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!((status, &document["error"]["line"]), (Some(2), &2.into()));
+}
+
+#[test]
+fn a_run_can_be_plotted_exported_and_repeated() {
+    let folder = folder_with(SCENARIO);
+    let (status, out, err) = outcome(folder.path(), &["run", "path.toml"]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("throughput"), "{out}");
+    let run = only_run(folder.path());
+    for words in [
+        &["plot", &run][..],
+        &["export", &run, "--format", "csv"],
+        &["export", &run, "--format", "dccp-probe"],
+    ] {
+        let (status, out, err) = outcome(folder.path(), words);
+        assert_eq!(status, Some(0), "{words:?}: {err}");
+        for file in out.lines() {
+            let size = std::fs::metadata(folder.path().join(file))
+                .expect("it is there")
+                .len();
+            assert!(size > 20, "{file}");
+        }
+    }
+    // The resolved scenario is enough to run it again, to the same bytes.
+    let summary =
+        |path: &str| std::fs::read(folder.path().join(path).join("summary.json")).expect("read");
+    let again = format!("{run}/scenario.toml");
+    let (status, ..) = outcome(folder.path(), &["run", &again, "--out", "again"]);
+    assert_eq!(status, Some(0));
+    let repeated = run.replace("results", "again");
+    assert_eq!(summary(&run), summary(&repeated));
+}
+
+#[test]
+fn values_and_seeds_make_a_run_each_in_one_document() {
+    let folder = folder_with(SCENARIO);
+    let words = [
+        "run",
+        "path.toml",
+        "--set",
+        "flow.stream.transport.profile=rfc3448,linux-mainline",
+        "--seeds",
+        "1..3",
+        "--json",
+        "--summary-only",
+    ];
+    let (status, out, err) = outcome(folder.path(), &words);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!(document["runs"].as_array().map(Vec::len), Some(6));
+}
+
+#[test]
+fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
+    let folder = folder_with("");
+    for out in ["first", "second"] {
+        let words = ["reproduce", "loopback", "--json", "--out", out];
+        let (status, json, err) = outcome(folder.path(), &words);
+        assert_eq!(status, Some(0), "{err}");
+        let document: serde_json::Value = serde_json::from_str(&json).expect("one document");
+        assert_eq!(document["experiments"][0]["name"], "loopback");
+    }
+    for file in [
+        "index.html",
+        "result.json",
+        "loopback-rate.svg",
+        "loopback-rate.png",
+    ] {
+        let read =
+            |out: &str| std::fs::read(folder.path().join(out).join(file)).expect("it is there");
+        assert_eq!(read("first"), read("second"), "{file}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    use std::process::Stdio;
+    let binary = assert_cmd::cargo::cargo_bin("weir");
+    let mut child = std::process::Command::new(binary)
+        .arg("schema")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // Nobody reads: the pipe is closed before or while the schema is written.
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}

@@ -1,0 +1,57 @@
+//! Any bytes as a DCCP packet and as an option area: nothing panics, what decodes encodes to the
+//! same bytes, and typed options survive being written.
+
+use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::{
+    DccpOption, LossInterval, OptionIter, Options, decode, decode_prefix,
+};
+
+const PSEUDO: PseudoHeader = PseudoHeader::V4 {
+    source: [192, 0, 2, 1],
+    destination: [192, 0, 2, 2],
+};
+
+pub fn check(bytes: &[u8]) {
+    check_packet(bytes);
+    check_options(bytes);
+    let _ = decode_prefix(bytes, bytes.len().saturating_mul(2));
+    let _ = decode_prefix(bytes, bytes.len() / 2);
+}
+
+fn check_packet(bytes: &[u8]) {
+    let decoded = match decode(bytes) {
+        Ok(decoded) => decoded,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert_eq!(decoded.packet.wire_len() as usize, bytes.len());
+    assert_ne!(decoded.checksum_status(bytes, &PSEUDO), Status::None);
+    let mut again = Vec::new();
+    decoded
+        .encode(&mut again)
+        .expect("what was decoded has a wire form");
+    assert_eq!(again, bytes);
+
+    let packet = decoded.into_packet();
+    again.clear();
+    packet
+        .encode(Some(&PSEUDO), &mut again)
+        .expect("what was decoded has a wire form");
+    let decoded = decode(&again).expect("what was encoded is well-formed");
+    assert_eq!(decoded.checksum_status(&again, &PSEUDO), Status::Good);
+    assert_eq!(decoded.into_packet(), packet);
+}
+
+fn check_options(bytes: &[u8]) {
+    for option in OptionIter::new(bytes) {
+        assert!(!option.to_string().is_empty());
+        if let DccpOption::LossIntervals { intervals, .. } = option {
+            assert_eq!(
+                LossInterval::read_all(intervals).count() * 9,
+                intervals.len()
+            );
+        }
+        let mut options = Options::new();
+        assert!(options.push(&option), "one option always fits");
+        assert_eq!(options.iter().collect::<Vec<_>>(), [option]);
+    }
+}

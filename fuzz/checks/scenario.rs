@@ -1,0 +1,18 @@
+//! Any text as a scenario: nothing panics, errors say something, and what is accepted can be
+//! written out and read again as the same scenario.
+
+use weir_lab::scenario::parse;
+
+pub fn check(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match parse(text, "fuzz.toml") {
+        Ok(scenario) => {
+            let resolved = scenario.resolved_toml();
+            let again = parse(&resolved, "resolved.toml").expect("a resolved scenario is valid");
+            assert_eq!(again.resolved_toml(), resolved);
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}

@@ -1,0 +1,126 @@
+//! Shows how the RFCs are covered: for each section, how many files of code and of tests cite it.
+//!
+//! Then, if the text of RFC 4340 lies beside the repository, its sections with a MUST that no test
+//! cites. It informs and never fails: a citation is a hint, not a proof.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::citation::{Section, citations};
+use crate::tree;
+
+/// Where the text may lie, from the repository's root.
+const TEXT: &str = "../shared/rfc/rfc4340.txt";
+const RFC: u32 = 4340;
+
+/// This program cites only to show how it reads.
+const OWN: &str = "xtask/";
+
+#[derive(Default)]
+struct Files {
+    code: BTreeSet<String>,
+    tests: BTreeSet<String>,
+}
+
+/// Prints the table and the list.
+pub fn run(root: &Path) -> Result<bool, String> {
+    let sources = tree::sources(&tree::text_files(root)?);
+    let mut table: BTreeMap<Section, Files> = BTreeMap::new();
+    for source in sources
+        .iter()
+        .filter(|source| !source.path.starts_with(OWN))
+    {
+        let found = citations(source);
+        for section in found.in_code {
+            table
+                .entry(section)
+                .or_default()
+                .code
+                .insert(source.path.clone());
+        }
+        for section in found.in_tests {
+            table
+                .entry(section)
+                .or_default()
+                .tests
+                .insert(source.path.clone());
+        }
+    }
+    println!("section | code | tests");
+    for (section, files) in &table {
+        let name = format!("RFC {} §{}", section.rfc, section.number());
+        println!("{name} | {} | {}", names(&files.code), names(&files.tests));
+    }
+    println!();
+    match std::fs::read_to_string(root.join(TEXT)) {
+        Ok(text) => {
+            let required = sections_with_a_must(RFC, &text);
+            let is_tested = |section: &Section| {
+                table
+                    .get(section)
+                    .is_some_and(|files| !files.tests.is_empty())
+            };
+            let missing: Vec<&(Section, String)> = required
+                .iter()
+                .filter(|(section, _)| !is_tested(section))
+                .collect();
+            println!(
+                "RFC {RFC}: {} sections with a MUST, uncited by tests:",
+                required.len()
+            );
+            for (section, title) in missing {
+                println!("  §{} {title}", section.number());
+            }
+        }
+        Err(_) => println!("RFC {RFC}: no text at {TEXT}, so no list of untested sections"),
+    }
+    Ok(true)
+}
+
+fn names(files: &BTreeSet<String>) -> String {
+    if files.is_empty() {
+        return "-".to_owned();
+    }
+    let short = files
+        .iter()
+        .map(|path| path.strip_prefix("crates/").unwrap_or(path));
+    short.collect::<Vec<_>>().join(" ")
+}
+
+/// Sections whose own text has the word MUST, with their titles. Headings stand at the left edge;
+/// those of the table of contents are indented.
+fn sections_with_a_must(rfc: u32, text: &str) -> Vec<(Section, String)> {
+    let mut sections: Vec<(Section, String)> = Vec::new();
+    let mut current = None;
+    for line in text.lines() {
+        if let Some(heading) = heading(rfc, line) {
+            current = Some(heading);
+        }
+        let words = line.split(|c: char| !c.is_ascii_alphabetic());
+        if words.clone().any(|word| word == "MUST") {
+            sections.extend(current.take());
+        }
+    }
+    sections
+}
+
+fn heading(rfc: u32, line: &str) -> Option<(Section, String)> {
+    let (number, title) = line.split_once(' ')?;
+    let is_number = number.ends_with('.') && number.starts_with(|c: char| c.is_ascii_digit());
+    let section = is_number.then(|| Section::read(rfc, number))??;
+    Some((section, title.trim().to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_must_belongs_to_the_heading_above_it() {
+        let text = "   8.1. Contents MUST\n8.  States\n   may\n8.1.  Listen\n   A server MUST wait\n\
+                    \x20  and MUST stay\n8.2.  Open\n   MUSTER\n";
+        let found = sections_with_a_must(4340, text);
+        let titles: Vec<&str> = found.iter().map(|(_, title)| title.as_str()).collect();
+        assert_eq!(titles, ["Listen"]);
+    }
+}

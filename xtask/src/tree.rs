@@ -1,0 +1,70 @@
+//! The tracked files of the repository, in the order of their names.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::source::Source;
+
+/// One tracked file that is text.
+pub struct TextFile {
+    /// Relative to the repository's root, with forward slashes.
+    pub path: String,
+    pub text: String,
+}
+
+/// The repository's root: cargo runs this program with the place of its manifest.
+pub fn root() -> PathBuf {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    manifest
+        .as_deref()
+        .and_then(Path::parent)
+        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+/// Reads what git tracks. Binary files, and files deleted but not yet committed, are left out.
+pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
+    let listing = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root)
+        .output()
+        .map_err(|error| format!("git ls-files: {error}"))?;
+    if !listing.status.success() {
+        return Err(format!(
+            "git ls-files: {}",
+            String::from_utf8_lossy(&listing.stderr).trim()
+        ));
+    }
+    let names = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let paths: BTreeSet<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
+    Ok(paths
+        .into_iter()
+        .filter_map(|path| {
+            let text = std::fs::read_to_string(root.join(path)).ok()?;
+            Some(TextFile {
+                path: path.to_owned(),
+                text,
+            })
+        })
+        .collect())
+}
+
+/// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.
+pub fn sources(files: &[TextFile]) -> Vec<Source> {
+    let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
+    let mut sources: Vec<Source> = rust
+        .map(|file| Source::new(&file.path, &file.text))
+        .collect();
+    let declared: BTreeSet<String> = sources.iter().flat_map(Source::test_modules).collect();
+    for source in &mut sources {
+        source.test |= declared.contains(&source.path);
+    }
+    sources
+}
+
+/// Whether the name ends in a dot and this extension.
+pub fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|found| found == extension)
+}
