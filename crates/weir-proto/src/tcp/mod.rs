@@ -14,6 +14,7 @@ mod connection;
 mod receiver;
 mod retransmission_timer;
 mod scoreboard;
+mod sequence;
 mod wire;
 
 pub use connection::{Config, Connection};

@@ -318,13 +318,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pipe_always_equals_a_recount(steps in proptest::collection::vec((0_u8..7, 0_u64..40, 1_u64..6), 1..200)) {
+        fn pipe_always_equals_a_recount(
+            steps in proptest::collection::vec((0_u8..7, 0_u64..40, 1_u64..6), 1..200),
+        ) {
             let mut board = Scoreboard::new();
             for (step, at, count) in steps {
                 match step {
                     0 | 1 => board.on_sent(Instant::ZERO, LEN),
                     2 => board.on_sack(at * 100, (at + count) * 100, |_| ()),
-                    3 => board.on_cumulative_ack((board.high_ack() + count * 50).min(board.high_data()), |_| ()),
+                    3 => {
+                        let ack = (board.high_ack() + count * 50).min(board.high_data());
+                        board.on_cumulative_ack(ack, |_| ());
+                    }
                     4 => { lost(&mut board); }
                     5 => { board.take_lost(Instant::ZERO); }
                     _ => board.lose_all(|_| ()),

@@ -262,9 +262,12 @@ mod tests {
             for block in blocks {
                 sack.push(block);
             }
-            let syn = syn.map(|(mss, window_scale, sack_permitted)| SynOptions { mss, window_scale, sack_permitted });
+            let syn = syn.map(|(mss, window_scale, sack_permitted)| {
+                SynOptions { mss, window_scale, sack_permitted }
+            });
             let flags = flag::ACK | if syn.is_some() { flag::SYN } else { 0 };
-            let mut packet = segment(flags, syn, if syn.is_some() { SackBlocks::default() } else { sack }, len);
+            let sack = if syn.is_some() { SackBlocks::default() } else { sack };
+            let mut packet = segment(flags, syn, sack, len);
             (packet.seq, packet.ack, packet.window) = (seq, ack, window);
             let bytes = packet.encode();
             prop_assert_eq!(bytes.len(), packet.wire_len());
