@@ -198,6 +198,13 @@ impl Negotiation {
         }
     }
 
+    /// From now on the values in force are the only acceptable ones.
+    pub(super) fn freeze(&mut self, number: u8) {
+        for feature in self.features.iter_mut().filter(|f| f.number == number) {
+            feature.preferences = vec![feature.value as u8];
+        }
+    }
+
     /// Announces the value of a non-negotiable feature located here.
     pub(super) fn announce(&mut self, number: u8, value: u64) {
         if let Some(at) = self.position(Location::Local, number) {
@@ -296,7 +303,6 @@ impl Negotiation {
         let Some(at) = self.position(location, number) else {
             return Ok(());
         };
-        let server = self.server;
         let feature = &mut self.features[at];
         // §6.6.2: an answer to nothing is ignored.
         if feature.status != Status::Changing {
@@ -310,9 +316,9 @@ impl Negotiation {
         if feature.rule == Rule::NonNegotiable {
             return Ok(());
         }
-        // §6.6.8: the client checks the server's choice against what it can do.
+        // §6.6.8: neither side takes what it did not offer.
         let possible = feature.preferences.contains(&value) || u64::from(value) == feature.value;
-        if !server && !possible {
+        if !possible {
             return Err(OPTION_ERROR);
         }
         feature.value = u64::from(value);
