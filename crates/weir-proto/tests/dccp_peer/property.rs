@@ -176,7 +176,11 @@ impl World {
     fn settle(&mut self) -> Vec<PacketType> {
         let mut kinds = Vec::new();
         for round in 0.. {
-            assert!(round < 8, "a timer in the past: {:?}", self.end.poll_timeout());
+            assert!(
+                round < 8,
+                "a timer in the past: {:?}",
+                self.end.poll_timeout()
+            );
             for packet in drain(&mut self.end, self.now) {
                 kinds.push(packet.kind);
                 if packet.seq.since(self.gss) == 1 {
@@ -199,7 +203,10 @@ impl World {
         }
         while self.end.poll_event().is_some() {}
         if let [.., ninth, _, _, _, _, _, _, _, last] = self.syncs[..] {
-            assert!(last.since(ninth) >= Duration::from_secs(1), "a storm of Syncs");
+            assert!(
+                last.since(ninth) >= Duration::from_secs(1),
+                "a storm of Syncs"
+            );
         }
         kinds
     }
@@ -240,7 +247,7 @@ impl World {
             [PacketType::Response, PacketType::Ack]
         };
         for kind in kinds {
-            self.now = self.now + Duration::from_millis(10);
+            self.now += Duration::from_millis(10);
             let kind = PacketType::ALL.iter().position(|&k| k == kind).unwrap();
             self.receive(&Forged {
                 kind,

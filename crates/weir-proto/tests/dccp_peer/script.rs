@@ -39,7 +39,8 @@ impl Stage {
     fn settle(&mut self) {
         let now = self.now;
         let sent = drain(&mut self.end, now);
-        self.sent.extend(sent.into_iter().map(|packet| (now, packet)));
+        self.sent
+            .extend(sent.into_iter().map(|packet| (now, packet)));
         while let Some(event) = self.end.poll_event() {
             self.events.push_back(format!("{event:?}"));
         }
@@ -129,7 +130,10 @@ fn pairs<'a>(fields: &[&'a str]) -> Result<Vec<(&'a str, u64)>, String> {
     fields
         .chunks(2)
         .map(|pair| match pair {
-            [name, value] => Ok((*name, value.parse().map_err(|_| format!("no number: {value}"))?)),
+            [name, value] => Ok((
+                *name,
+                value.parse().map_err(|_| format!("no number: {value}"))?,
+            )),
             _ => Err("a field without a value".to_owned()),
         })
         .collect()
@@ -168,9 +172,7 @@ fn play(text: &str) -> Result<(), String> {
             (_, []) => Ok(()),
             (None, [role]) => Stage::new(role).map(|new| stage = Some(new)),
             (Some(stage), ["assert", rest @ ..]) => stage.look(rest),
-            (Some(stage), [time, rest @ ..]) => {
-                stage.advance(time).and_then(|()| stage.act(rest))
-            }
+            (Some(stage), [time, rest @ ..]) => stage.advance(time).and_then(|()| stage.act(rest)),
             _ => Err("not understood".to_owned()),
         };
         outcome.map_err(|error| format!("line {}: {error}: {line}", number + 1))?;
