@@ -1,6 +1,6 @@
 //! What the network carries: a parcel stands for a packet that lies in the store meanwhile.
 //!
-//! Links and queues read the IP header, the flow and the size, and move parcels of 28 octets from
+//! Links and queues read the IP header, the flow and the size, and move parcels of 32 octets from
 //! ring to ring. The packet itself, many times as large, moves twice: into the store when it
 //! leaves its endpoint, and out when it reaches the other. Slots are used again, so that nothing
 //! is allocated once the store has grown to the number of packets under way.
@@ -11,6 +11,7 @@
 //! thousand flows the processor fetches them before they are asked for.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use weir_proto::packet::{FlowId, IpHeader, Packet};
 
 /// What the network reads of a packet, and where the packet is.
@@ -22,6 +23,8 @@ pub(crate) struct Parcel {
     pub(crate) ip: IpHeader,
     /// Octets on the wire from the IP header on.
     pub(crate) size: u32,
+    /// Offset of the first octet that was damaged on the way.
+    pub(crate) damaged_at: Option<NonZeroU32>,
     shelf: u32,
     slot: u32,
 }
@@ -65,6 +68,7 @@ impl Store {
             flow: packet.flow,
             ip: packet.ip,
             size: packet.size,
+            damaged_at: packet.damaged_at,
             shelf,
             slot,
         })
@@ -78,6 +82,7 @@ impl Store {
         let mut packet = shelf.slots[parcel.slot as usize].take();
         if let Some(packet) = &mut packet {
             packet.ip = parcel.ip;
+            packet.damaged_at = parcel.damaged_at;
         }
         packet
     }
@@ -115,6 +120,7 @@ pub(crate) mod fixture {
             flow: FlowId(flow),
             ip: IpHeader::default(),
             size,
+            damaged_at: None,
             shelf: 0,
             slot: number as u32,
         }
@@ -136,6 +142,7 @@ mod tests {
             flow: FlowId(3),
             ip: IpHeader::default(),
             size: 100,
+            damaged_at: None,
             body: Body::Other(Payload::of_len(60)),
         }
     }

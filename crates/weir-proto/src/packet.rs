@@ -4,6 +4,7 @@
 //! do. A simulated payload is a length without content, so nothing is allocated per packet.
 
 use crate::{dccp, quic, tcp};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// A host: an index into the topology's table of hosts, which stands for an IP address.
@@ -62,6 +63,9 @@ pub struct Packet {
     pub ip: IpHeader,
     /// Octets on the wire from the IP header on.
     pub size: u32,
+    /// Where the network damaged it: the offset of the first wrong octet from the start of the
+    /// IP header. Never zero, because a damaged IP header ends the way of its packet.
+    pub damaged_at: Option<NonZeroU32>,
     /// What the endpoints read.
     pub body: Body,
 }
@@ -83,21 +87,41 @@ pub enum Body {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Payload {
     len: u32,
+    damaged: bool,
     content: Option<Arc<[u8]>>,
 }
 
 impl Payload {
     /// `len` octets whose content does not matter; encoded as zeros.
     pub const fn of_len(len: u32) -> Self {
-        Self { len, content: None }
+        Self {
+            len,
+            damaged: false,
+            content: None,
+        }
     }
 
     /// These octets. Lengths beyond 2^32 - 1 cannot occur on a wire and are cut.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         Self {
             len: bytes.len().min(u32::MAX as usize) as u32,
+            damaged: false,
             content: Some(bytes.into()),
         }
+    }
+
+    /// The same payload with some octets damaged on the way.
+    #[must_use]
+    pub fn damaged(self) -> Self {
+        Self {
+            damaged: true,
+            ..self
+        }
+    }
+
+    /// True if the network damaged some of the octets.
+    pub const fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     /// Number of octets.

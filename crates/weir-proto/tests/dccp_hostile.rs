@@ -234,6 +234,7 @@ fn wrapped(body: Dccp, marked: bool) -> Packet {
             ..IpHeader::default()
         },
         size: 20 + body.wire_len(),
+        damaged_at: None,
         body: Body::Dccp(body),
     }
 }

@@ -127,6 +127,7 @@ impl Node for Plain {
             flow: weir_proto::packet::FlowId(0),
             ip: IpHeader::default(),
             size: len,
+            damaged_at: None,
             body: Body::Other(Payload::of_len(len)),
         })
     }

@@ -22,6 +22,7 @@ fn envelope(body: wire::Packet) -> Packet {
             ttl: IpHeader::DEFAULT_TTL,
         },
         size: IpHeader::V4_OCTETS + body.wire_len(),
+        damaged_at: None,
         body: Body::Dccp(body),
     }
 }

@@ -51,6 +51,7 @@ impl Connection {
                 ttl: IpHeader::DEFAULT_TTL,
             },
             size: IpHeader::V4_OCTETS + octets,
+            damaged_at: None,
             body: Body::Dccp(body),
         }
     }

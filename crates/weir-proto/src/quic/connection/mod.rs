@@ -255,6 +255,10 @@ impl Connection {
 impl Node for Connection {
     #[inline]
     fn handle(&mut self, now: Instant, packet: Packet) {
+        if packet.damaged_at.is_some() {
+            // RFC 9001 §5.5: it would fail authentication.
+            return;
+        }
         if let Body::Quic(quic) = packet.body {
             let size = packet.size.saturating_sub(Self::LOWER_OCTETS);
             self.receive(now, quic, size, packet.ip.ecn);

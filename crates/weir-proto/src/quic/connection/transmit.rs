@@ -306,6 +306,7 @@ impl Connection {
                 ..IpHeader::default()
             },
             size: size + Self::LOWER_OCTETS,
+            damaged_at: None,
             body: Body::Quic(packet),
         }
     }

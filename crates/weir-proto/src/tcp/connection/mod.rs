@@ -184,6 +184,10 @@ impl Connection {
 
 impl Node for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
+        if packet.damaged_at.is_some() {
+            // RFC 9293 §3.1: the checksum covers header and data.
+            return;
+        }
         let ecn = packet.ip.ecn;
         let Body::Tcp(packet) = packet.body else {
             return;

@@ -80,6 +80,7 @@ impl Connection {
                 ttl: IpHeader::DEFAULT_TTL,
             },
             size: IpHeader::V4_OCTETS + octets,
+            damaged_at: None,
             body: Body::Tcp(body),
         }
     }
