@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::tidy;
+use crate::{output, tidy};
 
 const BEFORE: [&str; 3] = [
     "cargo fmt --all --check",
@@ -20,12 +20,12 @@ pub fn run(root: &Path) -> Result<bool, String> {
             return Ok(false);
         }
     }
-    println!("$ cargo xtask tidy");
+    output::line("$ cargo xtask tidy");
     Ok(tidy::run(root)? && passes(root, AFTER)?)
 }
 
 fn passes(root: &Path, line: &str) -> Result<bool, String> {
-    println!("$ {line}");
+    output::line(format_args!("$ {line}"));
     let mut words = line.split(' ');
     let program = words.next().unwrap_or_default();
     let status = Command::new(program)

@@ -7,6 +7,7 @@
 mod ci;
 mod citation;
 mod licence;
+mod output;
 mod rfc;
 mod source;
 mod tidy;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
         ["rfc"] => rfc::run(&tree::root()),
         ["ci"] => ci::run(&tree::root()),
         ["help" | "--help" | "-h"] => {
-            println!("{USAGE}");
+            output::line(USAGE);
             Ok(true)
         }
         _ => Err(USAGE.to_owned()),

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::citation::{Section, citations};
-use crate::tree;
+use crate::{output, tree};
 
 /// Where the text may lie, from the repository's root.
 const TEXT: &str = "../shared/rfc/rfc4340.txt";
@@ -46,12 +46,13 @@ pub fn run(root: &Path) -> Result<bool, String> {
                 .insert(source.path.clone());
         }
     }
-    println!("section | code | tests");
+    output::line("section | code | tests");
     for (section, files) in &table {
         let name = format!("RFC {} §{}", section.rfc, section.number());
-        println!("{name} | {} | {}", names(&files.code), names(&files.tests));
+        let (code, tests) = (names(&files.code), names(&files.tests));
+        output::line(format_args!("{name} | {code} | {tests}"));
     }
-    println!();
+    output::line("");
     match std::fs::read_to_string(root.join(TEXT)) {
         Ok(text) => {
             let required = sections_with_a_must(RFC, &text);
@@ -64,15 +65,17 @@ pub fn run(root: &Path) -> Result<bool, String> {
                 .iter()
                 .filter(|(section, _)| !is_tested(section))
                 .collect();
-            println!(
-                "RFC {RFC}: {} sections with a MUST, uncited by tests:",
-                required.len()
-            );
+            let count = required.len();
+            output::line(format_args!(
+                "RFC {RFC}: {count} sections with a MUST, uncited by tests:"
+            ));
             for (section, title) in missing {
-                println!("  §{} {title}", section.number());
+                output::line(format_args!("  §{} {title}", section.number()));
             }
         }
-        Err(_) => println!("RFC {RFC}: no text at {TEXT}, so no list of untested sections"),
+        Err(_) => output::line(format_args!(
+            "RFC {RFC}: no text at {TEXT}, so no list of untested sections"
+        )),
     }
     Ok(true)
 }

@@ -77,6 +77,31 @@ impl Failure {
     }
 }
 
+/// Answers words that are no request: asked-for help on stdout; a mistake on stderr or, where the
+/// words ask for it, as one JSON document.
+pub fn unparsed(error: &clap::Error) -> ExitCode {
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    // A line a packet, which an error document would break.
+    let lines = words.first().is_some_and(|verb| verb == "decode");
+    if error.use_stderr() && !lines && words.iter().any(|word| word == "--json") {
+        return Failure::Usage(mistake(&error.render().to_string())).report(true);
+    }
+    // If the pipe is closed, the status has to do.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What the parser found and what it suggests, without the usage below.
+fn mistake(rendered: &str) -> String {
+    let said = rendered.split("\n\n").map(str::trim);
+    let said = said.take_while(|part| !part.starts_with("Usage:"));
+    let parts: Vec<&str> = said
+        .filter(|part| !part.starts_with("For more information"))
+        .map(|part| part.trim_start_matches("error: "))
+        .collect();
+    parts.join("; ")
+}
+
 /// The error with the line that it is about; one line where nobody looks at a screen.
 fn drawn(error: &ScenarioError) -> String {
     if !std::io::stderr().is_terminal() {

@@ -13,7 +13,10 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = verbs::Cli::parse();
+    let cli = match verbs::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::unparsed(&error),
+    };
     let json = cli.verb.wants_json();
     match verbs::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

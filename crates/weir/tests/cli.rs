@@ -73,6 +73,7 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
         (&["theory", "mathiss"][..], "did you mean \"mathis\""),
         (&["theory", "tfrc", "--s", "1400"], "tfrc needs --"),
         (&["frobnicate"], "unrecognized subcommand"),
+        (&["reproduc"], "a similar subcommand exists: 'reproduce'"),
         (&["run", "nowhere.toml"], "nowhere.toml"),
         (&["plot", "nowhere"], "nowhere"),
         (
@@ -84,6 +85,66 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
         let (status, out, err) = outcome(folder.path(), words);
         assert_eq!((status, out.as_str()), (Some(2), ""), "{words:?}: {err}");
         assert!(err.contains(hint), "{words:?}: {err}");
+    }
+}
+
+#[test]
+fn every_verb_has_help() {
+    let folder = folder_with("");
+    let (status, out, _) = outcome(folder.path(), &["--help"]);
+    assert_eq!(status, Some(0));
+    for verb in [
+        "reproduce",
+        "run",
+        "plot",
+        "export",
+        "decode",
+        "theory",
+        "schema",
+        "bench",
+        "completions",
+    ] {
+        assert!(out.contains(&format!("\n  {verb} ")), "{verb}: {out}");
+        let (status, out, err) = outcome(folder.path(), &[verb, "--help"]);
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{verb}");
+        assert!(out.contains(&format!("weir {verb}")), "{verb}: {out}");
+    }
+}
+
+#[test]
+fn laws_are_listed_as_text_and_as_data() {
+    let folder = folder_with("");
+    let (status, out, _) = outcome(folder.path(), &["theory"]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("\n  mathis "), "{out}");
+    let (status, out, _) = outcome(folder.path(), &["theory", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    assert_eq!(status, Some(0));
+    assert_eq!(document["laws"][0]["parameters"][0]["name"], "s");
+    for words in [
+        ["theory", "tfrc", "--json", "--help"],
+        ["theory", "tfrc", "--help", "--json"],
+    ] {
+        let (_, out, _) = outcome(folder.path(), &words);
+        let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+        assert_eq!(document["law"], "tfrc");
+    }
+}
+
+#[test]
+fn a_mistake_in_the_words_is_a_document_where_json_is_asked_for() {
+    let folder = folder_with("");
+    for (words, hint) in [
+        (&["run", "--json"][..], "<SCENARIO>"),
+        (&["plot", "a", "--jsom", "--json"], "'--jsom'"),
+        (&["reproduce", "nothing", "--json"], "nothing"),
+    ] {
+        let (status, out, err) = outcome(folder.path(), words);
+        let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+        let message = document["error"]["message"].as_str().expect("a text");
+        assert_eq!((status, err.as_str()), (Some(2), ""), "{words:?}");
+        assert!(message.contains(hint), "{message}");
+        assert!(!message.contains("Usage"), "{message}");
     }
 }
 
@@ -147,6 +208,9 @@ fn values_and_seeds_make_a_run_each_in_one_document() {
     assert_eq!((status, err.as_str()), (Some(0), ""));
     let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
     assert_eq!(document["runs"].as_array().map(Vec::len), Some(6));
+    let set = &document["runs"][5]["set"];
+    assert_eq!(set["flow.stream.transport.profile"], "linux-mainline");
+    assert_eq!(set["run.seed"], "3");
 }
 
 #[test]
@@ -174,16 +238,52 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
 #[test]
 fn a_closed_pipe_is_quiet() {
     use std::process::Stdio;
-    let binary = assert_cmd::cargo::cargo_bin("weir");
-    let mut child = std::process::Command::new(binary)
-        .arg("schema")
+    let folder = folder_with(SCENARIO);
+    for words in [
+        &["schema"][..],
+        &["theory"],
+        &["completions", "bash"],
+        &["run", "path.toml"],
+        &["--help"],
+    ] {
+        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
+            .args(words)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        // Nobody reads: the pipe is closed before or while the data is written.
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{words:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{words:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let folder = folder_with(SCENARIO);
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
+        .args(["run", "path.toml", "--set", "run.duration=3s,8000h"])
+        .current_dir(folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // Nobody reads: the pipe is closed before or while the schema is written.
-    drop(child.stdout.take());
+    // The first run has spoken: the second one is next.
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    out.read_line(&mut line).expect("a line");
+    let signal = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signal.expect("kill is there").success());
     let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted\n");
+    only_run(folder.path());
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::source::Source;
-use crate::tree;
+use crate::{output, tree};
 
 /// One place that breaks a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,11 +61,12 @@ pub fn run(root: &Path) -> Result<bool, String> {
     for file in &files {
         breaches.extend(machine::check(&file.path, &file.text));
         breaches.extend(rooms::arrows_between_crates(&file.path, &file.text));
+        breaches.extend(purity::foundations_are_known(&file.path, &file.text));
     }
     breaches.extend(dependencies::check(root)?);
     breaches.sort();
     for breach in &breaches {
-        println!("{breach}");
+        output::line(breach);
     }
     let (files, rust, found) = (files.len(), sources.len(), breaches.len());
     eprintln!("tidy: {found} breaches in {files} files, {rust} of them Rust");

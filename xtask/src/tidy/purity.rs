@@ -17,6 +17,47 @@ const PLATFORM_FLOATS: [&str; 27] = [
     "sin_cos", "sinh", "tan", "tanh", "mul_add",
 ];
 
+/// All that the pure rooms may build on; none of it reaches out of the program either.
+const FOUNDATIONS: [(&str, &[&str]); 2] = [
+    (
+        "crates/weir-proto/Cargo.toml",
+        &["libm", "rand_core", "rand_xoshiro", "smallvec"],
+    ),
+    ("crates/weir-net/Cargo.toml", &["libm", "weir-proto"]),
+];
+
+/// A pure room depends on nothing that has not been looked at; its tests are free.
+pub fn foundations_are_known(path: &str, text: &str) -> Vec<Breach> {
+    let Some((_, known)) = FOUNDATIONS.iter().find(|(manifest, _)| *manifest == path) else {
+        return Vec::new();
+    };
+    let mut counts = false;
+    let mut breaches = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let code = line.split('#').next().unwrap_or_default().trim();
+        // An entry of the table of dependencies, or a table of its own for one of them.
+        let mut entry = code;
+        if let Some(head) = code.strip_prefix('[') {
+            let head = head.trim_end_matches(']');
+            let (table, own) = head.split_once("dependencies").unwrap_or_default();
+            counts = head.contains("dependencies") && !table.ends_with("dev-");
+            entry = own.trim_start_matches('.');
+        }
+        let name = entry.split(['.', '=', ' ']).next().unwrap_or_default();
+        if counts && !name.is_empty() && !known.contains(&name) {
+            let message = format!(
+                "{name} is not among the foundations of a pure room: {}",
+                known.join(", ")
+            );
+            breaches.push(Breach::new(path, index + 1, message));
+        }
+        if code.starts_with('[') && !entry.is_empty() {
+            counts = false;
+        }
+    }
+    breaches
+}
+
 pub fn check(source: &Source) -> Vec<Breach> {
     if !PURE_ROOMS.iter().any(|room| source.path.starts_with(room)) {
         return Vec::new();
@@ -72,7 +113,7 @@ fn platform_float(function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{check, foundations_are_known};
     use crate::tidy::found;
 
     const FILE: &str = "crates/weir-proto/src/cc/mod.rs";
@@ -117,6 +158,28 @@ mod tests {
         ] {
             assert!(found(check, FILE, text).is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_foundation_that_nobody_has_looked_at_is_found() {
+        let lines = |path: &str, text: &str| -> Vec<usize> {
+            let breaches = foundations_are_known(path, text);
+            breaches.into_iter().map(|breach| breach.line).collect()
+        };
+        let proto = "crates/weir-proto/Cargo.toml";
+        for entry in ["getrandom.workspace = true", "mio = \"1\"", "tokio={}"] {
+            let text = format!("[dependencies]\nlibm = \"0.2\"\n{entry}\n");
+            assert_eq!(lines(proto, &text), [3], "{entry}");
+            let text = text.replace("[dep", "[target.'cfg(unix)'.dep");
+            assert_eq!(lines(proto, &text), [3], "{entry}");
+            let text = text.replace("dependencies", "dev-dependencies");
+            assert!(lines(proto, &text).is_empty(), "{entry}");
+        }
+        assert_eq!(lines(proto, "[dependencies.mio]\nversion = \"1\"\n"), [1]);
+        let known = "[dependencies]\n# for logarithms\nlibm.workspace = true\n\n[lints]\nx = 1\n";
+        assert!(lines(proto, known).is_empty());
+        let lab = "[dependencies]\nserde = \"1\"\n";
+        assert!(lines("crates/weir-lab/Cargo.toml", lab).is_empty());
     }
 
     #[test]

@@ -292,9 +292,9 @@ fn table(cases: &[Value]) -> String {
         "flows",
         "packets/s",
         "ns/packet",
-        "op/ns",
+        "ns/op",
         "ops",
-        "heap/ns",
+        "ns/heap",
         "heap ops",
         "bytes/flow",
         "utilisation"

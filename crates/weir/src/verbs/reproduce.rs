@@ -109,7 +109,7 @@ fn rows(experiment: &ExperimentResult, text: &mut String) {
     let name_width = width(1).min(70);
     for row in [&head].into_iter().chain(&cells) {
         let [verdict, name, published, measured, deviation] = row;
-        let name: String = name.chars().take(name_width).collect();
+        let name = shortened(name, name_width);
         let line = format!(
             "  {verdict:<verdicts$}  {name:<name_width$}  {published:>publisheds$}  \
              {measured:>measureds$}  {deviation:>deviations$}",
@@ -120,4 +120,13 @@ fn rows(experiment: &ExperimentResult, text: &mut String) {
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }
+}
+
+/// The text, or its beginning and an ellipsis; the page has it whole.
+fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
 }

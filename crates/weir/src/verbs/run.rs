@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, Trace, run as simulate};
-use weir_lab::scenario::{Scenario, overrides};
+use weir_lab::scenario::Scenario;
+use weir_lab::scenario::overrides::{self, Override};
 use weir_lab::trace::{FolderError, RunFolder, name_of};
 use weir_proto::units::{Rate, format_rate};
 
@@ -42,7 +43,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scenarios = scenarios(arguments)?;
     let cancel = interrupt_flag()?;
     let mut documents = Vec::new();
-    for (number, scenario) in scenarios.iter().enumerate() {
+    for (number, (overrides, scenario)) in scenarios.iter().enumerate() {
         let what = format!("run {}/{}", number + 1, scenarios.len());
         let output = one(arguments, scenario, (&what, &cancel))?;
         let path = arguments.out.join(name_of(scenario));
@@ -50,9 +51,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         if arguments.json {
             let summary = serde_json::to_value(&output.summary).unwrap_or_default();
             let folder = path.display().to_string();
-            documents.push(serde_json::json!({ "folder": folder, "summary": summary }));
+            let set: serde_json::Map<_, _> = overrides
+                .iter()
+                .map(|one| (one.path.clone(), one.value.clone().into()))
+                .collect();
+            documents.push(serde_json::json!({
+                "folder": folder, "set": set, "summary": summary,
+            }));
         } else {
-            terminal::print(&text(&output.summary, &path.display().to_string()))?;
+            let changed: Vec<_> = overrides.iter().map(Override::text).collect();
+            let changed = changed.iter().map(|change| format!("{change}\n"));
+            let summary = text(&output.summary, &path.display().to_string());
+            terminal::print(&(changed.collect::<String>() + &summary))?;
         }
     }
     if arguments.json {
@@ -62,8 +72,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All scenarios are checked before the first one runs.
-fn scenarios(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
+/// Each scenario with what was changed in it; all are checked before the first one runs.
+fn scenarios(arguments: &Arguments) -> Result<Vec<(Vec<Override>, Scenario)>, Failure> {
     let name = arguments.scenario.display().to_string();
     let text = std::fs::read_to_string(&arguments.scenario)
         .map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
@@ -74,8 +84,8 @@ fn scenarios(arguments: &Arguments) -> Result<Vec<Scenario>, Failure> {
         None => Vec::new(),
     };
     let runs = overrides::grid(&axes, &seeds)?;
-    let parse = |run: &Vec<_>| overrides::parse_with(&text, &name, run);
-    Ok(runs.iter().map(parse).collect::<Result<_, _>>()?)
+    let parse = |run: Vec<_>| overrides::parse_with(&text, &name, &run).map(|s| (run, s));
+    Ok(runs.into_iter().map(parse).collect::<Result<_, _>>()?)
 }
 
 /// Set by Ctrl-C.

@@ -15,6 +15,9 @@ pub struct Arguments {
     /// One JSON document
     #[arg(long)]
     pub json: bool,
+    /// List the laws, or say what a law needs
+    #[arg(long, short)]
+    help: bool,
     /// The law's parameters: --s 1400 --rtt 400ms --p 0.002
     #[arg(
         trailing_var_arg = true,
@@ -35,11 +38,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let json = arguments.json || parameters.len() < arguments.parameters.len();
     let help = |word: &str| matches!(word, "--help" | "-h" | "help");
     let Some(name) = arguments.law.as_deref().filter(|name| !help(name)) else {
-        return Ok(terminal::print(&overview())?);
+        return Ok(terminal::print(&overview(json))?);
     };
     let law = theory::law(name).map_err(usage)?;
-    if parameters.iter().any(|word| help(word)) {
-        return Ok(terminal::print(&described(law))?);
+    if arguments.help || parameters.iter().any(|word| help(word)) {
+        let text = if json {
+            format!("{:#}\n", description(law))
+        } else {
+            described(law)
+        };
+        return Ok(terminal::print(&text)?);
     }
     let pairs = pairs(&parameters)?;
     let lines = law.evaluate(&pairs).map_err(usage)?;
@@ -127,11 +135,34 @@ fn described(law: &Law) -> String {
     text
 }
 
-fn overview() -> String {
+/// The same as data; a parameter whose default is null is required.
+fn description(law: &Law) -> serde_json::Value {
+    let parameters = law.parameters.iter().map(|parameter| {
+        serde_json::json!({
+            "name": parameter.name,
+            "describe": parameter.describe,
+            "default": parameter.default,
+        })
+    });
+    serde_json::json!({
+        "law": law.name,
+        "describe": law.describe,
+        "equation": law.equation,
+        "source": law.source,
+        "parameters": parameters.collect::<Vec<_>>(),
+    })
+}
+
+fn overview(json: bool) -> String {
+    if json {
+        let laws: Vec<_> = LAWS.iter().map(description).collect();
+        return format!("{:#}\n", serde_json::json!({ "laws": laws }));
+    }
     let mut text =
         "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n".to_owned();
+    let width = LAWS.iter().map(|law| law.name.len()).max().unwrap_or(0);
     for law in LAWS {
-        let _ = writeln!(text, "  {:<14} {}", law.name, law.describe);
+        let _ = writeln!(text, "  {:<width$}  {}", law.name, law.describe);
     }
     text
 }
