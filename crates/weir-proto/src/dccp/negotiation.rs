@@ -198,6 +198,13 @@ impl Negotiation {
         }
     }
 
+    /// From now on the values in force are the only acceptable ones.
+    pub(super) fn freeze(&mut self, number: u8) {
+        for feature in self.features.iter_mut().filter(|f| f.number == number) {
+            feature.preferences = vec![feature.value as u8];
+        }
+    }
+
     /// Announces the value of a non-negotiable feature located here.
     pub(super) fn announce(&mut self, number: u8, value: u64) {
         if let Some(at) = self.position(Location::Local, number) {
@@ -296,7 +303,6 @@ impl Negotiation {
         let Some(at) = self.position(location, number) else {
             return Ok(());
         };
-        let server = self.server;
         let feature = &mut self.features[at];
         // §6.6.2: an answer to nothing is ignored.
         if feature.status != Status::Changing {
@@ -310,9 +316,9 @@ impl Negotiation {
         if feature.rule == Rule::NonNegotiable {
             return Ok(());
         }
-        // §6.6.8: the client checks the server's choice against what it can do.
+        // §6.6.8: neither side takes what it did not offer.
         let possible = feature.preferences.contains(&value) || u64::from(value) == feature.value;
-        if !server && !possible {
+        if !possible {
             return Err(OPTION_ERROR);
         }
         feature.value = u64::from(value);
@@ -501,5 +507,63 @@ mod tests {
         };
         assert_eq!(a.on_message(unasked, false), Ok(()));
         assert_eq!(a.value(Location::Local, feature::CCID), 2);
+    }
+
+    /// The server too takes only what it offered.
+    #[test]
+    fn a_client_cannot_confirm_what_the_server_did_not_offer() {
+        let mut server = Negotiation::new(true);
+        server.prefer(Location::Local, feature::CCID, &[3, 2]);
+        let confirm = Message::Confirm {
+            location: Location::Local,
+            number: feature::CCID,
+            values: &[200],
+        };
+        assert_eq!(server.on_message(confirm, false), Err(OPTION_ERROR));
+        assert_eq!(server.value(Location::Local, feature::CCID), 2);
+    }
+
+    #[test]
+    fn a_ccid_that_works_is_not_exchanged() {
+        for server in [false, true] {
+            let mut end = Negotiation::new(server);
+            end.prefer(Location::Local, feature::CCID, &[3]);
+            end.freeze(feature::CCID);
+            for _ in 0..1000 {
+                let change = Message::Change {
+                    location: Location::Local,
+                    number: feature::CCID,
+                    values: &[3],
+                };
+                assert_eq!(end.on_message(change, false), Ok(()));
+                assert_eq!(end.value(Location::Local, feature::CCID), 2);
+            }
+            let values = vec![2, 2];
+            let (location, number) = (Location::Local, feature::CCID);
+            let reply = Reply {
+                location,
+                number,
+                values,
+            };
+            assert_eq!(end.replies, [reply], "one answer, however often asked");
+        }
+    }
+
+    #[test]
+    fn long_lists_with_unknown_and_repeated_entries_are_read() {
+        let values: Vec<u8> = [0, 1, 255, 255, 4]
+            .into_iter()
+            .chain(5..=249)
+            .chain([3])
+            .collect();
+        let mut server = Negotiation::new(true);
+        server.prefer(Location::Remote, feature::CCID, &[3]);
+        let change = Message::Change {
+            location: Location::Remote,
+            number: feature::CCID,
+            values: &values,
+        };
+        assert_eq!(server.on_message(change, true), Ok(()));
+        assert_eq!(server.value(Location::Remote, feature::CCID), 3);
     }
 }

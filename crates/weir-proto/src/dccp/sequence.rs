@@ -15,12 +15,16 @@ pub(super) struct Sequence {
     pub(super) gsr: SeqNum,
     /// Greatest valid acknowledgement number received.
     pub(super) gar: SeqNum,
+    /// OSR: the first number received in OPEN (§8.5 steps 11 and 12).
+    pub(super) osr: Option<SeqNum>,
     /// Something valid has been received, so that `isr`, `gsr` and `gar` mean something.
     pub(super) started: bool,
     /// W: the peer's Sequence Window, for sequence numbers.
     pub(super) peer_window: u64,
     /// W': our Sequence Window, for acknowledgement numbers.
     pub(super) own_window: u64,
+    /// ISR still cuts the window off below.
+    young: bool,
     received: Received,
 }
 
@@ -32,10 +36,12 @@ impl Sequence {
             gss: iss.previous(),
             isr: SeqNum::default(),
             gsr: SeqNum::default(),
-            gar: iss.previous(),
+            gar: iss,
+            osr: None,
             started: false,
             peer_window: 100,
             own_window: 100,
+            young: true,
             received: Received::default(),
         }
     }
@@ -46,21 +52,20 @@ impl Sequence {
         self.gss
     }
 
-    /// The first packet of the other side.
+    /// The first packet of the other side: opens the windows so that it is valid and new.
     pub(super) fn start(&mut self, seq: SeqNum) {
         self.isr = seq;
-        self.gsr = seq;
-        self.gar = self.gar.max(self.iss);
+        self.gsr = seq.previous();
         self.started = true;
+        self.young = true;
         self.received = Received::default();
-        self.received.insert(0);
     }
 
     /// SWL (§7.5.1).
     pub(super) fn swl(&self) -> SeqNum {
         let low = self.gsr.next().sub(self.peer_window / 4);
         // Only at the start: what precedes ISR was never sent.
-        if low.is_before(self.isr) && self.gsr.since(self.isr) < self.peer_window as i64 {
+        if self.young && low.is_before(self.isr) {
             self.isr
         } else {
             low
@@ -112,6 +117,7 @@ impl Sequence {
         if ahead > 0 {
             self.gsr = seq;
             self.received.shift(ahead as u64);
+            self.young &= self.gsr.since(self.isr) < (self.peer_window / 4) as i64;
         }
         if let Some(ack) = ack {
             self.gar = self.gar.max(ack);

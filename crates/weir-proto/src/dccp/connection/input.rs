@@ -4,8 +4,8 @@
 //! driver's.
 
 use super::{Connection, State};
-use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message, OPTION_ERROR};
-use crate::dccp::wire::{self, DccpOption, PacketType, feature};
+use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
+use crate::dccp::wire::{self, DccpOption, OptionFault, PacketType, feature};
 use crate::event::{Event, EventMask};
 use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::{Body, Ecn, Packet};
@@ -30,7 +30,12 @@ impl Connection {
         let Body::Dccp(mut packet) = packet.body else {
             return;
         };
-        if !packet.extended && self.sequence.started {
+        if !packet.extended && self.sequence.started && self.state != State::TimeWait {
+            // RFC 4340 §7.6.1: without an agreement short numbers are not even answered.
+            let allowed = feature::ALLOW_SHORT_SEQNOS;
+            if self.negotiation.value(Location::Remote, allowed) == 0 {
+                return;
+            }
             packet.seq = packet.seq.extended_near(self.sequence.gsr);
         }
         let _ = self.process(now, packet, ecn);
@@ -45,13 +50,13 @@ impl Connection {
         self.step_8_options(now, &packet)?;
         self.step_9_reset(now, &packet)?;
         self.step_10_request(now, &packet);
-        self.step_11_respond(now, &packet)?;
+        self.step_11_respond(now, &packet, ecn)?;
         self.step_12_part_open(now, &packet);
         self.step_13_close_req(now, &packet)?;
         self.step_14_close(now, &packet)?;
         self.step_15_sync(now, &packet)?;
         if new {
-            self.step_16_data(packet, ecn, now);
+            self.step_16_data(packet);
         }
         NEXT
     }
@@ -96,13 +101,8 @@ impl Connection {
 
     /// Steps 5 and 6: the windows. What was accepted in steps 3 and 4 defines them.
     fn step_5_and_6_sequence(&mut self, now: Instant, packet: &wire::Packet) -> Step {
-        let first = packet.seq == self.sequence.isr
-            && matches!(
-                packet.kind,
-                PacketType::Request | PacketType::Response | PacketType::Reset
-            );
         let ack = self.full_ack(packet);
-        if first || self.sequence.is_valid(packet.kind, packet.seq, ack) {
+        if self.sequence.is_valid(packet.kind, packet.seq, ack) {
             return NEXT;
         }
         // §7.5.3: Syncs that are not valid are dropped without a word.
@@ -125,11 +125,15 @@ impl Connection {
     /// Step 7: types that do not belong to the role or state.
     fn step_7_unexpected_type(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         use PacketType::{CloseReq, Data, Request, Response};
-        let early = packet.seq.is_before(self.sequence.isr);
+        // Late copies from the handshake are no surprise, and later steps ignore them.
+        let late = self
+            .sequence
+            .osr
+            .is_some_and(|osr| packet.seq.is_at_or_after(osr));
         let unexpected = match packet.kind {
             CloseReq => self.server,
-            Response => self.server || (self.state == State::Open && early),
-            Request => !self.server || self.state == State::Open,
+            Response => self.server || late,
+            Request => !self.server || late,
             Data => self.state == State::Respond,
             _ => false,
         };
@@ -144,7 +148,9 @@ impl Connection {
     /// picture; false for a packet that came before.
     fn accept(&mut self, now: Instant, packet: &wire::Packet, ecn: Ecn) -> bool {
         let ack = self.full_ack(packet);
-        let new = self.sequence.on_valid(packet.seq, ack) || packet.seq == self.sequence.isr;
+        // §8.5 step 6: a Sync does not move GAR.
+        let gar = ack.filter(|_| packet.kind != PacketType::Sync);
+        let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
         let data = packet.kind.carries_data();
         self.statistics.packets_received += 1;
@@ -175,44 +181,44 @@ impl Connection {
 
     /// Step 8: options of the connection; those of the CCIDs are read there.
     fn step_8_options(&mut self, now: Instant, packet: &wire::Packet) -> Step {
-        // RFC 4340 §5.8.2, §6: on Data no option may end the connection or negotiate.
-        if packet.kind == PacketType::Data {
+        // RFC 4340 §5.8.2, §6: on Data no option may end the connection or negotiate. A Reset ends
+        // it anyway, and is not answered by another.
+        if matches!(packet.kind, PacketType::Data | PacketType::Reset) {
             return NEXT;
         }
-        let mut mandatory = false;
-        let mut outcome = Ok(());
-        for option in &packet.options {
-            outcome = match option {
-                DccpOption::Mandatory if mandatory => Err(OPTION_ERROR),
-                DccpOption::Mandatory => {
-                    mandatory = true;
-                    continue;
-                }
-                DccpOption::Other { .. } if mandatory => Err(MANDATORY_FAILURE),
-                _ => Message::of(option).map_or(Ok(()), |message| {
-                    self.negotiation.on_message(message, mandatory)
-                }),
-            };
-            if outcome.is_err() {
-                break;
-            }
-            mandatory = false;
-        }
-        if mandatory && outcome.is_ok() {
-            outcome = Err(OPTION_ERROR);
-        }
+        let fault = self.process_options(packet).err();
         self.sequence.peer_window = self
             .negotiation
             .value(Location::Remote, feature::SEQUENCE_WINDOW);
-        let Err(code) = outcome else { return NEXT };
-        self.abort(now, code);
+        let Some(fault) = fault else { return NEXT };
+        self.abort(now, fault);
         DONE
     }
 
+    fn process_options(&mut self, packet: &wire::Packet) -> Result<(), OptionFault> {
+        for counting in packet.options.counting_on(packet.kind) {
+            let counting = counting?;
+            let mandatory = counting.mandatory;
+            if let (DccpOption::Other { .. }, true) = (counting.option, mandatory) {
+                return Err(OptionFault::mandatory(counting.raw));
+            }
+            if let Some(message) = Message::of(counting.option) {
+                self.negotiation
+                    .on_message(message, mandatory)
+                    .map_err(|code| match code {
+                        MANDATORY_FAILURE => OptionFault::mandatory(counting.raw),
+                        _ => OptionFault::option(counting.raw),
+                    })?;
+            }
+        }
+        Ok(())
+    }
+
     /// The connection ends with a Reset of ours.
-    fn abort(&mut self, now: Instant, code: u8) {
+    fn abort(&mut self, now: Instant, fault: OptionFault) {
+        let code = fault.reset_code;
         self.timers.clear();
-        self.send_reset(now, code, [0; 3]);
+        self.send_reset(now, code, fault.data);
         self.enter(now, State::TimeWait);
         self.start_time_wait(now);
         self.finish(CloseReason::Reset(u64::from(code)));
@@ -257,12 +263,14 @@ impl Connection {
     }
 
     /// Step 11: the server's side of the handshake.
-    fn step_11_respond(&mut self, now: Instant, packet: &wire::Packet) -> Step {
+    fn step_11_respond(&mut self, now: Instant, packet: &wire::Packet, ecn: Ecn) -> Step {
         if self.state != State::Respond {
             return NEXT;
         }
         if packet.kind == PacketType::Request {
-            self.start_respond(now);
+            if self.timers.end.is_none() {
+                self.start_respond(now);
+            }
             self.send_response(now);
             return DONE;
         }
@@ -271,13 +279,14 @@ impl Connection {
             PacketType::Ack | PacketType::DataAck | PacketType::Sync | PacketType::SyncAck
         ) {
             self.enter(now, State::Open);
+            self.sequence.osr = Some(packet.seq);
             self.timers.clear();
             self.start_ccids();
             self.tell_handshake_rtt(now);
             self.news.push_back(EndpointEvent::Connected);
             // The halves did not exist yet when the packet was accepted.
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_packet(now, packet, Ecn::NotEct, &mut self.events);
+                receiver.on_packet(now, packet, ecn, &mut self.events);
             }
         }
         NEXT
@@ -291,6 +300,7 @@ impl Connection {
         if packet.kind == PacketType::Response {
             self.ack_owed = true;
         } else if packet.kind != PacketType::Sync {
+            self.sequence.osr = Some(packet.seq);
             self.enter(now, State::Open);
             self.timers.clear();
         }
@@ -304,8 +314,8 @@ impl Connection {
         if matches!(self.state, State::PartOpen | State::Open) {
             self.enter(now, State::Closing);
             self.start_closing(now);
+            self.send_close(now);
         }
-        self.send_close(now);
         DONE
     }
 
@@ -334,7 +344,7 @@ impl Connection {
     }
 
     /// Step 16.
-    fn step_16_data(&mut self, packet: wire::Packet, _ecn: Ecn, _now: Instant) {
+    fn step_16_data(&mut self, packet: wire::Packet) {
         if !packet.kind.carries_data() || packet.payload.is_empty() {
             return;
         }

@@ -177,7 +177,7 @@ impl Connection {
             negotiation.prefer(Location::Remote, feature::SEND_ACK_VECTOR, &[1]);
         }
         if config.short_sequence_numbers {
-            negotiation.prefer(Location::Remote, feature::ALLOW_SHORT_SEQNOS, &[1, 0]);
+            negotiation.prefer(Location::Local, feature::ALLOW_SHORT_SEQNOS, &[1, 0]);
         }
         negotiation.accept(feature::ALLOW_SHORT_SEQNOS, &[0, 1]);
         Self {
@@ -231,6 +231,8 @@ impl Connection {
         if self.sender.is_some() {
             return;
         }
+        // §6.1: a CCID cannot be exchanged while it works.
+        self.negotiation.freeze(feature::CCID);
         self.sequence.own_window = self
             .negotiation
             .value(Location::Local, feature::SEQUENCE_WINDOW);

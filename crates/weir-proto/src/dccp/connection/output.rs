@@ -60,7 +60,7 @@ impl Connection {
             && self.state == State::Open
             && self
                 .negotiation
-                .value(Location::Remote, feature::ALLOW_SHORT_SEQNOS)
+                .value(Location::Local, feature::ALLOW_SHORT_SEQNOS)
                 == 1
     }
 
@@ -128,9 +128,22 @@ impl Connection {
             return;
         }
         self.last_reset = Some(now);
-        let seq = packet.ack().map_or(SeqNum::default(), SeqNum::next);
+        let whole = |seq: SeqNum| {
+            if packet.extended {
+                seq
+            } else {
+                SeqNum::new(u64::from(seq.short()))
+            }
+        };
+        // In REQUEST we have numbers of our own.
+        let seq = match packet.ack() {
+            _ if self.state == State::Request => self.sequence.next(),
+            Some(ack) => whole(ack.next()),
+            None => SeqNum::default(),
+        };
         let data = [packet.kind as u8, 0, 0];
-        self.enqueue(now, wire::Packet::reset(seq, packet.seq, code, data));
+        let reset = wire::Packet::reset(seq, whole(packet.seq), code, data);
+        self.enqueue(now, reset);
     }
 
     /// RFC 4340 §7.5.4: a Sync for a packet out of the windows. It acknowledges the packet's

@@ -1,0 +1,66 @@
+//! One DCCP end against a peer that sends whatever a test wants.
+
+mod property;
+mod script;
+mod table;
+
+use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
+use weir_proto::dccp::{Config, Connection};
+use weir_proto::node::{Endpoint, Node};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet};
+use weir_proto::time::Instant;
+
+/// Puts a peer's packet into its envelope.
+fn envelope(body: wire::Packet) -> Packet {
+    Packet {
+        id: body.seq.get(),
+        flow: FlowId::default(),
+        ip: IpHeader {
+            source: HostId(1),
+            target: HostId(0),
+            ecn: weir_proto::packet::Ecn::NotEct,
+            ttl: IpHeader::DEFAULT_TTL,
+        },
+        size: IpHeader::V4_OCTETS + body.wire_len(),
+        body: Body::Dccp(body),
+    }
+}
+
+/// A packet of this type with what its header needs.
+fn packet_of(kind: PacketType, seq: SeqNum, ack: SeqNum) -> wire::Packet {
+    let subheader = match kind {
+        PacketType::Request | PacketType::Listen => Subheader::Service(0),
+        PacketType::Response => Subheader::AckService(ack, 0),
+        PacketType::Data => Subheader::None,
+        PacketType::Reset => Subheader::Reset(ack, 1, [0; 3]),
+        _ => Subheader::Ack(ack),
+    };
+    wire::Packet {
+        kind,
+        subheader,
+        ..wire::Packet::new_ack(seq, ack)
+    }
+}
+
+/// Takes all that the end sends now.
+fn drain(end: &mut Connection, now: Instant) -> Vec<wire::Packet> {
+    let mut sent = Vec::new();
+    while let Some(packet) = end.poll_transmit(now) {
+        end.transmitted(now, packet.id);
+        let Body::Dccp(body) = packet.body else {
+            panic!("not a DCCP packet")
+        };
+        sent.push(body);
+        assert!(sent.len() < 10_000, "it never stops sending");
+    }
+    sent
+}
+
+fn config() -> Config {
+    Config {
+        local: HostId(0),
+        remote: HostId(1),
+        sequence_window: 100,
+        ..Config::default()
+    }
+}
