@@ -21,6 +21,7 @@ pub mod shaper;
 pub mod simulator;
 pub mod stack;
 pub mod topology;
+pub mod wifi;
 
 pub use agent::AgentCounters;
 pub use app::{App, AppStatistics};
@@ -29,4 +30,6 @@ pub use loss::LossConfig;
 pub use queue::{Limit, QueueConfig};
 pub use simulator::{RunCounters, Stuck, simulate};
 pub use stack::{Stack, Stamp};
-pub use topology::{FlowConfig, FlowCounters, LinkId, Side, SourceKind, Topology, TopologyError};
+pub use topology::{
+    FlowConfig, FlowCounters, LinkId, MediumId, Side, SourceKind, Topology, TopologyError,
+};

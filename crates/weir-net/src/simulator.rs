@@ -94,6 +94,7 @@ impl Run<'_> {
             match self.topology.nodes[node.0 as usize] {
                 Kind::Link(link) => self.call_link(link)?,
                 Kind::Watch(link) => self.call_watch(link),
+                Kind::Medium(medium) => self.call_medium(medium)?,
                 Kind::Agent(agent) => self.call_agent(agent)?,
             }
         }
@@ -144,6 +145,20 @@ impl Run<'_> {
         let now = self.topology.now;
         self.topology.links[id as usize].link.watch(now);
         self.observe_link(id);
+    }
+
+    /// Lets a shared medium go on, and moves what arrives across it.
+    fn call_medium(&mut self, id: u32) -> Result<(), Stuck> {
+        let now = self.topology.now;
+        self.topology.media[id as usize].medium.handle_timeout(now);
+        while let Some((to, parcel)) = self.topology.media[id as usize].medium.poll_transmit() {
+            self.deliver(to, parcel)?;
+        }
+        self.observe_medium(id);
+        let place = &mut self.topology.media[id as usize];
+        let due = place.medium.poll_timeout();
+        self.topology.queue.reset(place.node, due);
+        Ok(())
     }
 
     fn call_agent(&mut self, id: u32) -> Result<(), Stuck> {
@@ -227,12 +242,40 @@ impl Run<'_> {
 
     #[inline]
     fn send(&mut self, id: u32, parcel: Parcel) {
-        let place = &mut self.topology.links[id as usize];
+        let Some(place) = self.topology.links.get_mut(id as usize) else {
+            return self.cross(id, parcel);
+        };
         place.link.handle(self.topology.now, parcel);
         self.topology
             .queue
             .set(place.node, place.link.poll_timeout());
         self.observe_link(id);
+    }
+
+    /// Hands a packet to the medium that the way of this number, behind the links', leads over.
+    fn cross(&mut self, id: u32, parcel: Parcel) {
+        let (medium, from, to) = self.topology.crossings[id as usize - self.topology.links.len()];
+        let now = self.topology.now;
+        let place = &mut self.topology.media[medium as usize];
+        place.medium.handle(now, (from, to), parcel);
+        self.observe_medium(medium);
+    }
+
+    fn observe_medium(&mut self, id: u32) {
+        let Topology {
+            media,
+            store,
+            queue,
+            ..
+        } = &mut *self.topology;
+        let place = &mut media[id as usize];
+        for parcel in place.medium.discarded.drain(..) {
+            store.discard(parcel);
+        }
+        for (at, event) in place.medium.events().drain() {
+            self.probe.record(at, Source(place.node.0), &event);
+        }
+        queue.set(place.node, place.medium.poll_timeout());
     }
 
     #[inline]
@@ -265,6 +308,7 @@ impl Run<'_> {
         let kind = topology.kind_of_source(Source(node.0));
         let node = match kind {
             Some(SourceKind::Link(id)) => format!("link \"{}\"", topology.link_name(id)),
+            Some(SourceKind::Medium(id)) => format!("medium \"{}\"", topology.medium_name(id)),
             Some(SourceKind::Flow(id, side)) => name_of(topology, id, side),
             None => format!("node {}", node.0),
         };

@@ -12,6 +12,7 @@ use crate::parcel::Store;
 use crate::queue::{Limit, QueueConfig};
 use crate::routing::Routes;
 use crate::stack::Stack;
+use crate::wifi::{Medium, MediumConfig, StationCounters};
 use std::fmt;
 use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{Endpoint, Statistics};
@@ -21,6 +22,10 @@ use weir_proto::time::Instant;
 /// A link: an index into the topology's table of links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
+
+/// A shared medium: an index into the topology's table of media.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MediumId(pub u32);
 
 /// One of the two ends of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -78,6 +83,8 @@ pub enum SourceKind {
     Flow(FlowId, Side),
     /// A link.
     Link(LinkId),
+    /// A shared medium.
+    Medium(MediumId),
 }
 
 /// Why a link or flow cannot be added.
@@ -101,6 +108,8 @@ pub(crate) enum Kind {
     Link(u32),
     /// A link starts a transmission that somebody wants to see.
     Watch(u32),
+    /// Something happens on a shared medium.
+    Medium(u32),
     /// A timer of an endpoint, an application or a stack.
     Agent(u32),
 }
@@ -119,6 +128,15 @@ pub(crate) struct LinkPlace {
     pub(crate) watch: Option<NodeId>,
     pub(crate) from: HostId,
     pub(crate) to: HostId,
+    name: String,
+}
+
+/// A shared medium and what the loop needs beside it.
+#[derive(Debug)]
+pub(crate) struct MediumPlace {
+    pub(crate) medium: Medium,
+    pub(crate) node: NodeId,
+    hosts: Vec<HostId>,
     name: String,
 }
 
@@ -147,6 +165,9 @@ pub struct Topology {
     pub(crate) now: Instant,
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkPlace>,
+    pub(crate) media: Vec<MediumPlace>,
+    /// Ways over media, numbered behind the links: medium, station and next station.
+    pub(crate) crossings: Vec<(u32, HostId, HostId)>,
     /// Sender and receiver of flow n at 2n and 2n + 1.
     pub(crate) agents: Vec<AgentPlace>,
     flows: Vec<Flow>,
@@ -217,6 +238,39 @@ impl Topology {
         });
         self.stale_routes = true;
         Ok(LinkId(id))
+    }
+
+    /// Adds a shared medium between the hosts of its stations.
+    ///
+    /// # Errors
+    /// If a host does not exist or has two stations here, or there are fewer than two.
+    pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, TopologyError> {
+        let name = config.name.clone();
+        let hosts: Vec<_> = config.stations.iter().map(|station| station.host).collect();
+        let twice = |(n, host): (usize, &HostId)| hosts[..n].contains(host);
+        let wrong = if !hosts.iter().all(|&host| self.knows(host)) {
+            Some("one of its hosts does not exist")
+        } else if hosts.iter().enumerate().any(twice) {
+            Some("a host has two stations")
+        } else if hosts.len() < 2 {
+            Some("it has fewer than two stations")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            return Err(TopologyError(format!("medium \"{name}\": {wrong}")));
+        }
+        let id = self.media.len() as u32;
+        let node = self.add_node(Kind::Medium(id));
+        let medium = Medium::new(config, self.seed);
+        self.media.push(MediumPlace {
+            medium,
+            node,
+            hosts,
+            name,
+        });
+        self.stale_routes = true;
+        Ok(MediumId(id))
     }
 
     /// Adds a flow.
@@ -318,7 +372,18 @@ impl Topology {
             return;
         }
         self.stale_routes = false;
-        let links: Vec<_> = self.links.iter().map(|l| (l.from, l.to)).collect();
+        self.crossings.clear();
+        for (medium, place) in self.media.iter().enumerate() {
+            for &from in &place.hosts {
+                let others = place.hosts.iter().filter(|&&to| to != from);
+                self.crossings
+                    .extend(others.map(|&to| (medium as u32, from, to)));
+            }
+        }
+        let wires = self.links.iter().map(|l| (l.from, l.to));
+        let links: Vec<_> = wires
+            .chain(self.crossings.iter().map(|&(_, from, to)| (from, to)))
+            .collect();
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
         let pairs: Vec<_> = pairs.collect();
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
@@ -374,6 +439,7 @@ impl Topology {
                     self.queue.set(watch, place.link.poll_watch());
                 }
             }
+            Some(Kind::Medium(id)) => self.media[id as usize].medium.events().set_mask(mask),
             Some(Kind::Agent(id)) => {
                 let place = &mut self.agents[id as usize];
                 place.agent.set_mask(mask);
@@ -401,6 +467,7 @@ impl Topology {
     pub fn kind_of_source(&self, source: Source) -> Option<SourceKind> {
         match *self.nodes.get(source.0 as usize)? {
             Kind::Link(id) | Kind::Watch(id) => Some(SourceKind::Link(LinkId(id))),
+            Kind::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
             Kind::Agent(id) => {
                 let side = [Side::Sender, Side::Receiver][id as usize % 2];
                 Some(SourceKind::Flow(FlowId(id / 2), side))
@@ -426,6 +493,21 @@ impl Topology {
     /// The name of a link.
     pub fn link_name(&self, link: LinkId) -> &str {
         &self.links[link.0 as usize].name
+    }
+
+    /// The name of a medium.
+    pub fn medium_name(&self, medium: MediumId) -> &str {
+        &self.media[medium.0 as usize].name
+    }
+
+    /// The counters of the station of this host on a medium.
+    pub fn station_counters(&self, medium: MediumId, host: HostId) -> Option<StationCounters> {
+        self.media[medium.0 as usize].medium.counters(host)
+    }
+
+    /// Packets waiting or on the air in a medium.
+    pub fn packets_in_medium(&self, medium: MediumId) -> u64 {
+        self.media[medium.0 as usize].medium.packets_queued()
     }
 
     /// The name of a flow.
@@ -454,7 +536,12 @@ impl Topology {
         FlowCounters {
             sender: self.agent(flow, Side::Sender).counters(),
             receiver: self.agent(flow, Side::Receiver).counters(),
-            packets_dropped: self.links.iter().map(dropped).sum(),
+            packets_dropped: self.links.iter().map(dropped).sum::<u64>()
+                + self
+                    .media
+                    .iter()
+                    .map(|place| place.medium.packets_dropped_of(flow))
+                    .sum::<u64>(),
             packets_unreachable: self.flows[flow.0 as usize].packets_unreachable,
         }
     }

@@ -151,6 +151,8 @@ pub enum DropReason {
     Aqm,
     /// The loss model said so.
     LossModel,
+    /// Not acknowledged on the air after its last retry.
+    RetryLimit,
     /// Larger than the link's MTU.
     TooLarge,
     /// No route, or no hops left.
@@ -168,6 +170,7 @@ impl DropReason {
             Self::QueueFull => "queue_full",
             Self::Aqm => "aqm",
             Self::LossModel => "loss_model",
+            Self::RetryLimit => "retry_limit",
             Self::TooLarge => "too_large",
             Self::Unreachable => "unreachable",
             Self::PacketThreshold => "packet_threshold",

@@ -15,5 +15,6 @@ pub mod node;
 pub mod packet;
 pub mod quic;
 pub mod rng;
+pub mod tcp;
 pub mod time;
 pub mod units;

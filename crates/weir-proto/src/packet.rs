@@ -3,7 +3,7 @@
 //! Stages of the network read [`IpHeader`] and `size` and never look into `body`; only endpoints
 //! do. A simulated payload is a length without content, so nothing is allocated per packet.
 
-use crate::{dccp, quic};
+use crate::{dccp, quic, tcp};
 use std::sync::Arc;
 
 /// A host: an index into the topology's table of hosts, which stands for an IP address.
@@ -73,6 +73,8 @@ pub enum Body {
     Dccp(dccp::Packet),
     /// QUIC over UDP (RFC 9000).
     Quic(quic::Packet),
+    /// TCP over IP (RFC 9293).
+    Tcp(tcp::Packet),
     /// Anything else: plain UDP, foreign traffic. Content may be empty in simulation.
     Other(Payload),
 }

@@ -138,11 +138,13 @@ fn categories(limits: &[std::sync::Arc<str>]) -> (Vec<(String, Colour)>, Vec<usi
     let colour = |limit: Limit| match limit {
         Limit::OnePacketPerRtt | Limit::CongestionAvoidance => Colour(0),
         Limit::NofeedbackHalving | Limit::Recovery => Colour(1),
-        Limit::InitialWindow | Limit::Equation => Colour(2),
+        Limit::InitialWindow => Colour(2),
+        Limit::Equation => Colour(8),
         Limit::SlowStart => Colour(3),
         Limit::TwiceReceiveRate | Limit::ApplicationLimited => Colour(4),
         Limit::MinimumRate | Limit::Timeout | Limit::PersistentCongestion => Colour(5),
-        Limit::OscillationReduction | Limit::DataLimited | Limit::FlowControl => Colour(6),
+        Limit::OscillationReduction | Limit::FlowControl => Colour(6),
+        Limit::DataLimited => Colour(9),
         Limit::None | Limit::MinimumWindow | Limit::Pacing => Colour(7),
     };
     let seen: Vec<Limit> = Limit::ALL
@@ -163,6 +165,18 @@ fn categories(limits: &[std::sync::Arc<str>]) -> (Vec<(String, Colour)>, Vec<usi
     (named, numbers)
 }
 
+/// The corners of a value that holds until the next point.
+fn as_steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
+    for &(x, y) in points {
+        if let Some(&(_, before)) = corners.last() {
+            corners.push((x, before));
+        }
+        corners.push((x, y));
+    }
+    corners
+}
+
 /// X on a logarithmic axis, coloured by the limit that bound it; X_calc and X_recv beside it.
 pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
     let rate = points(table, "allowed_rate_bps")?;
@@ -180,10 +194,11 @@ pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
         });
     }
     if let Some(points) = points(table, "equation_rate_bps") {
-        plot.layers.push(Layer::Step {
+        plot.layers.push(Layer::Line {
             name: "X_calc".to_owned(),
-            points,
-            colour: Colour(6),
+            points: as_steps(&points),
+            colour: Colour(7),
+            dashed: true,
         });
     }
     plot.height = 440.0;

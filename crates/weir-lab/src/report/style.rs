@@ -14,6 +14,7 @@ const LIGHT: Theme = Theme {
     shade: "#0072b2",
     colours: [
         "#0072b2", "#c74a00", "#00805a", "#a3418a", "#8a6100", "#b0122f", "#4b4fc4", "#5f6670",
+        "#00778a", "#7a4a2b",
     ],
 };
 const DARK: Theme = Theme {
@@ -24,11 +25,12 @@ const DARK: Theme = Theme {
     shade: "#5db4ec",
     colours: [
         "#5db4ec", "#ff9254", "#3fc79b", "#e694cd", "#e0b040", "#ff7b8a", "#a5a8ff", "#a5adb7",
+        "#45c5d6", "#cfa183",
     ],
 };
 
 /// How many categorical colours there are.
-pub const COLOURS: usize = 8;
+pub const COLOURS: usize = 10;
 
 struct Theme {
     paper: &'static str,

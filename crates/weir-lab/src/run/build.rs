@@ -3,10 +3,12 @@
 use super::codec::{CodecEndpoint, Fault};
 use super::recorder::{Recorder, Writes};
 use super::{RunError, endpoints};
-use crate::scenario::{Application, Direction, Flow, Host, Scenario, Transport};
+use crate::scenario::{Application, Direction, Flow, Host, Scenario, Shaper, Transport};
 use std::collections::BTreeMap;
 use weir_net::app::{Bulk, Cbr, Sink};
-use weir_net::{App, FlowConfig, LinkConfig, LinkCounters, LinkId, Side, Topology};
+use weir_net::{
+    App, FlowConfig, Limit, LinkConfig, LinkCounters, LinkId, QueueConfig, Side, Topology,
+};
 use weir_proto::event::EventMask;
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
@@ -91,15 +93,21 @@ impl World {
         direction: &Direction,
         (from, to): (HostId, HostId),
     ) -> Result<(), RunError> {
+        let queue = match direction.shaper {
+            Some(Shaper { limit, .. }) => QueueConfig::DropTail {
+                limit: Limit::Bytes(limit),
+            },
+            None => direction.queue,
+        };
         let config = LinkConfig {
             name: name.clone(),
             from,
             to,
             rate: direction.rate,
-            shaper: None,
+            shaper: direction.shaper.map(|shaper| shaper.bucket),
             delay: direction.delay,
             mtu: Some(direction.mtu.0),
-            queue: direction.queue,
+            queue,
             loss: direction.loss.clone(),
         };
         let id = self
@@ -115,7 +123,7 @@ impl World {
         let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
-            Transport::Dccp(_) => HeaderFormat::RFC9000,
+            Transport::Dccp(_) | Transport::Tcp(_) => HeaderFormat::RFC9000,
         };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             if place.codec {
@@ -149,7 +157,7 @@ impl World {
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
             Transport::Dccp(_) => Writes::Kept,
-            Transport::Quic(_) => Writes::Dropped,
+            Transport::Quic(_) | Transport::Tcp(_) => Writes::Dropped,
         });
         Ok(())
     }

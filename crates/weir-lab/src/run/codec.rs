@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use weir_proto::event::Events;
 use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
-use weir_proto::quic;
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
+use weir_proto::{quic, tcp};
 
 /// The first fault that any endpoint's codec found, shared by all of a run.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +76,13 @@ impl CodecEndpoint {
                     ));
                 }
                 Ok(Body::Other(Payload::from_bytes(&self.buffer)))
+            }
+            Body::Tcp(segment) => {
+                let octets = segment.encode();
+                match tcp::Packet::decode(&octets) {
+                    Some(decoded) if decoded == *segment => Ok(Body::Tcp(decoded)),
+                    _ => Err("does not survive its encoding".to_owned()),
+                }
             }
             Body::Other(payload) => Ok(Body::Other(payload.clone())),
         }

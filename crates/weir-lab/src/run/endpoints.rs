@@ -3,7 +3,7 @@
 use super::handshake::SlowHandshake;
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
-use weir_proto::{dccp, quic};
+use weir_proto::{dccp, quic, tcp};
 
 /// Sender and receiver.
 pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
@@ -16,6 +16,14 @@ pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Pair {
             [
                 Box::new(dccp::Connection::client(config.clone())),
                 Box::new(dccp::Connection::server(config)),
+            ]
+        }
+        Transport::Tcp(tcp) => {
+            let (config, controller) = tcp.config(path_mtu);
+            let [near, far] = [(); 2].map(|()| controller());
+            [
+                Box::new(tcp::Connection::client(config, near)),
+                Box::new(tcp::Connection::server(config, far)),
             ]
         }
         Transport::Quic(quic) => {

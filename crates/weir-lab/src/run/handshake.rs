@@ -42,6 +42,7 @@ fn is_handshake(packet: &Packet) -> bool {
     match &packet.body {
         Body::Dccp(dccp) => matches!(dccp.kind, PacketType::Request | PacketType::Response),
         Body::Quic(quic) => quic.space == SpaceId::Initial,
+        Body::Tcp(tcp) => tcp.syn.is_some(),
         Body::Other(_) => false,
     }
 }

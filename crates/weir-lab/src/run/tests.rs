@@ -101,7 +101,10 @@ fn a_run_that_can_be_computed_by_hand_gives_these_numbers() {
 
 #[test]
 fn the_codec_changes_nothing() {
-    for text in [LOSSY, TRICKLE] {
+    let tbf = r#"forward = { shaper = { kind = "tbf", rate = "1000kbit", burst = "10000b", limit = "30000b" } }"#;
+    let dccp = narrow(tbf, r#"{ kind = "dccp", ccid = 3 }"#);
+    let tcp = narrow(tbf, r#"{ kind = "tcp" }"#);
+    for text in [LOSSY, TRICKLE, &dccp, &tcp] {
         let text = text.replace("\"11s\"", "\"3s\"");
         let plain = run_text(&text, &full());
         let codec = text.replace("[run]", "[run]\ncodec = true");
@@ -226,4 +229,80 @@ fn a_slow_handshake_lengthens_the_first_round_trip_only() {
         rtt(&slowed)
     );
     assert!((rtt(&slowed).p50 - rtt(&plain).p50).abs() < 1e-9);
+}
+
+/// A flow over 1 Mbit/s with this queue or shaper and transport.
+fn narrow(link: &str, transport: &str) -> String {
+    format!(
+        r#"
+[run]
+duration = "60s"
+warmup = "20s"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+rate = "100Mbit"
+delay = "10ms"
+backward = {{ queue = {{ kind = "droptail" }} }}
+{link}
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = {transport}
+app = {{ kind = "bulk", packet = 1400 }}
+"#
+    )
+}
+
+#[test]
+fn every_transport_fills_a_token_bucket() {
+    let tbf = r#"forward = { shaper = { kind = "tbf", rate = "1000kbit", burst = "10000b", limit = "30000b" } }"#;
+    for transport in [
+        r#"{ kind = "dccp", ccid = 3, profile = "linux-mainline" }"#,
+        r#"{ kind = "dccp", ccid = 3, profile = "rfc5348" }"#,
+        r#"{ kind = "dccp", ccid = 2 }"#,
+        r#"{ kind = "quic", controller = "cubic" }"#,
+        r#"{ kind = "tcp" }"#,
+        r#"{ kind = "tcp", controller = "cubic" }"#,
+    ] {
+        let output = run_text(&narrow(tbf, transport), &RunOptions::default());
+        let flow = &output.summary.flows["stream"];
+        let rate = flow.throughput_bps;
+        assert!((0.85e6..1e6).contains(&rate), "{transport}: {rate}");
+        let rtt = flow.rtt_s.as_ref().map_or(0.0, |rtt| rtt.max);
+        // The bucket's queue holds 240 ms.
+        assert!((0.1..0.3).contains(&rtt), "{transport}: {rtt}");
+    }
+}
+
+#[test]
+fn codel_keeps_the_queue_short_where_droptail_fills_it() {
+    let transport = r#"{ kind = "tcp" }"#;
+    let mean_rtt = |queue: &str| {
+        let link = format!(r#"forward = {{ rate = "2Mbit", queue = {{ {queue} }} }}"#);
+        let output = run_text(&narrow(&link, transport), &RunOptions::default());
+        let flow = &output.summary.flows["stream"];
+        assert!(
+            flow.throughput_bps > 1.7e6,
+            "{queue}: {}",
+            flow.throughput_bps
+        );
+        flow.rtt_s.as_ref().map_or(0.0, |rtt| rtt.mean)
+    };
+    let droptail = mean_rtt(r#"kind = "droptail", limit = 100"#);
+    for queue in [
+        r#"kind = "codel""#,
+        r#"kind = "fq_codel""#,
+        r#"kind = "pie""#,
+        r#"kind = "red", limit = "150000b", min = "7500b", max = "22500b", probability = 0.1"#,
+    ] {
+        let active = mean_rtt(queue);
+        assert!(
+            active < droptail / 2.0,
+            "{queue}: {active} against {droptail}"
+        );
+    }
 }

@@ -4,6 +4,7 @@ use super::transport::Transport;
 use super::value::Count;
 use super::visit::{Need, Section, Visitor};
 use weir_net::app::{BulkConfig, CbrConfig};
+use weir_net::shaper::TokenBucketConfig;
 use weir_net::{LossConfig, QueueConfig, Stack};
 use weir_proto::time::Duration;
 
@@ -69,8 +70,19 @@ pub struct Direction {
     pub mtu: Mtu,
     /// Where packets wait for their transmission.
     pub queue: QueueConfig,
+    /// What delays the start of transmissions.
+    pub shaper: Option<Shaper>,
     /// What gets lost on the wire.
     pub loss: LossConfig,
+}
+
+/// A token bucket and the queue in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shaper {
+    /// The bucket.
+    pub bucket: TokenBucketConfig,
+    /// The most octets that wait, first in, first out.
+    pub limit: u64,
 }
 
 /// The largest packet of a link in octets, IP header included.

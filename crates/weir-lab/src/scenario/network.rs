@@ -1,11 +1,9 @@
 //! `[[host]]`, `[[link]]` and what a link is made of: the keys of the network.
 
-use super::document::Node;
-use super::error::Problem;
 use super::model::{Direction, Host, Link};
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
-use super::visit::{Need, Purpose, Section, Value, Variants, Visitor};
-use weir_net::{Limit, QueueConfig, Stamp};
+use super::visit::{Need, Purpose, Section, Visitor};
+use weir_net::Stamp;
 
 impl Section for Host {
     fn visit(&mut self, v: &mut dyn Visitor) {
@@ -142,103 +140,11 @@ impl Section for Direction {
             optional,
             &mut self.loss,
         );
-        if v.purpose() == Purpose::Read {
-            v.variants("shaper", "", optional, &mut Shaper);
-        }
-    }
-}
-
-/// A key of a later version, so that its absence is explained.
-struct Shaper;
-
-impl Variants for Shaper {
-    fn kinds(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-    fn later(&self) -> &'static [&'static str] {
-        &["tbf"]
-    }
-    fn kind(&self) -> &'static str {
-        ""
-    }
-    fn set_kind(&mut self, _: &str) {}
-    fn visit(&mut self, _: &mut dyn Visitor) {}
-}
-
-/// The limit of a drop-tail queue: a number of packets, or octets with their unit.
-struct QueueLimit<'a>(&'a mut Limit);
-
-impl Value for QueueLimit<'_> {
-    fn read(&mut self, node: &Node) -> Result<(), Problem> {
-        let text = matches!(node.value, super::document::Value::Text(_));
-        let mut number = 0_u64;
-        let max = 1 << 50;
-        if text {
-            let slot = &mut number;
-            Octets { slot, min: 1, max }.read(node)?;
-            *self.0 = Limit::Bytes(number);
-        } else {
-            let unit = "packets";
-            let slot = &mut number;
-            let count = Count {
-                slot,
-                min: 1,
-                max,
-                unit,
-            }
-            .read(node);
-            count.map_err(|problem| {
-                let help = "write packets as a number (100) or bytes as a text (\"30000b\")";
-                Problem::new(problem.message, help)
-            })?;
-            *self.0 = Limit::Packets(number);
-        }
-        Ok(())
-    }
-    fn write(&self) -> String {
-        match *self.0 {
-            Limit::Packets(number) => number.to_string(),
-            Limit::Bytes(number) => format!("\"{number}b\""),
-        }
-    }
-    fn describe(&self) -> serde_json::Value {
-        serde_json::json!({ "anyOf": [
-            { "type": "integer", "minimum": 1, "x-unit": "packets" },
-            { "type": "string", "examples": ["30000b"], "x-unit": "bytes" } ] })
-    }
-}
-
-impl Variants for QueueConfig {
-    fn kinds(&self) -> &'static [(&'static str, &'static str)] {
-        &[(
-            "droptail",
-            "First in, first out; a packet that finds it full is dropped.",
-        )]
-    }
-    fn later(&self) -> &'static [&'static str] {
-        &["red", "codel", "fq_codel", "pie", "tbf"]
-    }
-    fn kind(&self) -> &'static str {
-        match self {
-            Self::DropTail { .. } => "droptail",
-            Self::Red(_) => "red",
-            Self::Codel(_) => "codel",
-            Self::FqCodel(_) => "fq_codel",
-            Self::Pie(_) => "pie",
-        }
-    }
-    fn set_kind(&mut self, _: &str) {
-        *self = Self::default();
-    }
-    fn visit(&mut self, v: &mut dyn Visitor) {
-        let Self::DropTail { limit } = self else {
-            return;
-        };
-        v.value(
-            "limit",
-            "What it holds at most: packets as a number, or bytes such as \"30000b\".",
-            Need::Optional,
-            &mut QueueLimit(limit),
+        v.variants(
+            "shaper",
+            "A token bucket with a queue of its own, in place of `queue`.",
+            optional,
+            &mut self.shaper,
         );
     }
 }

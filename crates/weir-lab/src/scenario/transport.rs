@@ -17,6 +17,8 @@ pub enum Transport {
     Dccp(Box<Dccp>),
     /// QUIC (RFC 9000, 9002) with one of the window controllers.
     Quic(Box<Quic>),
+    /// TCP.
+    Tcp(Box<super::Tcp>),
 }
 
 /// `{ kind = "dccp", … }`.
@@ -177,20 +179,23 @@ impl Variants for Transport {
                 "quic",
                 "A reliable stream (RFC 9000 and 9002, without TLS).",
             ),
+            ("tcp", "A reliable stream: the yardstick of friendliness."),
         ]
     }
     fn later(&self) -> &'static [&'static str] {
-        &["tcp", "udp"]
+        &["udp"]
     }
     fn kind(&self) -> &'static str {
         match self {
             Self::Dccp(_) => "dccp",
             Self::Quic(_) => "quic",
+            Self::Tcp(_) => "tcp",
         }
     }
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
             "quic" => Self::Quic(Box::default()),
+            "tcp" => Self::Tcp(Box::default()),
             _ => Self::Dccp(Box::default()),
         };
     }
@@ -198,6 +203,7 @@ impl Variants for Transport {
         match self {
             Self::Dccp(dccp) => dccp.visit(v),
             Self::Quic(quic) => quic.visit(v),
+            Self::Tcp(tcp) => tcp.visit(v),
         }
     }
 }

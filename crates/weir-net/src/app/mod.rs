@@ -4,10 +4,12 @@
 //! happened at the endpoint or when the application's own time has come. In `poll` the
 //! application drains `Endpoint::poll_event` and `Endpoint::read` and writes what is due.
 
+mod audio;
 mod bulk;
 mod cbr;
 mod sink;
 
+pub use audio::{AudioConfig, AudioSink, AudioSource, AudioStatistics, Carriage};
 pub use bulk::{Bulk, BulkConfig};
 pub use cbr::{Cbr, CbrConfig, WhenBlocked};
 pub use sink::Sink;
@@ -33,6 +35,11 @@ pub trait App {
 
     /// What it has done so far.
     fn statistics(&self) -> AppStatistics;
+
+    /// What a listener noticed, if this application plays audio.
+    fn audio(&self, _now: Instant) -> Option<AudioStatistics> {
+        None
+    }
 }
 
 /// Counters of an application since its start.
@@ -74,6 +81,20 @@ struct Session {
 impl Session {
     /// Takes all events and reads everything there is.
     fn drain(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.drain_with(now, endpoint, |_| ());
+    }
+
+    /// Takes all events and keeps what it reads.
+    fn drain_into(&mut self, now: Instant, endpoint: &mut dyn Endpoint, pieces: &mut Vec<Payload>) {
+        self.drain_with(now, endpoint, |piece| pieces.push(piece));
+    }
+
+    fn drain_with(
+        &mut self,
+        now: Instant,
+        endpoint: &mut dyn Endpoint,
+        mut take: impl FnMut(Payload),
+    ) {
         while let Some(event) = endpoint.poll_event() {
             match event {
                 EndpointEvent::Connected => {
@@ -81,7 +102,7 @@ impl Session {
                     self.writable = true;
                 }
                 EndpointEvent::Writable => self.writable = true,
-                EndpointEvent::Readable => self.read(now, endpoint),
+                EndpointEvent::Readable => self.read(now, endpoint, &mut take),
                 EndpointEvent::Closed(reason) => {
                     self.statistics.closed = Some(reason);
                     self.writable = false;
@@ -90,19 +111,26 @@ impl Session {
         }
     }
 
-    fn read(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+    fn read(&mut self, now: Instant, endpoint: &mut dyn Endpoint, take: &mut impl FnMut(Payload)) {
         while let Some(piece) = endpoint.read(now) {
             let statistics = &mut self.statistics;
             statistics.reads += 1;
             statistics.bytes_read += u64::from(piece.len());
             statistics.first_read_at.get_or_insert(now);
             statistics.last_read_at = Some(now);
+            take(piece);
         }
     }
 
     /// Writes `len` octets; true if the endpoint took them.
     fn write(&mut self, now: Instant, endpoint: &mut dyn Endpoint, len: u32) -> bool {
-        match endpoint.write(now, Payload::of_len(len)) {
+        self.write_payload(now, endpoint, Payload::of_len(len))
+    }
+
+    /// Writes this piece; true if the endpoint took it.
+    fn write_payload(&mut self, now: Instant, endpoint: &mut dyn Endpoint, data: Payload) -> bool {
+        let len = data.len();
+        match endpoint.write(now, data) {
             Ok(()) => {
                 self.statistics.writes += 1;
                 self.statistics.bytes_written += u64::from(len);

@@ -86,11 +86,12 @@ fn forged() -> impl Strategy<Value = Forged> {
 }
 
 fn action() -> impl Strategy<Value = Action> {
+    let nanos = prop_oneof![Just(0), 1..2000_u64, Just(20_000), Just(600_000_000)];
     prop_oneof![
         12 => forged().prop_map(Action::Packet),
         4 => (0..1600_u32).prop_map(Action::Write),
         1 => Just(Action::Close),
-        5 => prop_oneof![Just(0), 1..2000_u64, Just(20_000), Just(600_000_000)].prop_map(Action::Wait),
+        5 => nanos.prop_map(Action::Wait),
     ]
 }
 
@@ -263,7 +264,11 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn survives_any_peer(

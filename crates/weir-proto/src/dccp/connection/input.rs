@@ -182,7 +182,7 @@ impl Connection {
     /// Step 8: options of the connection; those of the CCIDs are read there.
     fn step_8_options(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         // RFC 4340 §5.8.2, §6: on Data no option may end the connection or negotiate. A Reset ends
-        // it anyway, and is not answered by another.
+        // it in any case and is never answered by another (§8.3.1).
         if matches!(packet.kind, PacketType::Data | PacketType::Reset) {
             return NEXT;
         }

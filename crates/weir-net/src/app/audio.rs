@@ -1,0 +1,550 @@
+//! An audio stream and its listener.
+//!
+//! The stream is a row of **units** of equal size and playing time: mp3 frames (417 octets, 26 ms
+//! at 128 kbit/s) or ogg pages (4 kB, a quarter of a second). The sender puts them into packets.
+//! With forward error correction, packets form groups of n, of which the first k carry data: any
+//! k of them give back the whole group (an erasure code such as Reed-Solomon), and the n packets
+//! are spread evenly over the group's playing time. Without it every packet is a group of one,
+//! spaced like the music.
+//!
+//! The listener starts to play `playout` after the first packet arrived, and from then on needs
+//! each unit at its time. A unit is **on time** if all its packets arrived by then, **repaired**
+//! if the code gave it back by then, **late** if it came or was repaired after that, **lost** if
+//! never. A run of units that did not play is an audible **gap**.
+//!
+//! Over a byte stream (TCP, QUIC) the units follow each other without packets, headers or
+//! correction, the sender waits where a datagram would be dropped, and a unit is there when the
+//! stream has been delivered up to its end: the timetable stays that of a live stream, so what
+//! comes too late is not played.
+//!
+//! Every datagram carries an 8-octet header of group and index. The content is not music; what is
+//! judged is which octets are there in time. Does not model: codecs' own concealment, clocks that
+//! differ, adaptation of the bitrate.
+
+use super::{App, AppStatistics, Session};
+use std::collections::{BTreeMap, VecDeque};
+use weir_proto::node::Endpoint;
+use weir_proto::packet::Payload;
+use weir_proto::time::{Duration, Instant};
+
+/// Octets of group and index at the start of each packet.
+const HEADER: u32 = 8;
+
+/// A stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AudioConfig {
+    /// Bits per second of the encoded music.
+    pub bitrate: u64,
+    /// Octets of a unit.
+    pub unit: u32,
+    /// Octets of a packet, its header included.
+    pub packet: u32,
+    /// Packets of a group that carry data, and packets of a group; 1 and 1 without correction.
+    pub fec: (u32, u32),
+    /// From the first packet's arrival to the first unit's playing.
+    pub playout: Duration,
+    /// What carries it.
+    pub carriage: Carriage,
+}
+
+/// What the transport gives to the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Carriage {
+    /// Datagrams: DCCP, UDP.
+    #[default]
+    Datagrams,
+    /// A reliable stream of octets: TCP, QUIC. One unit a write.
+    Stream,
+}
+
+impl AudioConfig {
+    /// Octets of music in a group.
+    fn group_octets(&self) -> u64 {
+        if self.carriage == Carriage::Stream {
+            return u64::from(self.unit.max(1));
+        }
+        u64::from(self.fec.0.max(1)) * u64::from(self.packet.saturating_sub(HEADER).max(1))
+    }
+
+    /// When octet `n` of the music plays, after the first.
+    fn playing_time(&self, octets: u64) -> Duration {
+        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(self.bitrate.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Packets of a group.
+    fn group_packets(&self) -> u32 {
+        match self.carriage {
+            Carriage::Datagrams => self.fec.1.max(1),
+            Carriage::Stream => 1,
+        }
+    }
+
+    /// When packet `index` of group `group` is sent, after the first.
+    fn sending_time(&self, group: u64, index: u32) -> Duration {
+        let start = self.playing_time(group * self.group_octets());
+        let end = self.playing_time((group + 1) * self.group_octets());
+        start + (end - start) * u64::from(index) / u64::from(self.group_packets())
+    }
+}
+
+/// The streaming server.
+#[derive(Debug)]
+pub struct AudioSource {
+    config: AudioConfig,
+    start: Option<Instant>,
+    group: u64,
+    index: u32,
+    session: Session,
+}
+
+impl AudioSource {
+    /// A stream that begins at the handshake and has no end.
+    pub fn new(config: AudioConfig) -> Self {
+        Self {
+            config,
+            start: None,
+            group: 0,
+            index: 0,
+            session: Session::default(),
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        Some(self.start? + self.config.sending_time(self.group, self.index))
+    }
+
+    fn piece(&self) -> Payload {
+        if self.config.carriage == Carriage::Stream {
+            return Payload::of_len(self.config.unit.max(1));
+        }
+        let mut content = vec![0; self.config.packet.max(HEADER) as usize];
+        content[..4].copy_from_slice(&(self.group as u32).to_be_bytes());
+        content[4..8].copy_from_slice(&self.index.to_be_bytes());
+        Payload::from_bytes(&content)
+    }
+}
+
+impl App for AudioSource {
+    fn start(&mut self, _now: Instant) {}
+
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.session.drain(now, endpoint);
+        if self.start.is_none() {
+            self.start = self.session.statistics.connected_at;
+        }
+        while !self.done() && self.due().is_some_and(|due| due <= now) {
+            let stream = self.config.carriage == Carriage::Stream;
+            if stream && !self.session.writable {
+                return;
+            }
+            if !self.session.write_payload(now, endpoint, self.piece()) {
+                if stream {
+                    return;
+                }
+                // A datagram that finds no room is gone: media does not wait.
+                self.session.statistics.writes_skipped += 1;
+            }
+            self.index += 1;
+            if self.index >= self.config.group_packets() {
+                self.index = 0;
+                self.group += 1;
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let waits = self.config.carriage == Carriage::Stream && !self.session.writable;
+        self.due().filter(|_| !waits && !self.done())
+    }
+
+    fn done(&self) -> bool {
+        self.session.ended()
+    }
+
+    fn statistics(&self) -> AppStatistics {
+        self.session.statistics
+    }
+}
+
+/// What a listener noticed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AudioStatistics {
+    /// Units that were due.
+    pub units: u64,
+    /// Of these, played from their own packets.
+    pub on_time: u64,
+    /// Played thanks to the correction.
+    pub repaired: u64,
+    /// Not played, but there later.
+    pub late: u64,
+    /// Not played and never there.
+    pub lost: u64,
+    /// Played though a payload was corrupted.
+    pub corrupted: u64,
+    /// Runs of units that were not played.
+    pub gaps: u64,
+    /// The longest of them.
+    pub longest_gap: Duration,
+    /// All of them together.
+    pub silence: Duration,
+}
+
+#[derive(Debug, Default)]
+struct Group {
+    /// When each data packet arrived.
+    data: Vec<Option<Instant>>,
+    /// Different packets that arrived.
+    count: u32,
+    seen: Vec<bool>,
+    /// When the k-th arrived.
+    complete: Option<Instant>,
+}
+
+/// The player.
+#[derive(Debug)]
+pub struct AudioSink {
+    config: AudioConfig,
+    /// When the first unit plays.
+    start: Option<Instant>,
+    groups: BTreeMap<u64, Group>,
+    /// Octets that a stream has delivered, and when each unit was complete that is not yet due.
+    delivered: u64,
+    completed: VecDeque<Instant>,
+    /// The next unit to play.
+    unit: u64,
+    /// Units that did not play and may still come, by the first and last group that they need.
+    missed: Vec<u64>,
+    silent_since: Option<Instant>,
+    audio: AudioStatistics,
+    session: Session,
+}
+
+impl AudioSink {
+    /// A player of a stream of this kind.
+    pub fn new(config: AudioConfig) -> Self {
+        Self {
+            config,
+            start: None,
+            groups: BTreeMap::new(),
+            delivered: 0,
+            completed: VecDeque::new(),
+            unit: 0,
+            missed: Vec::new(),
+            silent_since: None,
+            audio: AudioStatistics::default(),
+            session: Session::default(),
+        }
+    }
+
+    fn unit_octets(&self) -> u64 {
+        u64::from(self.config.unit.max(1))
+    }
+
+    fn deadline(&self, unit: u64) -> Option<Instant> {
+        Some(self.start? + self.config.playing_time(unit * self.unit_octets()))
+    }
+
+    fn on_packet(&mut self, now: Instant, content: &[u8]) {
+        let Some((group, rest)) = content.split_first_chunk::<4>() else {
+            return;
+        };
+        let Some((index, _)) = rest.split_first_chunk::<4>() else {
+            return;
+        };
+        let group = u64::from(u32::from_be_bytes(*group));
+        let index = u32::from_be_bytes(*index);
+        let (data, total) = (self.config.fec.0.max(1), self.config.fec.1.max(1));
+        if index >= total {
+            return;
+        }
+        self.start.get_or_insert_with(|| {
+            // The first packet to arrive need not be the first that was sent.
+            now + self.config.playout
+                - self
+                    .config
+                    .sending_time(group, index)
+                    .min(self.config.playout)
+        });
+        let state = self.groups.entry(group).or_default();
+        state.data.resize(data as usize, None);
+        state.seen.resize(total as usize, false);
+        if std::mem::replace(&mut state.seen[index as usize], true) {
+            return;
+        }
+        state.count += 1;
+        if let Some(arrival) = state.data.get_mut(index as usize) {
+            *arrival = Some(now);
+        }
+        if state.count == data {
+            state.complete = Some(now);
+        }
+    }
+
+    /// More of a stream has come.
+    fn on_octets(&mut self, now: Instant, octets: u64) {
+        self.start.get_or_insert(now + self.config.playout);
+        let before = self.delivered / self.unit_octets();
+        self.delivered += octets;
+        for unit in before..self.delivered / self.unit_octets() {
+            if unit < self.unit {
+                // It was due before; the units arrive in order, so it is the first missed one.
+                if self.missed.first() == Some(&unit) {
+                    self.missed.remove(0);
+                    self.audio.late += 1;
+                }
+            } else {
+                self.completed.push_back(now);
+            }
+        }
+    }
+
+    /// When a unit was there: by its own packets, and by the correction.
+    fn availability(&self, unit: u64) -> (Option<Instant>, Option<Instant>) {
+        let payload = u64::from(self.config.packet.saturating_sub(HEADER).max(1));
+        let first = unit * self.unit_octets() / payload;
+        let last = ((unit + 1) * self.unit_octets() - 1) / payload;
+        let per_group = u64::from(self.config.fec.0.max(1));
+        let (mut own, mut repaired) = (Some(Instant::ZERO), Some(Instant::ZERO));
+        for packet in first..=last {
+            let group = self.groups.get(&(packet / per_group));
+            let arrival =
+                group.and_then(|g| g.data.get((packet % per_group) as usize).copied().flatten());
+            let complete = group.and_then(|g| g.complete);
+            own = own.zip(arrival).map(|(a, b)| a.max(b));
+            let best = match (arrival, complete) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+            repaired = repaired.zip(best).map(|(a, b)| a.max(b));
+        }
+        (own, repaired)
+    }
+
+    /// Plays what is due, and forgets what no unit needs any more.
+    fn play(&mut self, now: Instant) {
+        while let Some(deadline) = self.deadline(self.unit).filter(|&at| at <= now) {
+            let (own, repaired) = match self.config.carriage {
+                Carriage::Datagrams => self.availability(self.unit),
+                Carriage::Stream => (self.completed.pop_front(), None),
+            };
+            let in_time = |at: Option<Instant>| at.is_some_and(|at| at <= deadline);
+            self.audio.units += 1;
+            if in_time(own) {
+                self.audio.on_time += 1;
+            } else if in_time(repaired) {
+                self.audio.repaired += 1;
+            } else {
+                self.missed.push(self.unit);
+                self.silent_since.get_or_insert(deadline);
+            }
+            let played = in_time(own) || in_time(repaired);
+            if let (true, Some(since)) = (played, self.silent_since) {
+                self.end_gap(since, deadline);
+            }
+            self.unit += 1;
+        }
+        self.settle();
+    }
+
+    fn end_gap(&mut self, since: Instant, until: Instant) {
+        let silence = until.since(since);
+        self.audio.gaps += 1;
+        self.audio.silence += silence;
+        self.audio.longest_gap = self.audio.longest_gap.max(silence);
+        self.silent_since = None;
+    }
+
+    /// Says late or lost of units missed so long ago that nothing more is awaited: a hundred
+    /// groups. Keeps the memory bounded.
+    fn settle(&mut self) {
+        if self.config.carriage == Carriage::Stream {
+            return;
+        }
+        let newest = self.groups.last_key_value().map_or(0, |(group, _)| *group);
+        let old = newest.saturating_sub(100);
+        let group_octets = self.config.group_octets();
+        let settled = self
+            .missed
+            .partition_point(|unit| (unit + 1) * self.unit_octets() / group_octets < old);
+        for unit in self.missed.drain(..settled).collect::<Vec<_>>() {
+            let came = self.availability(unit).1.is_some();
+            self.audio.late += u64::from(came);
+            self.audio.lost += u64::from(!came);
+        }
+        let needed = self.unit * self.unit_octets() / group_octets;
+        self.groups = self.groups.split_off(&old.saturating_sub(2).min(needed));
+    }
+
+    /// What the listener noticed so far; a gap that still lasts counts up to `now`.
+    pub fn audio_statistics(&self, now: Instant) -> AudioStatistics {
+        let mut audio = self.audio;
+        for &unit in &self.missed {
+            let came = self.availability(unit).1.is_some();
+            audio.late += u64::from(came);
+            audio.lost += u64::from(!came);
+        }
+        if let Some(since) = self.silent_since {
+            let silence = now.since(since);
+            audio.gaps += 1;
+            audio.silence += silence;
+            audio.longest_gap = audio.longest_gap.max(silence);
+        }
+        audio
+    }
+}
+
+impl App for AudioSink {
+    fn start(&mut self, _now: Instant) {}
+
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.play(now);
+        let mut pieces = Vec::new();
+        self.session.drain_into(now, endpoint, &mut pieces);
+        for piece in &pieces {
+            match self.config.carriage {
+                Carriage::Datagrams => self.on_packet(now, piece.content().unwrap_or_default()),
+                Carriage::Stream => self.on_octets(now, u64::from(piece.len())),
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        // Every unit that is due is a moment: gaps begin and end there.
+        self.deadline(self.unit).filter(|_| !self.done())
+    }
+
+    fn done(&self) -> bool {
+        self.session.ended()
+    }
+
+    fn statistics(&self) -> AppStatistics {
+        self.session.statistics
+    }
+
+    fn audio(&self, now: Instant) -> Option<AudioStatistics> {
+        Some(self.audio_statistics(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MP3: AudioConfig = AudioConfig {
+        bitrate: 128_000,
+        unit: 400,
+        packet: 408,
+        fec: (1, 1),
+        playout: Duration::from_millis(100),
+        carriage: Carriage::Datagrams,
+    };
+
+    fn content(group: u32, index: u32) -> Vec<u8> {
+        [group.to_be_bytes(), index.to_be_bytes()].concat()
+    }
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn a_lost_packet_is_a_gap_of_one_unit_and_a_late_one_too() {
+        // 400 octets at 128 kbit/s are 25 ms; unit n plays at 100 + 25 n.
+        let mut sink = AudioSink::new(MP3);
+        for n in 0..20_u64 {
+            match n {
+                5 => {}
+                8 => {
+                    sink.play(at(310));
+                    sink.on_packet(at(310), &content(8, 0));
+                }
+                _ => {
+                    sink.play(at(n * 25));
+                    sink.on_packet(at(n * 25), &content(n as u32, 0));
+                }
+            }
+        }
+        sink.play(at(100 + 19 * 25));
+        let audio = sink.audio_statistics(at(600));
+        assert_eq!(
+            (audio.units, audio.on_time, audio.late, audio.lost),
+            (20, 18, 1, 1)
+        );
+        assert_eq!((audio.gaps, audio.silence), (2, Duration::from_millis(50)));
+    }
+
+    #[test]
+    fn any_k_of_n_packets_give_back_the_group() {
+        let config = AudioConfig {
+            fec: (10, 30),
+            playout: Duration::from_millis(500),
+            ..MP3
+        };
+        let mut sink = AudioSink::new(config);
+        // Ten of the thirty, none of them data but the first.
+        for index in [0, 11, 12, 13, 14, 25, 26, 27, 28, 29] {
+            sink.on_packet(at(u64::from(index) * 8), &content(0, index));
+        }
+        sink.play(at(500 + 225));
+        let audio = sink.audio_statistics(at(725));
+        assert_eq!(
+            (audio.units, audio.on_time, audio.repaired, audio.gaps),
+            (10, 1, 9, 0)
+        );
+    }
+
+    #[test]
+    fn nine_of_ten_are_too_few() {
+        let config = AudioConfig {
+            fec: (10, 30),
+            playout: Duration::from_millis(500),
+            ..MP3
+        };
+        let mut sink = AudioSink::new(config);
+        for index in 21..30 {
+            sink.on_packet(at(240), &content(0, index));
+        }
+        sink.play(at(2000));
+        let audio = sink.audio_statistics(at(2000));
+        assert_eq!(audio.on_time + audio.repaired, 0);
+        assert_eq!(audio.gaps, 1);
+    }
+
+    #[test]
+    fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
+        let config = AudioConfig {
+            carriage: Carriage::Stream,
+            ..MP3
+        };
+        let mut sink = AudioSink::new(config);
+        for n in 0..8_u64 {
+            sink.play(at(n * 25));
+            sink.on_octets(at(n * 25), 400);
+        }
+        // Units 8 to 11 come at 380 ms; they were due at 300, 325, 350 and 375.
+        sink.play(at(380));
+        sink.on_octets(at(380), 1600);
+        for n in 12..20_u64 {
+            sink.play(at(n * 25 + 85));
+            sink.on_octets(at(n * 25 + 85), 400);
+        }
+        sink.play(at(100 + 19 * 25));
+        let audio = sink.audio_statistics(at(600));
+        assert_eq!(
+            (audio.units, audio.on_time, audio.late, audio.lost),
+            (20, 16, 4, 0)
+        );
+        assert_eq!((audio.gaps, audio.silence), (1, Duration::from_millis(100)));
+    }
+
+    #[test]
+    fn packets_of_a_group_are_spread_over_its_music() {
+        let config = AudioConfig {
+            fec: (10, 30),
+            ..MP3
+        };
+        assert_eq!(config.sending_time(1, 0), Duration::from_millis(250));
+        assert_eq!(config.sending_time(1, 15), Duration::from_millis(375));
+    }
+}

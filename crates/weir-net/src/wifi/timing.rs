@@ -1,0 +1,138 @@
+//! Times of the physical layer: IEEE 802.11-2007 clauses 15 and 18 (b) and 19 (g, ERP-OFDM).
+
+use weir_proto::time::Duration;
+
+/// Octets that the MAC puts around an IP packet: 24 of header, 8 of LLC/SNAP, 4 of FCS.
+const MAC_OVERHEAD: u32 = 36;
+/// Octets of a MAC acknowledgement.
+const ACK_OCTETS: u32 = 14;
+
+/// Which physical layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standard {
+    /// 802.11b with the long preamble: 1, 2, 5.5 and 11 Mbit/s.
+    B,
+    /// 802.11b with the short preamble.
+    BShort,
+    /// 802.11g without b stations: 6 to 54 Mbit/s, short slots.
+    #[default]
+    G,
+}
+
+/// A rate: an index into the standard's table, the slowest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PhyRate(pub usize);
+
+impl Standard {
+    /// The rates in kbit/s, the slowest first.
+    pub const fn rates_kbps(self) -> &'static [u32] {
+        match self {
+            Self::B | Self::BShort => &[1_000, 2_000, 5_500, 11_000],
+            Self::G => &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000],
+        }
+    }
+
+    /// The fastest rate.
+    pub const fn fastest(self) -> PhyRate {
+        PhyRate(self.rates_kbps().len() - 1)
+    }
+
+    /// This rate in kbit/s; beyond the table its last.
+    pub fn kbps(self, rate: PhyRate) -> u32 {
+        let rates = self.rates_kbps();
+        rates[rate.0.min(rates.len() - 1)]
+    }
+
+    /// A slot.
+    pub const fn slot(self) -> Duration {
+        Duration::from_micros(match self {
+            Self::B | Self::BShort => 20,
+            Self::G => 9,
+        })
+    }
+
+    /// The short interframe space.
+    pub const fn sifs(self) -> Duration {
+        Duration::from_micros(10)
+    }
+
+    /// The distributed interframe space: SIFS and two slots.
+    pub fn difs(self) -> Duration {
+        self.sifs() + self.slot() * 2
+    }
+
+    /// The smallest contention window, in slots, as the largest number drawn.
+    pub const fn min_window(self) -> u32 {
+        match self {
+            Self::B | Self::BShort => 31,
+            Self::G => 15,
+        }
+    }
+
+    /// The largest contention window.
+    pub const fn max_window(self) -> u32 {
+        1023
+    }
+
+    fn frame_time(self, octets: u32, rate: PhyRate) -> Duration {
+        let bits = u64::from(octets) * 8;
+        let kbps = u64::from(self.kbps(rate));
+        match self {
+            Self::B => Duration::from_nanos(192_000 + (bits * 1_000_000).div_ceil(kbps)),
+            Self::BShort => Duration::from_nanos(96_000 + (bits * 1_000_000).div_ceil(kbps)),
+            Self::G => {
+                // 16 us of preamble, 4 of SIGNAL, symbols of 4 us with 16 service and 6 tail bits
+                // around the data, 6 us of signal extension.
+                let bits_per_symbol = kbps * 4 / 1_000;
+                let symbols = (16 + bits + 6).div_ceil(bits_per_symbol);
+                Duration::from_micros(16 + 4 + 4 * symbols + 6)
+            }
+        }
+    }
+
+    /// The time that a data frame with an IP packet of this size takes.
+    pub fn data_time(self, ip_octets: u32, rate: PhyRate) -> Duration {
+        self.frame_time(ip_octets + MAC_OVERHEAD, rate)
+    }
+
+    /// SIFS and the MAC acknowledgement, at the fastest mandatory rate that is not above the
+    /// data's.
+    pub fn ack_time(self, data_rate: PhyRate) -> Duration {
+        let mandatory: &[usize] = match self {
+            Self::B | Self::BShort => &[0, 1],
+            Self::G => &[0, 2, 4],
+        };
+        let rate = mandatory
+            .iter()
+            .rev()
+            .find(|&&index| index <= data_rate.0)
+            .copied();
+        self.sifs() + self.frame_time(ACK_OCTETS, PhyRate(rate.unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frame_times_are_those_of_the_standard() {
+        // 1500 octets of IP are 1536 of MAC.
+        let b = Standard::B;
+        assert_eq!(
+            b.data_time(1500, PhyRate(3)),
+            Duration::from_nanos(192_000 + 1_117_091)
+        );
+        assert_eq!(b.ack_time(PhyRate(3)), Duration::from_micros(10 + 192 + 56));
+        // 54 Mbit/s: 216 bits a symbol, (16 + 12288 + 6) / 216 = 57 symbols.
+        let g = Standard::G;
+        assert_eq!(
+            g.data_time(1500, g.fastest()),
+            Duration::from_micros(26 + 228)
+        );
+        // 24 Mbit/s: 96 bits a symbol, (16 + 112 + 6) / 96 = 2 symbols.
+        assert_eq!(g.ack_time(g.fastest()), Duration::from_micros(10 + 26 + 8));
+        assert_eq!(g.difs(), Duration::from_micros(28));
+        assert_eq!(b.difs(), Duration::from_micros(50));
+    }
+}

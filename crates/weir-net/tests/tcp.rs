@@ -1,0 +1,224 @@
+//! TCP over simulated paths, against what theory and its RFCs say.
+
+mod common;
+
+use common::at;
+use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::queue::RedConfig;
+use weir_net::{
+    FlowConfig, Limit, LinkConfig, LossConfig, QueueConfig, Side, Stack, Topology, simulate,
+};
+use weir_proto::cc::window::{Rules, WindowConfig, named};
+use weir_proto::node::CloseReason;
+use weir_proto::packet::FlowId;
+use weir_proto::tcp::{Config, Connection};
+use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Probability;
+
+const SECOND: u64 = 1_000_000_000;
+const MSS: u32 = 1460;
+
+struct Path {
+    rate: u64,
+    one_way: Duration,
+    queue: QueueConfig,
+    loss: LossConfig,
+}
+
+impl Path {
+    fn droptail(rate: u64, millis: u64, packets: u64) -> Self {
+        Self {
+            rate,
+            one_way: Duration::from_millis(millis),
+            queue: QueueConfig::DropTail {
+                limit: Limit::Packets(packets),
+            },
+            loss: LossConfig::None,
+        }
+    }
+}
+
+/// One bulk flow over the path.
+fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (Topology, FlowId) {
+    let mut topology = Topology::new(1);
+    let server = topology.add_host("server", Stack::default());
+    let client = topology.add_host("client", Stack::default());
+    for (name, from, to) in [("data", server, client), ("acks", client, server)] {
+        let forward = name == "data";
+        let link = LinkConfig {
+            name: name.to_owned(),
+            from,
+            to,
+            rate: Some(path.rate),
+            delay: path.one_way,
+            mtu: Some(1500),
+            queue: if forward {
+                path.queue
+            } else {
+                QueueConfig::default()
+            },
+            shaper: None,
+            loss: if forward {
+                path.loss.clone()
+            } else {
+                LossConfig::None
+            },
+        };
+        topology.add_link(link).expect("a valid link");
+    }
+    let window = WindowConfig {
+        max_datagram_size: u64::from(MSS),
+        initial_window: None,
+        rules: Rules::default(),
+        ..WindowConfig::default()
+    };
+    let make = || named(controller, &window).expect("a known controller");
+    let near = Config {
+        local: server,
+        remote: client,
+        initial_sequence: u32::MAX - 5000,
+        ..config
+    };
+    let far = Config {
+        local: client,
+        remote: server,
+        initial_sequence: 7,
+        ..config
+    };
+    let flow = FlowConfig {
+        name: "bulk".to_owned(),
+        source: server,
+        target: client,
+        sender: Box::new(Connection::client(near, make())),
+        receiver: Box::new(Connection::server(far, make())),
+        app: Box::new(Bulk::new(BulkConfig {
+            piece: 10 * MSS,
+            total,
+        })),
+        sink: Box::new(Sink::new()),
+        loss: LossConfig::None,
+        connects: Side::Sender,
+        start: Instant::ZERO,
+        stop: None,
+    };
+    let id = topology.add_flow(flow).expect("a valid flow");
+    (topology, id)
+}
+
+/// Bits of payload delivered per second after the first `warmup` seconds.
+fn goodput(topology: &mut Topology, flow: FlowId, warmup: u64, seconds: u64) -> f64 {
+    simulate(topology, at(warmup * SECOND), &mut ()).expect("not stuck");
+    let before = topology.statistics(flow, Side::Receiver).payload_received;
+    simulate(topology, at((warmup + seconds) * SECOND), &mut ()).expect("not stuck");
+    let after = topology.statistics(flow, Side::Receiver).payload_received;
+    (after - before) as f64 * 8.0 / seconds as f64
+}
+
+#[test]
+fn fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
+    // 10 Mbit/s, 40 ms: 33 packets. The payload's share of the wire is 1460/1500.
+    for controller in ["newreno", "cubic"] {
+        for sack in [true, false] {
+            let config = Config {
+                sack,
+                ..Config::default()
+            };
+            let path = Path::droptail(10_000_000, 20, 33);
+            let (mut topology, flow) = world(path, controller, config, None);
+            let share = goodput(&mut topology, flow, 5, 60) / (10e6 * 1460.0 / 1500.0);
+            println!("{controller} sack {sack}: {share:.4}");
+            // RFC 6582 repairs one packet each round-trip time, so it may fall idle.
+            let least = if sack { 0.99 } else { 0.95 };
+            assert!(
+                share > least && share <= 1.0,
+                "{controller}, sack {sack}: {share}"
+            );
+        }
+    }
+}
+
+#[test]
+fn throughput_under_random_loss_is_that_of_mathis() {
+    // MSS/RTT sqrt(3/(2p)) is an upper estimate for byte counting without timeouts; recovery
+    // costs about a tenth at these windows.
+    for p in [0.001, 0.01] {
+        let mut path = Path::droptail(1_000_000_000, 25, 10_000);
+        path.loss = LossConfig::Random {
+            probability: Probability::new(p).expect("in [0, 1]"),
+        };
+        let (mut topology, flow) = world(path, "newreno", Config::default(), None);
+        let measured = goodput(&mut topology, flow, 10, 300);
+        let mathis = f64::from(MSS) * 8.0 / 0.05 * (1.5 / p).sqrt();
+        println!("p {p}: {:.3} of Mathis", measured / mathis);
+        assert!(
+            (0.8..1.1).contains(&(measured / mathis)),
+            "{measured} {mathis}"
+        );
+    }
+}
+
+#[test]
+fn delivers_every_octet_once_and_closes_in_good_order() {
+    for sack in [true, false] {
+        let mut path = Path::droptail(5_000_000, 10, 10);
+        path.loss = LossConfig::Random {
+            probability: Probability::new(0.05).expect("in [0, 1]"),
+        };
+        let total = 3_000_001;
+        let config = Config {
+            sack,
+            ..Config::default()
+        };
+        let (mut topology, flow) = world(path, "newreno", config, Some(total));
+        simulate(&mut topology, at(600 * SECOND), &mut ()).expect("not stuck");
+        assert_eq!(
+            topology.statistics(flow, Side::Receiver).payload_received,
+            total
+        );
+        for side in [Side::Sender, Side::Receiver] {
+            let closed = topology.app_statistics(flow, side).closed;
+            assert_eq!(closed, Some(CloseReason::Finished), "{side:?}, sack {sack}");
+        }
+    }
+}
+
+#[test]
+fn a_marked_flow_loses_nothing_and_still_slows_down() {
+    let mut path = Path::droptail(10_000_000, 20, 0);
+    path.queue = QueueConfig::Red(RedConfig {
+        limit: 400_000,
+        min: 15_000,
+        max: 60_000,
+        probability: 0.1,
+        weight: 0.02,
+        packet_time: Duration::from_micros(1200),
+        gentle: true,
+        ecn: true,
+    });
+    let config = Config {
+        ecn: true,
+        ..Config::default()
+    };
+    let (mut topology, flow) = world(path, "newreno", config, None);
+    let share = goodput(&mut topology, flow, 10, 60) / (10e6 * 1460.0 / 1500.0);
+    let link = topology.link_ids().next().expect("the data link");
+    let counters = topology.link_counters(link);
+    println!("share {share:.4}, marks {}", counters.packets_marked);
+    assert!(share > 0.9, "{share}");
+    assert_eq!(counters.packets_dropped(), 0);
+    assert!(counters.packets_marked > 20);
+    let statistics = topology.statistics(flow, Side::Sender);
+    assert!(statistics.loss_events > 20 && statistics.packets_lost == 0);
+}
+
+#[test]
+fn gives_up_when_nobody_answers() {
+    let mut path = Path::droptail(10_000_000, 20, 33);
+    path.loss = LossConfig::Random {
+        probability: Probability::new(1.0).expect("in [0, 1]"),
+    };
+    let (mut topology, flow) = world(path, "newreno", Config::default(), None);
+    simulate(&mut topology, at(3_600 * SECOND), &mut ()).expect("not stuck");
+    let closed = topology.app_statistics(flow, Side::Sender).closed;
+    assert_eq!(closed, Some(CloseReason::TimedOut));
+}

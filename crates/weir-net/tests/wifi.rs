@@ -1,0 +1,181 @@
+//! Flows that cross a shared medium and a wire behind it.
+
+mod common;
+
+use common::at;
+use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::wifi::{ChannelConfig, MediumConfig, RateControlConfig, Standard, StationConfig};
+use weir_net::{
+    FlowConfig, LinkConfig, LossConfig, MediumId, QueueConfig, Side, Stack, Topology, simulate,
+};
+use weir_proto::cc::window::{WindowConfig, named};
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::tcp::{Config, Connection};
+use weir_proto::time::{Duration, Instant};
+
+const SECOND: u64 = 1_000_000_000;
+
+struct Cell {
+    topology: Topology,
+    medium: MediumId,
+    access_point: HostId,
+    flows: Vec<FlowId>,
+}
+
+fn bulk(n: u32, (source, target): (HostId, HostId)) -> FlowConfig {
+    let window = WindowConfig {
+        max_datagram_size: 1460,
+        ..WindowConfig::default()
+    };
+    let make = || named("newreno", &window).expect("a known controller");
+    let end = |local, remote| Config {
+        flow: FlowId(n),
+        local,
+        remote,
+        ..Config::default()
+    };
+    FlowConfig {
+        name: n.to_string(),
+        source,
+        target,
+        sender: Box::new(Connection::client(end(source, target), make())),
+        receiver: Box::new(Connection::server(end(target, source), make())),
+        app: Box::new(Bulk::new(BulkConfig {
+            piece: 14_600,
+            total: None,
+        })),
+        sink: Box::new(Sink::new()),
+        loss: LossConfig::None,
+        connects: Side::Sender,
+        start: Instant::ZERO,
+        stop: None,
+    }
+}
+
+/// A server behind an access point, and stations that download from it.
+fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
+    let mut topology = Topology::new(1);
+    let server = topology.add_host("server", Stack::default());
+    let access_point = topology.add_host("access point", Stack::default());
+    let laptops: Vec<_> = (0..stations)
+        .map(|n| topology.add_host(&n.to_string(), Stack::default()))
+        .collect();
+    for (from, to) in [(server, access_point), (access_point, server)] {
+        let link = LinkConfig {
+            name: format!("{from:?}"),
+            from,
+            to,
+            rate: Some(100_000_000),
+            delay: Duration::from_millis(1),
+            mtu: Some(1500),
+            queue: QueueConfig::default(),
+            shaper: None,
+            loss: LossConfig::None,
+        };
+        topology.add_link(link).expect("a valid link");
+    }
+    let station = |&host: &HostId| StationConfig {
+        host,
+        queue_limit,
+        rate_control: RateControlConfig::Aarf,
+        retry_limit: 7,
+    };
+    let medium = topology
+        .add_medium(MediumConfig {
+            name: "cell".to_owned(),
+            standard: Standard::G,
+            stations: [&[access_point], laptops.as_slice()]
+                .concat()
+                .iter()
+                .map(station)
+                .collect(),
+            channel: ChannelConfig {
+                snr_db: vec![(Instant::ZERO, snr_db)],
+                interference: None,
+            },
+        })
+        .expect("a valid medium");
+    let flows = laptops
+        .iter()
+        .enumerate()
+        .map(|(n, &laptop)| {
+            let flow = bulk(n as u32, (server, laptop));
+            topology.add_flow(flow).expect("a valid flow")
+        })
+        .collect();
+    Cell {
+        topology,
+        medium,
+        access_point,
+        flows,
+    }
+}
+
+fn goodput_mbps(cell: &mut Cell, seconds: u64) -> Vec<f64> {
+    simulate(&mut cell.topology, at(seconds * SECOND), &mut ()).expect("not stuck");
+    let delivered = |&flow: &FlowId| {
+        cell.topology
+            .statistics(flow, Side::Receiver)
+            .payload_received
+    };
+    cell.flows
+        .iter()
+        .map(|flow| delivered(flow) as f64 * 8e-6 / seconds as f64)
+        .collect()
+}
+
+#[test]
+fn a_download_over_a_good_link_gets_about_half_of_54_mbit_s() {
+    // A data frame with DIFS, mean backoff and acknowledgement takes 394 us; so does an
+    // acknowledgement of TCP, with 163, for every other packet: 1460 octets in 475 us are
+    // 24.6 Mbit/s, a little more where the two contend.
+    let mut cell = cell(1, 40.0, 100);
+    let goodput = goodput_mbps(&mut cell, 20)[0];
+    println!("{goodput:.2} Mbit/s");
+    assert!((23.0..27.0).contains(&goodput), "{goodput}");
+}
+
+#[test]
+fn rates_adapt_to_a_poor_link() {
+    let mut good = cell(1, 40.0, 100);
+    let mut poor = cell(1, 12.0, 100);
+    let (good, slow) = (
+        goodput_mbps(&mut good, 20)[0],
+        goodput_mbps(&mut poor, 20)[0],
+    );
+    println!("{good:.2} {slow:.2}");
+    assert!((6.0..14.0).contains(&slow), "{slow}");
+    let counters = poor
+        .topology
+        .station_counters(poor.medium, poor.access_point);
+    let counters = counters.expect("the access point has a station");
+    assert!(counters.failures > 100 && counters.frames > counters.packets_delivered);
+}
+
+#[test]
+fn packets_are_conserved_across_the_medium() {
+    let mut cell = cell(3, 20.0, 20);
+    for step in 1..50 {
+        simulate(&mut cell.topology, at(step * 77_777_777), &mut ()).expect("not stuck");
+        for host in [0, 1, 2, 3, 4].map(HostId) {
+            if let Some(c) = cell.topology.station_counters(cell.medium, host) {
+                let gone = c.packets_delivered + c.dropped_queue_full + c.dropped_retry_limit;
+                assert_eq!(c.packets_in, gone + c.packets_queued, "{host:?} {c:?}");
+            }
+        }
+        let inside = cell.topology.packets_in_medium(cell.medium);
+        let links: Vec<_> = cell.topology.link_ids().collect();
+        let wires: u64 = links
+            .into_iter()
+            .map(|id| cell.topology.link_counters(id))
+            .map(|c| c.packets_queued + c.packets_in_flight)
+            .sum();
+        let (mut sent, mut gone) = (0, 0);
+        for &flow in &cell.flows {
+            let c = cell.topology.flow_counters(flow);
+            sent += c.sender.packets_sent + c.receiver.packets_sent;
+            gone += c.sender.packets_delivered + c.receiver.packets_delivered + c.packets_dropped;
+        }
+        assert_eq!(sent, gone + inside + wires);
+    }
+}

@@ -1,0 +1,314 @@
+//! One end of a connection: handshake, sending under the window, recovery, and the receiver.
+
+mod input;
+mod output;
+
+use super::receiver::Receiver;
+use super::retransmission_timer::RetransmissionTimer;
+use super::scoreboard::Scoreboard;
+use super::sequence::wrap;
+use super::wire::flag;
+use crate::cc::WindowController;
+use crate::event::{Event, EventMask, Events};
+use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use crate::packet::{Body, FlowId, HostId, Packet, Payload};
+use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
+
+/// RFC 9293 §3.8.3 (R2): expiries in a row after which the connection is given up.
+const MAX_EXPIRIES: u32 = 15;
+/// Shift of the window field that both ends offer.
+const WINDOW_SCALE: u8 = 10;
+
+/// How an endpoint behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// The flow that its packets carry.
+    pub flow: FlowId,
+    /// This end.
+    pub local: HostId,
+    /// The other end.
+    pub remote: HostId,
+    /// Initial sequence number.
+    pub initial_sequence: u32,
+    /// SMSS in octets of payload.
+    pub segment_size: u32,
+    /// Selective acknowledgements (RFC 6675); otherwise RFC 6582.
+    pub sack: bool,
+    /// Explicit congestion notification (RFC 3168 §6.1).
+    pub ecn: bool,
+    /// Segments after which an acknowledgement leaves at once.
+    pub ack_every: u32,
+    /// The longest time that an acknowledgement waits.
+    pub ack_delay: Duration,
+    /// RFC 6298 §2.4: the smallest retransmission timeout.
+    pub min_rto: Duration,
+    /// Receive buffer in octets: the window that is advertised.
+    pub receive_buffer: u64,
+    /// Octets that the application may have waiting to be sent.
+    pub send_buffer: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            flow: FlowId::default(),
+            local: HostId::default(),
+            remote: HostId::default(),
+            initial_sequence: 0,
+            segment_size: 1460,
+            sack: true,
+            ecn: false,
+            ack_every: 2,
+            ack_delay: Duration::from_millis(40),
+            min_rto: Duration::from_millis(200),
+            receive_buffer: 6_000_000,
+            send_buffer: 4_000_000,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+}
+
+/// Which loss recovery is under way; each lasts until its point is cumulatively acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recovery {
+    None,
+    Fast { point: u64 },
+    Timeout { point: u64 },
+}
+
+/// One end of a TCP connection.
+pub struct Connection {
+    config: Config,
+    state: State,
+    controller: Box<dyn WindowController + Send>,
+    timer: RetransmissionTimer,
+    board: Scoreboard,
+    receiver: Receiver,
+    recovery: Recovery,
+    duplicates: u32,
+    peer_window: u64,
+    peer_sequence: u32,
+    peer_scale: u8,
+    sack: bool,
+    ecn: bool,
+    unsent: u64,
+    send_one_anyway: bool,
+    handshake: Handshake,
+    echo_congestion: bool,
+    announce_reduction: bool,
+    ecn_point: u64,
+    closing: bool,
+    fin: Fin,
+    blocked: bool,
+    outbox: VecDeque<Packet>,
+    news: VecDeque<EndpointEvent>,
+    unread: u64,
+    packets: u64,
+    window_limited: bool,
+    acked: Vec<(Instant, u32)>,
+    statistics: Statistics,
+    events: Events,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Handshake {
+    sent_at: Instant,
+    attempts: u32,
+}
+
+/// The ends of the two streams. A FIN takes one number behind the last octet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fin {
+    due: bool,
+    sent: bool,
+    acknowledged: bool,
+    received_at: Option<u64>,
+    received: bool,
+}
+
+impl Connection {
+    /// An endpoint that connects actively; `controller` bounds what it sends.
+    pub fn client(config: Config, controller: Box<dyn WindowController + Send>) -> Self {
+        Self::new(config, controller, State::Closed)
+    }
+
+    /// An endpoint that listens.
+    pub fn server(config: Config, controller: Box<dyn WindowController + Send>) -> Self {
+        Self::new(config, controller, State::Listen)
+    }
+
+    fn new(config: Config, controller: Box<dyn WindowController + Send>, state: State) -> Self {
+        Self {
+            state,
+            controller,
+            timer: RetransmissionTimer::new(config.min_rto),
+            board: Scoreboard::new(),
+            receiver: Receiver::new(config.ack_every, config.ack_delay),
+            recovery: Recovery::None,
+            duplicates: 0,
+            peer_window: 0,
+            peer_sequence: 0,
+            peer_scale: 0,
+            sack: config.sack,
+            ecn: config.ecn,
+            unsent: 0,
+            send_one_anyway: false,
+            handshake: Handshake::default(),
+            echo_congestion: false,
+            announce_reduction: false,
+            ecn_point: 0,
+            closing: false,
+            fin: Fin::default(),
+            blocked: false,
+            outbox: VecDeque::with_capacity(4),
+            news: VecDeque::new(),
+            unread: 0,
+            packets: 0,
+            window_limited: false,
+            acked: Vec::with_capacity(16),
+            statistics: Statistics::default(),
+            events: Events::default(),
+            config,
+        }
+    }
+}
+
+impl Node for Connection {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        let ecn = packet.ip.ecn;
+        let Body::Tcp(packet) = packet.body else {
+            return;
+        };
+        self.statistics.packets_received += 1;
+        self.statistics.bytes_received += packet.wire_len() as u64;
+        if packet.has(flag::SYN) {
+            return self.handle_syn(now, &packet);
+        }
+        if packet.has(flag::RST) {
+            if self.state != State::Closed {
+                self.end(now, CloseReason::Reset(0));
+            }
+            return;
+        }
+        if self.state == State::SynReceived && packet.has(flag::ACK) {
+            self.establish(now);
+        }
+        if self.state == State::Established {
+            self.handle_established(now, &packet, ecn);
+            if self.fin.acknowledged && self.fin.received && !self.receiver.wants_ack(now) {
+                self.end(now, CloseReason::Finished);
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self
+            .timer
+            .deadline()
+            .is_some_and(|deadline| deadline <= now)
+        {
+            self.handle_expiry(now);
+        }
+        if self
+            .receiver
+            .deadline()
+            .is_some_and(|deadline| deadline <= now)
+        {
+            self.receiver.ack_now();
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(packet) = self.outbox.pop_front() {
+            return Some(packet);
+        }
+        if self.state != State::Established {
+            return None;
+        }
+        if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
+            return Some(packet);
+        }
+        if self.receiver.wants_ack(now) {
+            let seq = wrap(
+                self.config.initial_sequence,
+                self.board.high_data() + u64::from(self.fin.sent),
+            );
+            let packet = self.build(0, seq, Payload::default());
+            if self.fin.acknowledged && self.fin.received {
+                self.end(now, CloseReason::Finished);
+            }
+            return Some(packet);
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match (self.timer.deadline(), self.receiver.deadline()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+}
+
+impl Endpoint for Connection {
+    fn connect(&mut self, now: Instant) {
+        if self.state == State::Closed && self.handshake.attempts == 0 {
+            self.enter(now, State::SynSent, "SYN-SENT");
+            self.send_syn(now);
+        }
+    }
+
+    fn close(&mut self, now: Instant) {
+        match self.state {
+            State::Established => self.closing = true,
+            State::Closed => {}
+            _ => self.end(now, CloseReason::Finished),
+        }
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.state != State::Established || self.closing {
+            return Err(WriteError::Closed);
+        }
+        if self.unsent >= self.config.send_buffer {
+            self.blocked = true;
+            return Err(WriteError::Blocked);
+        }
+        self.unsent += u64::from(data.len());
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(data.len()));
+        Ok(())
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        if self.unread == 0 {
+            return None;
+        }
+        let len = self.unread.min(u64::from(u32::MAX)) as u32;
+        self.unread -= u64::from(len);
+        Some(Payload::of_len(len))
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.news.pop_front()
+    }
+
+    fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}

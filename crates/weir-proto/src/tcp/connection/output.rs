@@ -1,0 +1,176 @@
+//! Making segments.
+
+use super::{Connection, Recovery, State, WINDOW_SCALE};
+use crate::cc::Sent;
+use crate::event::{Event, EventMask};
+use crate::node::EndpointEvent;
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
+use crate::tcp::scoreboard::Segment;
+use crate::tcp::sequence::wrap;
+use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
+use crate::time::Instant;
+
+impl Connection {
+    pub(super) fn build(&mut self, flags: u8, seq: u32, payload: Payload) -> Packet {
+        let acks = self.state != State::SynSent;
+        let peer_sequence = self.peer_sequence;
+        let (sack, ack) = if acks && flags & flag::SYN == 0 {
+            let blocks = self
+                .receiver
+                .on_ack_sent(|offset| wrap(peer_sequence, offset));
+            let fin = u64::from(self.fin.received);
+            (
+                if self.sack {
+                    blocks
+                } else {
+                    SackBlocks::default()
+                },
+                wrap(peer_sequence, self.receiver.next() + fin),
+            )
+        } else {
+            (
+                SackBlocks::default(),
+                if acks { wrap(peer_sequence, 0) } else { 0 },
+            )
+        };
+        let mut flags = flags | if acks { flag::ACK } else { 0 };
+        let data = !payload.is_empty();
+        if self.ecn && flags & flag::SYN == 0 {
+            flags |= if self.echo_congestion { flag::ECE } else { 0 };
+            if data && self.announce_reduction {
+                flags |= flag::CWR;
+                self.announce_reduction = false;
+            }
+        }
+        let window = self.config.receive_buffer.saturating_sub(self.unread);
+        let syn = flags & flag::SYN != 0;
+        let scale = if syn { 0 } else { WINDOW_SCALE };
+        let body = TcpPacket {
+            source_port: self.config.local.0 as u16,
+            destination_port: self.config.remote.0 as u16,
+            seq,
+            ack,
+            flags,
+            window: (window >> scale).min(u64::from(u16::MAX)) as u16,
+            syn: syn.then(|| SynOptions {
+                mss: self.config.segment_size.min(u32::from(u16::MAX)) as u16,
+                window_scale: WINDOW_SCALE,
+                sack_permitted: self.config.sack,
+            }),
+            sack,
+            payload,
+        };
+        let octets = body.wire_len() as u32;
+        self.packets += 1;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += u64::from(octets);
+        self.statistics.data_packets_sent += u64::from(data);
+        Packet {
+            id: self.packets,
+            flow: self.config.flow,
+            ip: IpHeader {
+                source: self.config.local,
+                target: self.config.remote,
+                // RFC 3168 §6.1.1 and §6.1.4: neither SYN nor pure acknowledgements are capable.
+                ecn: if self.ecn && data {
+                    Ecn::Ect0
+                } else {
+                    Ecn::NotEct
+                },
+                ttl: IpHeader::DEFAULT_TTL,
+            },
+            size: IpHeader::V4_OCTETS + octets,
+            body: Body::Tcp(body),
+        }
+    }
+
+    pub(super) fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
+        self.timer.start_if_idle(now);
+        let bytes_in_flight = self.board.pipe();
+        self.controller.on_sent(&Sent {
+            now,
+            bytes: u64::from(len),
+            bytes_in_flight,
+        });
+        let seq = wrap(self.config.initial_sequence, start);
+        let packet = self.build(0, seq, Payload::of_len(len));
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number: start,
+            size: len,
+        });
+        packet
+    }
+
+    /// RFC 6675 §4, NextSeg(), with the window in front of it.
+    pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
+        let segment = u64::from(self.config.segment_size);
+        let inflation = if self.sack {
+            0
+        } else {
+            u64::from(self.duplicates) * segment
+        };
+        let pipe = self.board.pipe().saturating_sub(inflation);
+        let room = self.controller.window().saturating_sub(pipe) >= segment;
+        self.window_limited = !room && self.unsent > 0;
+        if (room || self.send_one_anyway)
+            && let Some(Segment { start, len, .. }) = self.board.take_lost(now)
+        {
+            self.send_one_anyway = false;
+            return Some(self.build_data(now, start, len));
+        }
+        if !room {
+            return None;
+        }
+        let credit =
+            (self.board.high_ack() + self.peer_window).saturating_sub(self.board.high_data());
+        let len = self.unsent.min(segment);
+        // Silly-window avoidance: a short segment only at the end of what was written.
+        if len > 0 && len <= credit {
+            let start = self.board.high_data();
+            self.unsent -= len;
+            self.board.on_sent(now, len as u32);
+            self.announce_room();
+            return Some(self.build_data(now, start, len as u32));
+        }
+        if matches!(self.recovery, Recovery::Fast { .. }) {
+            let Segment { start, len, .. } = self.board.take_doubtful(now)?;
+            return Some(self.build_data(now, start, len));
+        }
+        None
+    }
+
+    pub(super) fn announce_room(&mut self) {
+        if self.blocked && self.unsent <= self.config.send_buffer / 2 {
+            self.blocked = false;
+            self.news.push_back(EndpointEvent::Writable);
+        }
+    }
+
+    pub(super) fn next_fin(&mut self, now: Instant) -> Option<Packet> {
+        let ready = self.closing && self.unsent == 0 && (!self.fin.sent || self.fin.due);
+        if !ready {
+            return None;
+        }
+        (self.fin.sent, self.fin.due) = (true, false);
+        self.timer.start_if_idle(now);
+        let seq = wrap(self.config.initial_sequence, self.board.high_data());
+        Some(self.build(flag::FIN, seq, Payload::default()))
+    }
+
+    pub(super) fn send_syn(&mut self, now: Instant) {
+        self.handshake.sent_at = now;
+        self.handshake.attempts += 1;
+        let ecn = match (self.ecn, self.state) {
+            (false, _) => 0,
+            (true, State::SynSent) => flag::ECE | flag::CWR,
+            (true, _) => flag::ECE,
+        };
+        let packet = self.build(
+            flag::SYN | ecn,
+            self.config.initial_sequence,
+            Payload::default(),
+        );
+        self.outbox.push_back(packet);
+        self.timer.start_if_idle(now);
+    }
+}
