@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 pub(super) const MAX_CELLS: usize = 253;
 /// The longest run of one cell.
 const MAX_RUN: u8 = 63;
-/// Acknowledgements whose acknowledgement is awaited.
-const MAX_SENT: usize = 64;
+/// Acknowledgements whose acknowledgement is awaited, at most: a round trip of a fast flow.
+const MAX_SENT: usize = 1024;
 
 /// What became of a packet (RFC 4340 table 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +44,17 @@ impl Fate {
     }
 }
 
-/// Reads a vector: for each cell from the acknowledgement number downwards, the highest and
-/// lowest number that it covers and their fate.
-pub(super) fn read(ack: SeqNum, cells: &[u8]) -> impl Iterator<Item = (SeqNum, SeqNum, Fate)> {
-    let mut high = ack;
+/// Reads a vector: for each cell from the number `cursor` downwards, the highest and lowest number
+/// that it covers and their fate. The cursor is left where a further vector of the packet begins.
+pub(super) fn read<'a>(
+    cursor: &'a mut SeqNum,
+    cells: &'a [u8],
+) -> impl Iterator<Item = (SeqNum, SeqNum, Fate)> + 'a {
     cells.iter().filter_map(move |&cell| {
         let run = u64::from(cell & MAX_RUN);
-        let span = (high, high.sub(run));
-        high = high.sub(run + 1);
-        Fate::of(cell).map(|fate| (span.0, span.1, fate))
+        let (high, low) = (*cursor, cursor.sub(run));
+        *cursor = low.previous();
+        Fate::of(cell).map(|fate| (high, low, fate))
     })
 }
 
@@ -139,7 +141,12 @@ impl AckVector {
         out.clear();
         out.extend(&self.cells);
         if self.sent.len() >= MAX_SENT {
-            self.sent.pop_front();
+            // Half of them will do; the oldest are those that are answered next.
+            let mut odd = false;
+            self.sent.retain(|_| {
+                odd = !odd;
+                odd
+            });
         }
         self.sent.push_back((seq, self.newest));
     }
@@ -147,14 +154,11 @@ impl AckVector {
     /// The other side has received our acknowledgement `seq` (RFC 4340 §11.4.2): what that one
     /// said need not be said again.
     pub(super) fn on_ack_of_ack(&mut self, seq: SeqNum) {
-        let Some(at) = self
-            .sent
-            .iter()
-            .rposition(|&(sent, _)| sent.is_at_or_before(seq))
-        else {
+        // Only the very packet that is named has certainly arrived.
+        let at = self.sent.partition_point(|(sent, _)| sent.is_before(seq));
+        let Some(&(_, known)) = self.sent.get(at).filter(|(sent, _)| *sent == seq) else {
             return;
         };
-        let known = self.sent[at].1;
         self.sent.drain(..=at);
         let mut keep = self.newest.since(known).max(0) as u64;
         let mut cells = 0;
@@ -214,7 +218,8 @@ mod tests {
             vector.on_ack_sent(SeqNum::new(1), &mut out);
             let newest = numbers.iter().max().copied().unwrap_or(0);
             prop_assert_eq!(vector.newest.get(), newest);
-            for (high, low, fate) in read(vector.newest, &out) {
+            let mut cursor = vector.newest;
+            for (high, low, fate) in read(&mut cursor, &out) {
                 for number in low.get()..=high.get() {
                     prop_assert_eq!(fate == Fate::Received, came.contains(&number), "{}", number);
                 }
@@ -225,7 +230,8 @@ mod tests {
         fn no_vector_makes_the_reader_panic(
             cells in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
-            prop_assert!(read(SeqNum::new(5), &cells).count() <= cells.len());
+            let mut cursor = SeqNum::new(5);
+            prop_assert!(read(&mut cursor, &cells).count() <= cells.len());
         }
     }
 }

@@ -38,6 +38,10 @@ pub trait CcidSender: Send {
     /// `data` is true for Data and DataAck.
     fn on_transmitted(&mut self, now: Instant, seq: SeqNum, data: bool);
 
+    /// A valid packet without an acknowledgement number arrived: the sender may want to know
+    /// which numbers of the other side are missing.
+    fn on_arrival(&mut self, _seq: SeqNum) {}
+
     /// A valid packet with an acknowledgement number arrived.
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);
 
@@ -50,6 +54,11 @@ pub trait CcidSender: Send {
 
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
+
+    /// The Ack Ratio that the receiver should keep (RFC 4340 §11.3), if this CCID uses it.
+    fn ack_ratio(&self) -> Option<u16> {
+        None
+    }
 
     /// Data packets that this half found to be lost, and its congestion events. Zero where the
     /// receiver counts, as with TFRC.
@@ -75,6 +84,9 @@ pub trait CcidReceiver: Send {
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
+
+    /// The sender has set its Ack Ratio (RFC 4340 §11.3).
+    fn on_ack_ratio(&mut self, _ratio: u16) {}
 
     /// The next timer of this half.
     fn poll_timeout(&self) -> Option<Instant>;

@@ -1,0 +1,107 @@
+//! Congestion control of acknowledgements (RFC 4341 §6.1): the Ack Ratio R doubles after a window
+//! of data in which an acknowledgement was lost, and falls by one after cwnd / (R^2 - R) windows
+//! without such a loss.
+//!
+//! A number of the other side is lost when three greater ones have come (§6.1.1); every lost
+//! number counts as an acknowledgement, as the RFC says when nothing better is known.
+
+use super::sender::NUM_DUP_ACK;
+use crate::dccp::wire::SeqNum;
+
+/// The sender's control of the receiver's Ack Ratio.
+#[derive(Clone, Debug)]
+pub(super) struct AckRatio {
+    ratio: u16,
+    /// Greatest number that came, and which of the 64 up to it did: bit n stands for greatest - n.
+    greatest: Option<SeqNum>,
+    came: u64,
+    /// An acknowledgement was lost in this window of data.
+    lost: bool,
+    clean_windows: u32,
+    /// The window of data ends when this number is acknowledged.
+    window_end: Option<SeqNum>,
+}
+
+impl AckRatio {
+    pub(super) const fn new(ratio: u16) -> Self {
+        Self {
+            ratio: if ratio == 0 { 1 } else { ratio },
+            greatest: None,
+            came: 0,
+            lost: false,
+            clean_windows: 0,
+            window_end: None,
+        }
+    }
+
+    pub(super) const fn get(&self) -> u16 {
+        self.ratio
+    }
+
+    /// A packet of the other side came, of whatever type.
+    pub(super) fn on_arrival(&mut self, seq: SeqNum) {
+        let Some(greatest) = self.greatest else {
+            // What went before the first is not missed.
+            (self.greatest, self.came) = (Some(seq), u64::MAX);
+            return;
+        };
+        let ahead = seq.since(greatest);
+        if ahead <= 0 {
+            let behind = ahead.unsigned_abs();
+            self.came |= if behind < 64 { 1 << behind } else { 0 };
+            return;
+        }
+        // A number that falls behind three others which have come, and has not, is lost.
+        let before = self.missing();
+        self.came = 1 | self.came.checked_shl(ahead.min(64) as u32).unwrap_or(0);
+        self.greatest = Some(seq);
+        let jumped = ahead as u64 > 32;
+        self.lost |= jumped || self.missing() & !before.checked_shl(ahead as u32).unwrap_or(0) != 0;
+    }
+
+    /// The numbers that have not come although `NUM_DUP_ACK` greater ones have.
+    fn missing(&self) -> u64 {
+        let mut rest = self.came;
+        for _ in 1..NUM_DUP_ACK {
+            rest &= rest.wrapping_sub(1);
+        }
+        let third = rest.trailing_zeros();
+        // Everything behind the third one from the top.
+        !self.came & u64::MAX.checked_shl(third).unwrap_or(0)
+    }
+
+    /// Data up to `acknowledged` has arrived; `next_end` is the last data packet sent. At the end
+    /// of a window of data the ratio may change.
+    pub(super) fn on_acknowledged(&mut self, acknowledged: SeqNum, next_end: SeqNum, cwnd: u32) {
+        if self
+            .window_end
+            .is_some_and(|end| acknowledged.is_before(end))
+        {
+            return;
+        }
+        self.window_end = Some(next_end);
+        let ratio = u32::from(self.ratio);
+        let mut wanted = ratio;
+        if std::mem::take(&mut self.lost) {
+            wanted = ratio * 2;
+            self.clean_windows = 0;
+        } else {
+            self.clean_windows = self.clean_windows.saturating_add(1);
+            let needed = ratio * ratio - ratio;
+            if needed > 0 && self.clean_windows.saturating_mul(needed) >= cwnd {
+                wanted = ratio - 1;
+                self.clean_windows = 0;
+            }
+        }
+        self.ratio = bounded(wanted, cwnd);
+    }
+}
+
+/// §6.1.2: at most half the window, rounded up, but two is always acceptable; at least two from a
+/// window of four packets on. Smaller windows are acknowledged packet by packet.
+fn bounded(ratio: u32, cwnd: u32) -> u16 {
+    let most = cwnd.div_ceil(2).max(2);
+    let least = if cwnd >= 4 { 2 } else { 1 };
+    let ratio = if cwnd <= 2 { 1 } else { ratio };
+    ratio.clamp(least, most).min(u32::from(u16::MAX)) as u16
+}

@@ -1,0 +1,24 @@
+//! CCID 2: TCP-like congestion control (RFC 4341).
+//!
+//! The sender keeps a window in packets: slow start by one packet for two acknowledged ones, one
+//! packet more per window in congestion avoidance, half at a congestion event, one packet after a
+//! timeout (§5). A packet is lost when three later ones have arrived (NUMDUPACK). The receiver
+//! acknowledges every Ack Ratio-th data packet with an Ack Vector, at once when something is
+//! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1).
+//!
+//! Does not model: ECN nonces (historic, RFC 8311 §3.3), pacing (§5, MAY), marks on
+//! acknowledgements, and undoing a reduction that a late packet proves wrong.
+
+mod ack_ratio;
+mod receiver;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use receiver::Receiver;
+pub use sender::Sender;
+
+use crate::time::Duration;
+
+/// The longest delay of an acknowledgement (RFC 4340 §11.3).
+const ACK_DELAY: Duration = Duration::from_millis(200);

@@ -1,0 +1,442 @@
+use super::ack_ratio::AckRatio;
+use super::{Receiver, Sender};
+use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
+use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
+use crate::event::{Event, EventMask, Events, Limit, WindowState};
+use crate::packet::{Ecn, Payload};
+use crate::time::{Duration, Instant};
+use proptest::prelude::*;
+
+const RTT: Duration = Duration::from_millis(100);
+const SIZE: u32 = 1000;
+/// A number of the other side, far from ours.
+const FAR: u64 = 1 << 40;
+
+/// A sender whose packets and acknowledgements are made by hand.
+struct Bench {
+    sender: Sender,
+    events: Events,
+    now: Instant,
+    next: u64,
+    next_ack: u64,
+    last: Option<WindowState>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let mut events = Events::default();
+        events.set_mask(EventMask::ALL);
+        let mut sender = Sender::new(SIZE);
+        sender.on_handshake_rtt(RTT);
+        Self {
+            sender,
+            events,
+            now: Instant::from_nanos(1_000_000_000),
+            next: 100,
+            next_ack: FAR,
+            last: None,
+        }
+    }
+
+    /// Sends until the window is full, at most `most` packets; the numbers.
+    fn fill(&mut self, most: usize) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while numbers.len() < most && self.sender.send_time(self.now, SIZE) == SendTime::Now {
+            let seq = SeqNum::new(self.next);
+            let mut packet = Packet::data(seq, Payload::of_len(SIZE));
+            self.sender
+                .on_handover(self.now, &mut packet, &mut self.events);
+            self.sender.on_transmitted(self.now, seq, true);
+            numbers.push(self.next);
+            self.next += 1;
+        }
+        numbers
+    }
+
+    /// An acknowledgement with these further options.
+    fn ack_with(&mut self, number: u64, options: &[DccpOption<'_>]) -> WindowState {
+        let mut ack = Packet::new_ack(SeqNum::new(self.next_ack), SeqNum::new(number));
+        self.next_ack += 1;
+        for option in options {
+            assert!(ack.options.push(option));
+        }
+        self.sender.on_ack(self.now, &ack, &mut self.events);
+        self.window()
+    }
+
+    fn ack(&mut self, number: u64, cells: &[u8]) -> WindowState {
+        let nonce = false;
+        self.ack_with(number, &[DccpOption::AckVector { nonce, cells }])
+    }
+
+    fn window(&mut self) -> WindowState {
+        for (_, event) in self.events.drain() {
+            if let Event::Window(window) = event {
+                self.last = Some(window);
+            }
+        }
+        self.last.expect("the sender tells its window")
+    }
+
+    /// A round trip without a loss, an acknowledgement for two packets each.
+    fn round_trip(&mut self) -> WindowState {
+        let numbers = self.fill(usize::MAX);
+        self.now += RTT;
+        let mut window = None;
+        for pair in numbers.chunks(2) {
+            let newest = pair[pair.len() - 1];
+            window = Some(self.ack(newest, &[pair.len() as u8 - 1]));
+        }
+        window.expect("there was something to acknowledge")
+    }
+
+    /// In congestion avoidance, nothing in flight, after so many round trips of slow start:
+    /// a window of 4, 6, 9, 13, 20 or 30 packets.
+    fn avoiding(round_trips: usize) -> Self {
+        let mut bench = Self::new();
+        for _ in 0..round_trips {
+            bench.round_trip();
+        }
+        let last = bench.next - 1;
+        let window = bench.ack_with(last, &[DccpOption::SlowReceiver]);
+        assert_eq!(window.state, "congestion_avoidance");
+        bench.now += RTT;
+        bench
+    }
+}
+
+const KB: u64 = SIZE as u64;
+
+/// RFC 4341 §5: one packet more for two acknowledged ones.
+#[test]
+fn slow_start_grows_by_half_a_window_each_round_trip() {
+    let mut bench = Bench::new();
+    let windows: Vec<u64> = (0..5).map(|_| bench.round_trip().cwnd / KB).collect();
+    assert_eq!(windows, [6, 9, 13, 20, 30]);
+}
+
+/// RFC 4341 §5: at most Ack Ratio / 2 packets for one acknowledgement.
+#[test]
+fn one_acknowledgement_of_many_packets_opens_the_window_by_one() {
+    let mut bench = Bench::new();
+    let numbers = bench.fill(usize::MAX);
+    assert_eq!(numbers.len(), 4);
+    assert_eq!(bench.ack(numbers[3], &[3]).cwnd, 5 * KB);
+}
+
+#[test]
+fn congestion_avoidance_adds_a_packet_each_window() {
+    let mut bench = Bench::avoiding(3);
+    for cwnd in 14..18 {
+        let window = bench.round_trip();
+        assert_eq!(window.cwnd / KB, cwnd);
+        assert_eq!(window.limit, Limit::CongestionAvoidance);
+    }
+}
+
+/// RFC 4341 §5: NUMDUPACK is three, and numbers without data count.
+#[test]
+fn three_later_packets_make_a_loss_and_two_do_not() {
+    let mut bench = Bench::avoiding(2);
+    let numbers = bench.fill(usize::MAX);
+    let before = bench.window().cwnd;
+    assert_eq!(bench.ack(numbers[2], &[1, 0xc0]).cwnd, before);
+    let lost = bench.sender.losses().0;
+    let window = bench.ack(numbers[3], &[2, 0xc0]);
+    assert_eq!(bench.sender.losses().0, lost + 1);
+    assert_eq!(window.cwnd / KB, before / KB / 2);
+    assert_eq!(window.ssthresh, Some(window.cwnd));
+    assert_eq!(window.limit, Limit::Recovery);
+}
+
+/// RFC 4341 §5: losses of one window are one event.
+#[test]
+fn a_window_with_many_losses_is_halved_once() {
+    let mut bench = Bench::avoiding(4);
+    let numbers = bench.fill(usize::MAX);
+    let events = bench.sender.losses().1;
+    let before = bench.window().cwnd;
+    // Every other packet is lost.
+    let cells: Vec<u8> = numbers
+        .iter()
+        .map(|n| if n % 2 == 0 { 0xc0 } else { 0 })
+        .rev()
+        .collect();
+    let top = numbers.iter().rfind(|n| *n % 2 == 1).copied().unwrap_or(0);
+    let skip = usize::from(top != numbers[numbers.len() - 1]);
+    let window = bench.ack(top, &cells[skip..]);
+    assert_eq!(window.cwnd / KB, before / KB / 2);
+    assert_eq!(bench.sender.losses().1, events + 1);
+}
+
+#[test]
+fn a_late_acknowledgement_of_a_lost_packet_changes_nothing() {
+    let mut bench = Bench::avoiding(2);
+    let numbers = bench.fill(usize::MAX);
+    bench.window();
+    let window = bench.ack(numbers[3], &[2, 0xc0]);
+    let again = bench.ack(numbers[3], &[3]);
+    assert_eq!(again.bytes_in_flight, window.bytes_in_flight);
+    assert_eq!(again.cwnd, window.cwnd);
+}
+
+/// RFC 4341 §5: ssthresh is half the window, the window one packet; pipe is zero.
+#[test]
+fn a_timeout_leaves_one_packet_and_backs_off() {
+    let mut bench = Bench::avoiding(2);
+    bench.fill(usize::MAX);
+    let before = bench.window().cwnd;
+    let mut waits = Vec::new();
+    for _ in 0..4 {
+        let due = bench.sender.poll_timeout().expect("data is out");
+        waits.push(due.since(bench.now).as_micros());
+        bench.now = due;
+        bench.sender.handle_timeout(due, &mut bench.events);
+        let window = bench.window();
+        assert_eq!((window.cwnd, window.bytes_in_flight), (KB, 0));
+        assert_eq!(bench.fill(usize::MAX).len(), 1);
+        if waits.len() == 1 {
+            assert_eq!(window.ssthresh, Some(before / KB / 2 * KB));
+        }
+    }
+    assert!(waits[0] >= 300_000, "{waits:?}");
+    assert!(
+        waits.windows(2).all(|two| two[1] == 2 * two[0]),
+        "{waits:?}"
+    );
+}
+
+#[test]
+fn a_mark_halves_the_window_without_a_loss() {
+    let mut bench = Bench::avoiding(2);
+    let numbers = bench.fill(usize::MAX);
+    let before = bench.window().cwnd;
+    let lost = bench.sender.losses().0;
+    let window = bench.ack(numbers[1], &[0x40, 0]);
+    assert_eq!(window.cwnd / KB, before / KB / 2);
+    assert_eq!(bench.sender.losses().0, lost);
+    // The same mark once more is no news.
+    assert_eq!(bench.ack(numbers[1], &[0x40, 0]).cwnd, window.cwnd);
+}
+
+/// RFC 4340 §11.4: 0, 192, 3, 64, 5 at number 100, in one option or in two.
+#[test]
+fn a_second_vector_begins_where_the_first_left_off() {
+    let nonce = false;
+    for cut in 0..=5 {
+        let mut bench = Bench::avoiding(5);
+        bench.next = 88 + 1000;
+        assert_eq!(bench.fill(13).len(), 13);
+        let in_flight = bench.window().bytes_in_flight;
+        let cells = [0, 192, 3, 64, 5];
+        let (first, second) = cells.split_at(cut);
+        let options = [first, second].map(|cells| DccpOption::AckVector { nonce, cells });
+        let lost = bench.sender.losses();
+        let window = bench.ack_with(1100, &options);
+        // All but 1099, which only one greater number follows; the mark makes an event.
+        assert_eq!(in_flight, 0);
+        assert_eq!(window.bytes_in_flight, KB, "{cut}");
+        assert_eq!(bench.sender.losses(), (lost.0, lost.1 + 1), "{cut}");
+    }
+}
+
+/// RFC 4341 §5.2, RFC 4340 §11.7.2: 0, 160, 3, 162 at number 100.
+#[test]
+fn dropped_data_shrinks_the_window_by_its_packets() {
+    let dropped = |blocks: &[u8]| {
+        let mut bench = Bench::avoiding(5);
+        bench.next = 1093;
+        bench.fill(8);
+        let before = bench.window().cwnd / KB;
+        let (nonce, cells) = (false, &[7_u8][..]);
+        let vector = DccpOption::AckVector { nonce, cells };
+        let window = bench.ack_with(1100, &[DccpOption::DataDropped(blocks), vector]);
+        (before, window.cwnd / KB)
+    };
+    let (before, after) = dropped(&[0, 160, 2, 162]);
+    assert_eq!(after, before - 4, "drop code 2");
+    let (before, after) = dropped(&[0, 128]);
+    assert_eq!(after, before, "drop code 0");
+    let (before, after) = dropped(&[0, 0xb0]);
+    assert_eq!(after, before / 2, "drop code 3 is like a mark");
+}
+
+#[test]
+fn a_slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
+    let mut bench = Bench::new();
+    bench.round_trip();
+    let numbers = bench.fill(usize::MAX);
+    let nonce = false;
+    let vector = |cells| DccpOption::AckVector { nonce, cells };
+    let window = bench.ack_with(numbers[1], &[DccpOption::SlowReceiver, vector(&[1])]);
+    assert_eq!((window.cwnd, window.ssthresh), (6 * KB, Some(6 * KB)));
+    assert_eq!(bench.ack(numbers[3], &[1]).cwnd, 6 * KB);
+    assert_eq!(bench.ack(numbers[5], &[1]).cwnd, 6 * KB);
+    bench.now += RTT * 2;
+    let window = bench.round_trip();
+    assert_eq!(
+        (window.cwnd, window.limit),
+        (7 * KB, Limit::CongestionAvoidance)
+    );
+}
+
+/// RFC 4341 §5.1, RFC 5681 §4.1.
+#[test]
+fn the_window_starts_again_after_a_long_silence() {
+    let mut bench = Bench::new();
+    let grown = (0..5).map(|_| bench.round_trip().cwnd).last();
+    assert_eq!(grown, Some(30 * KB));
+    bench.now += Duration::from_secs(10);
+    assert_eq!(bench.fill(usize::MAX).len(), 4);
+}
+
+#[test]
+fn an_application_that_does_not_fill_the_window_does_not_open_it() {
+    let mut bench = Bench::new();
+    for _ in 0..10 {
+        let numbers = bench.fill(2);
+        bench.now += RTT;
+        let window = bench.ack(numbers[1], &[1]);
+        assert_eq!(
+            (window.cwnd, window.limit),
+            (4 * KB, Limit::ApplicationLimited)
+        );
+    }
+}
+
+#[test]
+fn takes_one_sample_a_window_and_none_that_cannot_be() {
+    let mut bench = Bench::new();
+    let numbers = bench.fill(usize::MAX);
+    bench.now += Duration::from_millis(80);
+    bench.ack_with(numbers[0], &[DccpOption::ElapsedTime(9000)]);
+    assert_eq!(bench.sender.rtt(), Some(RTT), "held 90 ms of 80");
+    bench.ack_with(numbers[1], &[DccpOption::ElapsedTime(1000)]);
+    let expected = (RTT * 7 + Duration::from_millis(70)) / 8;
+    assert_eq!(bench.sender.rtt(), Some(expected));
+    bench.now += RTT;
+    bench.ack(numbers[3], &[3]);
+    assert_eq!(bench.sender.rtt(), Some(expected), "still the same window");
+}
+
+/// RFC 4341 §6.1.2, appendix A.
+#[test]
+fn the_ack_ratio_doubles_with_lost_acknowledgements_and_falls_slowly_without() {
+    let cwnd = 24;
+    let mut ratio = AckRatio::new(2);
+    let mut peer = 0;
+    let mut window = |ratio: &mut AckRatio, loses: bool, number: u64| {
+        for step in 0..10 {
+            peer += 1;
+            if !(loses && step == 2) {
+                ratio.on_arrival(SeqNum::new(peer));
+            }
+        }
+        ratio.on_acknowledged(SeqNum::new(number), SeqNum::new(number + 10), cwnd);
+        ratio.get()
+    };
+    let mut number = 0;
+    let mut next = |ratio: &mut AckRatio, loses| {
+        number += 10;
+        window(ratio, loses, number)
+    };
+    // 24 / (4 - 2) = 12 clean windows would be needed, but a window of 24 may not have ratio 1.
+    assert_eq!(next(&mut ratio, false), 2);
+    assert_eq!(next(&mut ratio, true), 4);
+    assert_eq!(next(&mut ratio, true), 8);
+    assert_eq!(next(&mut ratio, true), 12, "half the window");
+    // 24 / (144 - 12) is less than one window.
+    assert_eq!(next(&mut ratio, false), 11);
+    for _ in 0..8 {
+        next(&mut ratio, false);
+    }
+    assert_eq!(
+        ratio.get(),
+        4,
+        "24 / (25 - 5): 2 windows from 5 to 4, before that 1"
+    );
+    assert_eq!([next(&mut ratio, false), next(&mut ratio, false)], [4, 3]);
+    let clean = (1..=4).map(|_| next(&mut ratio, false)).collect::<Vec<_>>();
+    assert_eq!(clean, [3, 3, 3, 2], "24 / (9 - 3) = 4 windows from 3 to 2");
+}
+
+#[test]
+fn reordered_acknowledgements_are_not_lost() {
+    let mut ratio = AckRatio::new(2);
+    for number in [1, 3, 2, 4, 6, 7, 5, 8, 9, 10] {
+        ratio.on_arrival(SeqNum::new(number));
+    }
+    ratio.on_acknowledged(SeqNum::new(1), SeqNum::new(2), 100);
+    assert_eq!(ratio.get(), 2);
+}
+
+#[test]
+fn the_receiver_acknowledges_every_other_packet_or_in_time_or_at_a_gap() {
+    let mut receiver = Receiver::new(2);
+    let mut events = Events::default();
+    let now = Instant::from_nanos(1_000_000_000);
+    let mut come = |receiver: &mut Receiver, number: u64, ecn| {
+        let packet = Packet::data(SeqNum::new(number), Payload::of_len(SIZE));
+        receiver.on_packet(now, &packet, ecn, &mut events);
+        receiver.wants_ack(now)
+    };
+    let mut acks = 0;
+    let mut answer = |receiver: &mut Receiver, now| {
+        acks += 1;
+        let mut options = Options::new();
+        receiver.on_ack_sent(now, (SeqNum::new(acks), PacketType::Ack), &mut options);
+        assert!(!receiver.wants_ack(now));
+        options
+    };
+    assert!(!come(&mut receiver, 1, Ecn::Ect0));
+    assert!(come(&mut receiver, 2, Ecn::Ect0));
+    let options = answer(&mut receiver, now);
+    assert_eq!(options.as_bytes(), [38, 3, 1]);
+    assert!(come(&mut receiver, 4, Ecn::Ect0), "a gap");
+    answer(&mut receiver, now);
+    assert!(come(&mut receiver, 5, Ecn::Ce), "a mark");
+    answer(&mut receiver, now);
+    assert!(!come(&mut receiver, 6, Ecn::Ect0));
+    let due = receiver.poll_timeout().expect("a delayed acknowledgement");
+    assert_eq!(due.since(now), Duration::from_millis(200));
+    receiver.handle_timeout(due);
+    assert!(receiver.wants_ack(due));
+    let options = answer(&mut receiver, due);
+    let elapsed = options.iter().any(|o| o == DccpOption::ElapsedTime(20_000));
+    assert!(elapsed, "held for 200 ms");
+}
+
+proptest! {
+    /// E12, B7: whatever is acknowledged in whatever order, the window stays at least one packet
+    /// and pipe between zero and what is out.
+    #[test]
+    fn no_acknowledgement_breaks_the_window(
+        steps in proptest::collection::vec(
+            (0_u64..40, proptest::collection::vec(any::<u8>(), 0..12),
+             proptest::collection::vec(any::<u8>(), 0..4), 0_u32..200_000, any::<bool>()),
+            1..120,
+        ),
+    ) {
+        let mut bench = Bench::new();
+        let (mut sent, nonce) = (0, false);
+        for (behind, cells, blocks, elapsed, timeout) in steps {
+            sent += bench.fill(8).len() as u64;
+            bench.now += Duration::from_millis(7);
+            if timeout && let Some(due) = bench.sender.poll_timeout() {
+                bench.now = bench.now.max(due);
+                bench.sender.handle_timeout(bench.now, &mut bench.events);
+                prop_assert!(bench.sender.poll_timeout().is_none_or(|at| at > bench.now));
+            }
+            let window = bench.ack_with(bench.next.saturating_sub(behind + 1), &[
+                DccpOption::DataDropped(&blocks),
+                DccpOption::ElapsedTime(elapsed),
+                DccpOption::AckVector { nonce, cells: &cells },
+            ]);
+            prop_assert!(window.cwnd >= KB);
+            prop_assert!(window.bytes_in_flight <= sent * KB);
+            prop_assert!(window.ssthresh.is_none_or(|most| most >= 2 * KB));
+            prop_assert!(bench.sender.losses().0 <= sent);
+            prop_assert!(bench.sender.rtt().is_some_and(|rtt| rtt < Duration::from_secs(100)));
+        }
+    }
+}
