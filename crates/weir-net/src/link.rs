@@ -66,6 +66,8 @@ pub struct LinkCounters {
     pub dropped_loss_model: u64,
     /// Packets larger than the MTU.
     pub dropped_too_large: u64,
+    /// Packets given up after their last retry; only stations of a shared medium retry.
+    pub dropped_retry_limit: u64,
     /// Octets of all dropped packets.
     pub bytes_dropped: u64,
     /// Packets marked with congestion experienced.
@@ -97,6 +99,19 @@ impl LinkCounters {
             + self.dropped_aqm
             + self.dropped_loss_model
             + self.dropped_too_large
+            + self.dropped_retry_limit
+    }
+
+    /// Counts a packet of so many octets that is gone.
+    pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
+        match reason {
+            DropReason::LossModel => self.dropped_loss_model += 1,
+            DropReason::Aqm => self.dropped_aqm += 1,
+            DropReason::TooLarge => self.dropped_too_large += 1,
+            DropReason::RetryLimit => self.dropped_retry_limit += 1,
+            _ => self.dropped_queue_full += 1,
+        }
+        self.bytes_dropped += u64::from(size);
     }
 
     /// The share of the time since `earlier` spent transmitting.
@@ -336,14 +351,7 @@ impl Link {
 
     #[cold]
     fn drop(&mut self, at: Instant, packet: Parcel, reason: DropReason) {
-        let counters = &mut self.counters;
-        match reason {
-            DropReason::LossModel => counters.dropped_loss_model += 1,
-            DropReason::Aqm => counters.dropped_aqm += 1,
-            DropReason::TooLarge => counters.dropped_too_large += 1,
-            _ => counters.dropped_queue_full += 1,
-        }
-        counters.bytes_dropped += u64::from(packet.size);
+        self.counters.count_drop(packet.size, reason);
         let flow = packet.flow.0 as usize;
         if self.dropped.len() <= flow {
             self.dropped.resize(flow + 1, 0);

@@ -95,6 +95,7 @@ impl Run<'_> {
                 Kind::Link(link) => self.call_link(link)?,
                 Kind::Watch(link) => self.call_watch(link),
                 Kind::Medium(medium) => self.call_medium(medium)?,
+                Kind::Station(..) => {}
                 Kind::Agent(agent) => self.call_agent(agent)?,
             }
         }
@@ -269,11 +270,13 @@ impl Run<'_> {
             ..
         } = &mut *self.topology;
         let place = &mut media[id as usize];
-        for parcel in place.medium.discarded.drain(..) {
+        while let Some(parcel) = place.medium.poll_discarded() {
             store.discard(parcel);
         }
-        for (at, event) in place.medium.events().drain() {
-            self.probe.record(at, Source(place.node.0), &event);
+        for (station, node) in place.stations.iter().enumerate() {
+            for (at, event) in place.medium.events(station).drain() {
+                self.probe.record(at, Source(node.0), &event);
+            }
         }
         queue.set(place.node, place.medium.poll_timeout());
     }
@@ -308,7 +311,9 @@ impl Run<'_> {
         let kind = topology.kind_of_source(Source(node.0));
         let node = match kind {
             Some(SourceKind::Link(id)) => format!("link \"{}\"", topology.link_name(id)),
-            Some(SourceKind::Medium(id)) => format!("medium \"{}\"", topology.medium_name(id)),
+            Some(SourceKind::Medium(id) | SourceKind::Station(id, _)) => {
+                format!("medium \"{}\"", topology.medium_name(id))
+            }
             Some(SourceKind::Flow(id, side)) => name_of(topology, id, side),
             None => format!("node {}", node.0),
         };

@@ -85,6 +85,8 @@ pub enum SourceKind {
     Link(LinkId),
     /// A shared medium.
     Medium(MediumId),
+    /// A station of a shared medium, by the host that it belongs to.
+    Station(MediumId, HostId),
 }
 
 /// Why a link or flow cannot be added.
@@ -110,6 +112,8 @@ pub(crate) enum Kind {
     Watch(u32),
     /// Something happens on a shared medium.
     Medium(u32),
+    /// A station of a medium, by its place there: never called, it only reports.
+    Station(u32, u32),
     /// A timer of an endpoint, an application or a stack.
     Agent(u32),
 }
@@ -136,6 +140,8 @@ pub(crate) struct LinkPlace {
 pub(crate) struct MediumPlace {
     pub(crate) medium: Medium,
     pub(crate) node: NodeId,
+    /// Under which each station reports.
+    pub(crate) stations: Vec<NodeId>,
     hosts: Vec<HostId>,
     name: String,
 }
@@ -263,9 +269,12 @@ impl Topology {
         let id = self.media.len() as u32;
         let node = self.add_node(Kind::Medium(id));
         let medium = Medium::new(config, self.seed);
+        let stations = (0..hosts.len() as u32).map(|station| Kind::Station(id, station));
+        let stations = stations.map(|kind| self.add_node(kind)).collect();
         self.media.push(MediumPlace {
             medium,
             node,
+            stations,
             hosts,
             name,
         });
@@ -439,13 +448,16 @@ impl Topology {
                     self.queue.set(watch, place.link.poll_watch());
                 }
             }
-            Some(Kind::Medium(id)) => self.media[id as usize].medium.events().set_mask(mask),
+            Some(Kind::Station(id, station)) => {
+                let medium = &mut self.media[id as usize].medium;
+                medium.events(station as usize).set_mask(mask);
+            }
             Some(Kind::Agent(id)) => {
                 let place = &mut self.agents[id as usize];
                 place.agent.set_mask(mask);
                 place.watched = mask != EventMask::NONE;
             }
-            Some(Kind::Watch(_)) | None => {}
+            Some(Kind::Watch(_) | Kind::Medium(_)) | None => {}
         }
     }
 
@@ -463,11 +475,22 @@ impl Topology {
         Source(self.links[link.0 as usize].node.0)
     }
 
+    /// The number under which the station of this host reports; `None` if it has none there.
+    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<Source> {
+        let place = &self.media[medium.0 as usize];
+        let station = place.hosts.iter().position(|&other| other == host)?;
+        Some(Source(place.stations[station].0))
+    }
+
     /// What reports under this number.
     pub fn kind_of_source(&self, source: Source) -> Option<SourceKind> {
         match *self.nodes.get(source.0 as usize)? {
             Kind::Link(id) | Kind::Watch(id) => Some(SourceKind::Link(LinkId(id))),
             Kind::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
+            Kind::Station(id, station) => {
+                let host = self.media[id as usize].hosts[station as usize];
+                Some(SourceKind::Station(MediumId(id), host))
+            }
             Kind::Agent(id) => {
                 let side = [Side::Sender, Side::Receiver][id as usize % 2];
                 Some(SourceKind::Flow(FlowId(id / 2), side))
@@ -500,9 +523,11 @@ impl Topology {
         &self.media[medium.0 as usize].name
     }
 
-    /// The counters of the station of this host on a medium.
-    pub fn station_counters(&self, medium: MediumId, host: HostId) -> Option<StationCounters> {
-        self.media[medium.0 as usize].medium.counters(host)
+    /// The counters of the station of this host on a medium, now; `None` if it has none there.
+    pub fn station_counters(&mut self, medium: MediumId, host: HostId) -> Option<StationCounters> {
+        let place = &mut self.media[medium.0 as usize];
+        let station = place.hosts.iter().position(|&other| other == host)?;
+        Some(place.medium.counters(self.now, station))
     }
 
     /// Packets waiting or on the air in a medium.

@@ -6,7 +6,8 @@ use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::wifi::{ChannelConfig, MediumConfig, RateControlConfig, Standard, StationConfig};
 use weir_net::{
-    FlowConfig, LinkConfig, LossConfig, MediumId, QueueConfig, Side, Stack, Topology, simulate,
+    FlowConfig, Limit, LinkConfig, LossConfig, MediumId, QueueConfig, Side, Stack, Topology,
+    simulate,
 };
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::{FlowId, HostId};
@@ -76,14 +77,17 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
     }
     let station = |&host: &HostId| StationConfig {
         host,
-        queue_limit,
+        queue: QueueConfig::DropTail {
+            limit: Limit::Packets(queue_limit),
+        },
+        mtu: 1500,
         rate_control: RateControlConfig::Aarf,
         retry_limit: 7,
     };
     let medium = topology
         .add_medium(MediumConfig {
             name: "cell".to_owned(),
-            standard: Standard::G,
+            phy: Standard::G.into(),
             stations: [&[access_point], laptops.as_slice()]
                 .concat()
                 .iter()
@@ -91,7 +95,7 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
                 .collect(),
             channel: ChannelConfig {
                 snr_db: vec![(Instant::ZERO, snr_db)],
-                interference: None,
+                interference: vec![],
             },
         })
         .expect("a valid medium");
@@ -149,7 +153,7 @@ fn rates_adapt_to_a_poor_link() {
         .topology
         .station_counters(poor.medium, poor.access_point);
     let counters = counters.expect("the access point has a station");
-    assert!(counters.failures > 100 && counters.frames > counters.packets_delivered);
+    assert!(counters.failures > 100 && counters.frames > counters.link.packets_delivered);
 }
 
 #[test]
@@ -159,8 +163,12 @@ fn packets_are_conserved_across_the_medium() {
         simulate(&mut cell.topology, at(step * 77_777_777), &mut ()).expect("not stuck");
         for host in [0, 1, 2, 3, 4].map(HostId) {
             if let Some(c) = cell.topology.station_counters(cell.medium, host) {
-                let gone = c.packets_delivered + c.dropped_queue_full + c.dropped_retry_limit;
-                assert_eq!(c.packets_in, gone + c.packets_queued, "{host:?} {c:?}");
+                let c = c.link;
+                let inside = c.packets_queued + c.packets_in_flight;
+                let gone = c.packets_delivered + c.packets_dropped();
+                assert_eq!(c.packets_in, gone + inside, "{host:?} {c:?}");
+                let inside = c.bytes_queued + c.bytes_in_flight;
+                assert_eq!(c.bytes_in, c.bytes_delivered + c.bytes_dropped + inside);
             }
         }
         let inside = cell.topology.packets_in_medium(cell.medium);

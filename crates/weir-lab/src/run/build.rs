@@ -3,13 +3,12 @@
 use super::codec::{CodecEndpoint, Fault};
 use super::recorder::{Recorder, Writes};
 use super::{RunError, endpoints};
-use crate::scenario::{Application, Direction, Flow, Host, Scenario, Shaper, Transport};
+use crate::scenario::{Application, Direction, Flow, Host, Scenario, Shaper, Transport, Wifi};
 use std::collections::BTreeMap;
 use weir_net::app::{Bulk, Cbr, Sink};
-use weir_net::{
-    App, FlowConfig, Limit, LinkConfig, LinkCounters, LinkId, QueueConfig, Side, Topology,
-};
-use weir_proto::event::EventMask;
+use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
+use weir_net::{App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Topology};
+use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
@@ -21,9 +20,16 @@ pub(super) struct World {
     flows: Vec<FlowId>,
     flow_names: Vec<String>,
     writes: Vec<Writes>,
-    links: Vec<LinkId>,
+    links: Vec<Carrier>,
     link_names: Vec<String>,
     fault: Fault,
+}
+
+/// What has a queue and a trace: a direction of a link, or a station of a medium.
+#[derive(Clone, Copy)]
+enum Carrier {
+    Link(LinkId),
+    Station(MediumId, HostId),
 }
 
 /// The counters of both ends of a flow.
@@ -35,7 +41,8 @@ pub(super) struct FlowState {
 /// All counters at a moment.
 pub(super) struct Counters {
     pub(super) flows: Vec<FlowState>,
-    pub(super) links: Vec<LinkCounters>,
+    /// For a link only what it has in common with a station.
+    pub(super) links: Vec<StationCounters>,
 }
 
 /// Where the flows of one entry lie.
@@ -72,6 +79,9 @@ impl World {
             let [forward, backward] = link.trace_names();
             world.add_link(forward, &link.forward, (ends[0].0, ends[1].0))?;
             world.add_link(backward, &link.backward, (ends[1].0, ends[0].0))?;
+        }
+        for wifi in &scenario.wifi {
+            world.add_wifi(wifi, &hosts)?;
         }
         for flow in &scenario.flows {
             let ends = [find(&hosts, &flow.from)?, find(&hosts, &flow.to)?];
@@ -114,9 +124,60 @@ impl World {
             .topology
             .add_link(config)
             .map_err(|e| RunError::Build(e.to_string()))?;
-        self.links.push(id);
+        self.links.push(Carrier::Link(id));
         self.link_names.push(name);
         Ok(())
+    }
+
+    fn add_wifi(
+        &mut self,
+        wifi: &Wifi,
+        hosts: &BTreeMap<&str, (HostId, &Host)>,
+    ) -> Result<(), RunError> {
+        let mut stations = Vec::new();
+        for station in &wifi.stations {
+            stations.push(StationConfig {
+                host: find(hosts, &station.host)?.0,
+                queue: station.queue,
+                mtu: station.mtu.0,
+                rate_control: wifi.rate_control(station),
+                retry_limit: station.retry_limit.0,
+            });
+        }
+        let config = MediumConfig {
+            name: wifi.name.clone(),
+            phy: wifi.phy(),
+            stations: stations.clone(),
+            channel: wifi.channel(),
+        };
+        let id = self
+            .topology
+            .add_medium(config)
+            .map_err(|e| RunError::Build(e.to_string()))?;
+        for (station, config) in wifi.stations.iter().zip(stations) {
+            self.links.push(Carrier::Station(id, config.host));
+            self.link_names.push(wifi.trace_name(station));
+        }
+        Ok(())
+    }
+
+    fn source(&self, carrier: Carrier) -> Option<Source> {
+        match carrier {
+            Carrier::Link(id) => Some(self.topology.source_of_link(id)),
+            Carrier::Station(id, host) => self.topology.source_of_station(id, host),
+        }
+    }
+
+    fn carrier_counters(&mut self, carrier: Carrier) -> StationCounters {
+        match carrier {
+            Carrier::Link(id) => StationCounters {
+                link: self.topology.link_counters(id),
+                ..StationCounters::default()
+            },
+            Carrier::Station(id, host) => {
+                self.topology.station_counters(id, host).unwrap_or_default()
+            }
+        }
     }
 
     fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
@@ -173,8 +234,11 @@ impl World {
                 self.topology.set_mask_of(source, mask);
             }
         }
-        for (&link, name) in self.links.iter().zip(&self.link_names) {
-            let source = self.topology.source_of_link(link);
+        for index in 0..self.links.len() {
+            let Some(source) = self.source(self.links[index]) else {
+                continue;
+            };
+            let name = &self.link_names[index];
             let mask = recorder.add_link(name.clone(), source);
             if mask != EventMask::NONE {
                 self.topology.set_mask_of(source, mask);
@@ -189,10 +253,10 @@ impl World {
             receiver: self.topology.statistics(id, Side::Receiver),
         };
         let flows = self.flows.iter().map(flow).collect();
-        let links = self
-            .links
-            .iter()
-            .map(|&id| self.topology.link_counters(id))
+        let carriers = self.links.clone();
+        let links = carriers
+            .into_iter()
+            .map(|carrier| self.carrier_counters(carrier))
             .collect();
         Counters { flows, links }
     }

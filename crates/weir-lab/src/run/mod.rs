@@ -12,7 +12,9 @@ mod statistics;
 mod summary;
 mod tables;
 
-pub use summary::{Cov, FlowSummary, LinkSummary, QueueBytes, RttSummary, RunSummary, Summary};
+pub use summary::{
+    Cov, FlowSummary, Frames, LinkSummary, QueueBytes, RttSummary, RunSummary, Summary,
+};
 
 use crate::scenario::Scenario;
 use crate::trace::Table;
@@ -81,7 +83,8 @@ pub struct FlowTrace {
 /// The trace of one direction of a link: a row per change of its queue and per drop or mark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkTrace {
-    /// `NAME` from the first host of `between` to the second, `NAME.backward` the other way.
+    /// `NAME` from the first host of `between` to the second, `NAME.backward` the other way;
+    /// `NAME.HOST` for a station of an 802.11 medium.
     pub name: String,
     /// `time_s`, `queue_packets`, `queue_bytes`, `drops`, `marks`; the last two count from the
     /// start of the run.

@@ -9,7 +9,7 @@
 use super::build::FlowState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use weir_net::LinkCounters;
+use weir_net::wifi::StationCounters;
 use weir_proto::time::Duration;
 
 /// What a run comes to; `summary.json` holds exactly this.
@@ -19,7 +19,8 @@ pub struct Summary {
     pub run: RunSummary,
     /// Flows by name.
     pub flows: BTreeMap<String, FlowSummary>,
-    /// Directions of links by name: `NAME` forward, `NAME.backward` backward.
+    /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
+    /// 802.11 media, `NAME.HOST`.
     pub links: BTreeMap<String, LinkSummary>,
 }
 
@@ -97,7 +98,7 @@ pub struct Cov {
 /// One direction of a link, from the warm-up to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Share of the time spent transmitting.
+    /// Share of the time spent transmitting; on an 802.11 medium the station's share of the air.
     pub utilisation: f64,
     /// Packets dropped, for any reason.
     pub drops: u64,
@@ -105,6 +106,20 @@ pub struct LinkSummary {
     pub marks: u64,
     /// What waited in the queue.
     pub queue_bytes: QueueBytes,
+    /// Frames on the air, for stations of an 802.11 medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<Frames>,
+}
+
+/// Frames of a station of an 802.11 medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frames {
+    /// Transmissions, retries included.
+    pub sent: u64,
+    /// Transmissions that were not acknowledged.
+    pub failed: u64,
+    /// Of these, those that met another station's frame.
+    pub collided: u64,
 }
 
 /// Octets waiting in a queue.
@@ -156,8 +171,15 @@ impl FlowSummary {
 
 impl LinkSummary {
     /// What happened on a link between two moments.
-    pub(super) fn between(before: &LinkCounters, after: &LinkCounters) -> Self {
+    pub(super) fn between(before: &StationCounters, after: &StationCounters) -> Self {
+        let frames = Frames {
+            sent: after.frames - before.frames,
+            failed: after.failures - before.failures,
+            collided: after.collisions - before.collisions,
+        };
+        let (before, after) = (&before.link, &after.link);
         Self {
+            frames: (frames.sent > 0).then_some(frames),
             utilisation: after.utilisation_since(before),
             drops: after.packets_dropped() - before.packets_dropped(),
             marks: after.packets_marked - before.packets_marked,

@@ -306,3 +306,82 @@ fn codel_keeps_the_queue_short_where_droptail_fills_it() {
         );
     }
 }
+
+/// A server behind an access point, and a laptop that downloads over the air.
+const CAFE: &str = r#"
+[run]
+duration = "20s"
+warmup = "2s"
+
+[[link]]
+name = "wire"
+between = ["server", "ap"]
+rate = "100Mbit"
+delay = "100us"
+
+[[wifi]]
+name = "air"
+standard = "g"
+
+[[wifi.station]]
+host = "ap"
+queue = { kind = "droptail", limit = 100 }
+
+[[wifi.station]]
+host = "laptop"
+
+[[wifi.signal]]
+at = "0s"
+distance = 3.0
+
+[[wifi.signal]]
+at = "10s"
+snr = 12.0
+
+[[wifi.interference]]
+from = "15s"
+until = "16s"
+on = "5ms"
+off = "10ms"
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "laptop"
+transport = { kind = "tcp" }
+"#;
+
+#[test]
+fn a_flow_crosses_the_air_and_each_station_has_its_trace() {
+    let output = run_text(CAFE, &full());
+    let air = &output.summary.links["air.ap"];
+    let frames = air.frames.expect("the access point has sent frames");
+    assert!(frames.failed > 0 && frames.collided > 0, "{frames:?}");
+    assert!((0.5..1.0).contains(&air.utilisation), "{air:?}");
+    assert!(output.summary.links["air.laptop"].frames.is_some());
+    assert!(
+        output
+            .links
+            .iter()
+            .any(|link| link.name == "air.ap" && link.table.rows() > 1000)
+    );
+    // 12 dB carry about 10 Mbit/s, where the first ten seconds have 24.
+    let rate = output.summary.flows["stream"].goodput_bps;
+    assert!((10e6..20e6).contains(&rate), "{rate}");
+    let resolved = output.scenario.resolved_toml();
+    assert_eq!(
+        scenario::parse(&resolved, "resolved.toml").unwrap(),
+        output.scenario
+    );
+    assert_eq!(run_text(&resolved, &full()), output);
+}
+
+#[test]
+fn watching_the_air_changes_nothing() {
+    let quiet = RunOptions {
+        trace: Trace::Counters,
+        ..RunOptions::default()
+    };
+    let (quiet, watched) = (run_text(CAFE, &quiet), run_text(CAFE, &full()));
+    assert_eq!(quiet.summary.links, watched.summary.links);
+}

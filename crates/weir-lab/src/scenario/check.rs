@@ -4,6 +4,7 @@ use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
 use super::model::{Application, Flow, Host, Scenario};
 use super::transport::{Quic, Transport};
+use super::wifi::Wifi;
 use std::collections::{BTreeMap, BTreeSet};
 use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
@@ -33,6 +34,7 @@ impl Check<'_> {
         self.run()?;
         self.hosts()?;
         self.links()?;
+        self.wifi()?;
         self.flows()?;
         self.paths()?;
         self.cost()
@@ -69,7 +71,7 @@ impl Check<'_> {
                 "write a warmup shorter than the duration",
             );
         }
-        if self.scenario.links.is_empty() {
+        if self.scenario.links.is_empty() && self.scenario.wifi.is_empty() {
             let help = "add [[link]] with name and between = [\"server\", \"client\"]";
             return self.error(&[], "the scenario has no link".to_owned(), help);
         }
@@ -99,28 +101,22 @@ impl Check<'_> {
         self.unique("host", &names)?;
         let mut known: BTreeSet<String> = names.into_iter().map(|(_, name)| name).collect();
         let explicit = known.clone();
-        for link in &self.scenario.links {
-            for name in &link.between {
-                if known.insert(name.clone()) {
-                    let name = name.clone();
-                    let host = Host {
-                        name,
-                        ..Host::default()
-                    };
-                    self.scenario.hosts.push(host);
-                }
+        let joined = joined_hosts(self.scenario);
+        for name in &joined {
+            if known.insert(name.clone()) {
+                let name = name.clone();
+                let host = Host {
+                    name,
+                    ..Host::default()
+                };
+                self.scenario.hosts.push(host);
             }
         }
         if self.scenario.hosts.len() > MAX_NODES || self.scenario.links.len() > MAX_NODES {
             let message = format!("expected at most {MAX_NODES} hosts and links");
             return self.error(&[], message, "make the scenario smaller");
         }
-        let joined: BTreeSet<&String> = self
-            .scenario
-            .links
-            .iter()
-            .flat_map(|l| &l.between)
-            .collect();
+        let joined: BTreeSet<&String> = joined.iter().collect();
         for (index, host) in self.scenario.hosts.iter().enumerate() {
             if explicit.contains(&host.name) && !joined.contains(&host.name) {
                 let path = [Step::Key("host"), Step::Index(index), Step::Key("name")];
@@ -150,6 +146,27 @@ impl Check<'_> {
                 );
                 return self.error(&path, message, "name two hosts");
             }
+        }
+        Ok(())
+    }
+
+    fn wifi(&self) -> Checked {
+        let media = &self.scenario.wifi;
+        let named = |wifi: &Wifi| wifi.name.clone();
+        let names: Vec<_> = media.iter().map(named).enumerate().collect();
+        self.unique("wifi", &names)?;
+        for (index, wifi) in media.iter().enumerate() {
+            if self
+                .scenario
+                .links
+                .iter()
+                .any(|link| link.name == wifi.name)
+            {
+                let path = [Step::Key("wifi"), Step::Index(index), Step::Key("name")];
+                let message = format!("there is a link called \"{}\" too", wifi.name);
+                return self.error(&path, message, "give each a name of its own");
+            }
+            wifi.check(self.document, index)?;
         }
         Ok(())
     }
@@ -313,6 +330,16 @@ impl Check<'_> {
 /// (RFC 4340 §5.1, RFC 4342 §8).
 const DCCP_HEADER_OCTETS: u32 = 16 + 8;
 
+/// The hosts that links and stations name, in the order of the file.
+fn joined_hosts(scenario: &Scenario) -> Vec<String> {
+    let links = scenario.links.iter().flat_map(|link| &link.between);
+    let media = scenario.wifi.iter().flat_map(|wifi| &wifi.stations);
+    links
+        .chain(media.map(|station| &station.host))
+        .cloned()
+        .collect()
+}
+
 type Neighbours<'a> = BTreeMap<&'a str, Vec<(&'a str, u32)>>;
 
 /// Which hosts are one link away, and the link's MTU.
@@ -323,6 +350,15 @@ fn neighbours(scenario: &Scenario) -> Neighbours<'_> {
         let (there, back) = (link.forward.mtu.0, link.backward.mtu.0);
         neighbours.entry(first).or_default().push((second, there));
         neighbours.entry(second).or_default().push((first, back));
+    }
+    for wifi in &scenario.wifi {
+        for (near, far) in wifi.pairs() {
+            let mtu = near.mtu.0;
+            neighbours
+                .entry(&near.host)
+                .or_default()
+                .push((&far.host, mtu));
+        }
     }
     neighbours
 }

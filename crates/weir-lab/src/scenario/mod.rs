@@ -25,6 +25,7 @@ mod tcp;
 mod transport;
 mod value;
 mod visit;
+mod wifi;
 mod window_rules;
 mod writer;
 
@@ -36,6 +37,7 @@ pub use overrides::{Override, parse_with};
 pub use schema::schema;
 pub use tcp::Tcp;
 pub use transport::{Dccp, Quic, Transport};
+pub use wifi::{Interference, RateControl, RetryLimit, Signal, Station, Wifi};
 
 use document::Document;
 

@@ -3,6 +3,7 @@
 use super::transport::Transport;
 use super::value::Count;
 use super::visit::{Need, Section, Visitor};
+use super::wifi::Wifi;
 use weir_net::app::{BulkConfig, CbrConfig};
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{LossConfig, QueueConfig, Stack};
@@ -13,10 +14,13 @@ use weir_proto::time::Duration;
 pub struct Scenario {
     /// How long, from when on statistics count, and which luck.
     pub run: Run,
-    /// All hosts: those of `[[host]]` in the order of the file, then those that only links name.
+    /// All hosts: those of `[[host]]` in the order of the file, then those that only links and
+    /// stations name.
     pub hosts: Vec<Host>,
     /// The links, each with two directions.
     pub links: Vec<Link>,
+    /// The shared 802.11 media.
+    pub wifi: Vec<Wifi>,
     /// The flows.
     pub flows: Vec<Flow>,
 }
@@ -197,6 +201,11 @@ impl Section for Scenario {
             "A wire between two hosts. What stands beside `forward` and `backward` is for both \
              directions.",
             &mut self.links,
+        );
+        v.list(
+            "wifi",
+            "An 802.11 medium that its stations share.",
+            &mut self.wifi,
         );
         v.list(
             "flow",

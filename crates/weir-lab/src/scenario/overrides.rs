@@ -304,7 +304,7 @@ fn set(root: &mut Table, steps: &[&str], node: Node) -> Result<(), PathError> {
         root.get(first).map(|entry| &entry.node.value),
         Some(Value::Array(nodes)) if nodes.iter().all(|n| matches!(n.value, Value::Table(_)))
     );
-    let known_list = ["host", "link", "flow"].contains(&first);
+    let known_list = ["host", "link", "wifi", "flow"].contains(&first);
     if !listed && !known_list {
         return set_in_table(root, steps, node, 0);
     }
@@ -373,6 +373,21 @@ fn set_in_table(
     }
     match &mut entry.node.value {
         Value::Table(inner) => set_in_table(inner, rest, node, done + 1),
+        Value::Array(stations) if key == "station" && rest.len() > 1 => {
+            let named = |node: &Node| match &node.value {
+                Value::Table(table) => table.get("host").is_some_and(
+                    |host| matches!(&host.node.value, Value::Text(text) if text == rest[0]),
+                ),
+                _ => false,
+            };
+            let station = stations.iter_mut().find(|node| named(node));
+            let Some(Value::Table(station)) = station.map(|node| &mut node.value) else {
+                let message = format!("there is no station at \"{}\"", shortened(rest[0]));
+                let help = "name the host of a [[wifi.station]]".to_owned();
+                return Err((done + 1, message, help));
+            };
+            set_in_table(station, &rest[1..], node, done + 2)
+        }
         other => {
             let found = other.describe();
             let message = format!("\"{key}\" is {found} and has no keys");

@@ -20,8 +20,8 @@ pub struct ChannelConfig {
     /// Signal-to-noise ratio in dB from each time on, in order of time; before the first it is
     /// perfect.
     pub snr_db: Vec<(Instant, f64)>,
-    /// Bursts of interference.
-    pub interference: Option<InterferenceConfig>,
+    /// Bursts of interference, in order of time; no period may begin before the last ended.
+    pub interference: Vec<InterferenceConfig>,
 }
 
 impl ChannelConfig {
@@ -51,6 +51,8 @@ pub(super) struct Channel {
     config: ChannelConfig,
     rng: Rng,
     bursts: Rng,
+    /// The period that the current or next burst belongs to.
+    period: usize,
     /// The current or next burst.
     burst: Option<(Instant, Instant)>,
 }
@@ -60,24 +62,28 @@ impl Channel {
         let mut channel = Self {
             rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
             bursts: Rng::stream(seed, &format!("wifi/{name}/interference")),
+            period: 0,
             burst: None,
             config,
         };
-        if let Some(interference) = channel.config.interference {
-            channel.next_burst(interference.start);
-        }
+        channel.next_burst(Instant::ZERO);
         channel
     }
 
     fn next_burst(&mut self, after: Instant) {
-        self.burst = self.config.interference.and_then(|config| {
+        self.burst = None;
+        while let Some(config) = self.config.interference.get(self.period) {
             let mut draw = |mean: Duration| {
                 Duration::from_secs_f64(self.bursts.exponential(mean.as_secs_f64()))
             };
-            let from = after + draw(config.mean_off);
+            let from = after.max(config.start) + draw(config.mean_off);
             let until = from + draw(config.mean_on).max(Duration::from_nanos(1));
-            (from < config.stop).then_some((from, until.min(config.stop)))
-        });
+            if from < config.stop {
+                self.burst = Some((from, until.min(config.stop)));
+                return;
+            }
+            self.period += 1;
+        }
     }
 
     fn snr_db(&self, at: Instant) -> Option<f64> {
@@ -131,7 +137,7 @@ mod tests {
     fn half_of_the_full_frames_fail_at_the_threshold() {
         let config = ChannelConfig {
             snr_db: vec![(Instant::ZERO, 25.0)],
-            interference: None,
+            interference: vec![],
         };
         let channel = Channel::new(config, 1, "test");
         let rate = |rate, octets| {
@@ -146,12 +152,20 @@ mod tests {
     fn bursts_cover_the_share_of_time_that_they_should() {
         let config = ChannelConfig {
             snr_db: vec![],
-            interference: Some(InterferenceConfig {
-                start: Instant::ZERO,
-                stop: Instant::ZERO + Duration::from_secs(1000),
-                mean_on: Duration::from_millis(10),
-                mean_off: Duration::from_millis(30),
-            }),
+            interference: vec![
+                InterferenceConfig {
+                    start: Instant::ZERO,
+                    stop: Instant::ZERO + Duration::from_secs(500),
+                    mean_on: Duration::from_millis(10),
+                    mean_off: Duration::from_millis(30),
+                },
+                InterferenceConfig {
+                    start: Instant::ZERO + Duration::from_secs(500),
+                    stop: Instant::ZERO + Duration::from_secs(1000),
+                    mean_on: Duration::from_millis(1),
+                    mean_off: Duration::from_millis(3),
+                },
+            ],
         };
         let mut channel = Channel::new(config, 1, "test");
         let samples = 1_000_000;

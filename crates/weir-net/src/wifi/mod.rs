@@ -3,7 +3,7 @@
 //!
 //! Models: SIFS, DIFS and slots; contention windows that double; post-transmission backoff;
 //! collisions of stations whose backoff ends in the same slot; MAC acknowledgements and their
-//! timeout; retry limits; 802.11b and g frame times with preambles; a first-in-first-out queue in
+//! timeout; retry limits; 802.11b and g frame times with preambles; a queue of any discipline in
 //! each station, the access point's included; frame errors from the signal-to-noise ratio, which
 //! may follow a schedule; bursts of non-802.11 interference.
 //!
@@ -16,10 +16,12 @@
 mod channel;
 mod medium;
 mod rate_control;
+mod station;
 mod timing;
 
 pub use channel::{ChannelConfig, InterferenceConfig};
 pub(crate) use medium::Medium;
-pub use medium::{MediumConfig, StationConfig, StationCounters};
+pub use medium::MediumConfig;
 pub use rate_control::RateControlConfig;
-pub use timing::{PhyRate, Standard};
+pub use station::{StationConfig, StationCounters};
+pub use timing::{Phy, PhyRate, Standard};

@@ -43,7 +43,7 @@ impl Standard {
         rates[rate.0.min(rates.len() - 1)]
     }
 
-    /// A slot.
+    /// A slot: the short one for g, which a cell with b stations may not use.
     pub const fn slot(self) -> Duration {
         Duration::from_micros(match self {
             Self::B | Self::BShort => 20,
@@ -54,11 +54,6 @@ impl Standard {
     /// The short interframe space.
     pub const fn sifs(self) -> Duration {
         Duration::from_micros(10)
-    }
-
-    /// The distributed interframe space: SIFS and two slots.
-    pub fn difs(self) -> Duration {
-        self.sifs() + self.slot() * 2
     }
 
     /// The smallest contention window, in slots, as the largest number drawn.
@@ -72,6 +67,12 @@ impl Standard {
     /// The largest contention window.
     pub const fn max_window(self) -> u32 {
         1023
+    }
+
+    /// The index of a rate in bits per second, if the standard has it.
+    pub fn rate_of(self, bps: u64) -> Option<PhyRate> {
+        let found = |&kbps: &u32| u64::from(kbps) * 1_000 == bps;
+        self.rates_kbps().iter().position(found).map(PhyRate)
     }
 
     fn frame_time(self, octets: u32, rate: PhyRate) -> Duration {
@@ -95,19 +96,53 @@ impl Standard {
         self.frame_time(ip_octets + MAC_OVERHEAD, rate)
     }
 
-    /// SIFS and the MAC acknowledgement, at the fastest mandatory rate that is not above the
-    /// data's.
-    pub fn ack_time(self, data_rate: PhyRate) -> Duration {
+    /// The fastest mandatory rate that is not above the data's.
+    fn mandatory_rate(self, data_rate: PhyRate) -> PhyRate {
         let mandatory: &[usize] = match self {
             Self::B | Self::BShort => &[0, 1],
             Self::G => &[0, 2, 4],
         };
-        let rate = mandatory
-            .iter()
-            .rev()
-            .find(|&&index| index <= data_rate.0)
-            .copied();
-        self.sifs() + self.frame_time(ACK_OCTETS, PhyRate(rate.unwrap_or(0)))
+        let slower = mandatory.iter().rev().find(|&&index| index <= data_rate.0);
+        PhyRate(slower.copied().unwrap_or(0))
+    }
+}
+
+/// A physical layer as a cell uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phy {
+    /// Rates, preambles and frame times.
+    pub standard: Standard,
+    /// A slot. Long ones, 20 us, are for cells of g with b stations in them.
+    pub slot: Duration,
+    /// The smallest contention window, in slots, as the largest number drawn.
+    pub min_window: u32,
+    /// The fastest rate of MAC acknowledgements, if it is not a mandatory one: the basic rates
+    /// are the access point's choice.
+    pub ack_rate: Option<PhyRate>,
+}
+
+impl From<Standard> for Phy {
+    fn from(standard: Standard) -> Self {
+        Self {
+            standard,
+            slot: standard.slot(),
+            min_window: standard.min_window(),
+            ack_rate: None,
+        }
+    }
+}
+
+impl Phy {
+    /// The distributed interframe space: SIFS and two slots.
+    pub fn difs(&self) -> Duration {
+        self.standard.sifs() + self.slot * 2
+    }
+
+    /// SIFS and the MAC acknowledgement.
+    pub fn ack_time(&self, data_rate: PhyRate) -> Duration {
+        let mandatory = self.standard.mandatory_rate(data_rate);
+        let rate = self.ack_rate.map_or(mandatory, |rate| rate.min(data_rate));
+        self.standard.sifs() + self.standard.frame_time(ACK_OCTETS, rate)
     }
 }
 
@@ -123,7 +158,11 @@ mod tests {
             b.data_time(1500, PhyRate(3)),
             Duration::from_nanos(192_000 + 1_117_091)
         );
-        assert_eq!(b.ack_time(PhyRate(3)), Duration::from_micros(10 + 192 + 56));
+        let long = Phy::from(b);
+        assert_eq!(
+            long.ack_time(PhyRate(3)),
+            Duration::from_micros(10 + 192 + 56)
+        );
         // 54 Mbit/s: 216 bits a symbol, (16 + 12288 + 6) / 216 = 57 symbols.
         let g = Standard::G;
         assert_eq!(
@@ -131,8 +170,29 @@ mod tests {
             Duration::from_micros(26 + 228)
         );
         // 24 Mbit/s: 96 bits a symbol, (16 + 112 + 6) / 96 = 2 symbols.
-        assert_eq!(g.ack_time(g.fastest()), Duration::from_micros(10 + 26 + 8));
-        assert_eq!(g.difs(), Duration::from_micros(28));
-        assert_eq!(b.difs(), Duration::from_micros(50));
+        let fast = Phy::from(g);
+        assert_eq!(
+            fast.ack_time(g.fastest()),
+            Duration::from_micros(10 + 26 + 8)
+        );
+        assert_eq!(fast.difs(), Duration::from_micros(28));
+        assert_eq!(long.difs(), Duration::from_micros(50));
+    }
+
+    #[test]
+    fn an_access_point_may_let_acknowledgements_be_faster() {
+        let phy = Phy {
+            ack_rate: Standard::B.rate_of(11_000_000),
+            ..Phy::from(Standard::BShort)
+        };
+        // 112 bits at 11 Mbit/s are 10.2 us; never faster than the data.
+        assert_eq!(
+            phy.ack_time(PhyRate(3)),
+            Duration::from_nanos(10_000 + 96_000 + 10_182)
+        );
+        assert_eq!(
+            phy.ack_time(PhyRate(0)),
+            Duration::from_micros(10 + 96 + 112)
+        );
     }
 }

@@ -1,0 +1,210 @@
+//! A station: its queue, the packet that it is trying to send, and its backoff.
+//!
+//! The packet at the head is taken out of the queue when the station becomes free, before it
+//! contends for the medium, so that a discipline which decides at dequeue sees what a driver
+//! would show it.
+
+use super::rate_control::{RateControl, RateControlConfig};
+use super::timing::Phy;
+use crate::link::LinkCounters;
+use crate::parcel::Parcel;
+use crate::queue::{Effects, Queue, QueueConfig};
+use std::collections::BTreeMap;
+use weir_proto::event::{DropReason, Event, EventMask, Events};
+use weir_proto::packet::HostId;
+use weir_proto::time::{Duration, Instant};
+
+/// A station and its queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationConfig {
+    /// The host that it belongs to.
+    pub host: HostId,
+    /// Where packets wait. The one that is being sent is not in it.
+    pub queue: QueueConfig,
+    /// The largest packet, IP header included; larger ones are dropped.
+    pub mtu: u32,
+    /// How it chooses its rate.
+    pub rate_control: RateControlConfig,
+    /// Transmissions of one frame before it is given up (dot11ShortRetryLimit).
+    pub retry_limit: u32,
+}
+
+/// Counters of a station since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationCounters {
+    /// What it has in common with a link. `busy` is the time that its frames and their
+    /// acknowledgements kept the medium; the packet being sent is in flight.
+    pub link: LinkCounters,
+    /// Frames sent, retries included.
+    pub frames: u64,
+    /// Frames that were not acknowledged.
+    pub failures: u64,
+    /// Of these, frames that met another station's.
+    pub collisions: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Station {
+    pub(super) config: StationConfig,
+    queue: Queue,
+    effects: Effects,
+    /// The packet that is being sent.
+    head: Option<Parcel>,
+    /// The station that a packet for this host goes to: routes do not change.
+    next_hops: BTreeMap<HostId, HostId>,
+    /// Slots to wait, counted from DIFS after the medium became idle.
+    pub(super) backoff: u32,
+    pub(super) window: u32,
+    pub(super) transmissions: u32,
+    pub(super) rate: RateControl,
+    /// The medium had been idle for long when the packet came: no need to wait.
+    pub(super) at_once: Option<Instant>,
+    pub(super) counters: StationCounters,
+    /// Up to when the integrals of the queue are counted.
+    counted_to: Instant,
+    events: Events,
+}
+
+impl Station {
+    /// A station at rest; `name` is that of its queue's random stream.
+    pub(super) fn new(config: StationConfig, phy: &Phy, (seed, name): (u64, &str)) -> Self {
+        Self {
+            config,
+            queue: Queue::new(config.queue, seed, name),
+            effects: Effects::default(),
+            head: None,
+            next_hops: BTreeMap::new(),
+            backoff: 0,
+            window: phy.min_window,
+            transmissions: 0,
+            rate: RateControl::new(config.rate_control, phy.standard),
+            at_once: None,
+            counters: StationCounters::default(),
+            counted_to: Instant::ZERO,
+            events: Events::default(),
+        }
+    }
+
+    pub(super) const fn head(&self) -> Option<&Parcel> {
+        self.head.as_ref()
+    }
+
+    pub(super) fn events(&mut self) -> &mut Events {
+        &mut self.events
+    }
+
+    /// Packets that wait or are being sent.
+    pub(super) fn packets(&self) -> u64 {
+        self.queue.packets() + u64::from(self.head.is_some())
+    }
+
+    /// The counters at `now`.
+    pub(super) fn counters(&mut self, now: Instant) -> StationCounters {
+        self.count_queue(now);
+        let mut counters = self.counters;
+        counters.link.at = now;
+        counters.link.packets_queued = self.queue.packets();
+        counters.link.bytes_queued = self.queue.bytes();
+        counters.link.packets_in_flight = u64::from(self.head.is_some());
+        counters.link.bytes_in_flight = self.head.as_ref().map_or(0, |p| u64::from(p.size));
+        counters
+    }
+
+    fn count_queue(&mut self, now: Instant) {
+        let nanos = u128::from(now.since(self.counted_to).as_nanos());
+        self.counted_to = self.counted_to.max(now);
+        let counters = &mut self.counters.link;
+        counters.packet_nanos_queued += nanos * u128::from(self.queue.packets());
+        counters.byte_nanos_queued += nanos * u128::from(self.queue.bytes());
+    }
+
+    /// Counts and hands over a packet that is gone.
+    pub(super) fn drop(
+        &mut self,
+        at: Instant,
+        (parcel, reason): (Parcel, DropReason),
+        gone: &mut Vec<Parcel>,
+    ) {
+        let size = parcel.size;
+        self.counters.link.count_drop(size, reason);
+        self.events
+            .push(at, EventMask::DROP, || Event::Drop { size, reason });
+        gone.push(parcel);
+    }
+
+    fn take_effects(&mut self, at: Instant, gone: &mut Vec<Parcel>) {
+        let mut effects = std::mem::take(&mut self.effects);
+        for lost in effects.dropped.drain(..) {
+            self.drop(at, lost, gone);
+        }
+        for size in effects.marked.drain(..) {
+            self.counters.link.packets_marked += 1;
+            self.events
+                .push(at, EventMask::DROP, || Event::Mark { size });
+        }
+        self.effects = effects;
+    }
+
+    fn record_queue(&mut self, at: Instant) {
+        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        self.events.push(at, EventMask::QUEUE, || Event::Queue {
+            packets: packets as u32,
+            bytes,
+        });
+    }
+
+    /// A packet for the station of host `to` enters the queue, or is dropped.
+    pub(super) fn accept(
+        &mut self,
+        now: Instant,
+        (to, parcel): (HostId, Parcel),
+        gone: &mut Vec<Parcel>,
+    ) {
+        self.counters.link.packets_in += 1;
+        self.counters.link.bytes_in += u64::from(parcel.size);
+        if parcel.size > self.config.mtu {
+            return self.drop(now, (parcel, DropReason::TooLarge), gone);
+        }
+        self.next_hops.insert(parcel.ip.target, to);
+        self.count_queue(now);
+        self.queue.enqueue(now, parcel, &mut self.effects);
+        self.take_effects(now, gone);
+        let counters = &mut self.counters.link;
+        counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
+        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
+        self.record_queue(now);
+    }
+
+    /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
+    pub(super) fn load(&mut self, now: Instant, gone: &mut Vec<Parcel>) -> bool {
+        if self.head.is_some() || self.queue.packets() == 0 {
+            return false;
+        }
+        self.count_queue(now);
+        self.head = self.queue.dequeue(now, &mut self.effects);
+        self.take_effects(now, gone);
+        self.record_queue(now);
+        self.head.is_some()
+    }
+
+    /// The packet has come across: it leaves for the host of this number.
+    pub(super) fn deliver(&mut self) -> Option<(HostId, Parcel)> {
+        let parcel = self.head.take()?;
+        self.counters.link.packets_delivered += 1;
+        self.counters.link.bytes_delivered += u64::from(parcel.size);
+        let to = self.next_hops.get(&parcel.ip.target).copied()?;
+        Some((to, parcel))
+    }
+
+    /// The packet is given up after its last retry.
+    pub(super) fn give_up(&mut self, at: Instant, gone: &mut Vec<Parcel>) {
+        if let Some(parcel) = self.head.take() {
+            self.drop(at, (parcel, DropReason::RetryLimit), gone);
+        }
+    }
+
+    /// The medium was kept for this station's frame, up to the end of the acknowledgement.
+    pub(super) fn on_airtime(&mut self, time: Duration) {
+        self.counters.link.busy += time;
+    }
+}
