@@ -6,6 +6,7 @@ use super::model::{Application, Flow, Host, Scenario};
 use super::transport::{Quic, Transport};
 use super::wifi::Wifi;
 use std::collections::{BTreeMap, BTreeSet};
+use weir_proto::dccp::HEADER_ROOM;
 use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
 
@@ -242,14 +243,16 @@ impl Check<'_> {
     }
 
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
-        if let Transport::Quic(quic) = &flow.transport {
-            return self.datagram_fits(index, quic, mtu);
+        match &flow.transport {
+            Transport::Quic(quic) => return self.datagram_fits(index, quic, mtu),
+            Transport::Tcp(_) => return Ok(()),
+            Transport::Dccp(_) => {}
         }
         let packet = match flow.app {
             Application::Bulk(bulk) => bulk.piece,
             Application::Cbr(cbr) => cbr.packet,
         };
-        let size = packet + DCCP_HEADER_OCTETS + IpHeader::V4_OCTETS;
+        let size = packet + HEADER_ROOM + IpHeader::V4_OCTETS;
         if size <= mtu {
             return Ok(());
         }
@@ -325,10 +328,6 @@ impl Check<'_> {
         Ok(())
     }
 }
-
-/// Header of a DCCP data packet that also acknowledges, with the options that CCID-3 may add
-/// (RFC 4340 §5.1, RFC 4342 §8).
-const DCCP_HEADER_OCTETS: u32 = 16 + 8;
 
 /// The hosts that links and stations name, in the order of the file.
 fn joined_hosts(scenario: &Scenario) -> Vec<String> {

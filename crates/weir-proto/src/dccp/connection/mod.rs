@@ -28,8 +28,9 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
 
-/// Octets of a Response's or DataAck's header with room for options: what the MTU loses.
-const HEADER_ROOM: u32 = 64;
+/// Octets of a DataAck's header with room for options, which a datagram cannot have: 24 and 32,
+/// so that 1424 fit into 1500, as in Linux.
+pub const HEADER_ROOM: u32 = 56;
 
 /// Which congestion control a half-connection uses.
 #[derive(Clone, Debug)]
