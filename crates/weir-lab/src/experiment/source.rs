@@ -59,6 +59,7 @@ const EMBEDDED: &[Embedded] = &[
             "inet-now-every-other.toml",
         ]
     ),
+    folder!("oscillation", ["tbf.toml", "wifi.toml"]),
 ];
 
 impl Source {
