@@ -60,6 +60,7 @@ const EMBEDDED: &[Embedded] = &[
         ]
     ),
     folder!("oscillation", ["tbf.toml", "wifi.toml"]),
+    folder!("deep-fifo", ["router.toml"]),
 ];
 
 impl Source {
