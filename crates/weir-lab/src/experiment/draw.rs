@@ -1,7 +1,8 @@
 //! An experiment's plots: what `published.toml` asks for, drawn from the runs.
 
+use super::columns;
 use super::measure::Measure;
-use super::observation::Observation;
+use super::observation::{Observation, numbers};
 use super::published::{PlotKind, PlotPlan, Published, unit_scale};
 use super::verdict::RowResult;
 use crate::report::{
@@ -62,6 +63,7 @@ impl Drawing<'_> {
             }
             PlotKind::Distribution => self.distribution(plan)?,
             PlotKind::Overlay => self.several(plan),
+            PlotKind::Series => self.series(plan)?,
         };
         if plan.kind != PlotKind::Distribution {
             if let Some(until) = plan.until_s {
@@ -192,6 +194,47 @@ impl Drawing<'_> {
         )
     }
 
+    /// Columns of several runs in one frame.
+    fn series(&self, plan: &PlotPlan) -> Option<Plot> {
+        let y = columns::axis(&plan.of, plan.log)?;
+        let mut plot = Plot::new(&plan.title, Axis::linear("time, s", "s"), y);
+        let (from, until) = (
+            plan.from_s.unwrap_or(f64::NEG_INFINITY),
+            plan.until_s.unwrap_or(f64::INFINITY),
+        );
+        let mut number = 0;
+        for (place, run) in plan.runs.iter().enumerate() {
+            let Some(table) = self.state(run) else {
+                continue;
+            };
+            let label = plan.labels.get(place).cloned();
+            let label = label.unwrap_or_else(|| run.replace('-', " "));
+            for column in &plan.of {
+                let times = table.numbers("time_s");
+                let (Some(times), Some(values)) = (times, numbers(table, column)) else {
+                    continue;
+                };
+                let scale = columns::scale(column);
+                let name = match (plan.of.len(), plan.runs.len()) {
+                    (1, _) => label.clone(),
+                    (_, 1) => columns::short_name(column).to_owned(),
+                    _ => format!("{label}: {}", columns::short_name(column)),
+                };
+                let rows = times.iter().zip(values.iter());
+                let shown = rows
+                    .filter(|(at, value)| (from..=until).contains(*at) && !value.is_nan())
+                    .map(|(at, value)| (*at, value * scale));
+                plot.layers.push(Layer::Step {
+                    name,
+                    points: thinned(shown.collect()),
+                    colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
+                });
+                number += 1;
+            }
+        }
+        (number > 0).then_some(plot)
+    }
+
     /// The allowed rates of several runs in one frame.
     fn several(&self, plan: &PlotPlan) -> Plot {
         let mut plot = Plot::new(
@@ -216,6 +259,36 @@ impl Drawing<'_> {
         }
         plot
     }
+}
+
+/// Points of a series that a page can hold: more are thinned to the extremes of each bin.
+const DRAWN_POINTS: usize = 4000;
+
+/// A long series without what no eye can see: of each bin its first, smallest, largest and last
+/// point.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if points.len() <= DRAWN_POINTS {
+        return points;
+    }
+    let bin = points.len().div_ceil(DRAWN_POINTS / 4);
+    let mut kept = Vec::with_capacity(DRAWN_POINTS);
+    for chunk in points.chunks(bin) {
+        let by_value = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
+        let mut of_bin: Vec<(f64, f64)> = [
+            chunk.first(),
+            chunk.iter().min_by(by_value),
+            chunk.iter().max_by(by_value),
+            chunk.last(),
+        ]
+        .into_iter()
+        .flatten()
+        .copied()
+        .collect();
+        of_bin.sort_by(|a, b| a.0.total_cmp(&b.0));
+        kept.extend(of_bin);
+    }
+    kept.dedup();
+    kept
 }
 
 fn law_line(measure: &Measure, name: &str) -> Option<f64> {

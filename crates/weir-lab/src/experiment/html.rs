@@ -244,11 +244,14 @@ fn runs(page: &mut Page, experiment: &ExperimentResult) {
     for run in &experiment.runs {
         let _ = writeln!(
             html,
-            "<tr><td>{}</td><td><code>experiments/{}/{}</code></td><td class=\"n\">{}</td>\
+            "<tr><td>{}</td><td><code>experiments/{}/{}</code>{}</td><td class=\"n\">{}</td>\
              <td>{}</td></tr>",
             escaped(&run.name),
             escaped(&experiment.name),
             escaped(&run.scenario),
+            run.set.iter().fold(String::new(), |text, set| {
+                text + "<br><code>" + &escaped(set) + "</code>"
+            }),
             run.seeds,
             escaped(&run.about)
         );

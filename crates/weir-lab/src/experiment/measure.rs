@@ -7,7 +7,8 @@
 
 use super::observation::{Observation, numbers};
 use super::series::{
-    Series, crossing, deviation, gaps, mean, median, period, quantile, rises, time_of_max,
+    Series, crossing, deviation, gaps, held, mean, median, periodicity, quantile, rises,
+    time_of_max,
 };
 use crate::theory::TheoryError;
 use serde::Deserialize;
@@ -64,8 +65,17 @@ pub enum Take {
     GapMedian,
     /// The time of the first row that follows its predecessor by more than `level` seconds.
     GapAbove,
+    /// The mean of the series held between its rows.
+    TimeMean,
+    /// The coefficient of variation of the series held between its rows: deviation over mean.
+    Cov,
     /// The period of the series, by autocorrelation, seconds.
     Period,
+    /// The autocorrelation at that period: 1 for a series that repeats itself, 0 for noise.
+    Periodicity,
+    /// A number of the summary, by its JSON pointer in `of`: `/links/air.ap/drops`; the mean if
+    /// there are several seeds.
+    Summary,
     /// The run's throughput in its window.
     Throughput,
     /// Its mean over the seeds.
@@ -215,6 +225,13 @@ impl Measure {
         if !runs.contains(run) {
             return Err(format!("run \"{run}\" does not exist"));
         }
+        let pointer = self.of.as_deref().is_some_and(|of| of.starts_with('/'));
+        if take == Take::Summary {
+            return need(
+                pointer,
+                "of, a JSON pointer such as \"/flows/stream/goodput_bps\"",
+            );
+        }
         need(self.is_summary() || self.of.is_some(), "of, the column")
     }
 
@@ -224,7 +241,7 @@ impl Measure {
     }
 
     /// True if the value comes from summaries, not from a trace.
-    fn is_summary(&self) -> bool {
+    pub(super) fn is_summary(&self) -> bool {
         matches!(
             self.take,
             Take::Throughput
@@ -234,6 +251,7 @@ impl Measure {
                 | Take::ThroughputHigh
                 | Take::LossRate
                 | Take::DeliveryRate
+                | Take::Summary
         )
     }
 
@@ -290,6 +308,11 @@ impl Measure {
             Take::ThroughputError => Some(deviation(&rates)? / (rates.len() as f64).sqrt()),
             Take::ThroughputLow => quantile(&rates, 0.025),
             Take::ThroughputHigh => quantile(&rates, 0.975),
+            Take::Summary => {
+                let pointer = self.of.as_deref()?;
+                let number = |seed: &Observation| seed.summary.pointer(pointer)?.as_f64();
+                mean(&seeds.iter().map(number).collect::<Option<Vec<_>>>()?)
+            }
             _ => {
                 let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
                     (lost + seed.packets_lost, sent + seed.packets_sent)
@@ -339,7 +362,13 @@ impl Measure {
                 let place = gaps(&series).iter().position(|gap| *gap > level)?;
                 first(series.get(place + 1))
             }
-            Take::Period => period(&series),
+            Take::TimeMean => mean(&held(&series)?.0),
+            Take::Cov => {
+                let (samples, _) = held(&series)?;
+                Some(deviation(&samples)? / mean(&samples)?)
+            }
+            Take::Period => periodicity(&series).map(|found| found.0),
+            Take::Periodicity => periodicity(&series).map(|found| found.1),
             Take::TimeToRise => median(
                 rises(&series, self.index)
                     .iter()

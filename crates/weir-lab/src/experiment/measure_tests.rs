@@ -31,6 +31,7 @@ fn observation() -> Observation {
         throughput_bps: 5.0,
         packets_sent: 100,
         packets_lost: 2,
+        summary: serde_json::json!({ "links": { "air.ap": { "drops": 3 } } }),
     }
 }
 
@@ -152,10 +153,39 @@ fn autocorrelation_finds_the_period_of_a_sawtooth() {
     let series: Series = (0..700)
         .map(|row| (f64::from(row) * 0.002, f64::from(row % 7)))
         .collect();
-    let found = period(&series).unwrap();
-    assert!((found - 0.014).abs() < 0.0004, "{found}");
-    assert_eq!(period(&[(0.0, 1.0), (1.0, 1.0)]), None);
-    assert_eq!(period(&[]), None);
+    let (period, strength) = periodicity(&series).unwrap();
+    assert!((period - 0.014).abs() < 0.0004, "{period}");
+    assert!((0.9..1.1).contains(&strength), "{strength}");
+    assert_eq!(periodicity(&[(0.0, 1.0), (1.0, 1.0)]), None);
+    assert_eq!(periodicity(&[]), None);
+}
+
+#[test]
+fn values_weigh_as_long_as_they_hold() {
+    // 1, 2, 4, 8, 4 for a second each, 2 for two: 23 over 7 s. Squares: 109.
+    let mean = take("take = \"time_mean\"").unwrap();
+    assert!((mean - 23.0 / 7.0).abs() < 0.01, "{mean}");
+    let cov = take("take = \"cov\"").unwrap();
+    let expected = (109.0_f64 / 7.0 - (23.0_f64 / 7.0).powi(2)).sqrt() / (23.0 / 7.0);
+    assert!((cov - expected).abs() < 0.01, "{cov} {expected}");
+}
+
+#[test]
+fn a_pointer_finds_a_number_of_the_summary() {
+    let measure = |pointer| Measure {
+        of: Some(pointer),
+        ..toml::from_str("run = \"r\"\ntake = \"summary\"").unwrap()
+    };
+    let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
+    let from = Sources {
+        runs: &runs,
+        rows: &BTreeMap::new(),
+    };
+    let value = |pointer: &str| measure(pointer.to_owned()).value(&from).unwrap();
+    assert_eq!(value("/links/air.ap/drops"), Some(3.0));
+    assert_eq!(value("/links/air/drops"), None);
+    let known = BTreeSet::from(["r"]);
+    assert!(measure("links".to_owned()).check(&known).is_err());
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! Everything is deterministic: runs are independent and collected in the order of the file, and
 //! no clock is read, so a second reproduction gives the same bytes.
 
+mod columns;
 mod draw;
 mod html;
 mod measure;

@@ -2,7 +2,7 @@
 
 use super::published::RunPlan;
 use crate::run::{RunOptions, Trace, run};
-use crate::scenario;
+use crate::scenario::{self, overrides::parse_set};
 use crate::trace::{Table, Values};
 use std::borrow::Cow;
 
@@ -20,6 +20,18 @@ pub(super) struct Observation {
     pub packets_sent: u64,
     /// Packets that were found to be lost.
     pub packets_lost: u64,
+    /// The whole summary, to be asked by JSON pointers.
+    pub summary: serde_json::Value,
+}
+
+impl Observation {
+    /// Without the log of writes, which may be long, unless somebody reads it.
+    pub fn with_log_if(mut self, read: bool) -> Self {
+        if !read {
+            self.log = Table::default();
+        }
+        self
+    }
 }
 
 /// A column of numbers; counts become numbers.
@@ -36,12 +48,17 @@ pub(super) fn numbers<'a>(table: &'a Table, name: &str) -> Option<Cow<'a, [f64]>
 pub(super) struct Scenario(scenario::Scenario);
 
 impl Scenario {
-    /// Reads and checks a scenario.
+    /// Reads and checks a scenario with some values replaced.
     ///
     /// # Errors
     /// What is wrong with it, with its place.
-    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
-        let scenario = scenario::parse(text, file).map_err(|error| error.to_string())?;
+    pub fn parse(file: &str, text: &str, set: &[String]) -> Result<Self, String> {
+        let mut overrides = Vec::new();
+        for argument in set {
+            overrides.extend(parse_set(argument).map_err(|error| error.to_string())?);
+        }
+        let scenario =
+            scenario::parse_with(text, file, &overrides).map_err(|error| error.to_string())?;
         if scenario.flows.is_empty() {
             return Err("it has no flow to measure".to_owned());
         }
@@ -77,6 +94,7 @@ impl Scenario {
             throughput_bps: summary.throughput_bps,
             packets_sent: summary.packets_sent,
             packets_lost: summary.packets_lost,
+            summary: serde_json::to_value(&output.summary).map_err(|error| error.to_string())?,
         })
     }
 }

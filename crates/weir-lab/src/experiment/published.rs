@@ -4,7 +4,7 @@
 //! scenario sets) are shown and not judged.
 
 use super::ExperimentError;
-use super::measure::Measure;
+use super::measure::{Measure, View};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
@@ -50,6 +50,10 @@ pub struct RunPlan {
     pub scenario: String,
     /// What is special about it.
     pub about: String,
+    /// Values that differ from the scenario's, as on the command line:
+    /// `flow.stream.transport.tfrc.oscillation=full`.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// Seeds 1 to this number; absent: one run with the scenario's own seed, traced.
     pub seeds: Option<u32>,
 }
@@ -140,6 +144,8 @@ pub enum PlotKind {
     Distribution,
     /// The allowed rate of several runs.
     Overlay,
+    /// One or more columns of one or more runs over time.
+    Series,
 }
 
 /// A plot.
@@ -156,6 +162,15 @@ pub struct PlotPlan {
     pub caption: String,
     /// The runs, most often one.
     pub runs: Vec<String>,
+    /// The columns of a series.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// What to call the runs, in their order; their names if absent.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// A logarithmic axis for a series.
+    #[serde(default)]
+    pub log: bool,
     /// The start of the time axis, seconds.
     pub from_s: Option<f64>,
     /// The end of the time axis, seconds.
@@ -200,6 +215,14 @@ impl Published {
         self.rows.iter().find(|row| row.id == id)
     }
 
+    /// True if some row is measured in the log of this run.
+    pub(super) fn reads_log_of(&self, run: &str) -> bool {
+        let measures = self.rows.iter().filter_map(|row| row.measure.as_ref());
+        measures
+            .filter(|measure| measure.run.as_deref() == Some(run))
+            .any(|measure| measure.view == View::Log && !measure.is_summary())
+    }
+
     fn check(&self) -> Result<(), String> {
         let runs: BTreeSet<&str> = self.runs.iter().map(|run| run.name.as_str()).collect();
         if runs.len() != self.runs.len() {
@@ -224,6 +247,10 @@ impl Published {
                 return Err(format!(
                     "plot \"{name}\" names run \"{run}\", which does not exist"
                 ));
+            }
+            if plot.kind == PlotKind::Series {
+                super::columns::check(&plot.of)
+                    .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
             }
         }
         Ok(())

@@ -67,6 +67,9 @@ pub struct RunResult {
     pub name: String,
     /// Its scenario's file.
     pub scenario: String,
+    /// What differs from the file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set: Vec<String>,
     /// What is special about it.
     pub about: String,
     /// How many seeds were run.
@@ -150,6 +153,7 @@ impl ExperimentResult {
 struct Prepared {
     name: String,
     published: Published,
+    /// By the name of the run.
     scenarios: BTreeMap<String, Scenario>,
 }
 
@@ -174,14 +178,18 @@ pub fn reproduce(
     let jobs = jobs(&prepared);
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
-        let result =
-            job.scenario
-                .observe(job.plan, job.seed)
-                .map_err(|message| ExperimentError::Run {
-                    experiment: prepared[job.experiment].name.clone(),
-                    run: job.plan.name.clone(),
-                    message,
-                });
+        let log = prepared[job.experiment]
+            .published
+            .reads_log_of(&job.plan.name);
+        let result = job
+            .scenario
+            .observe(job.plan, job.seed)
+            .map(|observation| observation.with_log_if(log))
+            .map_err(|message| ExperimentError::Run {
+                experiment: prepared[job.experiment].name.clone(),
+                run: job.plan.name.clone(),
+                message,
+            });
         progress(Progress {
             done: done.fetch_add(1, Ordering::Relaxed) + 1,
             total: jobs.len(),
@@ -236,8 +244,8 @@ fn prepare(source: &Source) -> Result<Prepared, ExperimentError> {
         };
         let text = source.scenarios.get(&plan.scenario);
         let text = text.ok_or_else(|| failed("the file does not exist".to_owned()))?;
-        let scenario = Scenario::parse(&plan.scenario, text).map_err(failed)?;
-        scenarios.insert(plan.scenario.clone(), scenario);
+        let scenario = Scenario::parse(&plan.scenario, text, &plan.set).map_err(failed)?;
+        scenarios.insert(plan.name.clone(), scenario);
     }
     Ok(Prepared {
         name: source.name.clone(),
@@ -250,7 +258,7 @@ fn jobs(prepared: &[Prepared]) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for (experiment, prepared) in prepared.iter().enumerate() {
         for plan in &prepared.published.runs {
-            let Some(scenario) = prepared.scenarios.get(&plan.scenario) else {
+            let Some(scenario) = prepared.scenarios.get(&plan.name) else {
                 continue;
             };
             let job = |seed| Job {
@@ -301,6 +309,7 @@ fn result(
             .map(|plan| RunResult {
                 name: plan.name.clone(),
                 scenario: plan.scenario.clone(),
+                set: plan.set.clone(),
                 about: plan.about.clone(),
                 seeds: plan.seeds.unwrap_or(1),
             })

@@ -74,10 +74,8 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     quantile(&values, 0.5)
 }
 
-/// The lag of the highest peak of the autocorrelation, with the series held between its rows and
-/// sampled 4096 times. The first peak that comes within 2 % of the highest counts, because its
-/// multiples are as high.
-pub(super) fn period(series: &[(f64, f64)]) -> Option<f64> {
+/// The series held between its rows, sampled 4096 times, and the time between two samples.
+pub(super) fn held(series: &[(f64, f64)]) -> Option<(Vec<f64>, f64)> {
     const SAMPLES: usize = 4096;
     let (start, end) = (series.first()?.0, series.last()?.0);
     let step = (end - start) / SAMPLES as f64;
@@ -93,16 +91,26 @@ pub(super) fn period(series: &[(f64, f64)]) -> Option<f64> {
         }
         samples.push(series.get(row)?.1);
     }
+    Some((samples, step))
+}
+
+/// The lag of the highest peak of the autocorrelation, and the coefficient there; the series is
+/// held between its rows. The first peak that comes within 2 % of the highest counts, because its
+/// multiples are as high.
+pub(super) fn periodicity(series: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let (mut samples, step) = held(series)?;
     let middle = mean(&samples)?;
     for sample in &mut samples {
         *sample -= middle;
     }
-    let correlation: Vec<f64> = (0..SAMPLES / 2)
+    let count = samples.len();
+    let correlation: Vec<f64> = (0..count / 2)
         .map(|lag| {
             let pairs = samples.iter().zip(samples.iter().skip(lag));
-            pairs.map(|(a, b)| a * b).sum::<f64>() / (SAMPLES - lag) as f64
+            pairs.map(|(a, b)| a * b).sum::<f64>() / (count - lag) as f64
         })
         .collect();
+    let variance = *correlation.first()?;
     let valley = correlation.iter().position(|value| *value < 0.0)?;
     let highest = correlation.iter().skip(valley).copied().reduce(f64::max)?;
     let near = correlation
@@ -115,5 +123,5 @@ pub(super) fn period(series: &[(f64, f64)]) -> Option<f64> {
         .take_while(|value| **value > highest * 0.98)
         .count();
     let lag = (near..near + run).max_by(|a, b| correlation[*a].total_cmp(&correlation[*b]))?;
-    (highest > 0.0).then_some(lag as f64 * step)
+    (highest > 0.0).then_some((lag as f64 * step, correlation[lag] / variance))
 }

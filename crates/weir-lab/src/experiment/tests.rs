@@ -41,7 +41,7 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let published = Published::parse("lossy-link", &source.published).unwrap();
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
-    let scenario = Scenario::parse(&plan.scenario, &text).unwrap();
+    let scenario = Scenario::parse(&plan.scenario, &text, &[]).unwrap();
     let observation = scenario.observe(plan, None).unwrap();
     let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
     let rows = judge(&published.rows, &runs).unwrap();
