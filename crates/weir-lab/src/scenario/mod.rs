@@ -36,7 +36,7 @@ pub use model::{Application, Direction, Flow, Host, Link, Mtu, Run, Scenario, Sh
 pub use overrides::{Override, parse_with};
 pub use schema::schema;
 pub use tcp::Tcp;
-pub use transport::{Dccp, Quic, Transport};
+pub use transport::{Dccp, Quic, Transport, Udp};
 pub use wifi::{Interference, RateControl, RetryLimit, Signal, Station, Wifi};
 
 use document::Document;
