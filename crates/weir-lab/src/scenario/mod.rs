@@ -27,6 +27,7 @@ mod value;
 mod visit;
 mod wifi;
 mod window_rules;
+mod wireless;
 mod writer;
 
 pub use check::MAX_FLOWS;
