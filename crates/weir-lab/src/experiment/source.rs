@@ -59,6 +59,8 @@ const EMBEDDED: &[Embedded] = &[
             "inet-now-every-other.toml",
         ]
     ),
+    folder!("oscillation", ["tbf.toml", "wifi.toml"]),
+    folder!("deep-fifo", ["router.toml"]),
 ];
 
 impl Source {
