@@ -62,6 +62,7 @@ fn output() -> RunOutput {
             name: "stream".to_owned(),
             table: table.clone(),
             writes: None,
+            gaps: None,
         }],
         links: vec![LinkTrace {
             name: "wire.backward".to_owned(),

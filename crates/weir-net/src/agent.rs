@@ -5,14 +5,14 @@
 //! the endpoint when its packet has left, lets its timers fire at ticks, and takes away what the
 //! flow's loss model says. A packet lost at the socket counts as sent to its endpoint.
 
-use crate::app::{App, AppStatistics};
+use crate::app::{App, AppStatistics, AudioStatistics};
 use crate::loss::Loss;
 use crate::stack::{Stack, Stamp};
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// What a flow's endpoint has given to the network and got from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +104,14 @@ impl Agent {
 
     pub(crate) fn app_statistics(&self) -> AppStatistics {
         self.app.statistics()
+    }
+
+    pub(crate) fn audio(&self, now: Instant) -> Option<AudioStatistics> {
+        self.app.audio(now)
+    }
+
+    pub(crate) fn gaps(&self, now: Instant) -> Vec<(Instant, Duration)> {
+        self.app.gaps(now)
     }
 
     pub(crate) fn app_done(&self) -> bool {

@@ -4,7 +4,7 @@
 //! ties. Adding a flow or a link does not change the random numbers of another.
 
 use crate::agent::{Address, Agent, AgentCounters, Parts, Schedule};
-use crate::app::{App, AppStatistics};
+use crate::app::{App, AppStatistics, AudioStatistics};
 use crate::event_queue::{EventQueue, MAX_NODES, NodeId};
 use crate::link::{Link, LinkConfig, LinkCounters};
 use crate::loss::{Loss, LossConfig};
@@ -17,7 +17,7 @@ use std::fmt;
 use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// A link: an index into the topology's table of links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -579,6 +579,16 @@ impl Topology {
     /// The application's counters.
     pub fn app_statistics(&self, flow: FlowId, side: Side) -> AppStatistics {
         self.agent(flow, side).app_statistics()
+    }
+
+    /// What the listener at the receiving end of a flow noticed so far, if it plays audio.
+    pub fn audio(&self, flow: FlowId) -> Option<AudioStatistics> {
+        self.agent(flow, Side::Receiver).audio(self.now)
+    }
+
+    /// The gaps that this listener heard so far: when each began, and how long it lasted.
+    pub fn gaps(&self, flow: FlowId) -> Vec<(Instant, Duration)> {
+        self.agent(flow, Side::Receiver).gaps(self.now)
     }
 
     /// True once the application at this end will neither write nor read any more.

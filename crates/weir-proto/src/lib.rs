@@ -17,4 +17,5 @@ pub mod quic;
 pub mod rng;
 pub mod tcp;
 pub mod time;
+pub mod udp;
 pub mod units;

@@ -24,6 +24,7 @@ const COLUMNS: &[Column] = &[
     Column("smoothed_rtt_s", "round-trip time R, s", "s", 1.0),
     Column("ipi_s", "time between two packets t_ipi, s", "s", 1.0),
     Column("cwnd_bytes", "congestion window, bytes", "bytes", 1.0),
+    Column("silence_s", "music that was not heard so far, s", "s", 1.0),
 ];
 
 fn find(name: &str) -> Option<&'static Column> {

@@ -204,11 +204,24 @@ impl Drawing<'_> {
         );
         let mut number = 0;
         for (place, run) in plan.runs.iter().enumerate() {
-            let Some(table) = self.state(run) else {
+            let heard = plan.of.iter().any(|column| column == "silence_s");
+            let observation = self.runs.get(run).and_then(|seeds| seeds.first());
+            let Some(table) = observation.map(|run| if heard { &run.gaps } else { &run.state })
+            else {
                 continue;
             };
             let label = plan.labels.get(place).cloned();
             let label = label.unwrap_or_else(|| run.replace('-', " "));
+            if heard {
+                plot.layers.push(Layer::Line {
+                    name: label,
+                    points: silence(table)?,
+                    colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
+                    dashed: number >= 6,
+                });
+                number += 1;
+                continue;
+            }
             for column in &plan.of {
                 let times = table.numbers("time_s");
                 let (Some(times), Some(values)) = (times, numbers(table, column)) else {
@@ -289,6 +302,18 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     }
     kept.dedup();
     kept
+}
+
+/// The music not heard so far: it grows while a gap lasts.
+fn silence(gaps: &Table) -> Option<Vec<(f64, f64)>> {
+    let column = |name| gaps.numbers(name);
+    let (begun, length, sum) = (column("time_s")?, column("gap_s")?, column("silence_s")?);
+    let mut points = vec![(0.0, 0.0)];
+    for ((at, length), sum) in begun.iter().zip(length).zip(sum) {
+        points.push((*at, sum - length));
+        points.push((at + length, *sum));
+    }
+    Some(points)
 }
 
 fn law_line(measure: &Measure, name: &str) -> Option<f64> {

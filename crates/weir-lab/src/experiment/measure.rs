@@ -23,6 +23,8 @@ pub enum View {
     Log,
     /// A row at each change of the controller.
     State,
+    /// A row at each gap that a listener heard.
+    Gaps,
 }
 
 /// What is taken from a series.
@@ -397,6 +399,7 @@ impl Measure {
         let table = match self.view {
             View::Log => &observation.log,
             View::State => &observation.state,
+            View::Gaps => &observation.gaps,
         };
         let times = table.numbers("time_s")?;
         let column = numbers(table, self.of.as_deref()?)?;

@@ -28,6 +28,7 @@ fn observation() -> Observation {
     Observation {
         state: table(&["up", "up", "up", "up", "down", "down", "other"]),
         log: table(&["up", "up", "up", "up", "down", "down", "other"]),
+        gaps: Table::default(),
         throughput_bps: 5.0,
         packets_sent: 100,
         packets_lost: 2,

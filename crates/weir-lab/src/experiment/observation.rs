@@ -13,6 +13,8 @@ pub(super) struct Observation {
     pub state: Table,
     /// A line at each write of the application with the state before it; rate controllers only.
     pub log: Table,
+    /// The gaps that a listener heard; empty without one.
+    pub gaps: Table,
     /// Throughput in the run's window: octets of packets that arrived, as the transport counts
     /// them.
     pub throughput_bps: f64,
@@ -85,12 +87,18 @@ impl Scenario {
         let summary = output.summary.flows.get(&name);
         let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;
         let trace = output.flows.into_iter().find(|flow| flow.name == name);
-        let (state, log) = trace.map_or_else(Default::default, |flow| {
-            (flow.table, flow.writes.unwrap_or_default())
+        let (state, log, gaps) = trace.map_or_else(Default::default, |flow| {
+            let (writes, gaps) = (flow.writes, flow.gaps);
+            (
+                flow.table,
+                writes.unwrap_or_default(),
+                gaps.unwrap_or_default(),
+            )
         });
         Ok(Observation {
             state,
             log,
+            gaps,
             throughput_bps: summary.throughput_bps,
             packets_sent: summary.packets_sent,
             packets_lost: summary.packets_lost,

@@ -61,6 +61,7 @@ const EMBEDDED: &[Embedded] = &[
     ),
     folder!("oscillation", ["tbf.toml", "wifi.toml"]),
     folder!("deep-fifo", ["router.toml"]),
+    folder!("cut-off", ["stream.toml"]),
 ];
 
 impl Source {

@@ -5,18 +5,25 @@ use super::recorder::{Recorder, Writes};
 use super::{RunError, endpoints};
 use crate::scenario::{Application, Direction, Flow, Host, Scenario, Shaper, Transport, Wifi};
 use std::collections::BTreeMap;
-use weir_net::app::{Bulk, Cbr, Sink};
+use weir_net::app::{
+    AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
+};
 use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
 use weir_net::{App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Topology};
 use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
-use weir_proto::time::Instant;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// When each gap began, and how long it lasted.
+pub(super) type Gaps = Vec<(Instant, Duration)>;
 
 /// A topology and the names of what is in it, in the order in which it was added.
 pub(super) struct World {
     pub(super) topology: Topology,
+    seed: u64,
     flows: Vec<FlowId>,
     flow_names: Vec<String>,
     writes: Vec<Writes>,
@@ -59,6 +66,7 @@ impl World {
     pub(super) fn build(scenario: &Scenario) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
+            seed: scenario.run.seed,
             flows: Vec::new(),
             flow_names: Vec::new(),
             writes: Vec::new(),
@@ -184,19 +192,18 @@ impl World {
         let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
-            Transport::Dccp(_) | Transport::Tcp(_) => HeaderFormat::RFC9000,
+            Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
         };
+        // A datagram of UDP is its payload: there is nothing to encode.
+        let codec = place.codec && !matches!(flow.transport, Transport::Udp(_));
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
-            if place.codec {
+            if codec {
                 Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
             } else {
                 endpoint
             }
         });
-        let app: Box<dyn App + Send> = match flow.app {
-            Application::Bulk(config) => Box::new(Bulk::new(config)),
-            Application::Cbr(config) => Box::new(Cbr::new(config)),
-        };
+        let (app, sink) = self.apps(flow, &name);
         let config = FlowConfig {
             name: name.clone(),
             source: place.ends[0].0,
@@ -204,7 +211,7 @@ impl World {
             sender,
             receiver,
             app,
-            sink: Box::new(Sink::new()),
+            sink,
             loss: flow.loss.clone(),
             connects: Side::Sender,
             start: Instant::ZERO + flow.start,
@@ -218,9 +225,39 @@ impl World {
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
             Transport::Dccp(_) => Writes::Kept,
-            Transport::Quic(_) | Transport::Tcp(_) => Writes::Dropped,
+            Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
         });
         Ok(())
+    }
+
+    /// What writes and what reads.
+    fn apps(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
+        let carriage = match flow.transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Carriage::Datagrams,
+            Transport::Quic(_) | Transport::Tcp(_) => Carriage::Stream,
+        };
+        let source: Box<dyn App + Send> = match flow.app {
+            Application::Bulk(config) => Box::new(Bulk::new(config)),
+            Application::Cbr(config) => Box::new(Cbr::new(config)),
+            Application::OnOff(config) => {
+                let rng = Rng::stream(self.seed, &format!("flow/{name}/app"));
+                Box::new(OnOff::new(config, rng))
+            }
+            Application::Audio(config) => {
+                let config = AudioConfig { carriage, ..config };
+                return (
+                    Box::new(AudioSource::new(config)),
+                    Box::new(AudioSink::new(config)),
+                );
+            }
+        };
+        (source, Box::new(Sink::new()))
+    }
+
+    /// What the listener of a flow heard, if it has one.
+    pub(super) fn audio(&self, flow: usize) -> Option<(AudioStatistics, Gaps)> {
+        let id = *self.flows.get(flow)?;
+        Some((self.topology.audio(id)?, self.topology.gaps(id)))
     }
 
     /// Tells every node what the recorder wants to hear.

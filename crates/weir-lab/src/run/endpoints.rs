@@ -3,7 +3,7 @@
 use super::handshake::SlowHandshake;
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
-use weir_proto::{dccp, quic, tcp};
+use weir_proto::{dccp, quic, tcp, udp};
 
 /// Sender and receiver.
 pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
@@ -25,6 +25,10 @@ pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Pair {
                 Box::new(tcp::Connection::client(config, near)),
                 Box::new(tcp::Connection::server(config, far)),
             ]
+        }
+        Transport::Udp(udp) => {
+            let config = udp.config(path_mtu);
+            [(); 2].map(|()| -> Box<dyn Endpoint + Send> { Box::new(udp::Socket::new(config)) })
         }
         Transport::Quic(quic) => {
             let config = quic.config(path_mtu);

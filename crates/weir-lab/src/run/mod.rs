@@ -13,7 +13,8 @@ mod summary;
 mod tables;
 
 pub use summary::{
-    Cov, FlowSummary, Frames, LinkSummary, QueueBytes, RttSummary, RunSummary, Summary,
+    AudioSummary, Cov, FlowSummary, Frames, LinkSummary, QueueBytes, RttSummary, RunSummary,
+    Summary,
 };
 
 use crate::scenario::Scenario;
@@ -78,6 +79,9 @@ pub struct FlowTrace {
     /// before it, which is what Linux's dccp_probe prints: the same columns as far as a rate
     /// controller has them, and `write_bytes`.
     pub writes: Option<Table>,
+    /// For audio, a row per gap that the listener heard: `time_s` at which it began, `gap_s`, and
+    /// `silence_s`, which sums them up.
+    pub gaps: Option<Table>,
 }
 
 /// The trace of one direction of a link: a row per change of its queue and per drop or mark.
@@ -164,7 +168,18 @@ pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, R
         let link = LinkSummary::between(&before.links[index], &after.links[index]);
         summary.links.insert(name.clone(), link);
     }
-    let (flows, links, packets) = recorder.finish();
+    let (mut flows, links, packets) = recorder.finish();
+    for (index, name) in world.flow_names().iter().enumerate() {
+        let Some((audio, gaps)) = world.audio(index) else {
+            continue;
+        };
+        if let Some(summary) = summary.flows.get_mut(name) {
+            summary.audio = Some(audio.into());
+        }
+        if let Some(flow) = flows.get_mut(index) {
+            flow.gaps = Some(tables::gaps(&gaps));
+        }
+    }
     Ok(RunOutput {
         scenario: scenario.clone(),
         summary,
@@ -218,5 +233,7 @@ fn simulate_to(
     Ok(events)
 }
 
+#[cfg(test)]
+mod audio_tests;
 #[cfg(test)]
 mod tests;

@@ -157,6 +157,7 @@ impl Recorder {
                 name: record.name,
                 table: record.columns.into_table(),
                 writes,
+                gaps: None,
             }
         });
         let links = self.links.into_iter().map(|record| LinkTrace {

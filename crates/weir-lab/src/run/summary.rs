@@ -9,6 +9,7 @@
 use super::build::FlowState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use weir_net::app::AudioStatistics;
 use weir_net::wifi::StationCounters;
 use weir_proto::time::Duration;
 
@@ -67,6 +68,48 @@ pub struct FlowSummary {
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<Cov>,
+    /// What a listener heard, if the application is audio; from the start of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audio: Option<AudioSummary>,
+}
+
+/// What a listener heard since the start of the run. Units are frames or pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct AudioSummary {
+    /// Units that were due.
+    pub units: u64,
+    /// Of these, played from their own packets.
+    pub on_time: u64,
+    /// Played thanks to the correction.
+    pub repaired: u64,
+    /// Not played, but there later.
+    pub late: u64,
+    /// Not played and never there.
+    pub lost: u64,
+    /// Played though damaged.
+    pub corrupted: u64,
+    /// Runs of units that were not played.
+    pub gaps: u64,
+    /// The longest of them in seconds.
+    pub longest_gap_s: f64,
+    /// All of them together in seconds.
+    pub silence_s: f64,
+}
+
+impl From<AudioStatistics> for AudioSummary {
+    fn from(audio: AudioStatistics) -> Self {
+        Self {
+            units: audio.units,
+            on_time: audio.on_time,
+            repaired: audio.repaired,
+            late: audio.late,
+            lost: audio.lost,
+            corrupted: audio.corrupted,
+            gaps: audio.gaps,
+            longest_gap_s: audio.longest_gap.as_secs_f64(),
+            silence_s: audio.silence.as_secs_f64(),
+        }
+    }
 }
 
 /// A distribution of round-trip times in seconds.
@@ -165,6 +208,7 @@ impl FlowSummary {
             },
             rtt_s: None,
             rate_bps: None,
+            audio: None,
         }
     }
 }

@@ -46,6 +46,27 @@ pub(super) struct FlowColumns {
     sizes: Vec<u64>,
 }
 
+/// The gaps that a listener heard.
+pub(super) fn gaps(gaps: &[(Instant, Duration)]) -> Table {
+    let lengths = gaps.iter().map(|(_, length)| length.as_secs_f64());
+    let silence = gaps.iter().scan(Duration::ZERO, |sum, (_, length)| {
+        *sum += *length;
+        Some(sum.as_secs_f64())
+    });
+    let column = |name: &str, values: Vec<f64>| Column {
+        name: name.to_owned(),
+        values: Values::F64(values),
+    };
+    let begun = |(at, _): &(Instant, Duration)| at.as_secs_f64();
+    Table {
+        columns: vec![
+            column("time_s", gaps.iter().map(begun).collect()),
+            column("gap_s", lengths.collect()),
+            column("silence_s", silence.collect()),
+        ],
+    }
+}
+
 /// A time that may not be known yet.
 fn seconds(span: Duration) -> f64 {
     if span.is_zero() {

@@ -206,6 +206,7 @@ impl Check<'_> {
                 return self.error(&at(key), message, suggestion(name, "hosts", &hosts));
             }
         }
+        self.app(index, flow)?;
         if flow.from == flow.to {
             let message = format!("to: the flow leads from \"{}\" back to it", flow.from);
             return self.error(&at("to"), message, "name another host");
@@ -228,6 +229,33 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// What the application must be to itself and to the transport.
+    fn app(&self, index: usize, flow: &Flow) -> Checked {
+        let at = |key| {
+            let (flow, index) = (Step::Key("flow"), Step::Index(index));
+            [flow, index, Step::Key("app"), Step::Key(key)]
+        };
+        match &flow.app {
+            Application::Bulk(_) if matches!(flow.transport, Transport::Udp(_)) => {
+                let message = "bulk: UDP takes as much as it is given, without end".to_owned();
+                let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
+                self.error(&at("kind"), message, help)
+            }
+            Application::OnOff(on_off) if on_off.on.is_zero() => self.error(
+                &at("on"),
+                "on: expected more than 0s".to_owned(),
+                "write \"1s\"",
+            ),
+            Application::Audio(audio) if audio.fec.1 < audio.fec.0 => {
+                let (data, packets) = audio.fec;
+                let message =
+                    format!("fec_packets: {packets} is less than the {data} that carry data");
+                self.error(&at("fec_packets"), message, "write at least as many")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Every flow must find a way, on which its packets fit.
     fn paths(&self) -> Checked {
         let neighbours = neighbours(self.scenario);
@@ -246,13 +274,19 @@ impl Check<'_> {
         match &flow.transport {
             Transport::Quic(quic) => return self.datagram_fits(index, quic, mtu),
             Transport::Tcp(_) => return Ok(()),
-            Transport::Dccp(_) => {}
+            Transport::Dccp(_) | Transport::Udp(_) => {}
         }
         let packet = match flow.app {
             Application::Bulk(bulk) => bulk.piece,
             Application::Cbr(cbr) => cbr.packet,
+            Application::OnOff(on_off) => on_off.packet,
+            Application::Audio(audio) => audio.packet,
         };
-        let size = packet + HEADER_ROOM + IpHeader::V4_OCTETS;
+        let headers = match &flow.transport {
+            Transport::Udp(_) => IpHeader::UDP_OCTETS,
+            _ => HEADER_ROOM,
+        };
+        let size = packet + headers + IpHeader::V4_OCTETS;
         if size <= mtu {
             return Ok(());
         }
@@ -303,13 +337,21 @@ impl Check<'_> {
         let duration = self.scenario.run.duration;
         let mut writes = 0.0;
         for (index, flow) in self.scenario.flows.iter().enumerate() {
-            let Application::Cbr(cbr) = flow.app else {
-                continue;
+            let (rate, count) = match flow.app {
+                Application::Cbr(cbr) => {
+                    (cbr.rate as f64 / (f64::from(cbr.packet) * 8.0), cbr.count)
+                }
+                Application::OnOff(app) => (app.rate as f64 / (f64::from(app.packet) * 8.0), None),
+                Application::Audio(audio) => {
+                    let share = f64::from(audio.fec.1) / f64::from(audio.fec.0.max(1));
+                    let octets = f64::from(audio.packet.min(audio.unit));
+                    (audio.bitrate as f64 * share / (octets * 8.0), None)
+                }
+                Application::Bulk(_) => continue,
             };
             let end = flow.stop.map_or(duration, |stop| stop.min(duration));
             let active = end.saturating_sub(flow.start).as_secs_f64();
-            let rate = cbr.rate as f64 / (f64::from(cbr.packet) * 8.0);
-            let each = (active * rate).min(cbr.count.unwrap_or(u64::MAX) as f64);
+            let each = (active * rate).min(count.unwrap_or(u64::MAX) as f64);
             writes += each * f64::from(flow.count);
             if writes > MAX_WRITES {
                 let path = [

@@ -2,8 +2,10 @@
 
 use super::model::{Application, Flow};
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
-use super::visit::{Need, Section, Variants, Visitor};
-use weir_net::app::{BulkConfig, CbrConfig, WhenBlocked};
+use super::visit::{Need, Purpose, Section, Variants, Visitor};
+use weir_net::app::{
+    AudioConfig, BulkConfig, Carriage, CbrConfig, Lengths, OnOffConfig, WhenBlocked,
+};
 use weir_proto::time::Duration;
 
 impl Section for Flow {
@@ -49,15 +51,25 @@ impl Variants for Application {
                 "cbr",
                 "Writes at constant intervals of packet * 8 / rate seconds.",
             ),
+            (
+                "on_off",
+                "Writes at a constant rate for a while, pauses, and begins again.",
+            ),
+            (
+                "audio",
+                "Streams music to a listener; over TCP and QUIC as HTTP streaming does.",
+            ),
         ]
     }
     fn later(&self) -> &'static [&'static str] {
-        &["onoff", "on_off", "audio", "trace"]
+        &["trace"]
     }
     fn kind(&self) -> &'static str {
         match self {
             Self::Bulk(_) => "bulk",
             Self::Cbr(_) => "cbr",
+            Self::OnOff(_) => "on_off",
+            Self::Audio(_) => "audio",
         }
     }
     fn set_kind(&mut self, kind: &str) {
@@ -69,11 +81,21 @@ impl Variants for Application {
                 count: None,
                 when_blocked: WhenBlocked::default(),
             }),
+            "on_off" => Self::OnOff(OnOffConfig {
+                packet: 1400,
+                rate: 1,
+                on: Duration::from_secs(1),
+                off: Duration::from_secs(1),
+                lengths: Lengths::default(),
+            }),
+            "audio" => Self::Audio(MP3),
             _ => Self::default(),
         };
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
         match self {
+            Self::OnOff(on_off) => visit_on_off(on_off, v),
+            Self::Audio(audio) => visit_audio(audio, v),
             Self::Bulk(bulk) => visit_bulk(bulk, v),
             Self::Cbr(cbr) => visit_cbr(cbr, v),
         }
@@ -87,6 +109,86 @@ fn packet(slot: &mut u32) -> Octets<'_, u32> {
         min: 1,
         max: 65_535,
     }
+}
+
+/// Frames of 26 ms at 128 kbit/s, one a packet: 44.1 kHz, MPEG 1 layer 3.
+const MP3: AudioConfig = AudioConfig {
+    bitrate: 128_000,
+    unit: 418,
+    packet: 426,
+    fec: (1, 1),
+    playout: Duration::from_millis(1000),
+    carriage: Carriage::Datagrams,
+};
+
+/// Pages of 4 kB, in packets of 1400 bytes.
+const OGG: AudioConfig = AudioConfig {
+    unit: 4096,
+    packet: 1400,
+    ..MP3
+};
+
+fn visit_on_off(on_off: &mut OnOffConfig, v: &mut dyn Visitor) {
+    let (required, optional) = (Need::Required, Need::Optional);
+    let doc = "Bytes of one write: the payload of a datagram, or a piece of a stream.";
+    v.value("packet", doc, optional, &mut packet(&mut on_off.packet));
+    let doc = "Payload bits per second while it is on, such as \"64kbit\".";
+    v.value("rate", doc, required, &mut BitRate(&mut on_off.rate));
+    v.value(
+        "on",
+        "Mean length of a period of writing.",
+        required,
+        &mut on_off.on,
+    );
+    v.value("off", "Mean length of a pause.", required, &mut on_off.off);
+    let lengths = &mut Choice {
+        slot: &mut on_off.lengths,
+        words: &[
+            ("exponential", Lengths::Exponential),
+            ("constant", Lengths::Constant),
+            ("pareto", Lengths::Pareto),
+        ],
+    };
+    let doc = "How lengths are distributed; \"pareto\" has shape 1.5.";
+    v.value("lengths", doc, optional, lengths);
+}
+
+fn visit_audio(audio: &mut AudioConfig, v: &mut dyn Visitor) {
+    let optional = Need::Optional;
+    let mut format = if audio.unit == OGG.unit { "ogg" } else { "mp3" };
+    let words = &mut Choice {
+        slot: &mut format,
+        words: &[("mp3", "mp3"), ("ogg", "ogg")],
+    };
+    let doc = "Sizes as in \"mp3\" (frames of 418 bytes, one a packet) or \"ogg\" (pages of \
+               4096 bytes in packets of 1400).";
+    v.value("format", doc, optional, words);
+    if v.purpose() == Purpose::Read {
+        *audio = if format == "ogg" { OGG } else { MP3 };
+    }
+    let doc = "Bits per second of the music.";
+    v.value("bitrate", doc, optional, &mut BitRate(&mut audio.bitrate));
+    let doc = "Bytes of a frame or page, which plays as a whole or not at all.";
+    v.value("unit", doc, optional, &mut packet(&mut audio.unit));
+    let octets = &mut Octets {
+        slot: &mut audio.packet,
+        min: 9,
+        max: 65_535,
+    };
+    let doc = "Bytes of a datagram, 8 of group and index included.";
+    v.value("packet", doc, optional, octets);
+    let count = |slot| Count {
+        slot,
+        min: 1,
+        max: 255,
+        unit: "packets",
+    };
+    let doc = "Packets of a group that carry data; any so many give back the group.";
+    v.value("fec_data", doc, optional, &mut count(&mut audio.fec.0));
+    let doc = "Packets of a group, those of the correction included; 1 for none.";
+    v.value("fec_packets", doc, optional, &mut count(&mut audio.fec.1));
+    let doc = "From the first packet's arrival until the music starts.";
+    v.value("playout", doc, optional, &mut audio.playout);
 }
 
 fn visit_bulk(bulk: &mut BulkConfig, v: &mut dyn Visitor) {

@@ -27,6 +27,7 @@ mod value;
 mod visit;
 mod wifi;
 mod window_rules;
+mod wireless;
 mod writer;
 
 pub use check::MAX_FLOWS;
@@ -36,7 +37,7 @@ pub use model::{Application, Direction, Flow, Host, Link, Mtu, Run, Scenario, Sh
 pub use overrides::{Override, parse_with};
 pub use schema::schema;
 pub use tcp::Tcp;
-pub use transport::{Dccp, Quic, Transport};
+pub use transport::{Dccp, Quic, Transport, Udp};
 pub use wifi::{Interference, RateControl, RetryLimit, Signal, Station, Wifi};
 
 use document::Document;

@@ -4,7 +4,7 @@ use super::transport::Transport;
 use super::value::Count;
 use super::visit::{Need, Section, Visitor};
 use super::wifi::Wifi;
-use weir_net::app::{BulkConfig, CbrConfig};
+use weir_net::app::{AudioConfig, BulkConfig, CbrConfig, OnOffConfig};
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{LossConfig, QueueConfig, Stack};
 use weir_proto::time::Duration;
@@ -123,6 +123,10 @@ pub enum Application {
     Bulk(BulkConfig),
     /// At constant intervals.
     Cbr(CbrConfig),
+    /// At constant intervals for a while, then not.
+    OnOff(OnOffConfig),
+    /// Music for a listener. What carries it follows from the transport.
+    Audio(AudioConfig),
 }
 
 impl Default for Run {
@@ -184,6 +188,18 @@ impl Link {
     /// The name of the traces of a direction.
     pub fn trace_names(&self) -> [String; 2] {
         [self.name.clone(), format!("{}.backward", self.name)]
+    }
+}
+
+impl Scenario {
+    /// The names of all traces of links: both directions of each wire, and every station.
+    pub fn trace_names(&self) -> impl Iterator<Item = String> + '_ {
+        let wires = self.links.iter().flat_map(Link::trace_names);
+        let stations = self.wifi.iter().flat_map(|wifi| {
+            let names = wifi.stations.iter().map(|station| wifi.trace_name(station));
+            names.collect::<Vec<_>>()
+        });
+        wires.chain(stations)
     }
 }
 

@@ -80,6 +80,8 @@ impl Section for Profile {
         visit_nofeedback(self, v);
         visit_sending(self, v);
         visit_receiver(self, v);
+        let doc = "Rules that were proposed for wireless links; none by default.";
+        v.section("wireless", doc, &mut self.wireless);
     }
 }
 

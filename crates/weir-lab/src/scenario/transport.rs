@@ -9,6 +9,7 @@ use weir_proto::packet::IpHeader;
 use weir_proto::quic::wire::{HeaderFormat, NumberLen};
 use weir_proto::quic::{self, AckPolicy, FlowControlConfig, Handshake};
 use weir_proto::time::Duration;
+use weir_proto::udp;
 
 /// The protocol that carries a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +20,15 @@ pub enum Transport {
     Quic(Box<Quic>),
     /// TCP.
     Tcp(Box<super::Tcp>),
+    /// UDP.
+    Udp(Udp),
+}
+
+/// `{ kind = "udp", … }`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Udp {
+    /// What damage the checksum finds.
+    pub checksum: udp::Checksum,
 }
 
 /// `{ kind = "dccp", … }`.
@@ -180,22 +190,25 @@ impl Variants for Transport {
                 "A reliable stream (RFC 9000 and 9002, without TLS).",
             ),
             ("tcp", "A reliable stream: the yardstick of friendliness."),
+            (
+                "udp",
+                "Datagrams without reliability and without congestion control.",
+            ),
         ]
-    }
-    fn later(&self) -> &'static [&'static str] {
-        &["udp"]
     }
     fn kind(&self) -> &'static str {
         match self {
             Self::Dccp(_) => "dccp",
             Self::Quic(_) => "quic",
             Self::Tcp(_) => "tcp",
+            Self::Udp(_) => "udp",
         }
     }
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
             "quic" => Self::Quic(Box::default()),
             "tcp" => Self::Tcp(Box::default()),
+            "udp" => Self::Udp(Udp::default()),
             _ => Self::Dccp(Box::default()),
         };
     }
@@ -204,6 +217,30 @@ impl Variants for Transport {
             Self::Dccp(dccp) => dccp.visit(v),
             Self::Quic(quic) => quic.visit(v),
             Self::Tcp(tcp) => tcp.visit(v),
+            Self::Udp(udp) => udp.visit(v),
+        }
+    }
+}
+
+impl Udp {
+    fn visit(&mut self, v: &mut dyn Visitor) {
+        let checksum = &mut Choice {
+            slot: &mut self.checksum,
+            words: &[
+                ("full", udp::Checksum::Full),
+                ("headers", udp::Checksum::HeadersOnly),
+                ("none", udp::Checksum::Absent),
+            ],
+        };
+        let doc = "What it covers: damage elsewhere is delivered.";
+        v.value("checksum", doc, Need::Optional, checksum);
+    }
+
+    /// What both sockets are made from.
+    pub(crate) fn config(self, path_mtu: u32) -> udp::Config {
+        udp::Config {
+            mtu: path_mtu,
+            checksum: self.checksum,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Section, Value, Variants, Visitor};
 use weir_net::QueueConfig;
 use weir_net::wifi::{
-    ChannelConfig, InterferenceConfig, Phy, PhyRate, RateControlConfig, Standard,
+    ChannelConfig, Heard, InterferenceConfig, Phy, PhyRate, RateControlConfig, Standard,
 };
 use weir_proto::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub struct Wifi {
     pub stations: Vec<Station>,
     /// What the signal is like, from each time on.
     pub signal: Vec<Signal>,
-    /// Periods with bursts of interference.
+    /// Sources of interference.
     pub interference: Vec<Interference>,
 }
 
@@ -89,6 +89,8 @@ pub struct Interference {
     pub on: Duration,
     /// Mean pause between bursts.
     pub off: Duration,
+    /// Whether stations hear them.
+    pub heard: Heard,
 }
 
 impl Default for Wifi {
@@ -162,6 +164,7 @@ impl Wifi {
                     stop: at(period.until),
                     mean_on: period.on,
                     mean_off: period.off,
+                    heard: period.heard,
                 })
                 .collect(),
         }
@@ -256,11 +259,6 @@ impl Wifi {
                 if period.until <= period.from {
                     let message = format!("until: {} is not after \"from\"", period.until);
                     return Wrong::within(entry, "until", message, "write a later time");
-                }
-                if n > 0 && period.from < self.interference[n - 1].until {
-                    let from = period.from;
-                    let message = format!("from: {from} is before the end of the period above");
-                    return Wrong::within(entry, "from", message, "let periods follow one another");
                 }
                 if period.on.is_zero() || period.off.is_zero() {
                     let message = "on, off: expected more than 0s".to_owned();
@@ -414,7 +412,7 @@ impl Section for Wifi {
         v.list("station", doc, &mut self.stations);
         let doc = "The signal from a time on; without an entry it is perfect.";
         v.list("signal", doc, &mut self.signal);
-        let doc = "A period with bursts of interference that are not 802.11.";
+        let doc = "A source of bursts of interference that are not 802.11.";
         v.list("interference", doc, &mut self.interference);
     }
 }
@@ -509,5 +507,14 @@ impl Section for Interference {
         v.value("on", doc, required, &mut self.on);
         let doc = "Mean pause between bursts, exponentially distributed.";
         v.value("off", doc, required, &mut self.off);
+        let heard = &mut Choice {
+            slot: &mut self.heard,
+            words: &[
+                ("everywhere", Heard::Everywhere),
+                ("at_receivers", Heard::AtReceivers),
+            ],
+        };
+        let doc = "Whether stations hear it and wait, or only receivers, so that frames fail.";
+        v.value("heard", doc, Need::Optional, heard);
     }
 }

@@ -113,6 +113,9 @@ fn csv_files(run: &RunOutput) -> Vec<ExportFile> {
         if let Some(writes) = &flow.writes {
             files.push(file("writes/", &flow.name, writes));
         }
+        if let Some(gaps) = &flow.gaps {
+            files.push(file("gaps/", &flow.name, gaps));
+        }
     }
     for link in &run.links {
         files.push(file("links/", &link.name, &link.table));

@@ -1,4 +1,4 @@
-//! A run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `links/`,
+//! A run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `links/`,
 //! `packets.parquet`.
 //!
 //! A folder is written beside its place under a temporary name and then renamed, so that nobody
@@ -8,7 +8,7 @@
 use super::columns::Table;
 use super::parquet;
 use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
-use crate::scenario::{self, Flow, Link, Scenario};
+use crate::scenario::{self, Flow, Scenario};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -169,15 +169,17 @@ impl RunFolder {
         for name in self.scenario.flows.iter().flat_map(Flow::names) {
             if let Some(table) = self.flow(&name)? {
                 let writes = self.writes(&name)?;
+                let gaps = self.gaps(&name)?;
                 flows.push(FlowTrace {
                     name,
                     table,
                     writes,
+                    gaps,
                 });
             }
         }
         let mut links = Vec::new();
-        for name in self.scenario.links.iter().flat_map(Link::trace_names) {
+        for name in self.scenario.trace_names() {
             if let Some(table) = self.link(&name)? {
                 links.push(LinkTrace { name, table });
             }
@@ -205,6 +207,14 @@ impl RunFolder {
     /// If they cannot be read.
     pub fn writes(&self, name: &str) -> Result<Option<Table>, FolderError> {
         self.table(&format!("writes/{name}.parquet"))
+    }
+
+    /// The gaps that a flow's listener heard; `None` if it has none or nothing was kept.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn gaps(&self, name: &str) -> Result<Option<Table>, FolderError> {
+        self.table(&format!("gaps/{name}.parquet"))
     }
 
     /// The trace of a direction of a link; `None` if none was kept.
@@ -249,6 +259,9 @@ fn write_all(output: &RunOutput, folder: &Path) -> Result<(), FolderError> {
         write_table(folder, &format!("flows/{}.parquet", flow.name), &flow.table)?;
         if let Some(writes) = &flow.writes {
             write_table(folder, &format!("writes/{}.parquet", flow.name), writes)?;
+        }
+        if let Some(gaps) = &flow.gaps {
+            write_table(folder, &format!("gaps/{}.parquet", flow.name), gaps)?;
         }
     }
     for link in &output.links {

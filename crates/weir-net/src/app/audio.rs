@@ -194,6 +194,8 @@ pub struct AudioStatistics {
 struct Group {
     /// When each data packet arrived.
     data: Vec<Option<Instant>>,
+    /// Which of them arrived damaged.
+    damaged: Vec<bool>,
     /// Different packets that arrived.
     count: u32,
     seen: Vec<bool>,
@@ -216,6 +218,8 @@ pub struct AudioSink {
     /// Units that did not play and may still come, by the first and last group that they need.
     missed: Vec<u64>,
     silent_since: Option<Instant>,
+    /// The gaps that are over.
+    gaps: Vec<(Instant, Duration)>,
     audio: AudioStatistics,
     session: Session,
 }
@@ -232,6 +236,7 @@ impl AudioSink {
             unit: 0,
             missed: Vec::new(),
             silent_since: None,
+            gaps: Vec::new(),
             audio: AudioStatistics::default(),
             session: Session::default(),
         }
@@ -245,7 +250,8 @@ impl AudioSink {
         Some(self.start? + self.config.playing_time(unit * self.unit_octets()))
     }
 
-    fn on_packet(&mut self, now: Instant, content: &[u8]) {
+    fn on_packet(&mut self, now: Instant, piece: &Payload) {
+        let content = piece.content().unwrap_or_default();
         let Some((group, rest)) = content.split_first_chunk::<4>() else {
             return;
         };
@@ -269,12 +275,14 @@ impl AudioSink {
         let state = self.groups.entry(group).or_default();
         state.data.resize(data as usize, None);
         state.seen.resize(total as usize, false);
+        state.damaged.resize(data as usize, false);
         if std::mem::replace(&mut state.seen[index as usize], true) {
             return;
         }
         state.count += 1;
         if let Some(arrival) = state.data.get_mut(index as usize) {
             *arrival = Some(now);
+            state.damaged[index as usize] = piece.is_damaged();
         }
         if state.count == data {
             state.complete = Some(now);
@@ -321,6 +329,23 @@ impl AudioSink {
         (own, repaired)
     }
 
+    /// True if one of the packets of a unit came damaged. The code does not repair it: it knows
+    /// of erasures, not of errors.
+    fn is_damaged(&self, unit: u64) -> bool {
+        if self.config.carriage == Carriage::Stream {
+            return false;
+        }
+        let payload = u64::from(self.config.packet.saturating_sub(HEADER).max(1));
+        let per_group = u64::from(self.config.fec.0.max(1));
+        let first = unit * self.unit_octets() / payload;
+        let last = ((unit + 1) * self.unit_octets() - 1) / payload;
+        (first..=last).any(|packet| {
+            let group = self.groups.get(&(packet / per_group));
+            let damaged = group.and_then(|g| g.damaged.get((packet % per_group) as usize));
+            damaged.copied().unwrap_or(false)
+        })
+    }
+
     /// Plays what is due, and forgets what no unit needs any more.
     fn play(&mut self, now: Instant) {
         while let Some(deadline) = self.deadline(self.unit).filter(|&at| at <= now) {
@@ -332,6 +357,7 @@ impl AudioSink {
             self.audio.units += 1;
             if in_time(own) {
                 self.audio.on_time += 1;
+                self.audio.corrupted += u64::from(self.is_damaged(self.unit));
             } else if in_time(repaired) {
                 self.audio.repaired += 1;
             } else {
@@ -352,6 +378,7 @@ impl AudioSink {
         self.audio.gaps += 1;
         self.audio.silence += silence;
         self.audio.longest_gap = self.audio.longest_gap.max(silence);
+        self.gaps.push((since, silence));
         self.silent_since = None;
     }
 
@@ -403,7 +430,7 @@ impl App for AudioSink {
         self.session.drain_into(now, endpoint, &mut pieces);
         for piece in &pieces {
             match self.config.carriage {
-                Carriage::Datagrams => self.on_packet(now, piece.content().unwrap_or_default()),
+                Carriage::Datagrams => self.on_packet(now, piece),
                 Carriage::Stream => self.on_octets(now, u64::from(piece.len())),
             }
         }
@@ -425,126 +452,12 @@ impl App for AudioSink {
     fn audio(&self, now: Instant) -> Option<AudioStatistics> {
         Some(self.audio_statistics(now))
     }
+
+    fn gaps(&self, now: Instant) -> Vec<(Instant, Duration)> {
+        let lasting = self.silent_since.map(|since| (since, now.since(since)));
+        self.gaps.iter().copied().chain(lasting).collect()
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MP3: AudioConfig = AudioConfig {
-        bitrate: 128_000,
-        unit: 400,
-        packet: 408,
-        fec: (1, 1),
-        playout: Duration::from_millis(100),
-        carriage: Carriage::Datagrams,
-    };
-
-    fn content(group: u32, index: u32) -> Vec<u8> {
-        [group.to_be_bytes(), index.to_be_bytes()].concat()
-    }
-
-    fn at(millis: u64) -> Instant {
-        Instant::from_nanos(millis * 1_000_000)
-    }
-
-    #[test]
-    fn a_lost_packet_is_a_gap_of_one_unit_and_a_late_one_too() {
-        // 400 octets at 128 kbit/s are 25 ms; unit n plays at 100 + 25 n.
-        let mut sink = AudioSink::new(MP3);
-        for n in 0..20_u64 {
-            match n {
-                5 => {}
-                8 => {
-                    sink.play(at(310));
-                    sink.on_packet(at(310), &content(8, 0));
-                }
-                _ => {
-                    sink.play(at(n * 25));
-                    sink.on_packet(at(n * 25), &content(n as u32, 0));
-                }
-            }
-        }
-        sink.play(at(100 + 19 * 25));
-        let audio = sink.audio_statistics(at(600));
-        assert_eq!(
-            (audio.units, audio.on_time, audio.late, audio.lost),
-            (20, 18, 1, 1)
-        );
-        assert_eq!((audio.gaps, audio.silence), (2, Duration::from_millis(50)));
-    }
-
-    #[test]
-    fn any_k_of_n_packets_give_back_the_group() {
-        let config = AudioConfig {
-            fec: (10, 30),
-            playout: Duration::from_millis(500),
-            ..MP3
-        };
-        let mut sink = AudioSink::new(config);
-        // Ten of the thirty, none of them data but the first.
-        for index in [0, 11, 12, 13, 14, 25, 26, 27, 28, 29] {
-            sink.on_packet(at(u64::from(index) * 8), &content(0, index));
-        }
-        sink.play(at(500 + 225));
-        let audio = sink.audio_statistics(at(725));
-        assert_eq!(
-            (audio.units, audio.on_time, audio.repaired, audio.gaps),
-            (10, 1, 9, 0)
-        );
-    }
-
-    #[test]
-    fn nine_of_ten_are_too_few() {
-        let config = AudioConfig {
-            fec: (10, 30),
-            playout: Duration::from_millis(500),
-            ..MP3
-        };
-        let mut sink = AudioSink::new(config);
-        for index in 21..30 {
-            sink.on_packet(at(240), &content(0, index));
-        }
-        sink.play(at(2000));
-        let audio = sink.audio_statistics(at(2000));
-        assert_eq!(audio.on_time + audio.repaired, 0);
-        assert_eq!(audio.gaps, 1);
-    }
-
-    #[test]
-    fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
-        let config = AudioConfig {
-            carriage: Carriage::Stream,
-            ..MP3
-        };
-        let mut sink = AudioSink::new(config);
-        for n in 0..8_u64 {
-            sink.play(at(n * 25));
-            sink.on_octets(at(n * 25), 400);
-        }
-        // Units 8 to 11 come at 380 ms; they were due at 300, 325, 350 and 375.
-        sink.play(at(380));
-        sink.on_octets(at(380), 1600);
-        for n in 12..20_u64 {
-            sink.play(at(n * 25 + 85));
-            sink.on_octets(at(n * 25 + 85), 400);
-        }
-        sink.play(at(100 + 19 * 25));
-        let audio = sink.audio_statistics(at(600));
-        assert_eq!(
-            (audio.units, audio.on_time, audio.late, audio.lost),
-            (20, 16, 4, 0)
-        );
-        assert_eq!((audio.gaps, audio.silence), (1, Duration::from_millis(100)));
-    }
-
-    #[test]
-    fn packets_of_a_group_are_spread_over_its_music() {
-        let config = AudioConfig {
-            fec: (10, 30),
-            ..MP3
-        };
-        assert_eq!(config.sending_time(1, 0), Duration::from_millis(250));
-        assert_eq!(config.sending_time(1, 15), Duration::from_millis(375));
-    }
-}
+mod tests;

@@ -7,16 +7,18 @@
 mod audio;
 mod bulk;
 mod cbr;
+mod on_off;
 mod sink;
 
 pub use audio::{AudioConfig, AudioSink, AudioSource, AudioStatistics, Carriage};
 pub use bulk::{Bulk, BulkConfig};
 pub use cbr::{Cbr, CbrConfig, WhenBlocked};
+pub use on_off::{Lengths, OnOff, OnOffConfig};
 pub use sink::Sink;
 
 use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// An application at one end of a connection.
 pub trait App {
@@ -39,6 +41,12 @@ pub trait App {
     /// What a listener noticed, if this application plays audio.
     fn audio(&self, _now: Instant) -> Option<AudioStatistics> {
         None
+    }
+
+    /// The gaps that a listener heard, if this application plays audio: when each began, and how
+    /// long it lasted; one that still lasts is the last.
+    fn gaps(&self, _now: Instant) -> Vec<(Instant, Duration)> {
+        Vec::new()
     }
 }
 

@@ -20,7 +20,7 @@ pub struct ChannelConfig {
     /// Signal-to-noise ratio in dB from each time on, in order of time; before the first it is
     /// perfect.
     pub snr_db: Vec<(Instant, f64)>,
-    /// Bursts of interference, in order of time; no period may begin before the last ended.
+    /// Sources of interference, each with bursts of its own.
     pub interference: Vec<InterferenceConfig>,
 }
 
@@ -31,8 +31,7 @@ impl ChannelConfig {
     }
 }
 
-/// On and off periods, exponentially distributed; a frame that overlaps an on period fails, and
-/// stations sense the period as a busy medium.
+/// On and off periods, exponentially distributed; a frame that overlaps an on period fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterferenceConfig {
     /// From when.
@@ -43,52 +42,90 @@ pub struct InterferenceConfig {
     pub mean_on: Duration,
     /// Mean pause between bursts.
     pub mean_off: Duration,
+    /// Whether stations hear a burst.
+    pub heard: Heard,
+}
+
+/// Whether stations hear bursts of interference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Heard {
+    /// By all: the medium is busy, and nobody sends.
+    #[default]
+    Everywhere,
+    /// By receivers only, such as a hidden station or a source too weak for carrier sense: frames
+    /// go out and fail.
+    AtReceivers,
+}
+
+/// A source of interference at work.
+#[derive(Debug)]
+struct Interferer {
+    config: InterferenceConfig,
+    rng: Rng,
+    /// The current or next burst.
+    burst: Option<(Instant, Instant)>,
+}
+
+impl Interferer {
+    fn new(config: InterferenceConfig, rng: Rng) -> Self {
+        let mut interferer = Self {
+            config,
+            rng,
+            burst: None,
+        };
+        interferer.next_burst(config.start);
+        interferer
+    }
+
+    fn next_burst(&mut self, after: Instant) {
+        let mut draw =
+            |mean: Duration| Duration::from_secs_f64(self.rng.exponential(mean.as_secs_f64()));
+        let from = after + draw(self.config.mean_off);
+        let until = from + draw(self.config.mean_on).max(Duration::from_nanos(1));
+        let stop = self.config.stop;
+        self.burst = (from < stop).then_some((from, until.min(stop)));
+    }
+
+    /// The burst that is on at `at` or comes next. Times must not run backwards.
+    fn burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
+        while let Some((from, until)) = self.burst {
+            if at < until {
+                return Some((from, until));
+            }
+            self.next_burst(until);
+        }
+        None
+    }
 }
 
 /// The channel at work.
 #[derive(Debug)]
 pub(super) struct Channel {
-    config: ChannelConfig,
+    snr_db: Vec<(Instant, f64)>,
     rng: Rng,
-    bursts: Rng,
-    /// The period that the current or next burst belongs to.
-    period: usize,
-    /// The current or next burst.
-    burst: Option<(Instant, Instant)>,
+    interferers: Vec<Interferer>,
 }
 
 impl Channel {
     pub(super) fn new(config: ChannelConfig, seed: u64, name: &str) -> Self {
-        let mut channel = Self {
-            rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
-            bursts: Rng::stream(seed, &format!("wifi/{name}/interference")),
-            period: 0,
-            burst: None,
-            config,
-        };
-        channel.next_burst(Instant::ZERO);
-        channel
-    }
-
-    fn next_burst(&mut self, after: Instant) {
-        self.burst = None;
-        while let Some(config) = self.config.interference.get(self.period) {
-            let mut draw = |mean: Duration| {
-                Duration::from_secs_f64(self.bursts.exponential(mean.as_secs_f64()))
-            };
-            let from = after.max(config.start) + draw(config.mean_off);
-            let until = from + draw(config.mean_on).max(Duration::from_nanos(1));
-            if from < config.stop {
-                self.burst = Some((from, until.min(config.stop)));
-                return;
+        let sources = config.interference.into_iter().enumerate();
+        let interferer = |(number, config): (usize, InterferenceConfig)| {
+            let mut name = format!("wifi/{name}/interference");
+            if number > 0 {
+                name = format!("{name}/{number}");
             }
-            self.period += 1;
+            Interferer::new(config, Rng::stream(seed, &name))
+        };
+        Self {
+            snr_db: config.snr_db,
+            rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
+            interferers: sources.map(interferer).collect(),
         }
     }
 
     fn snr_db(&self, at: Instant) -> Option<f64> {
-        let past = self.config.snr_db.partition_point(|&(from, _)| from <= at);
-        past.checked_sub(1).map(|index| self.config.snr_db[index].1)
+        let past = self.snr_db.partition_point(|&(from, _)| from <= at);
+        past.checked_sub(1).map(|index| self.snr_db[index].1)
     }
 
     /// Probability that a frame fails for noise alone.
@@ -105,15 +142,13 @@ impl Channel {
         1.0 - libm::pow(1.0 - error, f64::from(octets) / 1500.0)
     }
 
-    /// The burst that is on at `at` or comes next. Times must not run backwards.
-    pub(super) fn burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
-        while let Some((from, until)) = self.burst {
-            if at < until {
-                return Some((from, until));
-            }
-            self.next_burst(until);
-        }
-        None
+    /// The burst that stations hear at `at` or next. Times must not run backwards.
+    pub(super) fn heard_burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
+        self.interferers
+            .iter_mut()
+            .filter(|source| source.config.heard == Heard::Everywhere)
+            .filter_map(|source| source.burst_from(at))
+            .min()
     }
 
     /// True if a frame from `start` to `end` fails, for noise or interference.
@@ -124,7 +159,10 @@ impl Channel {
         frame: (Standard, PhyRate, u32),
     ) -> bool {
         let noise = self.rng.chance(self.frame_error_rate(start, frame));
-        let hit = self.burst_from(start).is_some_and(|(from, _)| from < end);
+        let mut hit = false;
+        for source in &mut self.interferers {
+            hit |= source.burst_from(start).is_some_and(|(from, _)| from < end);
+        }
         noise || hit
     }
 }
@@ -158,12 +196,14 @@ mod tests {
                     stop: Instant::ZERO + Duration::from_secs(500),
                     mean_on: Duration::from_millis(10),
                     mean_off: Duration::from_millis(30),
+                    heard: Heard::Everywhere,
                 },
                 InterferenceConfig {
                     start: Instant::ZERO + Duration::from_secs(500),
                     stop: Instant::ZERO + Duration::from_secs(1000),
                     mean_on: Duration::from_millis(1),
                     mean_off: Duration::from_millis(3),
+                    heard: Heard::AtReceivers,
                 },
             ],
         };
@@ -172,12 +212,15 @@ mod tests {
         let jammed = (0..samples)
             .filter(|&n| {
                 let at = Instant::from_nanos(n * 1_000_000);
-                channel.burst_from(at).is_some_and(|(from, _)| from <= at)
+                channel
+                    .interferers
+                    .iter_mut()
+                    .any(|source| source.burst_from(at).is_some_and(|(from, _)| from <= at))
             })
             .count();
         let share = jammed as f64 / samples as f64;
         assert!((share - 0.25).abs() < 0.01, "{share}");
         let after = Instant::ZERO + Duration::from_secs(2000);
-        assert_eq!(channel.burst_from(after), None);
+        assert_eq!(channel.heard_burst_from(after), None);
     }
 }

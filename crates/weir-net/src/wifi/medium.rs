@@ -167,7 +167,7 @@ impl Medium {
                 let wish = self.first_wish(since)?;
                 let burst = self
                     .channel
-                    .burst_from(since)
+                    .heard_burst_from(since)
                     .map(|(from, _)| from.max(since));
                 Some(burst.map_or(wish, |from| wish.min(from)))
             }
@@ -179,7 +179,7 @@ impl Medium {
         match &mut self.phase {
             Phase::Idle { since } => {
                 let since = *since;
-                match self.channel.burst_from(now) {
+                match self.channel.heard_burst_from(now) {
                     Some((from, until)) if from <= now => {
                         self.freeze(since, now);
                         self.phase = Phase::Jammed { until };

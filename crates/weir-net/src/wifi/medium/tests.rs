@@ -2,7 +2,7 @@ use super::*;
 use crate::parcel::fixture::parcel;
 use crate::queue::{Limit, QueueConfig};
 use crate::wifi::timing::{PhyRate, Standard};
-use crate::wifi::{InterferenceConfig, RateControlConfig};
+use crate::wifi::{Heard, InterferenceConfig, RateControlConfig};
 use weir_proto::time::Duration;
 
 fn full_size() -> Parcel {
@@ -141,6 +141,7 @@ fn nobody_sends_into_a_burst_that_can_be_heard() {
         stop: Instant::ZERO + Duration::from_secs(100),
         mean_on: Duration::from_millis(5),
         mean_off: Duration::from_millis(5),
+        heard: Heard::Everywhere,
     }];
     let free = saturate(&mut medium(Standard::G, 1, clear()), 1, 20);
     let mut medium = medium(Standard::G, 1, jammed);
@@ -149,4 +150,21 @@ fn nobody_sends_into_a_burst_that_can_be_heard() {
     // Frames fail only when a burst begins over them: about 100 bursts a second.
     let counters = medium.counters(Instant::ZERO, 0);
     assert!(counters.failures < 2200, "{counters:?}");
+}
+
+#[test]
+fn stations_send_into_a_burst_that_only_receivers_hear() {
+    let mut jammed = clear();
+    jammed.interference = vec![InterferenceConfig {
+        start: Instant::ZERO,
+        stop: Instant::ZERO + Duration::from_secs(100),
+        mean_on: Duration::from_millis(5),
+        mean_off: Duration::from_millis(5),
+        heard: Heard::AtReceivers,
+    }];
+    let mut medium = medium(Standard::G, 1, jammed);
+    saturate(&mut medium, 1, 20);
+    // In 5 ms some four frames fail, with windows that double; about 2000 bursts come.
+    let failures = medium.counters(Instant::ZERO, 0).failures;
+    assert!(failures > 6000, "{failures}");
 }

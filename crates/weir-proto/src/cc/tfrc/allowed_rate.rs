@@ -7,7 +7,7 @@
 //! change names the rule that bound it.
 
 use super::profile::{Arithmetic, IdleRule, InitialWindow, SlowStartFloor, WindowBase};
-use super::sender::Sender;
+use super::sender::{Heard, Sender};
 use super::{DEFAULT_RTT, MAX_RATE};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
@@ -125,8 +125,12 @@ impl Sender {
     }
 
     fn calculate_rate(&mut self, rtt: Duration) {
-        let p = self.loss_event_rate;
-        self.equation_rate = (p > 0.0).then(|| self.equation.rate(self.segment_size, rtt, p));
+        self.equation_rate = (self.loss_event_rate > 0.0).then(|| {
+            let p = self.remedies.loss_event_rate(self.loss_event_rate);
+            let rtt = self.remedies.equation_rtt(rtt);
+            let rate = self.equation.rate(self.segment_size, rtt, p);
+            (rate * self.remedies.factor(p)).min(MAX_RATE)
+        });
     }
 
     /// RFC 5348 §4.3 step 4.
@@ -143,6 +147,12 @@ impl Sender {
         } else if self.may_double(now, rtt) {
             self.slow_start(rtt, bound);
             self.time_last_doubled = Some(now);
+        }
+        if let Some(least) = self.remedies.minimum_rate()
+            && self.allowed_rate < least
+            && self.heard == Heard::Recently
+        {
+            self.set_rate(least, Limit::MinimumRate);
         }
         if self.allowed_rate != old {
             self.set_interval();

@@ -26,6 +26,7 @@ mod receiver;
 mod receiver_rtt;
 mod sender;
 mod window_counter;
+mod wireless;
 
 pub use equation::{
     Equation, kernel_response, kernel_reverse_lookup, loss_event_rate_for, response,
@@ -41,6 +42,9 @@ pub use profile::{
 };
 pub use receiver::{Arrival, Receiver, Report};
 pub use sender::{Feedback, Sender};
+pub use wireless::{
+    Discriminator, EmulatedFlows, RandomLosses, Veno, WirelessRules, veno_response,
+};
 
 use crate::time::Duration;
 

@@ -10,6 +10,7 @@ use super::profile::{
     RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
     ZeroRtt,
 };
+use super::wireless::WirelessRules;
 use crate::time::Duration;
 
 impl Default for Profile {
@@ -79,6 +80,7 @@ impl Profile {
             first_packet_loss: FirstPacketLoss::Counted,
             loss_event_rule: LossEventRule::WindowCounter,
             data_length: DataLength::WithoutNonData,
+            wireless: WirelessRules::default(),
         }
     }
 

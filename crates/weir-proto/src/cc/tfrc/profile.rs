@@ -7,6 +7,7 @@
 //! Sources: RFC 3448, RFC 4342, RFC 5348, RFC 6323; Linux net/dccp of 2.6.22 to 6.x and the DCCP
 //! test tree of 2008.
 
+use super::wireless::WirelessRules;
 use crate::time::Duration;
 
 /// How numbers are kept.
@@ -409,6 +410,8 @@ pub struct Profile {
     pub loss_event_rule: LossEventRule,
     /// The length of a loss interval.
     pub data_length: DataLength,
+    /// What was proposed for wireless links; nothing in any preset.
+    pub wireless: WirelessRules,
 }
 
 impl Profile {

@@ -17,6 +17,7 @@ use super::profile::{
     Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
+use super::wireless::Discriminator;
 use crate::time::{Duration, Instant};
 
 /// Feedbacks to look back for one that lies a round-trip time in the past.
@@ -107,6 +108,8 @@ pub struct Receiver {
     marks: [Option<Mark>; MARKS],
     receive_rate: f64,
     greatest_receive_rate: f64,
+    /// The least time between two data packets, for the discriminator.
+    least_gap: Option<Duration>,
 }
 
 impl Receiver {
@@ -132,6 +135,7 @@ impl Receiver {
             marks: [None; MARKS],
             receive_rate: 0.0,
             greatest_receive_rate: 0.0,
+            least_gap: None,
         }
     }
 
@@ -204,6 +208,10 @@ impl Receiver {
             self.newest_at = now;
         }
         if let Some(payload) = arrival.payload {
+            if newest && self.any_data {
+                let gap = now.since(self.newest_data_at);
+                self.least_gap = Some(self.least_gap.map_or(gap, |least| least.min(gap)));
+            }
             self.on_data(now, payload, packet.counter, newest);
         }
         self.settle(now);
@@ -354,6 +362,9 @@ impl Receiver {
 
     fn on_loss(&mut self, now: Instant, hole: &Hole) {
         self.packets_lost += (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        if self.is_link_error(hole) {
+            return;
+        }
         let at = interpolated(hole);
         let last_lost = hole.after.seq - 1;
         if let Some(event) = &mut self.event
@@ -393,6 +404,19 @@ impl Receiver {
         }
         self.event = Some(new);
         self.due = Due::Loss;
+    }
+
+    /// True if the loss is taken for an error of the link.
+    fn is_link_error(&self, hole: &Hole) -> bool {
+        if self.profile.wireless.discriminator == Discriminator::Off || hole.before.marked {
+            return false;
+        }
+        let Some(least) = self.least_gap.filter(|least| !least.is_zero()) else {
+            return false;
+        };
+        let lost = (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        let gap = hole.after.at.since(hole.before.at);
+        gap >= least * (lost + 1) && gap < least * (lost + 2)
     }
 
     /// True if a loss belongs to a new loss event.

@@ -15,6 +15,7 @@ use super::profile::{
 };
 use super::receive_rates::{DataLimited, ReceiveRateSet};
 use super::window_counter::WindowCounter;
+use super::wireless::{Observed, Remedies};
 use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -80,6 +81,7 @@ pub struct Sender {
     pub(super) nothing_sent: bool,
     pub(super) nofeedback: NofeedbackTimer,
     pub(super) reduction: Reduction,
+    pub(super) remedies: Remedies,
     pub(super) limit: Limit,
     /// Something changed that no event has told yet.
     pub(super) untold: bool,
@@ -92,6 +94,7 @@ impl Sender {
         Self {
             equation: Equation::new(&profile),
             reduction: Reduction::new(&profile),
+            remedies: Remedies::new(profile.wireless),
             profile,
             maximum_segment_size: maximum_segment_size.max(1),
             segment_size: 0.0,
@@ -254,6 +257,13 @@ impl Sender {
         let increased = feedback.loss_event_rate > self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate.clamp(0.0, 1.0);
         self.receive_rate = f64::from(feedback.receive_rate);
+        self.remedies.on_feedback(&Observed {
+            sample,
+            smoothed: self.smoothed_rtt.unwrap_or(sample),
+            receive_rate: self.receive_rate,
+            segment_size: self.segment_size,
+            loss: increased,
+        });
         let previous_interval = self.inter_packet_interval;
         let first = self.heard == Heard::Never;
         let lapsed = self.heard == Heard::Lapsed;

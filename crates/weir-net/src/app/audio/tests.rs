@@ -1,0 +1,128 @@
+use super::*;
+
+const MP3: AudioConfig = AudioConfig {
+    bitrate: 128_000,
+    unit: 400,
+    packet: 408,
+    fec: (1, 1),
+    playout: Duration::from_millis(100),
+    carriage: Carriage::Datagrams,
+};
+
+fn content(group: u32, index: u32) -> Payload {
+    Payload::from_bytes(&[group.to_be_bytes(), index.to_be_bytes()].concat())
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+#[test]
+fn a_lost_packet_is_a_gap_of_one_unit_and_a_late_one_too() {
+    // 400 octets at 128 kbit/s are 25 ms; unit n plays at 100 + 25 n.
+    let mut sink = AudioSink::new(MP3);
+    for n in 0..20_u64 {
+        match n {
+            5 => {}
+            8 => {
+                sink.play(at(310));
+                sink.on_packet(at(310), &content(8, 0));
+            }
+            _ => {
+                sink.play(at(n * 25));
+                sink.on_packet(at(n * 25), &content(n as u32, 0));
+            }
+        }
+    }
+    sink.play(at(100 + 19 * 25));
+    let audio = sink.audio_statistics(at(600));
+    assert_eq!(
+        (audio.units, audio.on_time, audio.late, audio.lost),
+        (20, 18, 1, 1)
+    );
+    assert_eq!((audio.gaps, audio.silence), (2, Duration::from_millis(50)));
+}
+
+#[test]
+fn damage_is_played_and_counted() {
+    let mut sink = AudioSink::new(MP3);
+    sink.on_packet(at(0), &content(0, 0));
+    sink.on_packet(at(25), &content(1, 0).damaged());
+    sink.play(at(126));
+    let audio = sink.audio_statistics(at(126));
+    assert_eq!((audio.on_time, audio.corrupted, audio.gaps), (2, 1, 0));
+}
+
+#[test]
+fn any_k_of_n_packets_give_back_the_group() {
+    let config = AudioConfig {
+        fec: (10, 30),
+        playout: Duration::from_millis(500),
+        ..MP3
+    };
+    let mut sink = AudioSink::new(config);
+    // Ten of the thirty, none of them data but the first.
+    for index in [0, 11, 12, 13, 14, 25, 26, 27, 28, 29] {
+        sink.on_packet(at(u64::from(index) * 8), &content(0, index));
+    }
+    sink.play(at(500 + 225));
+    let audio = sink.audio_statistics(at(725));
+    assert_eq!(
+        (audio.units, audio.on_time, audio.repaired, audio.gaps),
+        (10, 1, 9, 0)
+    );
+}
+
+#[test]
+fn nine_of_ten_are_too_few() {
+    let config = AudioConfig {
+        fec: (10, 30),
+        playout: Duration::from_millis(500),
+        ..MP3
+    };
+    let mut sink = AudioSink::new(config);
+    for index in 21..30 {
+        sink.on_packet(at(240), &content(0, index));
+    }
+    sink.play(at(2000));
+    let audio = sink.audio_statistics(at(2000));
+    assert_eq!(audio.on_time + audio.repaired, 0);
+    assert_eq!(audio.gaps, 1);
+}
+
+#[test]
+fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
+    let config = AudioConfig {
+        carriage: Carriage::Stream,
+        ..MP3
+    };
+    let mut sink = AudioSink::new(config);
+    for n in 0..8_u64 {
+        sink.play(at(n * 25));
+        sink.on_octets(at(n * 25), 400);
+    }
+    // Units 8 to 11 come at 380 ms; they were due at 300, 325, 350 and 375.
+    sink.play(at(380));
+    sink.on_octets(at(380), 1600);
+    for n in 12..20_u64 {
+        sink.play(at(n * 25 + 85));
+        sink.on_octets(at(n * 25 + 85), 400);
+    }
+    sink.play(at(100 + 19 * 25));
+    let audio = sink.audio_statistics(at(600));
+    assert_eq!(
+        (audio.units, audio.on_time, audio.late, audio.lost),
+        (20, 16, 4, 0)
+    );
+    assert_eq!((audio.gaps, audio.silence), (1, Duration::from_millis(100)));
+}
+
+#[test]
+fn packets_of_a_group_are_spread_over_its_music() {
+    let config = AudioConfig {
+        fec: (10, 30),
+        ..MP3
+    };
+    assert_eq!(config.sending_time(1, 0), Duration::from_millis(250));
+    assert_eq!(config.sending_time(1, 15), Duration::from_millis(375));
+}

@@ -1,0 +1,157 @@
+//! Writes at a constant rate for a while, pauses, and begins again: talk spurts, sensors, web
+//! pages that are fetched. Lengths of both periods are constant, exponentially distributed, or
+//! distributed by Pareto with shape 1.5, whose sum over many sources is self-similar (Willinger
+//! et al. 1997). What cannot be written in time is skipped, as media do.
+
+use super::{App, AppStatistics, Session};
+use weir_proto::node::Endpoint;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// How lengths of periods are distributed around their mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lengths {
+    /// All alike.
+    Constant,
+    /// Exponentially.
+    #[default]
+    Exponential,
+    /// By Pareto with shape 1.5: most are short, a few very long.
+    Pareto,
+}
+
+/// What to write, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnOffConfig {
+    /// Octets of one write.
+    pub packet: u32,
+    /// Bits per second of payload while it is on.
+    pub rate: u64,
+    /// Mean length of the periods of writing.
+    pub on: Duration,
+    /// Mean length of the pauses.
+    pub off: Duration,
+    /// How both are distributed.
+    pub lengths: Lengths,
+}
+
+const SHAPE: f64 = 1.5;
+
+/// The application.
+#[derive(Debug)]
+pub struct OnOff {
+    config: OnOffConfig,
+    rng: Rng,
+    due: Option<Instant>,
+    /// When the present period of writing ends.
+    until: Instant,
+    session: Session,
+}
+
+impl OnOff {
+    /// An application that begins with a period of writing at the handshake.
+    pub fn new(config: OnOffConfig, rng: Rng) -> Self {
+        Self {
+            config,
+            rng,
+            due: None,
+            until: Instant::ZERO,
+            session: Session::default(),
+        }
+    }
+
+    fn length(&mut self, mean: Duration) -> Duration {
+        let secs = mean.as_secs_f64();
+        let drawn = match self.config.lengths {
+            Lengths::Constant => return mean,
+            Lengths::Exponential => self.rng.exponential(secs),
+            Lengths::Pareto => {
+                let least = secs * (SHAPE - 1.0) / SHAPE;
+                least * libm::pow(1.0 - self.rng.uniform(), -1.0 / SHAPE)
+            }
+        };
+        // A day at most: Pareto has no mean to speak of in its tail.
+        Duration::from_secs_f64(drawn.min(86_400.0))
+    }
+
+    fn interval(&self) -> Duration {
+        let bits = u128::from(self.config.packet.max(1)) * 8_000_000_000;
+        let nanos = bits / u128::from(self.config.rate.max(1));
+        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).max(1))
+    }
+
+    fn begin(&mut self, at: Instant) {
+        let on = self.config.on;
+        self.until = at + self.length(on).max(Duration::from_nanos(1));
+        self.due = Some(at);
+    }
+}
+
+impl App for OnOff {
+    fn start(&mut self, _now: Instant) {}
+
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.session.drain(now, endpoint);
+        if self.done() || self.session.statistics.connected_at.is_none() {
+            return;
+        }
+        if self.due.is_none() {
+            self.begin(now);
+        }
+        while let Some(due) = self.due.filter(|&due| due <= now && !self.done()) {
+            if !self.session.write(now, endpoint, self.config.packet) && !self.session.ended() {
+                self.session.statistics.writes_skipped += 1;
+            }
+            let next = due + self.interval();
+            if next < self.until {
+                self.due = Some(next);
+            } else {
+                let off = self.config.off;
+                let pause = self.length(off);
+                let again = self.until + pause;
+                self.begin(again.max(due + Duration::from_nanos(1)));
+            }
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due.filter(|_| !self.done())
+    }
+
+    fn done(&self) -> bool {
+        self.session.ended()
+    }
+
+    fn statistics(&self) -> AppStatistics {
+        self.session.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_have_their_mean() {
+        for (lengths, tolerance) in [
+            (Lengths::Constant, 1e-9),
+            (Lengths::Exponential, 0.02),
+            (Lengths::Pareto, 0.2),
+        ] {
+            let config = OnOffConfig {
+                packet: 100,
+                rate: 1_000_000,
+                on: Duration::from_millis(100),
+                off: Duration::ZERO,
+                lengths,
+            };
+            let mut app = OnOff::new(config, Rng::stream(1, "on-off"));
+            let draws = 100_000;
+            let total: f64 = (0..draws)
+                .map(|_| app.length(Duration::from_millis(100)).as_secs_f64())
+                .sum();
+            let mean = total / f64::from(draws);
+            assert!((mean / 0.1 - 1.0).abs() < tolerance, "{lengths:?} {mean}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! UDP (RFC 768) as an endpoint: what is written leaves at once, what arrives is delivered.
+//!
+//! There is no handshake, no feedback and no congestion control: the yardstick of media that do
+//! not care. A datagram that the network damaged fails its checksum and is dropped, unless the
+//! sender left the checksum out (RFC 768: zero), or covers only the headers (UDP-Lite, RFC 3828);
+//! then it is delivered damaged.
+//!
+//! The receiver counts as lost what is missing below the highest datagram that came, by the
+//! packet's number, as iperf3 does by a number in its payload; a late one is taken back.
+
+use crate::event::{Event, EventMask, Events};
+use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// What damage the checksum finds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checksum {
+    /// In headers and payload.
+    #[default]
+    Full,
+    /// In the headers only, as UDP-Lite may have it.
+    HeadersOnly,
+    /// None.
+    Absent,
+}
+
+/// A socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Largest packet in octets, IP header included.
+    pub mtu: u32,
+    /// What the checksum finds.
+    pub checksum: Checksum,
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket {
+    config: Config,
+    open: bool,
+    outbox: VecDeque<Payload>,
+    inbox: VecDeque<Payload>,
+    news: VecDeque<EndpointEvent>,
+    next_id: u64,
+    /// One more than the highest number that came.
+    expected_id: u64,
+    statistics: Statistics,
+    events: Events,
+}
+
+impl Socket {
+    /// A socket; the side that connects is told so at once, the other by its first datagram.
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            open: false,
+            outbox: VecDeque::new(),
+            inbox: VecDeque::new(),
+            news: VecDeque::new(),
+            next_id: 0,
+            expected_id: 0,
+            statistics: Statistics::default(),
+            events: Events::default(),
+        }
+    }
+
+    /// The largest datagram, in octets.
+    pub fn max_payload(&self) -> u32 {
+        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+        self.config.mtu.saturating_sub(headers)
+    }
+
+    fn open(&mut self) {
+        if !self.open {
+            self.open = true;
+            self.news.push_back(EndpointEvent::Connected);
+        }
+    }
+
+    /// What is left of a damaged datagram.
+    fn accept(&self, packet: &Packet, payload: Payload) -> Option<Payload> {
+        let Some(at) = packet.damaged_at else {
+            return Some(payload);
+        };
+        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+        match self.config.checksum {
+            Checksum::Full => None,
+            Checksum::HeadersOnly if at.get() < headers => None,
+            Checksum::HeadersOnly | Checksum::Absent => Some(payload.damaged()),
+        }
+    }
+}
+
+impl Node for Socket {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
+        let Body::Other(payload) = packet.body.clone() else {
+            return;
+        };
+        let Some(payload) = self.accept(&packet, payload) else {
+            return;
+        };
+        self.open();
+        let statistics = &mut self.statistics;
+        if id >= self.expected_id {
+            statistics.packets_lost += id - self.expected_id;
+            self.expected_id = id + 1;
+        } else {
+            statistics.packets_lost = statistics.packets_lost.saturating_sub(1);
+        }
+        statistics.packets_received += 1;
+        statistics.bytes_received += u64::from(size);
+        statistics.data_packets_received += 1;
+        statistics.data_bytes_received += u64::from(size);
+        statistics.payload_received += u64::from(payload.len());
+        self.inbox.push_back(payload);
+        self.news.push_back(EndpointEvent::Readable);
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received {
+                number: id,
+                size,
+            });
+    }
+
+    fn handle_timeout(&mut self, _now: Instant) {}
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        let payload = self.outbox.pop_front()?;
+        let id = self.next_id;
+        self.next_id += 1;
+        let size = payload.len() + IpHeader::UDP_OCTETS;
+        let statistics = &mut self.statistics;
+        statistics.packets_sent += 1;
+        statistics.bytes_sent += u64::from(size);
+        statistics.data_packets_sent += 1;
+        self.events
+            .push(now, EventMask::PACKET, || Event::Sent { number: id, size });
+        Some(Packet {
+            id,
+            flow: crate::packet::FlowId::default(),
+            ip: IpHeader {
+                ecn: Ecn::NotEct,
+                ..IpHeader::default()
+            },
+            size: size + IpHeader::V4_OCTETS,
+            damaged_at: None,
+            body: Body::Other(payload),
+        })
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+}
+
+impl Endpoint for Socket {
+    fn connect(&mut self, _now: Instant) {
+        self.open();
+    }
+
+    fn close(&mut self, _now: Instant) {
+        if self.open {
+            self.open = false;
+            self.news
+                .push_back(EndpointEvent::Closed(CloseReason::Finished));
+        }
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if !self.open {
+            return Err(WriteError::Closed);
+        }
+        if data.len() > self.max_payload() {
+            return Err(WriteError::TooLarge(self.max_payload()));
+        }
+        let len = data.len();
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(len));
+        self.outbox.push_back(data);
+        Ok(())
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        self.inbox.pop_front()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.news.pop_front()
+    }
+
+    fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    fn socket(checksum: Checksum) -> Socket {
+        let mut socket = Socket::new(Config {
+            mtu: 1500,
+            checksum,
+        });
+        socket.connect(Instant::ZERO);
+        socket
+    }
+
+    fn datagrams(count: u32) -> Vec<Packet> {
+        let mut sender = socket(Checksum::Full);
+        for n in 1..=count {
+            sender.write(Instant::ZERO, Payload::of_len(n)).unwrap();
+        }
+        std::iter::from_fn(|| sender.poll_transmit(Instant::ZERO)).collect()
+    }
+
+    #[test]
+    fn counts_gaps_as_losses_and_takes_late_ones_back() {
+        let packets = datagrams(5);
+        assert_eq!(packets[4].size, 5 + 28);
+        let mut receiver = socket(Checksum::Full);
+        for index in [0, 3, 1, 4] {
+            receiver.handle(Instant::ZERO, packets[index].clone());
+        }
+        let statistics = receiver.statistics();
+        assert_eq!(
+            (statistics.packets_received, statistics.packets_lost),
+            (4, 1)
+        );
+        assert_eq!(statistics.payload_received, 1 + 4 + 2 + 5);
+    }
+
+    #[test]
+    fn the_checksum_decides_what_becomes_of_damage() {
+        for (checksum, at, delivered) in [
+            (Checksum::Full, 500, None),
+            (Checksum::HeadersOnly, 500, Some(true)),
+            (Checksum::HeadersOnly, 25, None),
+            (Checksum::Absent, 25, Some(true)),
+        ] {
+            let mut packet = datagrams(1).remove(0);
+            packet.damaged_at = NonZeroU32::new(at);
+            let mut receiver = socket(checksum);
+            receiver.handle(Instant::ZERO, packet);
+            let read = receiver.read(Instant::ZERO);
+            assert_eq!(read.map(|p| p.is_damaged()), delivered, "{checksum:?} {at}");
+        }
+    }
+
+    #[test]
+    fn a_datagram_must_fit_and_the_socket_be_open() {
+        let mut socket = socket(Checksum::Full);
+        let write = |socket: &mut Socket, len| socket.write(Instant::ZERO, Payload::of_len(len));
+        assert_eq!(write(&mut socket, 1473), Err(WriteError::TooLarge(1472)));
+        assert_eq!(write(&mut socket, 1472), Ok(()));
+        socket.close(Instant::ZERO);
+        assert_eq!(write(&mut socket, 1), Err(WriteError::Closed));
+    }
+}
