@@ -222,3 +222,35 @@ fn gives_up_when_nobody_answers() {
     let closed = topology.app_statistics(flow, Side::Sender).closed;
     assert_eq!(closed, Some(CloseReason::TimedOut));
 }
+
+/// RED in the words of its paper, in octets of full packets.
+fn red(limit: u64, (min, max): (u64, u64)) -> QueueConfig {
+    let packets = |number| number * 1500;
+    QueueConfig::Red(RedConfig {
+        limit: packets(limit),
+        min: packets(min),
+        max: packets(max),
+        probability: 0.1,
+        weight: 0.002,
+        packet_time: Duration::from_micros(800),
+        gentle: true,
+        ecn: false,
+    })
+}
+
+#[test]
+fn a_flow_of_many_timeouts_slows_down_at_each() {
+    // A burst of slow start meets RED, whose mean lags: retransmissions are lost again, and the
+    // timer expires for one segment after another. Each must halve ssthresh, or the flow never
+    // leaves its recovery and keeps the queue overfull.
+    let path = Path {
+        queue: red(250, (5, 15)),
+        ..Path::droptail(15_000_000, 35, 0)
+    };
+    let (mut topology, flow) = world(path, "newreno", Config::default(), None);
+    let rate = goodput(&mut topology, flow, 10, 60);
+    let statistics = topology.statistics(flow, Side::Sender);
+    let lost = statistics.packets_lost as f64 / statistics.packets_sent as f64;
+    println!("{rate} {lost}");
+    assert!(lost < 0.02 && rate > 6e6, "{rate} {statistics:?}");
+}

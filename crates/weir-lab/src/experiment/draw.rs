@@ -50,6 +50,9 @@ struct Drawing<'a> {
 
 impl Drawing<'_> {
     fn plot(&self, plan: &PlotPlan) -> Option<Plot> {
+        if plan.kind == PlotKind::Sweep {
+            return Some(self.sweep(plan));
+        }
         let state = self.state(plan.runs.first()?);
         let title = plan.title.as_str();
         let mut plot = match plan.kind {
@@ -63,7 +66,7 @@ impl Drawing<'_> {
             }
             PlotKind::Distribution => self.distribution(plan)?,
             PlotKind::Overlay => self.several(plan),
-            PlotKind::Series => self.series(plan)?,
+            PlotKind::Series | PlotKind::Sweep => self.series(plan)?,
         };
         if plan.kind != PlotKind::Distribution {
             if let Some(until) = plan.until_s {
@@ -215,7 +218,7 @@ impl Drawing<'_> {
             if heard {
                 plot.layers.push(Layer::Line {
                     name: label,
-                    points: silence(table)?,
+                    points: silence(table, plan.until_s)?,
                     colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
                     dashed: number >= 6,
                 });
@@ -246,6 +249,43 @@ impl Drawing<'_> {
             }
         }
         (number > 0).then_some(plot)
+    }
+
+    /// Measured rows over the number in which their runs differ.
+    fn sweep(&self, plan: &PlotPlan) -> Plot {
+        let x = Axis::log(&plan.x_label, "").marked(&plan.x);
+        let mut plot = Plot::new(&plan.title, x, Axis::linear(&plan.y_label, ""));
+        let ends = (plan.x.first().copied(), plan.x.last().copied());
+        if let (Some(first), Some(last)) = ends {
+            plot.x = plot.x.within(first * 0.9, last * 1.1);
+        }
+        for (number, curve) in plan.curves.iter().enumerate() {
+            let value = |id: &String| self.row(id).and_then(|row| row.measured);
+            let measured = plan.x.iter().zip(&curve.rows);
+            let points: Vec<(f64, f64)> = measured
+                .filter_map(|(x, id)| Some((*x, value(id)?)))
+                .collect();
+            let colour = Colour([1, 0, 2, 3, 4, 6][number % 6]);
+            plot.layers.push(Layer::Line {
+                name: curve.label.clone(),
+                points: points.clone(),
+                colour,
+                dashed: false,
+            });
+            plot.layers.push(Layer::Scatter {
+                name: String::new(),
+                points,
+                colour,
+            });
+        }
+        if let Some((value, words)) = self.level(plan) {
+            plot.layers.push(Layer::Level {
+                label: words,
+                y: value,
+                colour: Colour(7),
+            });
+        }
+        plot
     }
 
     /// The allowed rates of several runs in one frame.
@@ -305,13 +345,16 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// The music not heard so far: it grows while a gap lasts.
-fn silence(gaps: &Table) -> Option<Vec<(f64, f64)>> {
+fn silence(gaps: &Table, until: Option<f64>) -> Option<Vec<(f64, f64)>> {
     let column = |name| gaps.numbers(name);
     let (begun, length, sum) = (column("time_s")?, column("gap_s")?, column("silence_s")?);
     let mut points = vec![(0.0, 0.0)];
     for ((at, length), sum) in begun.iter().zip(length).zip(sum) {
         points.push((*at, sum - length));
         points.push((at + length, *sum));
+    }
+    if let (Some(until), Some(&(at, sum))) = (until, points.last()) {
+        points.push((until.max(at), sum));
     }
     Some(points)
 }

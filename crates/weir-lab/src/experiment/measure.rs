@@ -98,6 +98,11 @@ pub enum Take {
     ValueAfterRise,
     /// A line of a law of theory.
     Law,
+    /// The mean over the flows whose names begin with `flows` of the number that `of` points at
+    /// below each: `/throughput_bps`; over all seeds.
+    GroupMean,
+    /// The standard deviation over these flows.
+    GroupStddev,
     /// The difference of two rows' measured values.
     Difference,
     /// The ratio of two rows' measured values.
@@ -166,6 +171,8 @@ pub struct Measure {
     pub index: usize,
     /// The result is divided by this.
     pub divide_by: Option<f64>,
+    /// How the names of the flows of a group begin: `tcp-`.
+    pub flows: Option<String>,
     /// The law.
     pub law: Option<String>,
     /// The law's line.
@@ -228,6 +235,10 @@ impl Measure {
             return Err(format!("run \"{run}\" does not exist"));
         }
         let pointer = self.of.as_deref().is_some_and(|of| of.starts_with('/'));
+        if matches!(take, Take::GroupMean | Take::GroupStddev) {
+            need(self.flows.is_some(), "flows, how their names begin")?;
+            return need(pointer, "of, a JSON pointer below a flow");
+        }
         if take == Take::Summary {
             return need(
                 pointer,
@@ -254,6 +265,8 @@ impl Measure {
                 | Take::LossRate
                 | Take::DeliveryRate
                 | Take::Summary
+                | Take::GroupMean
+                | Take::GroupStddev
         )
     }
 
@@ -315,6 +328,8 @@ impl Measure {
                 let number = |seed: &Observation| seed.summary.pointer(pointer)?.as_f64();
                 mean(&seeds.iter().map(number).collect::<Option<Vec<_>>>()?)
             }
+            Take::GroupMean => mean(&self.group(seeds)?),
+            Take::GroupStddev => deviation(&self.group(seeds)?),
             _ => {
                 let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
                     (lost + seed.packets_lost, sent + seed.packets_sent)
@@ -327,6 +342,20 @@ impl Measure {
                 })
             }
         }
+    }
+
+    /// The numbers of a group's flows, of all seeds.
+    fn group(&self, seeds: &[Observation]) -> Option<Vec<f64>> {
+        let (prefix, pointer) = (self.flows.as_deref()?, self.of.as_deref()?);
+        let mut values = Vec::new();
+        for seed in seeds {
+            let flows = seed.summary.pointer("/flows")?.as_object()?;
+            let group = flows.iter().filter(|(name, _)| name.starts_with(prefix));
+            for (_, flow) in group {
+                values.push(flow.pointer(pointer)?.as_f64()?);
+            }
+        }
+        Some(values)
     }
 
     fn series_value(&self, from: &Sources<'_>) -> Option<f64> {

@@ -146,6 +146,18 @@ pub enum PlotKind {
     Overlay,
     /// One or more columns of one or more runs over time.
     Series,
+    /// Measured rows over a number in which their runs differ.
+    Sweep,
+}
+
+/// A curve of a sweep.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// What it is.
+    pub label: String,
+    /// Its rows, one for each `x` of the plot.
+    pub rows: Vec<String>,
 }
 
 /// A plot.
@@ -160,7 +172,8 @@ pub struct PlotPlan {
     pub title: String,
     /// What the reader should see.
     pub caption: String,
-    /// The runs, most often one.
+    /// The runs, most often one; none for a sweep, which has rows.
+    #[serde(default)]
     pub runs: Vec<String>,
     /// The columns of a series.
     #[serde(default)]
@@ -168,6 +181,18 @@ pub struct PlotPlan {
     /// What to call the runs, in their order; their names if absent.
     #[serde(default)]
     pub labels: Vec<String>,
+    /// What a sweep's runs differ in, one number a run.
+    #[serde(default)]
+    pub x: Vec<f64>,
+    /// What `x` is.
+    #[serde(default)]
+    pub x_label: String,
+    /// What a sweep shows.
+    #[serde(default)]
+    pub y_label: String,
+    /// A sweep's curves.
+    #[serde(default)]
+    pub curves: Vec<Curve>,
     /// A logarithmic axis for a series.
     #[serde(default)]
     pub log: bool,
@@ -248,6 +273,11 @@ impl Published {
                     "plot \"{name}\" names run \"{run}\", which does not exist"
                 ));
             }
+            let uneven = |curve: &Curve| curve.rows.len() != plot.x.len();
+            if plot.curves.iter().any(uneven) {
+                let name = &plot.name;
+                return Err(format!("plot \"{name}\": a curve needs one row for each x"));
+            }
             if plot.kind == PlotKind::Series {
                 super::columns::check(&plot.of)
                     .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
@@ -272,6 +302,8 @@ impl Published {
                 .flatten()
                 .chain(&plot.level)
                 .chain(&plot.theory);
+            let curves = plot.curves.iter().flat_map(|curve| &curve.rows);
+            let ids = ids.chain(curves);
             all.extend(ids.map(|id| (format!("plot \"{}\"", plot.name), id.as_str())));
         }
         for finding in &self.findings {

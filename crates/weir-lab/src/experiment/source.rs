@@ -62,6 +62,7 @@ const EMBEDDED: &[Embedded] = &[
     folder!("oscillation", ["tbf.toml", "wifi.toml"]),
     folder!("deep-fifo", ["router.toml"]),
     folder!("cut-off", ["stream.toml"]),
+    folder!("friendliness", ["dumbbell.toml"]),
 ];
 
 impl Source {

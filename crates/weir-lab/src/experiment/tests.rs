@@ -121,7 +121,7 @@ fn unknown_experiments_are_named_with_the_known_ones() {
     let message = Source::embedded("loopbak").unwrap_err().to_string();
     assert_eq!(
         message,
-        "there is no experiment \"loopbak\"; known are loopback, lossy-link, oscillation, deep-fifo, cut-off"
+        "there is no experiment \"loopbak\"; known are loopback, lossy-link, oscillation, deep-fifo, cut-off, friendliness"
     );
 }
 

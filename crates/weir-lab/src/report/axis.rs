@@ -25,6 +25,8 @@ pub struct Axis {
     pub scale: Scale,
     /// The range to show; from the data if absent.
     pub range: Option<(f64, f64)>,
+    /// Where the labelled ticks stand; by the scale if empty.
+    pub marks: Vec<f64>,
 }
 
 impl Axis {
@@ -35,6 +37,7 @@ impl Axis {
             unit: unit.to_owned(),
             scale: Scale::Linear,
             range: None,
+            marks: Vec::new(),
         }
     }
 
@@ -54,6 +57,14 @@ impl Axis {
         }
     }
 
+    /// The same axis with labelled ticks at these values.
+    pub fn marked(self, marks: &[f64]) -> Self {
+        Self {
+            marks: marks.to_vec(),
+            ..self
+        }
+    }
+
     /// True if the axis can show the value.
     pub(super) fn shows(&self, value: f64) -> bool {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
@@ -67,6 +78,7 @@ pub(super) struct Settled {
     unit: String,
     low: f64,
     high: f64,
+    marks: Vec<f64>,
 }
 
 impl Settled {
@@ -109,6 +121,7 @@ impl Settled {
             unit: axis.unit.clone(),
             low,
             high,
+            marks: axis.marks.clone(),
         }
     }
 
@@ -137,6 +150,10 @@ impl Settled {
 
     /// Values and labels of the labelled ticks.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+        if !self.marks.is_empty() {
+            let label = |&value: &f64| (value, tick_label(value, &self.unit));
+            return self.marks.iter().map(label).collect();
+        }
         match self.scale {
             Scale::Linear => self.linear_ticks(),
             Scale::Log => self.decades(),
@@ -190,7 +207,10 @@ impl Settled {
 
     /// Values of the lines between the decades; none on a linear axis or over many decades.
     pub(super) fn minor_ticks(&self) -> Vec<f64> {
-        if self.scale == Scale::Linear || libm::log10(self.high / self.low) > 6.5 {
+        if !self.marks.is_empty()
+            || self.scale == Scale::Linear
+            || libm::log10(self.high / self.low) > 6.5
+        {
             return Vec::new();
         }
         let first = libm::floor(libm::log10(self.low)) as i32;

@@ -98,8 +98,9 @@ impl World {
                 path_mtu: scenario.path_mtu(flow),
                 codec: scenario.run.codec,
             };
-            for name in flow.names() {
-                world.add_flow(flow, name, &place)?;
+            for (number, name) in flow.names().enumerate() {
+                let start = Instant::ZERO + flow.start + flow.stagger * number as u64;
+                world.add_flow(flow, (name, start), &place)?;
             }
         }
         Ok(world)
@@ -188,7 +189,12 @@ impl World {
         }
     }
 
-    fn add_flow(&mut self, flow: &Flow, name: String, place: &Place<'_>) -> Result<(), RunError> {
+    fn add_flow(
+        &mut self,
+        flow: &Flow,
+        (name, start): (String, Instant),
+        place: &Place<'_>,
+    ) -> Result<(), RunError> {
         let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
@@ -214,7 +220,7 @@ impl World {
             sink,
             loss: flow.loss.clone(),
             connects: Side::Sender,
-            start: Instant::ZERO + flow.start,
+            start,
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
         };
         let id = self
@@ -281,6 +287,19 @@ impl World {
                 self.topology.set_mask_of(source, mask);
             }
         }
+    }
+
+    /// Octets of application data that each flow has delivered so far.
+    pub(super) fn delivered(&self) -> impl Iterator<Item = u64> + '_ {
+        self.flows.iter().map(|&id| {
+            self.topology
+                .statistics(id, Side::Receiver)
+                .payload_received
+        })
+    }
+
+    pub(super) fn flow_count(&self) -> usize {
+        self.flows.len()
     }
 
     /// All counters, now.

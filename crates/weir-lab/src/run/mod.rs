@@ -8,6 +8,7 @@ mod codec;
 mod endpoints;
 mod handshake;
 mod recorder;
+mod smoothness;
 mod statistics;
 mod summary;
 mod tables;
@@ -21,6 +22,7 @@ use crate::scenario::Scenario;
 use crate::trace::Table;
 use build::World;
 use recorder::Recorder;
+use smoothness::Smoothness;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_net::simulate;
@@ -140,9 +142,17 @@ pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, R
     let mut world = World::build(scenario)?;
     let mut recorder = Recorder::new(options, warmup);
     world.listen(&mut recorder);
+    let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
+    let mut smoothness = Smoothness::new(world.flow_count(), window);
     let mut events = simulate_to(&mut world, &mut recorder, (options, end), warmup)?;
     let before = world.counters();
-    events += simulate_to(&mut world, &mut recorder, (options, end), end)?;
+    smoothness.sample(&world, Duration::ZERO);
+    let mut at = warmup;
+    while at < end {
+        at = smoothness.next(at, warmup).unwrap_or(end).min(end);
+        events += simulate_to(&mut world, &mut recorder, (options, end), at)?;
+        smoothness.sample(&world, at.since(warmup));
+    }
     let after = world.counters();
     let mut summary = Summary {
         run: RunSummary {
@@ -156,12 +166,12 @@ pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, R
         },
         ..Summary::default()
     };
-    let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
     for (index, name) in world.flow_names().iter().enumerate() {
         let mut flow = FlowSummary::between(&before.flows[index], &after.flows[index], window);
         let (rtts, rate) = recorder.distributions(index, end);
         flow.rtt_s = rtts.summary();
         flow.rate_bps = rate.summary();
+        flow.goodput_cov = smoothness.of_flow(index);
         summary.flows.insert(name.clone(), flow);
     }
     for (index, name) in world.link_names().iter().enumerate() {
@@ -199,8 +209,9 @@ fn simulate_to(
     let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
     let mut events = 0;
     let mut at = world.topology.now();
-    let mut told = at;
+    let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
     loop {
+        let before = at;
         at = (at + slice).min(until);
         let counters = simulate(&mut world.topology, at, recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
@@ -217,20 +228,15 @@ fn simulate_to(
         {
             return Err(RunError::Cancelled(at));
         }
-        if at >= until {
-            break;
-        }
         if let Some(progress) = options.progress
-            && at.since(told) >= slice * (SLICES / 100)
+            && hundredth(at) != hundredth(before)
         {
-            told = at;
             progress(at, end);
         }
+        if at >= until {
+            return Ok(events);
+        }
     }
-    if let Some(progress) = options.progress {
-        progress(at, end);
-    }
-    Ok(events)
 }
 
 #[cfg(test)]

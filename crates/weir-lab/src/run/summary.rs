@@ -68,6 +68,10 @@ pub struct FlowSummary {
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<Cov>,
+    /// The coefficient of variation of the goodput over intervals of so many seconds: how
+    /// smoothly the flow delivers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub goodput_cov: BTreeMap<String, f64>,
     /// What a listener heard, if the application is audio; from the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioSummary>,
@@ -208,6 +212,7 @@ impl FlowSummary {
             },
             rtt_s: None,
             rate_bps: None,
+            goodput_cov: BTreeMap::new(),
             audio: None,
         }
     }

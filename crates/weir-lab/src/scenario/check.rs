@@ -211,12 +211,12 @@ impl Check<'_> {
             let message = format!("to: the flow leads from \"{}\" back to it", flow.from);
             return self.error(&at("to"), message, "name another host");
         }
-        if flow.start >= self.scenario.run.duration {
+        let last = u64::from(flow.count).saturating_sub(1);
+        let wait = flow.stagger.as_nanos().saturating_mul(last);
+        let start = flow.start + Duration::from_nanos(wait);
+        if start >= self.scenario.run.duration {
             let duration = self.scenario.run.duration;
-            let message = format!(
-                "start: {} is not before the end of the run at {duration}",
-                flow.start
-            );
+            let message = format!("start: {start} is not before the end of the run at {duration}");
             return self.error(&at("start"), message, "start earlier, or run longer");
         }
         if flow.stop.is_some_and(|stop| stop <= flow.start) {

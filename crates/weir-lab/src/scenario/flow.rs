@@ -33,6 +33,8 @@ impl Section for Flow {
         v.variants("loss", doc, optional, &mut self.loss);
         let doc = "When the connection is opened.";
         v.value("start", doc, optional, &mut self.start);
+        let doc = "How much later each next flow of `count` is opened.";
+        v.value("stagger", doc, optional, &mut self.stagger);
         let stop = &mut OrWord {
             slot: &mut self.stop,
             word: "never",

@@ -21,6 +21,7 @@ mod profile;
 mod queue;
 mod reader;
 mod schema;
+mod send_ahead;
 mod tcp;
 mod transport;
 mod value;

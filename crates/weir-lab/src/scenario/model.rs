@@ -112,6 +112,8 @@ pub struct Flow {
     pub loss: LossConfig,
     /// When the connection is opened.
     pub start: Duration,
+    /// How much later each next one of the same kind is opened.
+    pub stagger: Duration,
     /// When the sender stops writing; `None` at the end of the run.
     pub stop: Option<Duration>,
 }
@@ -157,6 +159,7 @@ impl Default for Flow {
             app: Application::default(),
             loss: LossConfig::None,
             start: Duration::ZERO,
+            stagger: Duration::ZERO,
             stop: None,
         }
     }

@@ -3,18 +3,15 @@
 //! The defaults are those of the flow's `profile`, so that a single rule can be changed and its
 //! effect studied alone.
 
-use super::document::{Node, Value as Tree};
-use super::error::{Problem, suggestion};
+use super::send_ahead::Ahead;
 use super::value::{Choice, Count, Fraction, OrWord};
-use super::visit::{Need, Section, Value, Visitor};
-use serde_json::{Value as Json, json};
+use super::visit::{Need, Section, Visitor};
 use weir_proto::cc::tfrc::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
     FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
     HandshakeRtt, IdleRule, InitialWindow, LossEventRule, NofeedbackExemption, Oscillation,
     OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate,
-    RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
-    ZeroRtt,
+    RttOption, SegmentSizeRule, SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
 };
 use weir_proto::time::Duration;
 
@@ -26,50 +23,6 @@ fn choice<T: Clone + PartialEq>(
     words: &[(&'static str, T)],
 ) {
     v.value(key, doc, Need::Optional, &mut Choice { slot, words });
-}
-
-/// A word, or a duration.
-struct Ahead<'a>(&'a mut SendAhead);
-
-const AHEAD: [(&str, SendAhead); 2] = [
-    ("half-granularity", SendAhead::HalfGranularity),
-    ("half-granularity-or-rtt", SendAhead::HalfGranularityOrRtt),
-];
-
-impl Value for Ahead<'_> {
-    fn read(&mut self, node: &Node) -> Result<(), Problem> {
-        let known = match &node.value {
-            Tree::Text(text) => AHEAD.iter().find(|(word, _)| word == text),
-            _ => None,
-        };
-        if let Some((_, rule)) = known {
-            *self.0 = *rule;
-            return Ok(());
-        }
-        let mut span = Duration::ZERO;
-        span.read(node).map_err(|problem| {
-            let words = AHEAD.map(|(word, _)| word);
-            Problem::new(
-                problem.message,
-                suggestion("", "a duration, or one of", &words),
-            )
-        })?;
-        *self.0 = SendAhead::Constant(span);
-        Ok(())
-    }
-    fn write(&self) -> String {
-        match *self.0 {
-            SendAhead::Constant(span) => span.write(),
-            rule => {
-                let word = AHEAD.iter().find(|(_, known)| *known == rule);
-                super::value::quoted(word.map_or("", |(word, _)| word))
-            }
-        }
-    }
-    fn describe(&self) -> Json {
-        let words = AHEAD.map(|(word, _)| word);
-        json!({ "anyOf": [ { "enum": words }, Duration::ZERO.describe() ] })
-    }
 }
 
 impl Section for Profile {

@@ -343,9 +343,12 @@ impl Connection {
             board, statistics, ..
         } = self;
         board.lose_all(|_| statistics.packets_lost += 1);
-        if !matches!(self.recovery, Recovery::Timeout { .. }) {
+        // RFC 5681 §3.1: ssthresh is held only while the timer repeats the same segment.
+        let repeated = self.expired_at == Some(self.board.high_ack());
+        if !repeated {
             self.reduce(now, first, false);
         }
+        self.expired_at = Some(self.board.high_ack());
         self.controller.on_persistent_congestion(now);
         self.recovery = Recovery::Timeout {
             point: self.board.high_data(),

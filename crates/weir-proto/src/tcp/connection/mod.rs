@@ -94,6 +94,8 @@ pub struct Connection {
     board: Scoreboard,
     receiver: Receiver,
     recovery: Recovery,
+    /// The first segment that the timer repeated last.
+    expired_at: Option<u64>,
     duplicates: u32,
     peer_window: u64,
     peer_sequence: u32,
@@ -154,6 +156,7 @@ impl Connection {
             board: Scoreboard::new(),
             receiver: Receiver::new(config.ack_every, config.ack_delay),
             recovery: Recovery::None,
+            expired_at: None,
             duplicates: 0,
             peer_window: 0,
             peer_sequence: 0,
