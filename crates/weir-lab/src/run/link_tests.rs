@@ -107,3 +107,22 @@ loss = { kind = "random", rate = 1.0 }
     let received = output.summary.flows["stream"].packets_received;
     assert!((950..1300).contains(&received), "{received}");
 }
+
+#[test]
+fn partial_coverage_lets_damaged_payload_through_and_full_coverage_does_not() {
+    let link = "forward = { netem = { corrupt = 0.2 } }";
+    let dccp = |coverage: u8| {
+        let transport = format!(r#"kind = "dccp", ccid = 3, checksum_coverage = {coverage}"#);
+        world(link, &transport).summary.flows["stream"].clone()
+    };
+    let (full, headers, half) = (dccp(0), dccp(1), dccp(15));
+    // A fifth of the packets is damaged, of which 36 octets in about 1040 are headers.
+    let share = |flow: &FlowSummary| flow.packets_lost as f64 / flow.packets_sent as f64;
+    assert!((0.15..0.25).contains(&share(&full)), "{full:?}");
+    assert!(share(&headers) < 0.02, "{headers:?}");
+    // CsCov 15 covers 56 octets more.
+    assert!(
+        share(&half) > share(&headers) && share(&half) < 0.04,
+        "{half:?}"
+    );
+}

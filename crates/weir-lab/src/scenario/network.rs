@@ -184,9 +184,13 @@ impl Value for Opportunities {
 /// Times must be in order and their last, the period, above zero.
 pub(super) fn check_opportunities(millis: &[u64]) -> Result<(), Problem> {
     let help = "write times in order, the last above zero, such as [2, 5, 9]";
-    if let Some(pair) = millis.windows(2).find(|pair| pair[1] < pair[0]) {
-        let message = format!("{} ms comes after {} ms", pair[1], pair[0]);
-        return Err(Problem::new(message, help));
+    for pair in millis.windows(2) {
+        if let [before, after] = pair
+            && after < before
+        {
+            let message = format!("{after} ms comes after {before} ms");
+            return Err(Problem::new(message, help));
+        }
     }
     match millis.last() {
         Some(0) => Err(Problem::new(
