@@ -242,6 +242,8 @@ fn simulate_to(
 #[cfg(test)]
 mod audio_tests;
 #[cfg(test)]
+mod equation_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod tests;
