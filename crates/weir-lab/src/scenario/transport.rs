@@ -34,7 +34,7 @@ pub struct Udp {
 /// `{ kind = "dccp", … }`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dccp {
-    /// 2 or 3.
+    /// 2, 3 or 4.
     pub ccid: u8,
     /// Preset of TFRC's rules.
     pub profile: &'static str,
@@ -164,6 +164,7 @@ impl Dccp {
     pub(crate) fn config(&self, path_mtu: u32) -> dccp::Config {
         let ccid = || match self.ccid {
             3 => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
+            4 => dccp::Ccid::TfrcSmallPackets(Box::new(self.tfrc.clone())),
             _ => dccp::Ccid::TcpLike,
         };
         dccp::Config {
@@ -251,16 +252,17 @@ impl Dccp {
         let ccid = &mut Count {
             slot: &mut self.ccid,
             min: 2,
-            max: 3,
+            max: 4,
             unit: "",
         };
-        let doc = "The congestion control: 2 is like TCP (RFC 4341), 3 is TFRC (RFC 4342).";
+        let doc = "The congestion control: 2 is like TCP (RFC 4341), 3 is TFRC (RFC 4342), 4 is TFRC \
+                   for small packets (RFC 5622).";
         v.value("ccid", doc, optional, ccid);
         let profile = &mut Choice {
             slot: &mut self.profile,
             words: &Profile::NAMES.map(|name| (name, name)),
         };
-        let doc = "TFRC's rules as one revision has them; CCID 3 only.";
+        let doc = "TFRC's rules as one revision has them; CCID 3 and 4.";
         v.value("profile", doc, optional, profile);
         if v.purpose() == Purpose::Read
             && let Some(profile) = Profile::named(self.profile)

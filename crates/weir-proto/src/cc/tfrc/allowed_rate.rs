@@ -54,7 +54,14 @@ impl Sender {
     /// t_ipi from X.
     pub(super) fn set_interval(&mut self) {
         let arithmetic = self.profile.arithmetic;
-        self.inter_packet_interval = arithmetic.interval(self.segment_size, self.allowed_rate);
+        let interval = arithmetic.interval(self.segment_size, self.allowed_rate);
+        self.inter_packet_interval = interval.max(self.least_interval());
+    }
+
+    /// RFC 4828 §3: small packets keep a distance.
+    pub(super) fn least_interval(&self) -> Duration {
+        let rules = &self.profile.small_packets;
+        rules.map_or(Duration::ZERO, |rules| rules.min_interval)
     }
 
     pub(super) fn start_at_initial_rate(&mut self, now: Instant) {
@@ -128,7 +135,14 @@ impl Sender {
         self.equation_rate = (self.loss_event_rate > 0.0).then(|| {
             let p = self.remedies.loss_event_rate(self.loss_event_rate);
             let rtt = self.remedies.equation_rtt(rtt);
-            let rate = self.equation.rate(self.segment_size, rtt, p);
+            let rate = match &self.profile.small_packets {
+                None => self.equation.rate(self.segment_size, rtt, p),
+                // RFC 4828 §3.
+                Some(rules) => {
+                    let nominal = f64::from(rules.nominal_size);
+                    self.equation.rate(nominal, rtt, p) * rules.share(self.segment_size)
+                }
+            };
             (rate * self.remedies.factor(p)).min(MAX_RATE)
         });
     }

@@ -37,6 +37,8 @@ pub struct ReportedInterval {
     pub loss_length: u32,
     /// Data packets.
     pub data_length: u32,
+    /// Packets lost or marked, for CCID-4 (RFC 5622 §8.7).
+    pub drop_count: u32,
 }
 
 /// The intervals, newest first.
@@ -52,6 +54,8 @@ pub struct LossIntervals {
     discount: f64,
     /// I_mean; zero before the first loss.
     mean: f64,
+    /// I_0 does not count: TFRC-SP, while it is short.
+    open_is_short: bool,
 }
 
 impl LossIntervals {
@@ -65,7 +69,13 @@ impl LossIntervals {
             events: 0,
             discount: 1.0,
             mean: 0.0,
+            open_is_short: false,
         }
+    }
+
+    /// Says whether the open interval is too short to count (RFC 4828 §3).
+    pub const fn set_open_is_short(&mut self, short: bool) {
+        self.open_is_short = short;
     }
 
     /// Loss events so far.
@@ -196,6 +206,9 @@ impl LossIntervals {
             weights_0 += weight;
         }
         self.discount = discount;
+        if self.open_is_short {
+            return mean;
+        }
         (total_0 / weights_0).max(mean)
     }
 
@@ -208,6 +221,9 @@ impl LossIntervals {
             with_open = with_open.saturating_add(length(at).saturating_mul(*weight));
             without = without.saturating_add(length(at + 1).saturating_mul(*weight));
             weights += weight;
+        }
+        if self.open_is_short {
+            with_open = 0;
         }
         (with_open.max(without) / weights.max(1)).max(1)
     }
@@ -253,6 +269,7 @@ mod tests {
         lossless_length: 0,
         loss_length: 0,
         data_length: 0,
+        drop_count: 0,
     };
 
     /// Losses so that the closed intervals are these, oldest first, with an open one of 1.

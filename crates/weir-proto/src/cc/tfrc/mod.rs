@@ -9,8 +9,7 @@
 //! The revisions of TFRC, and Linux, differ in a few dozen rules. Each is a field of [`Profile`];
 //! the code is written once and asks the profile where they part.
 //!
-//! Does not model: TFRC-SP (RFC 4828), sender-based loss rates (RFC 5348 §7), Quick-Start and
-//! Faster Restart.
+//! Does not model: sender-based loss rates (RFC 5348 §7), Quick-Start and Faster Restart.
 
 mod allowed_rate;
 mod arithmetic;
@@ -25,6 +24,7 @@ mod receive_rates;
 mod receiver;
 mod receiver_rtt;
 mod sender;
+mod small_packets;
 mod window_counter;
 mod wireless;
 
@@ -42,6 +42,7 @@ pub use profile::{
 };
 pub use receiver::{Arrival, Receiver, Report};
 pub use sender::{Feedback, Sender};
+pub use small_packets::SmallPackets;
 pub use wireless::{
     Discriminator, EmulatedFlows, RandomLosses, Veno, WirelessRules, veno_response,
 };

@@ -80,6 +80,7 @@ impl Profile {
             first_packet_loss: FirstPacketLoss::Counted,
             loss_event_rule: LossEventRule::WindowCounter,
             data_length: DataLength::WithoutNonData,
+            small_packets: None,
             wireless: WirelessRules::default(),
         }
     }

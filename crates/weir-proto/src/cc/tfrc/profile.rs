@@ -7,6 +7,7 @@
 //! Sources: RFC 3448, RFC 4342, RFC 5348, RFC 6323; Linux net/dccp of 2.6.22 to 6.x and the DCCP
 //! test tree of 2008.
 
+use super::small_packets::SmallPackets;
 use super::wireless::WirelessRules;
 use crate::time::Duration;
 
@@ -410,6 +411,8 @@ pub struct Profile {
     pub loss_event_rule: LossEventRule,
     /// The length of a loss interval.
     pub data_length: DataLength,
+    /// TFRC-SP, as CCID-4 uses it; not in any preset.
+    pub small_packets: Option<SmallPackets>,
     /// What was proposed for wireless links; nothing in any preset.
     pub wireless: WirelessRules,
 }

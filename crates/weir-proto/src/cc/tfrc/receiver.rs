@@ -17,11 +17,14 @@ use super::profile::{
     Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
+use super::small_packets::{SmallPackets, interval_length};
 use super::wireless::Discriminator;
 use crate::time::{Duration, Instant};
 
 /// Feedbacks to look back for one that lies a round-trip time in the past.
 const MARKS: usize = 4;
+/// The greatest Drop Count (RFC 5622 §8.7).
+const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,8 @@ struct Event {
     closed: bool,
     /// Packets without data since its start.
     non_data: i64,
+    /// Packets lost or marked.
+    drops: u64,
 }
 
 /// A point in time and the octets received until then.
@@ -215,7 +220,7 @@ impl Receiver {
             self.on_data(now, payload, packet.counter, newest);
         }
         self.settle(now);
-        self.grow();
+        self.grow(now);
         if newest && packet.data {
             self.check_counter(packet.counter);
         }
@@ -259,13 +264,13 @@ impl Receiver {
         let open = match &self.event {
             None => ReportedInterval {
                 lossless_length: clamp(settled - self.first_seq + 1),
-                loss_length: 0,
-                data_length: 0,
+                ..ReportedInterval::default()
             },
             Some(event) => ReportedInterval {
                 lossless_length: clamp(settled - event.last_lost),
                 loss_length: clamp(event.last_lost - self.first_lost(event) + 1),
                 data_length: data_length(self.open_length(event).max(1.0)),
+                drop_count: event.drops.min(MAX_DROP_COUNT) as u32,
             },
         };
         self.intervals.reported(open)
@@ -361,7 +366,8 @@ impl Receiver {
     // ---- Losses ----
 
     fn on_loss(&mut self, now: Instant, hole: &Hole) {
-        self.packets_lost += (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        let drops = (hole.after.seq - hole.before.seq - 1).unsigned_abs();
+        self.packets_lost += drops;
         if self.is_link_error(hole) {
             return;
         }
@@ -371,6 +377,7 @@ impl Receiver {
             && !Self::separates(&self.profile, self.rtt.get(), event, hole, at)
         {
             event.last_lost = last_lost;
+            event.drops += drops;
             return;
         }
         let start = match self.profile.data_length {
@@ -384,6 +391,7 @@ impl Receiver {
             last_lost,
             closed: false,
             non_data: 0,
+            drops,
         };
         let open = self.open_length(&new);
         if let Some(old) = self.event {
@@ -392,8 +400,13 @@ impl Receiver {
                 lossless_length: clamp(hole.before.seq - old.last_lost),
                 loss_length: clamp(old.last_lost - self.first_lost(&old) + 1),
                 data_length: data_length(closed.max(1.0)),
+                drop_count: old.drops.min(MAX_DROP_COUNT) as u32,
             };
-            self.intervals.on_loss(reported, closed, open);
+            let short = self.is_short(&old, at);
+            let length = interval_length(closed, old.drops, short);
+            self.intervals
+                .set_open_is_short(self.profile.small_packets.is_some());
+            self.intervals.on_loss(reported, length, open);
         } else {
             let reported = ReportedInterval {
                 lossless_length: clamp(hole.before.seq - self.first_seq + 1),
@@ -438,7 +451,10 @@ impl Receiver {
     /// The length to give to the interval before the first loss (RFC 5348 §6.3.1).
     fn first_interval(&self, now: Instant) -> f64 {
         let rtt = self.rtt.get().unwrap_or(DEFAULT_RTT);
-        let segment = self.segment_size.max(1.0);
+        let segment = match &self.profile.small_packets {
+            None => self.segment_size.max(1.0),
+            Some(rules) => f64::from(rules.nominal_size),
+        };
         let half_a_packet = 0.5 * segment / rtt.as_secs_f64();
         let measured = self.measured_rate(now);
         let rate = match self.profile.first_interval {
@@ -460,10 +476,22 @@ impl Receiver {
         } else {
             rate
         };
-        self.equation.interval_for(segment, rtt, rate)
+        let share = |rules: &SmallPackets| rules.share(self.segment_size.max(1.0));
+        let share = self.profile.small_packets.as_ref().map_or(1.0, share);
+        self.equation.interval_for(segment, rtt, rate / share)
     }
 
-    fn grow(&mut self) {
+    /// True if an interval lasted at most two round trips, where that matters (RFC 4828 §3).
+    fn is_short(&self, event: &Event, until: Instant) -> bool {
+        let two_round_trips = self.rtt.get().unwrap_or(DEFAULT_RTT) * 2;
+        self.profile.small_packets.is_some() && until.since(event.at) <= two_round_trips
+    }
+
+    fn grow(&mut self, now: Instant) {
+        if let Some(event) = &self.event {
+            let short = self.is_short(event, now);
+            self.intervals.set_open_is_short(short);
+        }
         if let Some(event) = self.event
             && self.intervals.on_growth(self.open_length(&event))
             && self.due == Due::No

@@ -77,6 +77,7 @@ pub struct Sender {
     /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
     pub(super) nominal_time: Instant,
     pub(super) window_counter: WindowCounter,
+    pub(super) last_sent: Option<Instant>,
     /// Linux 2.6.22's flag.
     pub(super) nothing_sent: bool,
     pub(super) nofeedback: NofeedbackTimer,
@@ -113,6 +114,7 @@ impl Sender {
             inter_packet_interval: Duration::ZERO,
             nominal_time: now,
             window_counter: WindowCounter::new(now),
+            last_sent: None,
             nothing_sent: false,
             nofeedback: NofeedbackTimer::default(),
             limit: Limit::None,
@@ -198,6 +200,11 @@ impl Sender {
     /// The earliest time at which a packet of this many octets may leave: `now`, or later.
     pub fn next_send(&mut self, now: Instant, payload_len: u32) -> Instant {
         self.start(now, payload_len);
+        // A credit of unused time does not shorten the distance of small packets.
+        let earliest = self.last_sent.map(|at| at + self.least_interval());
+        if let Some(earliest) = earliest.filter(|&at| at > now) {
+            return earliest.max(self.next_nominal(now));
+        }
         let nominal = self.next_nominal(now);
         let delay = nominal.since(now);
         match self.profile.send_ahead {
@@ -229,6 +236,7 @@ impl Sender {
             Arithmetic::Float => now,
         };
         self.nofeedback.on_sent();
+        self.last_sent = Some(now);
         self.nothing_sent = false;
         if self.next_nominal(now).since(now) > self.ahead() {
             self.data_limited.on_not_limited(now);

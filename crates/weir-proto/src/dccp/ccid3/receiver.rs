@@ -60,6 +60,21 @@ impl Ccid3Receiver {
             intervals: octets.get(..len).unwrap_or(&[]),
         });
     }
+
+    /// RFC 5622 §8.7: CCID-4 reports the losses of exactly the same intervals.
+    fn push_drop_counts(&self, options: &mut Options) {
+        let mut octets = [0; REPORTED * 3];
+        let mut len = 0;
+        let slots = octets.as_chunks_mut::<3>().0.iter_mut();
+        for (slot, interval) in slots.zip(self.tfrc.reported_intervals()) {
+            let [_, count @ ..] = interval.drop_count.to_be_bytes();
+            *slot = count;
+            len += count.len();
+        }
+        options.push(&DccpOption::DroppedPackets(
+            octets.get(..len).unwrap_or(&[]),
+        ));
+    }
 }
 
 impl CcidReceiver for Ccid3Receiver {
@@ -115,6 +130,9 @@ impl CcidReceiver for Ccid3Receiver {
             let units = units.min(u64::from(u32::MAX)) as u32;
             options.push(&DccpOption::ElapsedTime(units));
             self.push_intervals(&report, options);
+            if self.tfrc.profile().small_packets.is_some() {
+                self.push_drop_counts(options);
+            }
         }
     }
 

@@ -20,7 +20,7 @@ use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{SeqNum, feature};
 use super::{ccid2, ccid3};
-use crate::cc::tfrc::Profile;
+use crate::cc::tfrc::{Profile, SmallPackets};
 use crate::event::{Event, EventMask, Events};
 use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
@@ -39,6 +39,8 @@ pub enum Ccid {
     TcpLike,
     /// CCID 3 (RFC 4342) with these rules of TFRC.
     Tfrc(Box<Profile>),
+    /// CCID 4 (RFC 5622), for small packets, with these rules of TFRC.
+    TfrcSmallPackets(Box<Profile>),
 }
 
 impl Ccid {
@@ -46,6 +48,22 @@ impl Ccid {
         match self {
             Self::TcpLike => 2,
             Self::Tfrc(_) => 3,
+            Self::TfrcSmallPackets(_) => 4,
+        }
+    }
+
+    /// TFRC's rules, if the CCID of this number was agreed on and this is it.
+    fn tfrc(&self, agreed: u64) -> Option<Profile> {
+        if u64::from(self.number()) != agreed {
+            return None;
+        }
+        match self {
+            Self::TcpLike => None,
+            Self::Tfrc(profile) => Some(Profile::clone(profile)),
+            Self::TfrcSmallPackets(profile) => Some(Profile {
+                small_packets: Some(SmallPackets::CCID4),
+                ..Profile::clone(profile)
+            }),
         }
     }
 }
@@ -240,20 +258,15 @@ impl Connection {
         let packet_size = self.max_payload();
         let send = self.negotiation.value(Location::Local, feature::CCID);
         let receive = self.negotiation.value(Location::Remote, feature::CCID);
-        self.sender = Some(match &self.config.send_ccid {
-            Ccid::Tfrc(profile) if send == 3 => Box::new(ccid3::Ccid3Sender::new(
-                Profile::clone(profile),
-                packet_size,
-            )),
-            // What was not agreed on is CCID 2, which everybody has.
-            _ => Box::new(ccid2::Sender::new(packet_size)),
+        // What was not agreed on is CCID 2, which everybody has.
+        self.sender = Some(match self.config.send_ccid.tfrc(send) {
+            Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
+            None => Box::new(ccid2::Sender::new(packet_size)),
         });
         let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
-        self.receiver = Some(match &self.config.receive_ccid {
-            Ccid::Tfrc(profile) if receive == 3 => {
-                Box::new(ccid3::Ccid3Receiver::new(Profile::clone(profile)))
-            }
-            _ => Box::new(ccid2::Receiver::new(ack_ratio)),
+        self.receiver = Some(match self.config.receive_ccid.tfrc(receive) {
+            Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
+            None => Box::new(ccid2::Receiver::new(ack_ratio)),
         });
     }
 

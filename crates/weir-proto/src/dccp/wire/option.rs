@@ -105,6 +105,9 @@ pub enum DccpOption<'a> {
     },
     /// Type 194 of CCID-3 (RFC 4342 §8.3): octets per second.
     ReceiveRate(u32),
+    /// Type 195 of CCID-4 (RFC 5622 §8.7): a Drop Count of 3 octets for each loss interval, newest
+    /// first.
+    DroppedPackets(&'a [u8]),
     /// Anything else, and what has a known type with data that cannot be right.
     Other {
         /// Option type.
@@ -234,6 +237,7 @@ impl Options {
             DccpOption::LossEventRate(inverse) => self.write(192, &[&inverse.to_be_bytes()]),
             DccpOption::LossIntervals { skip, intervals } => self.write(193, &[&[skip], intervals]),
             DccpOption::ReceiveRate(rate) => self.write(194, &[&rate.to_be_bytes()]),
+            DccpOption::DroppedPackets(counts) => self.write(195, &[counts]),
             DccpOption::Other { kind, data } => self.write(kind, &[data]),
         }
     }
@@ -321,6 +325,7 @@ impl<'a> DccpOption<'a> {
                 intervals: &data[1..],
             },
             (194, 4) => Self::ReceiveRate(number(data) as u32),
+            (195, 3..) if data.len().is_multiple_of(3) => Self::DroppedPackets(data),
             (kind, _) => Self::Other { kind, data },
         }
     }
@@ -348,6 +353,7 @@ impl<'a> DccpOption<'a> {
             Self::LossEventRate(_) => 192,
             Self::LossIntervals { .. } => 193,
             Self::ReceiveRate(_) => 194,
+            Self::DroppedPackets(_) => 195,
             Self::Other { kind, .. } => *kind,
         }
     }

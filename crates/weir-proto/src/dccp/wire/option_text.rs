@@ -47,6 +47,10 @@ impl fmt::Display for DccpOption<'_> {
             | Self::ElapsedTime(number)
             | Self::RttEstimate(number)
             | Self::ReceiveRate(number) => write!(f, " {number}"),
+            Self::DroppedPackets(counts) => counts.chunks_exact(3).try_for_each(|count| {
+                let number = count.iter().fold(0, |n, octet| n << 8 | u32::from(*octet));
+                write!(f, " {number}")
+            }),
             Self::LossIntervals { skip, intervals } => {
                 write!(f, " skip {skip}")?;
                 LossInterval::read_all(intervals).try_for_each(|interval| {
