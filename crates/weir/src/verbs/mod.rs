@@ -8,7 +8,10 @@ mod plot;
 mod reproduce;
 mod run;
 mod schema;
+mod send;
+mod serve;
 mod theory;
+mod wire;
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -44,6 +47,8 @@ pub enum Verb {
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
+    Serve(serve::Arguments),
+    Send(send::Arguments),
     /// Measure the simulator's speed
     Bench(bench::BenchArgs),
     /// Print completions for a shell
@@ -59,6 +64,8 @@ impl Verb {
             Self::Plot(arguments) => arguments.json,
             Self::Export(arguments) => arguments.json,
             Self::Theory(arguments) => arguments.json,
+            Self::Serve(arguments) => arguments.shared.json,
+            Self::Send(arguments) => arguments.shared.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
             Self::Decode(_) | Self::Completions(_) => false,
@@ -79,6 +86,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
         }
         Verb::Theory(arguments) => theory::run(&arguments),
+        Verb::Serve(arguments) => serve::run(&arguments),
+        Verb::Send(arguments) => send::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
     }

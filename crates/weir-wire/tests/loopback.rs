@@ -1,0 +1,191 @@
+//! Clients and servers over loopback. No time is asserted: a test that hangs fails by its limit.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::time::Duration;
+use weir_wire::{Ccid, Connection, Error, Listener, Options};
+
+/// Fails what does not come to an end.
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_mins(1), work)
+        .await
+        .expect("it ends within a minute")
+}
+
+fn any(address: &str) -> SocketAddr {
+    address.parse().expect("an address")
+}
+
+async fn pair(address: &str, options: Options) -> (Listener, Connection, Connection) {
+    let mut listener = Listener::bind(any(address), options.clone())
+        .await
+        .expect("a listener");
+    let to = listener.local_address();
+    let (client, server) = tokio::join!(Connection::connect(to, options), listener.accept());
+    (
+        listener,
+        client.expect("a client"),
+        server.expect("a server"),
+    )
+}
+
+fn options(ccid: Ccid) -> Options {
+    Options {
+        ccid,
+        ..Options::default()
+    }
+}
+
+fn all_ccids() -> [Ccid; 4] {
+    [
+        Ccid::TcpLike,
+        Ccid::Tfrc("rfc5348".to_owned()),
+        Ccid::Tfrc("linux-mainline".to_owned()),
+        Ccid::TfrcSmallPackets("rfc5348".to_owned()),
+    ]
+}
+
+#[tokio::test]
+async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
+    for address in ["127.0.0.1:0", "[::1]:0"] {
+        for ccid in all_ccids() {
+            within(async {
+                let (_listener, mut client, mut server) = pair(address, options(ccid)).await;
+                for number in 0_u32..50 {
+                    let question = number.to_be_bytes();
+                    client.send(&question).await.expect("sent");
+                    let heard = server.receive().await.expect("received");
+                    assert_eq!(heard, question);
+                    server
+                        .send(&[&heard[..], b"!"].concat())
+                        .await
+                        .expect("sent");
+                    let answer = client.receive().await.expect("received");
+                    assert_eq!(answer, [&question[..], b"!"].concat());
+                }
+                assert!(client.status().smoothed_rtt_s > 0.0);
+            })
+            .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_closed_connection_ends_at_the_other_side() {
+    within(async {
+        let (_listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        client.send(b"last words").await.expect("sent");
+        client.close();
+        assert_eq!(server.receive().await.as_deref(), Some(&b"last words"[..]));
+        assert_eq!(server.receive().await, None);
+        assert!(matches!(server.send(b"too late").await, Err(Error::Closed)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn two_hundred_handshakes_succeed() {
+    within(async {
+        let listening = Listener::bind(any("127.0.0.1:0"), Options::default());
+        let mut listener = listening.await.expect("a listener");
+        let to = listener.local_address();
+        for _ in 0..200 {
+            let connecting = Connection::connect(to, Options::default());
+            let (client, server) = tokio::join!(connecting, listener.accept());
+            assert!(client.is_ok() && server.is_ok());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_wrong_service_is_refused_and_a_large_datagram_too() {
+    within(async {
+        let (listener, client, _server) = pair("127.0.0.1:0", Options::default()).await;
+        let other = Options {
+            service_code: 42,
+            ..Options::default()
+        };
+        // RFC 4340 §8.1.2: Bad Service Code is reset code 8.
+        let refused = Connection::connect(listener.local_address(), other).await;
+        assert!(matches!(refused, Err(Error::Reset(8))), "{refused:?}");
+        let too_large = client.send(&[0; 2000]).await;
+        assert!(matches!(
+            too_large,
+            Err(Error::TooLarge { octets: 2000, .. })
+        ));
+        client
+            .send(b"small enough")
+            .await
+            .expect("the connection goes on");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn foreign_datagrams_and_forged_packets_change_nothing() {
+    within(async {
+        let (listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for len in 0..200_usize {
+            let noise: Vec<u8> = (0..len).map(|n| (n * 31 + len) as u8).collect();
+            stranger
+                .send_to(&noise, listener.local_address())
+                .expect("sent");
+        }
+        client.send(b"still here").await.expect("sent");
+        assert_eq!(server.receive().await.as_deref(), Some(&b"still here"[..]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_listener_has_no_more_connections_than_its_options_say() {
+    within(async {
+        let few = Options {
+            max_connections_per_address: 3,
+            ..Options::default()
+        };
+        let mut listener = Listener::bind(any("127.0.0.1:0"), few)
+            .await
+            .expect("a listener");
+        let to = listener.local_address();
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let connecting = Connection::connect(to, Options::default());
+            let (client, server) = tokio::join!(connecting, listener.accept());
+            clients.push((client.expect("a client"), server.expect("a server")));
+        }
+        let fourth = Connection::connect(to, Options::default());
+        let refused = tokio::time::timeout(Duration::from_millis(300), fourth).await;
+        assert!(refused.is_err(), "nobody answers the fourth");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn congestion_control_lets_a_bulk_of_datagrams_through() {
+    within(async {
+        for ccid in [Ccid::TcpLike, Ccid::Tfrc("rfc5348".to_owned())] {
+            let (_listener, client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
+            let sending = async {
+                for _ in 0..3000 {
+                    client.send(&[7; 1400]).await.expect("sent");
+                }
+                client.close();
+                client.status()
+            };
+            let receiving = async {
+                let mut count = 0_u32;
+                while server.receive().await.is_some() {
+                    count += 1;
+                }
+                count
+            };
+            let (status, count) = tokio::join!(sending, receiving);
+            assert!(status.bytes_sent > 1400 * 2900, "{status:?}");
+            assert!(count > 2500, "{count} of 3000 arrived");
+        }
+    })
+    .await;
+}

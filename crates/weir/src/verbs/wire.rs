@@ -1,0 +1,247 @@
+//! What `serve` and `send` agree on: the first datagram of a test, the lines of its reports.
+
+use clap::Args;
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use weir_proto::units;
+use weir_wire::{Ccid, Options, Status};
+
+/// How a test's first datagram begins.
+const MAGIC: &[u8] = b"weir-test 1 ";
+
+/// Options that both sides have.
+#[derive(Debug, Args)]
+pub struct Shared {
+    /// UDP port of the server
+    #[arg(short, long, default_value_t = weir_wire::PORT)]
+    pub port: u16,
+    /// Congestion control: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
+    pub ccid: u8,
+    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline
+    #[arg(long, default_value = "rfc5348")]
+    pub profile: String,
+    /// Use explicit congestion notification
+    #[arg(long)]
+    pub ecn: bool,
+    /// Seconds between two reports; 0 for none
+    #[arg(short, long, default_value = "1", value_name = "TIME", value_parser = time)]
+    pub interval: Duration,
+    /// One JSON document with the result
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl Shared {
+    /// The options of the connection or listener.
+    pub fn options(&self) -> Options {
+        let profile = self.profile.clone();
+        Options {
+            ccid: match self.ccid {
+                2 => Ccid::TcpLike,
+                4 => Ccid::TfrcSmallPackets(profile),
+                _ => Ccid::Tfrc(profile),
+            },
+            ecn: self.ecn,
+            ..Options::default()
+        }
+    }
+}
+
+/// A time: seconds as a number, or with a unit.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = match seconds {
+        Some(seconds) => seconds,
+        None => units::parse_duration(text)
+            .map_err(|error| error.to_string())?
+            .as_secs_f64(),
+    };
+    if !(0.0..=86_400.0).contains(&seconds) {
+        return Err(format!("expected at most a day, found {text}"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// A rate in bits per second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let bps = units::parse_rate(text)
+        .map_err(|error| error.to_string())?
+        .as_bps();
+    if bps < 1.0 {
+        return Err("expected at least 1 bit per second".to_owned());
+    }
+    Ok(bps)
+}
+
+/// What the client wants of the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// The server sends.
+    pub reverse: bool,
+    /// Octets of a datagram.
+    pub length: usize,
+    /// Bits per second of payload; `None` for as much as congestion control allows.
+    pub rate_bps: Option<f64>,
+    /// How long.
+    pub duration_s: f64,
+}
+
+impl Request {
+    /// The test's first datagram.
+    pub fn to_datagram(self) -> Vec<u8> {
+        let document = json!({
+            "reverse": self.reverse,
+            "length": self.length,
+            "rate_bps": self.rate_bps,
+            "duration_s": self.duration_s,
+        });
+        [MAGIC, document.to_string().as_bytes()].concat()
+    }
+
+    /// Reads it; `None` if it is something else.
+    pub fn from_datagram(octets: &[u8]) -> Option<Self> {
+        let document = octets.strip_prefix(MAGIC)?;
+        let document: serde_json::Value = serde_json::from_slice(document).ok()?;
+        let length = usize::try_from(document["length"].as_u64()?).ok()?;
+        let duration_s = document["duration_s"].as_f64()?;
+        let rate_bps = document["rate_bps"].as_f64();
+        let sane = (1..=65_000).contains(&length)
+            && (0.0..=86_400.0).contains(&duration_s)
+            && rate_bps.is_none_or(|rate| rate >= 1.0);
+        sane.then_some(Self {
+            reverse: document["reverse"].as_bool()?,
+            length,
+            rate_bps,
+            duration_s,
+        })
+    }
+}
+
+/// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
+/// Returns their number.
+pub async fn send(
+    connection: &weir_wire::Connection,
+    request: Request,
+    stop: &Notify,
+) -> Result<u64, weir_wire::Error> {
+    let data = vec![0x57; request.length];
+    let started = tokio::time::Instant::now();
+    let end = started + Duration::from_secs_f64(request.duration_s);
+    let gap = request
+        .rate_bps
+        .map(|rate| Duration::from_secs_f64(request.length as f64 * 8.0 / rate));
+    let mut sent = 0_u64;
+    loop {
+        if let Some(gap) = gap {
+            let due = started + gap.mul_f64(sent as f64);
+            tokio::select! {
+                () = tokio::time::sleep_until(due.min(end)) => {}
+                () = stop.notified() => return Ok(sent),
+            }
+        }
+        if tokio::time::Instant::now() >= end {
+            return Ok(sent);
+        }
+        tokio::select! {
+            result = connection.send(&data) => result?,
+            () = tokio::time::sleep_until(end) => return Ok(sent),
+            () = stop.notified() => return Ok(sent),
+        }
+        sent += 1;
+    }
+}
+
+/// A line of a report: what went on between two moments.
+pub fn line(number: usize, (from_s, until_s): (f64, f64), octets: u64, status: &Status) -> String {
+    let rate = octets as f64 * 8.0 / (until_s - from_s).max(1e-9);
+    format!(
+        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}  rtt {}  X {}  p {:.3} %  {}",
+        size(octets as f64),
+        scaled(rate, "bit/s"),
+        scaled(status.smoothed_rtt_s, "s"),
+        scaled(status.allowed_rate_bps, "bit/s"),
+        status.loss_event_rate * 100.0,
+        status.limit
+    )
+}
+
+fn size(octets: f64) -> String {
+    scaled(octets, "B")
+}
+
+/// A value with a prefix, in a width that lines up.
+fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        v if v >= 1.0 || v <= 0.0 => (1.0, ""),
+        v if v >= 1e-3 => (1e-3, "m"),
+        _ => (1e-6, "µ"),
+    };
+    format!("{:6.2} {prefix}{unit}", value / scale)
+}
+
+/// The result of one connection as JSON, in the manner of iperf3.
+pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> serde_json::Value {
+    json!({
+        "stream": number,
+        "seconds": seconds,
+        "bytes": octets,
+        "bits_per_second": octets as f64 * 8.0 / seconds.max(1e-9),
+        "packets_sent": status.packets_sent,
+        "packets_received": status.packets_received,
+        "packets_lost": status.packets_lost,
+        "smoothed_rtt_s": status.smoothed_rtt_s,
+        "allowed_rate_bps": status.allowed_rate_bps,
+        "loss_event_rate": status.loss_event_rate,
+        "limit": status.limit,
+    })
+}
+
+/// Told when Ctrl-C is pressed.
+pub fn on_interrupt() -> Arc<Notify> {
+    let stop = Arc::new(Notify::new());
+    let told = Arc::clone(&stop);
+    // Without a handler Ctrl-C ends the process, which is right too.
+    let _ = ctrlc::set_handler(move || {
+        told.notify_waiters();
+        told.notify_one();
+    });
+    stop
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_survives_its_datagram_and_nothing_else_is_one() {
+        let request = Request {
+            reverse: true,
+            length: 1400,
+            rate_bps: Some(64_000.0),
+            duration_s: 2.5,
+        };
+        assert_eq!(
+            Request::from_datagram(&request.to_datagram()),
+            Some(request)
+        );
+        for octets in [&b""[..], b"weir-test 1 ", b"weir-test 1 {}", b"hello"] {
+            assert_eq!(Request::from_datagram(octets), None);
+        }
+        let endless = br#"weir-test 1 {"reverse":true,"length":1400,"duration_s":1e9}"#;
+        assert_eq!(Request::from_datagram(endless), None);
+    }
+
+    #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
+        assert!(time("-1").is_err() && time("1e9").is_err() && time("soon").is_err());
+        assert!(rate("10Mbit").is_ok() && rate("10").is_err());
+    }
+}
