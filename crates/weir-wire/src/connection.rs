@@ -6,7 +6,7 @@ use crate::options::Options;
 use crate::socket::Socket;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 /// What a connection has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,17 +31,32 @@ pub struct Status {
     pub allowed_rate_bps: f64,
     /// p of TFRC, in [0, 1].
     pub loss_event_rate: f64,
+    /// Octets of the longest datagram that [`Connection::send`] takes.
+    pub max_datagram: u32,
     /// What bound the rate or window last; empty before the first report.
     pub limit: &'static str,
 }
 
 /// What the hub tells of a connection.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
     status: Mutex<Status>,
+    /// Room for datagrams on their way to the hub; closed when the connection has ended.
+    room: Arc<Semaphore>,
 }
 
 impl Shared {
+    pub(crate) fn new(datagrams: usize) -> Self {
+        Self {
+            status: Mutex::default(),
+            room: Arc::new(Semaphore::new(datagrams)),
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        self.room.close();
+    }
+
     pub(crate) fn set(&self, status: Status) {
         let mut old = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let datagrams_dropped = old.datagrams_dropped;
@@ -106,7 +121,7 @@ impl Connection {
 
     /// The peer's UDP address.
     pub const fn peer_address(&self) -> SocketAddr {
-        self.key.0
+        SocketAddr::new(self.key.0.ip().to_canonical(), self.key.0.port())
     }
 
     /// Sends a datagram; waits while the send queue is full, which is as fast as congestion
@@ -115,10 +130,17 @@ impl Connection {
     /// # Errors
     /// [`Error::TooLarge`] for what does not fit a packet, [`Error::Closed`] after the end.
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
-        let (reply, answer) = oneshot::channel();
-        let command = Command::Send(self.key, data.to_vec(), reply);
-        self.commands.send(command).map_err(|_| Error::Closed)?;
-        answer.await.map_err(|_| Error::Closed)?
+        let limit = self.status().max_datagram;
+        if data.len() > limit as usize {
+            return Err(Error::TooLarge {
+                octets: data.len(),
+                limit,
+            });
+        }
+        let room = Arc::clone(&self.shared.room).acquire_owned().await;
+        let room = room.map_err(|_| Error::Closed)?;
+        let command = Command::Send(self.key, data.to_vec(), room);
+        self.commands.send(command).map_err(|_| Error::Closed)
     }
 
     /// The next datagram that has come; `None` when the connection has ended and all were read.

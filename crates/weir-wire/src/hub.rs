@@ -1,9 +1,10 @@
 //! The task behind a socket: it moves packets between the socket and the connections, fires
 //! their timers, and hands data to and from the applications.
 //!
-//! Sleeping is exact to a millisecond; what is due sooner is waited for by yielding, so that
-//! pacing holds intervals far below a millisecond and an idle hub costs nothing.
+//! An idle hub sleeps. What is due sooner than a sleeper wakes is waited for by yielding, so that
+//! pacing holds intervals far below a millisecond.
 
+use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::connection::{Connection, Shared, Status};
 use crate::datagram::{dccp_of, open, seal};
@@ -11,27 +12,31 @@ use crate::error::Error;
 use crate::options::{Options, random};
 use crate::socket::{Outgoing, Socket};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use weir_proto::dccp::{self, wire::PacketType};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
-/// What is due within this time is waited for without sleeping.
-const SPIN_NANOS: u64 = 1_500_000;
-/// Batches to read before timers and applications have their turn.
-const READS: usize = 4;
+/// Datagrams that may wait because the kernel has no room for them; later ones are lost.
+const BACKLOG: usize = 1024;
+/// How long a full socket is left alone.
+const FULL_NANOS: u64 = 200_000;
+/// Datagrams on their way from an application to the hub.
+const UNDER_WAY: usize = 32;
+/// Commands to carry out before packets and timers have their turn.
+const COMMANDS: usize = 256;
 
 /// Who a connection is: the peer's address, its DCCP port and ours (RFC 6773 §3.8).
 pub(crate) type Key = (SocketAddr, u16, u16);
 
 /// What an application asks for.
 pub(crate) enum Command {
-    /// Sends a datagram; answers when the send queue has taken it.
-    Send(Key, Vec<u8>, oneshot::Sender<Result<(), Error>>),
+    /// Sends a datagram; the permit is given back when the machine has taken it.
+    Send(Key, Vec<u8>, OwnedSemaphorePermit),
     /// Ends a connection in good order.
     Close(Key),
     /// Opens a connection.
@@ -42,8 +47,8 @@ pub(crate) enum Command {
     ),
 }
 
-/// A datagram that waits for room, and who waits with it.
-type Waiting = (Vec<u8>, oneshot::Sender<Result<(), Error>>);
+/// A datagram that waits for room, and the permit that it holds meanwhile.
+type Waiting = (Vec<u8>, OwnedSemaphorePermit);
 
 /// A connection at work.
 struct Entry {
@@ -58,6 +63,8 @@ struct Entry {
     /// What the controller said last.
     controller: Controller,
     timer: Option<Instant>,
+    /// The address of ours that the peer used.
+    local: Option<IpAddr>,
 }
 
 /// What a controller said of itself.
@@ -79,6 +86,10 @@ pub(crate) struct Hub {
     /// Of a listener: its options, and where its connections go.
     listening: Option<(Options, mpsc::Sender<Connection>)>,
     outgoing: Vec<Outgoing>,
+    /// How many connections an IP address has.
+    census: BTreeMap<IpAddr, usize>,
+    /// Connections of a listener whose handshake is not done, oldest first.
+    handshakes: VecDeque<Key>,
 }
 
 impl Hub {
@@ -97,6 +108,8 @@ impl Hub {
             back: sender.downgrade(),
             listening,
             outgoing: Vec::new(),
+            census: BTreeMap::new(),
+            handshakes: VecDeque::new(),
         };
         (hub, sender)
     }
@@ -104,28 +117,40 @@ impl Hub {
     /// Runs until nobody uses it any more: no handle is left and no connection is open.
     pub(crate) async fn run(mut self) {
         let mut open = true;
+        // Without a timer nothing can be paced, and nothing is.
+        let Ok(alarm) = Alarm::new() else { return };
         while open || !self.connections.is_empty() {
             let due = self.timers.first().map(|&(at, _)| at);
-            let wait = due.map(|at| at.since(self.clock.now()).as_nanos());
-            if wait.is_some_and(|nanos| nanos < SPIN_NANOS) {
+            let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
+            if !self.outgoing.is_empty() {
+                wait = wait.min(FULL_NANOS);
+            }
+            if wait < Alarm::SHORTEST_NANOS {
                 tokio::task::yield_now().await;
-                while let Ok(command) = self.commands.try_recv() {
-                    self.handle_command(command);
-                }
             } else {
-                let sleep = std::time::Duration::from_nanos(wait.unwrap_or(u64::MAX >> 8));
                 tokio::select! {
+                    biased;
                     command = self.commands.recv(), if open => match command {
                         Some(command) => self.handle_command(command),
                         None => open = false,
                     },
                     _ = self.socket.readable() => {}
-                    () = tokio::time::sleep(sleep.saturating_sub(std::time::Duration::from_millis(1))) => {}
+                    _ = alarm.sleep(wait) => {}
                 }
             }
-            self.read();
+            for _ in 0..COMMANDS {
+                let Ok(command) = self.commands.try_recv() else {
+                    break;
+                };
+                self.handle_command(command);
+            }
+            let came = self.read();
             self.fire();
             self.flush();
+            if came {
+                // Applications read before more comes.
+                tokio::task::yield_now().await;
+            }
             if !open && self.listening.is_some() {
                 self.listening = None;
             }
@@ -133,28 +158,27 @@ impl Hub {
     }
 
     fn flush(&mut self) {
-        self.socket.write(&self.outgoing);
-        self.outgoing.clear();
+        let taken = self.socket.write(&self.outgoing);
+        self.outgoing.drain(..taken);
+        self.outgoing.truncate(BACKLOG);
     }
 
     // ---- Packets ----
 
-    fn read(&mut self) {
-        for _ in 0..READS {
-            let mut packets = Vec::new();
-            let more = self.socket.read(|from, octets, ecn| {
-                packets.extend(open(octets, ecn).map(|packet| (from, packet)));
-            });
-            for (from, packet) in packets {
-                self.handle_packet(from, packet);
-            }
-            if !more {
-                return;
-            }
+    /// Reads a batch; true if something came.
+    fn read(&mut self) -> bool {
+        let mut packets = Vec::new();
+        let came = self.socket.read(|meta, octets| {
+            let packet = open(octets, meta.ecn);
+            packets.extend(packet.map(|packet| (meta.addr, meta.dst_ip, packet)));
+        });
+        for (from, to, packet) in packets {
+            self.handle_packet(from, to, packet);
         }
+        came
     }
 
-    fn handle_packet(&mut self, from: SocketAddr, packet: Packet) {
+    fn handle_packet(&mut self, from: SocketAddr, to: Option<IpAddr>, packet: Packet) {
         let Some(body) = dccp_of(&packet) else { return };
         let key = (from, body.source_port, body.destination_port);
         if !self.connections.contains_key(&key) {
@@ -165,6 +189,7 @@ impl Hub {
         }
         let now = self.clock.now();
         if let Some(entry) = self.connections.get_mut(&key) {
+            entry.local = to.or(entry.local);
             entry.machine.handle(now, packet);
         }
         self.settle(key);
@@ -175,13 +200,20 @@ impl Hub {
         let Some((options, _)) = &self.listening else {
             return false;
         };
-        let same = |other: &&Key| other.0.ip() == key.0.ip();
-        let full = self.connections.len() >= options.max_connections
-            || self.connections.keys().filter(same).count() >= options.max_connections_per_address;
-        if full || key.2 != options.port {
+        let same = self.census.get(&key.0.ip()).copied().unwrap_or(0);
+        if key.2 != options.port || same >= options.max_connections_per_address {
             return false;
         }
         let options = options.clone();
+        // Nothing is said to who gives way: it may never have asked.
+        if self.handshakes.len() >= options.max_handshakes.max(1)
+            && let Some(oldest) = self.handshakes.pop_front()
+        {
+            self.forget(oldest);
+        }
+        if self.connections.len() >= options.max_connections {
+            return false;
+        }
         let Ok(mut config) = options.config(overhead(key.0)) else {
             return false;
         };
@@ -191,8 +223,32 @@ impl Hub {
             return false;
         };
         entry.arrival = Some(connection);
-        self.connections.insert(key, entry);
+        self.insert(key, entry);
+        self.handshakes.push_back(key);
         true
+    }
+
+    fn insert(&mut self, key: Key, entry: Entry) {
+        *self.census.entry(key.0.ip()).or_default() += 1;
+        self.connections.insert(key, entry);
+    }
+
+    fn forget(&mut self, key: Key) {
+        let Some(entry) = self.connections.remove(&key) else {
+            return;
+        };
+        if let Some(at) = entry.timer {
+            self.timers.remove(&(at, key));
+        }
+        if entry.arrival.is_some() {
+            self.handshakes.retain(|other| *other != key);
+        }
+        if let Some(count) = self.census.get_mut(&key.0.ip()) {
+            *count -= 1;
+            if *count == 0 {
+                self.census.remove(&key.0.ip());
+            }
+        }
     }
 
     fn entry(
@@ -206,7 +262,7 @@ impl Hub {
             events.set_mask(EventMask::CONTROLLER);
         }
         let (received, receiver) = mpsc::channel(queue.max(1));
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared::new(UNDER_WAY));
         let connection = Connection::new(key, commands, receiver, Arc::clone(&shared));
         let entry = Entry {
             machine,
@@ -217,6 +273,7 @@ impl Hub {
             waiting: VecDeque::new(),
             controller: Controller::default(),
             timer: None,
+            local: None,
         };
         Some((entry, connection))
     }
@@ -242,13 +299,12 @@ impl Hub {
 
     fn handle_command(&mut self, command: Command) {
         match command {
-            Command::Send(key, data, reply) => match self.connections.get_mut(&key) {
-                Some(entry) => {
-                    entry.waiting.push_back((data, reply));
+            Command::Send(key, data, room) => {
+                if let Some(entry) = self.connections.get_mut(&key) {
+                    entry.waiting.push_back((data, room));
                     self.settle(key);
                 }
-                None => drop(reply.send(Err(Error::Closed))),
-            },
+            }
             Command::Close(key) => {
                 let now = self.clock.now();
                 if let Some(entry) = self.connections.get_mut(&key) {
@@ -283,7 +339,7 @@ impl Hub {
         };
         entry.opener = Some((reply, connection));
         entry.machine.connect(self.clock.now());
-        self.connections.insert(key, entry);
+        self.insert(key, entry);
         self.settle(key);
     }
 
@@ -302,7 +358,12 @@ impl Hub {
                 quiet = false;
                 if let Some((octets, ecn)) = seal(&packet) {
                     let to = key.0;
-                    self.outgoing.push(Outgoing { to, ecn, octets });
+                    self.outgoing.push(Outgoing {
+                        to,
+                        from: entry.local,
+                        ecn,
+                        octets,
+                    });
                 }
                 entry.machine.transmitted(now, packet.id);
             }
@@ -316,6 +377,7 @@ impl Hub {
                         if let (Some(connection), Some((_, sink))) =
                             (entry.arrival.take(), &self.listening)
                         {
+                            self.handshakes.retain(|other| *other != key);
                             // A listener that does not accept loses its connections.
                             drop(sink.try_send(connection));
                         }
@@ -343,10 +405,7 @@ impl Hub {
             entry.end(key.0, reason);
         }
         if entry.machine.state() == dccp::State::Closed || (ended.is_some() && due.is_none()) {
-            if let Some(at) = entry.timer.take() {
-                self.timers.remove(&(at, key));
-            }
-            self.connections.remove(&key);
+            self.forget(key);
         }
     }
 }
@@ -355,19 +414,12 @@ impl Entry {
     /// Gives the machine what applications wait to send.
     fn write(&mut self, now: Instant) {
         while let Some((data, _)) = self.waiting.front() {
-            let written = self.machine.write(now, Payload::from_bytes(data));
-            let answer = match written {
-                Ok(()) => Ok(()),
+            match self.machine.write(now, Payload::from_bytes(data)) {
                 Err(WriteError::Blocked) => return,
-                Err(WriteError::TooLarge(limit)) => Err(Error::TooLarge {
-                    octets: data.len(),
-                    limit,
-                }),
-                Err(WriteError::Closed) => Err(Error::Closed),
-            };
-            if let Some((_, reply)) = self.waiting.pop_front() {
-                drop(reply.send(answer));
+                // The size was checked, and an ended connection says so to the next caller.
+                Ok(()) | Err(WriteError::TooLarge(_) | WriteError::Closed) => {}
             }
+            self.waiting.pop_front();
         }
     }
 
@@ -393,9 +445,8 @@ impl Entry {
         if let Some((reply, _)) = self.opener.take() {
             drop(reply.send(Err(error)));
         }
-        for (_, reply) in self.waiting.drain(..) {
-            drop(reply.send(Err(Error::Closed)));
-        }
+        self.waiting.clear();
+        self.shared.end();
         // The application's `receive` ends when the sender is gone.
         let (closed, _) = mpsc::channel(1);
         self.received = closed;
@@ -444,6 +495,7 @@ impl Entry {
             datagrams_dropped: 0,
             allowed_rate_bps: self.controller.allowed_rate_bps,
             loss_event_rate: self.controller.loss_event_rate,
+            max_datagram: self.machine.max_payload(),
             limit: self.controller.limit,
         }
     }
@@ -451,8 +503,8 @@ impl Entry {
 
 /// Octets of IP and UDP headers beyond the twenty of IPv4 that the machine counts itself.
 const fn overhead(peer: SocketAddr) -> u32 {
-    match peer {
-        SocketAddr::V4(_) => 8,
-        SocketAddr::V6(_) => 20 + 8,
+    match peer.ip().to_canonical() {
+        IpAddr::V4(_) => 8,
+        IpAddr::V6(_) => 20 + 8,
     }
 }

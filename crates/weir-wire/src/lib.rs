@@ -30,6 +30,7 @@
 //! §3.3).
 #![forbid(unsafe_code)]
 
+mod alarm;
 mod clock;
 mod connection;
 mod datagram;

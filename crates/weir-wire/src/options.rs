@@ -37,6 +37,9 @@ pub struct Options {
     pub mtu: u32,
     /// Data packets use explicit congestion notification.
     pub ecn: bool,
+    /// Connections of a listener whose handshake is not done, at most: beyond it the oldest gives
+    /// way, so that a flood of Requests from forged addresses shuts nobody out for long.
+    pub max_handshakes: usize,
     /// Connections of a listener at most.
     pub max_connections: usize,
     /// Of these, from one IP address at most.
@@ -50,10 +53,11 @@ impl Default for Options {
             port: 5001,
             ccid: Ccid::Tfrc("rfc5348".to_owned()),
             send_queue: 64,
-            receive_queue: 1024,
+            receive_queue: 4096,
             sequence_window: 10_000,
             mtu: 1500,
             ecn: false,
+            max_handshakes: 1024,
             max_connections: 10_000,
             max_connections_per_address: 2_000,
         }

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -13,6 +13,8 @@ const BUFFER: usize = 1 << 16;
 /// A datagram to leave.
 pub(crate) struct Outgoing {
     pub(crate) to: SocketAddr,
+    /// The address of ours that it leaves from; `None` lets the kernel choose.
+    pub(crate) from: Option<IpAddr>,
     pub(crate) ecn: Option<EcnCodepoint>,
     pub(crate) octets: Vec<u8>,
 }
@@ -54,10 +56,7 @@ impl Socket {
     }
 
     /// Reads what there is; calls `take` with each datagram. False if there was none.
-    pub(crate) fn read(
-        &mut self,
-        mut take: impl FnMut(SocketAddr, &[u8], Option<EcnCodepoint>),
-    ) -> bool {
+    pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> bool {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..
@@ -73,21 +72,25 @@ impl Socket {
         for (meta, buffer) in metas.iter().zip(&self.buffers).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
-                take(meta.addr, datagram, meta.ecn);
+                take(meta, datagram);
             }
         }
         count > 0
     }
 
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
-    /// What the kernel has no room for is lost, as on any wire.
-    pub(crate) fn write(&self, outgoing: &[Outgoing]) {
+    /// Returns how many it took: the kernel may have no room for more. What it refuses for any
+    /// other reason is lost, as on any wire.
+    pub(crate) fn write(&self, outgoing: &[Outgoing]) -> usize {
         let most = self.state.max_gso_segments().clamp(1, 40);
         let mut rest = outgoing;
         while let Some(first) = rest.first() {
             let size = first.octets.len();
             let alike = |other: &&Outgoing| {
-                other.to == first.to && other.ecn == first.ecn && other.octets.len() == size
+                other.to == first.to
+                    && other.from == first.from
+                    && other.ecn == first.ecn
+                    && other.octets.len() == size
             };
             let run = rest.iter().take(most).take_while(alike).count().max(1);
             let (now, later) = rest.split_at(run);
@@ -97,11 +100,15 @@ impl Socket {
                 ecn: first.ecn,
                 contents: &contents,
                 segment_size: (run > 1).then_some(size),
-                src_ip: None,
+                src_ip: first.from,
             };
             // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let _ = self.state.try_send((&self.io).into(), &transmit);
+            let sent = self.state.try_send((&self.io).into(), &transmit);
+            if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+                break;
+            }
             rest = later;
         }
+        outgoing.len() - rest.len()
     }
 }

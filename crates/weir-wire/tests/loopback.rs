@@ -167,12 +167,13 @@ async fn a_listener_has_no_more_connections_than_its_options_say() {
 async fn congestion_control_lets_a_bulk_of_datagrams_through() {
     within(async {
         for ccid in [Ccid::TcpLike, Ccid::Tfrc("rfc5348".to_owned())] {
-            let (_listener, client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
+            let (_listener, mut client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
             let sending = async {
                 for _ in 0..3000 {
                     client.send(&[7; 1400]).await.expect("sent");
                 }
                 client.close();
+                assert_eq!(client.receive().await, None);
                 client.status()
             };
             let receiving = async {
@@ -186,6 +187,70 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
             assert!(status.bytes_sent > 1400 * 2900, "{status:?}");
             assert!(count > 2500, "{count} of 3000 arrived");
         }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn one_listener_keeps_two_hundred_connections_apart() {
+    within(async {
+        let listening = Listener::bind(any("127.0.0.1:0"), Options::default());
+        let mut listener = listening.await.expect("a listener");
+        let to = listener.local_address();
+        let mut clients = Vec::new();
+        let mut servers = Vec::new();
+        for number in 0_u32..200 {
+            let connecting = Connection::connect(to, Options::default());
+            let (client, server) = tokio::join!(connecting, listener.accept());
+            let client = client.expect("a client");
+            client.send(&number.to_be_bytes()).await.expect("sent");
+            clients.push(client);
+            servers.push(server.expect("a server"));
+        }
+        for (number, server) in (0_u32..).zip(&mut servers) {
+            let heard = server.receive().await;
+            assert_eq!(heard.as_deref(), Some(&number.to_be_bytes()[..]));
+        }
+    })
+    .await;
+}
+
+/// A Request as a forger writes it: ports, a header of 28 octets, service code 0 (RFC 4340 §5.1).
+fn forged_request(port: u16) -> [u8; 20] {
+    let mut octets = [0; 20];
+    octets[..2].copy_from_slice(&port.to_be_bytes());
+    octets[2..4].copy_from_slice(&Options::default().port.to_be_bytes());
+    octets[4] = 5;
+    octets[8] = 1;
+    octets[14..16].copy_from_slice(&port.to_be_bytes());
+    octets
+}
+
+#[tokio::test]
+async fn a_flood_of_forged_requests_disturbs_no_connection_and_shuts_nobody_out() {
+    within(async {
+        let narrow = Options {
+            max_handshakes: 50,
+            max_connections: 60,
+            ..Options::default()
+        };
+        let (mut listener, client, mut server) = pair("127.0.0.1:0", narrow).await;
+        let to = listener.local_address();
+        let forger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        for port in 1..=5000_u16 {
+            forger.send_to(&forged_request(port), to).expect("sent");
+            if port % 100 == 0 {
+                client.send(&port.to_be_bytes()).await.expect("sent");
+                let heard = server.receive().await;
+                assert_eq!(heard.as_deref(), Some(&port.to_be_bytes()[..]));
+            }
+        }
+        forger.set_nonblocking(true).expect("a socket");
+        let answers = std::iter::from_fn(|| forger.recv(&mut [0; 100]).ok()).count();
+        assert!(answers > 0, "these are Requests");
+        let connecting = Connection::connect(to, Options::default());
+        let (newcomer, accepted) = tokio::join!(connecting, listener.accept());
+        assert!(newcomer.is_ok() && accepted.is_ok());
     })
     .await;
 }

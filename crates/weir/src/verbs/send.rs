@@ -25,9 +25,9 @@ pub struct Arguments {
     /// Constant rate of payload, such as 64kbit; without it as much as congestion control allows
     #[arg(short, long, value_name = "RATE", value_parser = wire::rate)]
     pub bitrate: Option<f64>,
-    /// Bytes of a datagram
-    #[arg(short, long, default_value_t = 1400, value_parser = clap::value_parser!(u16).range(1..=9000))]
-    pub length: u16,
+    /// Bytes of a datagram; 1400 or what the path takes, if it is less
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
+    pub length: Option<u16>,
     /// The server sends
     #[arg(short = 'R', long)]
     pub reverse: bool,
@@ -53,6 +53,7 @@ async fn measure(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| unknown(error.to_string()))?
         .next()
         .ok_or_else(|| unknown("it has no address".to_owned()))?;
+    terminal::say(&format!("connecting to {to}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
         .map(|number| tokio::spawn(test(number, to, Plan::of(arguments), Arc::clone(&stop))))
         .collect();
@@ -89,7 +90,7 @@ impl Plan {
             options: arguments.shared.options(),
             request: Request {
                 reverse: arguments.reverse,
-                length: usize::from(arguments.length),
+                length: arguments.length.map_or(0, usize::from),
                 rate_bps: arguments.bitrate,
                 duration_s: arguments.time.as_secs_f64(),
             },
@@ -105,11 +106,11 @@ async fn test(
     plan: Plan,
     stop: Arc<Notify>,
 ) -> Result<serde_json::Value, weir_wire::Error> {
-    let request = plan.request;
     let mut connection = tokio::select! {
         connection = Connection::connect(to, plan.options) => connection?,
         () = stop.notified() => return Err(weir_wire::Error::Closed),
     };
+    let request = plan.request.fitting(&connection);
     connection.send(&request.to_datagram()).await?;
     let started = Instant::now();
     let mut report = Report::new(number, plan.interval);
@@ -122,7 +123,7 @@ async fn test(
                     Some(datagram) => octets += datagram.len() as u64,
                     None => break,
                 },
-                () = tokio::time::sleep_until(due) => report.tell(octets, &connection),
+                () = tokio::time::sleep_until(due) => report.tell(octets, &connection, false),
                 () = stop.notified() => break,
             }
         }
@@ -133,19 +134,15 @@ async fn test(
             tokio::select! {
                 sent = &mut sending => break sent? * request.length as u64,
                 () = tokio::time::sleep_until(due) => {
-                    report.tell(connection.status().bytes_sent, &connection);
+                    report.tell(connection.status().bytes_sent, &connection, true);
                 }
             }
         };
     }
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
-    connection.close();
-    terminal::say(&wire::line(number, (0.0, seconds), octets, &status));
-    // What was sent last is still on its way, and the peer wants to hear of the end.
-    let _ = tokio::time::timeout(Duration::from_secs(3), async {
-        while connection.receive().await.is_some() {}
-    })
-    .await;
+    let sends = !request.reverse;
+    terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
+    wire::finish(&mut connection).await;
     Ok(wire::document(number, seconds, octets, &status))
 }

@@ -79,9 +79,12 @@ async fn test(
     let request = first.as_deref().and_then(Request::from_datagram);
     let mut octets = 0;
     if let Some(request) = request.filter(|request| request.reverse) {
-        let sent = wire::send(&connection, request, &stop).await.unwrap_or(0);
-        octets = sent * request.length as u64;
-        connection.close();
+        let request = request.fitting(&connection);
+        match wire::send(&connection, request, &stop).await {
+            Ok(sent) => octets = sent * request.length as u64,
+            Err(error) => terminal::say(&format!("[{number:3}] {error}")),
+        }
+        wire::finish(&mut connection).await;
     } else {
         let mut report = Report::new(number, interval);
         loop {
@@ -91,14 +94,15 @@ async fn test(
                     Some(datagram) => octets += datagram.len() as u64,
                     None => break,
                 },
-                () = tokio::time::sleep_until(due) => report.tell(octets, &connection),
+                () = tokio::time::sleep_until(due) => report.tell(octets, &connection, false),
                 () = stop.notified() => break,
             }
         }
     }
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
-    terminal::say(&wire::line(number, (0.0, seconds), octets, &status));
+    let sends = request.is_some_and(|request| request.reverse);
+    terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::document(number, seconds, octets, &status)
 }
 
@@ -126,19 +130,19 @@ impl Report {
     /// When the next line is due.
     pub fn due(&self) -> tokio::time::Instant {
         if self.interval.is_zero() {
-            return self.started + Duration::from_secs(365 * 86_400);
+            return self.started + Duration::from_hours(365 * 24);
         }
         self.started + self.interval * (self.told + 1)
     }
 
     /// Says what came since the last line.
-    pub fn tell(&mut self, octets: u64, connection: &Connection) {
+    pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
         let interval = self.interval.as_secs_f64();
         let from = interval * f64::from(self.told);
         self.told += 1;
         let span = (from, from + interval);
         let status = connection.status();
-        let line = wire::line(self.number, span, octets - self.octets, &status);
+        let line = wire::line(self.number, span, octets - self.octets, &status, sends);
         terminal::say(&line);
         self.octets = octets;
     }

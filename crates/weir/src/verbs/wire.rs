@@ -81,7 +81,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 pub struct Request {
     /// The server sends.
     pub reverse: bool,
-    /// Octets of a datagram.
+    /// Octets of a datagram; zero for the usual.
     pub length: usize,
     /// Bits per second of payload; `None` for as much as congestion control allows.
     pub rate_bps: Option<f64>,
@@ -90,6 +90,14 @@ pub struct Request {
 }
 
 impl Request {
+    /// The same with a length that the connection takes, if none was asked for.
+    pub fn fitting(mut self, connection: &weir_wire::Connection) -> Self {
+        if self.length == 0 {
+            self.length = 1400.min(connection.status().max_datagram as usize);
+        }
+        self
+    }
+
     /// The test's first datagram.
     pub fn to_datagram(self) -> Vec<u8> {
         let document = json!({
@@ -154,22 +162,44 @@ pub async fn send(
     }
 }
 
-/// A line of a report: what went on between two moments.
-pub fn line(number: usize, (from_s, until_s): (f64, f64), octets: u64, status: &Status) -> String {
+/// Ends a connection. What was sent last is still on its way, and the peer wants to hear of the
+/// end.
+pub async fn finish(connection: &mut weir_wire::Connection) {
+    connection.close();
+    let _ = tokio::time::timeout(Duration::from_secs(3), async {
+        while connection.receive().await.is_some() {}
+    })
+    .await;
+}
+
+/// A line of a report: what went on between two moments, and of an end that sends what its
+/// controller says.
+pub fn line(
+    number: usize,
+    (from_s, until_s): (f64, f64),
+    octets: u64,
+    status: &Status,
+    sends: bool,
+) -> String {
     let rate = octets as f64 * 8.0 / (until_s - from_s).max(1e-9);
-    format!(
-        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}  rtt {}  X {}  p {:.3} %  {}",
-        size(octets as f64),
+    let line = format!(
+        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}",
+        scaled(octets as f64, "B"),
         scaled(rate, "bit/s"),
+    );
+    if !sends {
+        return match status.datagrams_dropped {
+            0 => line,
+            dropped => format!("{line}  {dropped} datagrams came too fast to be read"),
+        };
+    }
+    format!(
+        "{line}  rtt {}  X {}  p {:.3} %  {}",
         scaled(status.smoothed_rtt_s, "s"),
         scaled(status.allowed_rate_bps, "bit/s"),
         status.loss_event_rate * 100.0,
         status.limit
     )
-}
-
-fn size(octets: f64) -> String {
-    scaled(octets, "B")
 }
 
 /// A value with a prefix, in a width that lines up.
@@ -195,6 +225,7 @@ pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> se
         "packets_sent": status.packets_sent,
         "packets_received": status.packets_received,
         "packets_lost": status.packets_lost,
+        "datagrams_dropped": status.datagrams_dropped,
         "smoothed_rtt_s": status.smoothed_rtt_s,
         "allowed_rate_bps": status.allowed_rate_bps,
         "loss_event_rate": status.loss_event_rate,
