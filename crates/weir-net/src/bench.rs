@@ -153,6 +153,7 @@ fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
         },
         shaper: None,
         loss: LossConfig::None,
+        ..LinkConfig::default()
     }
 }
 

@@ -11,9 +11,13 @@
 //! [`Link::watch`] at each start, which changes what is recorded and nothing else.
 //!
 //! A packet that the loss model takes is lost on the wire: it has used its transmission time.
-//! Does not model: framing below IP, jitter, reordering, half-duplex media.
+//! What [`netem`](crate::netem) does comes behind that. Scheduled changes hold for transmissions
+//! that start at their time or later: what is on the wire keeps its arrival, so that after a
+//! change to a shorter delay packets may overtake. Does not model: framing below IP.
 
 use crate::loss::{Loss, LossConfig};
+use crate::netem::{Damage, Netem, NetemConfig};
+use crate::opportunity::Opportunities;
 use crate::parcel::Parcel;
 use crate::queue::{Effects, Queue, QueueConfig};
 use crate::shaper::{TokenBucket, TokenBucketConfig};
@@ -23,7 +27,7 @@ use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
 /// What a link is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// Its name, also of its random stream: `link/NAME/loss`.
     pub name: String,
@@ -43,6 +47,29 @@ pub struct LinkConfig {
     pub shaper: Option<TokenBucketConfig>,
     /// What gets lost on the wire.
     pub loss: LossConfig,
+    /// What else happens on the wire.
+    pub netem: NetemConfig,
+    /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
+    pub opportunities: Vec<u64>,
+    /// What changes when, in order of time.
+    pub changes: Vec<LinkChange>,
+}
+
+/// A change of a link's parameters; what is `None` stays.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkChange {
+    /// When.
+    pub at: Instant,
+    /// Bits per second; `Some(None)` transmits in no time.
+    pub rate: Option<Option<u64>>,
+    /// Propagation delay.
+    pub delay: Option<Duration>,
+    /// The token bucket's bits per second, if there is one.
+    pub shaper_rate: Option<u64>,
+    /// What gets lost.
+    pub loss: Option<LossConfig>,
+    /// What else happens.
+    pub netem: Option<NetemConfig>,
 }
 
 /// Counters of a link since its start, and its content at the time of asking.
@@ -66,12 +93,22 @@ pub struct LinkCounters {
     pub dropped_loss_model: u64,
     /// Packets larger than the MTU.
     pub dropped_too_large: u64,
+    /// Packets whose IP header was damaged.
+    pub dropped_damaged: u64,
     /// Packets given up after their last retry; only stations of a shared medium retry.
     pub dropped_retry_limit: u64,
     /// Octets of all dropped packets.
     pub bytes_dropped: u64,
     /// Packets marked with congestion experienced.
     pub packets_marked: u64,
+    /// Copies that came into being on the wire.
+    pub packets_duplicated: u64,
+    /// Octets of these.
+    pub bytes_duplicated: u64,
+    /// Packets that were damaged and went on.
+    pub packets_damaged: u64,
+    /// Packets that were not delayed, so that they may have overtaken others.
+    pub packets_reordered: u64,
     /// Packets that wait in the queue.
     pub packets_queued: u64,
     /// Octets of these.
@@ -100,6 +137,7 @@ impl LinkCounters {
             + self.dropped_loss_model
             + self.dropped_too_large
             + self.dropped_retry_limit
+            + self.dropped_damaged
     }
 
     /// Counts a packet of so many octets that is gone.
@@ -109,6 +147,7 @@ impl LinkCounters {
             DropReason::Aqm => self.dropped_aqm += 1,
             DropReason::TooLarge => self.dropped_too_large += 1,
             DropReason::RetryLimit => self.dropped_retry_limit += 1,
+            DropReason::Damaged => self.dropped_damaged += 1,
             _ => self.dropped_queue_full += 1,
         }
         self.bytes_dropped += u64::from(size);
@@ -170,6 +209,14 @@ pub struct Link {
     /// Up to when the integrals of the queue are counted.
     counted_to: u64,
     loss: Loss,
+    opportunities: Option<Opportunities>,
+    netem: Option<Box<Netem>>,
+    /// Changes to come, the next one last.
+    changes: Vec<LinkChange>,
+    /// Of the random streams of a later loss model.
+    stream: (u64, String),
+    /// Packets in flight that are to come twice: when the copy arrives, and the packet.
+    pub(crate) copies: Vec<(Instant, Parcel)>,
     counters: LinkCounters,
     /// Drops of each flow.
     dropped: Vec<u64>,
@@ -193,6 +240,12 @@ impl Link {
             last_size: (0, ExactTime::default()),
             counted_to: 0,
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
+            opportunities: Opportunities::new(&config.opportunities),
+            netem: (!config.netem.is_none())
+                .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
+            changes: config.changes.iter().rev().cloned().collect(),
+            stream: (seed, config.name.clone()),
+            copies: Vec::new(),
             counters: LinkCounters::default(),
             dropped: Vec::new(),
             discarded: Vec::new(),
@@ -256,6 +309,7 @@ impl Link {
                     remainder: 0,
                 };
             }
+            self.apply_changes(at);
             self.count_queue(at.as_nanos());
             let packet = self.queue.dequeue(at, &mut self.effects);
             self.take_effects(at);
@@ -265,6 +319,44 @@ impl Link {
                     shaper.on_start(at, packet.size);
                 }
                 self.transmit(start, packet);
+            }
+        }
+    }
+
+    /// Makes the changes whose time has come.
+    #[inline]
+    fn apply_changes(&mut self, at: Instant) {
+        while self.changes.last().is_some_and(|change| change.at <= at) {
+            if let Some(change) = self.changes.pop() {
+                self.apply(change);
+            }
+        }
+    }
+
+    #[cold]
+    fn apply(&mut self, change: LinkChange) {
+        if let Some(rate) = change.rate {
+            self.rate = rate.unwrap_or(0);
+            self.last_size = (0, ExactTime::default());
+            // A remainder of the old rate is less than a nanosecond.
+            self.free = ExactTime {
+                nanos: self.free.rounded_up(),
+                remainder: 0,
+            };
+        }
+        self.delay = change.delay.unwrap_or(self.delay);
+        let (seed, name) = &self.stream;
+        if let Some(loss) = &change.loss {
+            let stream = format!("link/{name}/loss/{}", change.at);
+            self.loss = Loss::new(loss, *seed, &stream);
+        }
+        if let (Some(rate), Some(shaper)) = (change.shaper_rate, &mut self.shaper) {
+            shaper.set_rate(change.at, rate);
+        }
+        if let Some(config) = change.netem {
+            match &mut self.netem {
+                Some(netem) => netem.set(config),
+                None => self.netem = Some(Box::new(Netem::new(config, *seed, name))),
             }
         }
     }
@@ -298,12 +390,78 @@ impl Link {
             self.drop(at, packet, DropReason::LossModel);
             return;
         }
-        let arrives = Instant::from_nanos(end.rounded_up()) + self.delay;
-        self.flight.push_back(InFlight { arrives, packet });
+        let left = Instant::from_nanos(end.rounded_up());
+        if self.netem.is_some() {
+            return self.impair(left, packet);
+        }
+        let arrives = left + self.delay;
+        self.put_in_flight(arrives, packet);
+    }
+
+    /// Arrivals are in order but for jitter, reordering and delays that become shorter.
+    #[inline]
+    fn put_in_flight(&mut self, arrives: Instant, packet: Parcel) {
+        let in_order = self
+            .flight
+            .back()
+            .is_none_or(|last| last.arrives <= arrives);
+        let flying = InFlight { arrives, packet };
+        if in_order {
+            self.flight.push_back(flying);
+        } else {
+            let place = self
+                .flight
+                .partition_point(|other| other.arrives <= arrives);
+            self.flight.insert(place, flying);
+        }
+    }
+
+    /// Puts a copy of a packet in flight; the driver has made it of one of `copies`.
+    pub(crate) fn fly(&mut self, arrives: Instant, copy: Parcel) {
+        self.counters.packets_duplicated += 1;
+        self.counters.bytes_duplicated += u64::from(copy.size);
+        self.put_in_flight(arrives, copy);
+    }
+
+    /// Lets netem have the packet that left at this time.
+    #[cold]
+    fn impair(&mut self, left: Instant, mut packet: Parcel) {
+        let Some(netem) = &mut self.netem else { return };
+        let fate = netem.fate(self.delay, packet.size);
+        let keeps_order = netem.keeps_order();
+        match fate.damage {
+            Damage::None => {}
+            Damage::Header => return self.drop(left, packet, DropReason::Damaged),
+            Damage::At(place) => {
+                self.counters.packets_damaged += 1;
+                let first = packet.damaged_at.map_or(place, |before| before.min(place));
+                packet.damaged_at = Some(first);
+            }
+        }
+        self.counters.packets_reordered += u64::from(fate.reordered);
+        let last = self.flight.back().map_or(left, |last| last.arrives);
+        let in_order = |arrives: Instant| {
+            if keeps_order {
+                arrives.max(last)
+            } else {
+                arrives
+            }
+        };
+        if let Some(delay) = fate.copy {
+            self.copies.push((in_order(left + delay), packet.stub()));
+        }
+        self.put_in_flight(in_order(left + fate.delay), packet);
     }
 
     #[inline]
     fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
+        if let Some(opportunities) = &mut self.opportunities {
+            let end = opportunities.end_of(Instant::from_nanos(start.rounded_up()), size);
+            return ExactTime {
+                nanos: end.as_nanos(),
+                remainder: 0,
+            };
+        }
         if self.rate == 0 {
             return start;
         }
@@ -386,6 +544,7 @@ impl Link {
             return;
         }
         self.start_transmissions(now);
+        self.apply_changes(now);
         let idle = self.queue.packets() == 0 && self.free.rounded_up() <= now.as_nanos();
         if idle {
             self.free = ExactTime {

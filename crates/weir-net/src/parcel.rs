@@ -29,6 +29,21 @@ pub(crate) struct Parcel {
     slot: u32,
 }
 
+impl Parcel {
+    /// What stands for the same packet in the store. Only to be given to
+    /// [`Store::duplicate`] while the packet is still there.
+    pub(crate) const fn stub(&self) -> Self {
+        Self {
+            flow: self.flow,
+            ip: self.ip,
+            size: self.size,
+            damaged_at: self.damaged_at,
+            shelf: self.shelf,
+            slot: self.slot,
+        }
+    }
+}
+
 /// The packets under way.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
@@ -85,6 +100,21 @@ impl Store {
             packet.damaged_at = parcel.damaged_at;
         }
         packet
+    }
+
+    /// A second packet like that of the stub, which stays in the store.
+    pub(crate) fn duplicate(&mut self, stub: Parcel) -> Option<Parcel> {
+        let shelf = self.shelves.get(stub.shelf as usize)?;
+        let packet = shelf.slots.get(stub.slot as usize)?.clone()?;
+        let copy = self.deposit(stub.shelf, |slot| {
+            *slot = Some(packet);
+            true
+        })?;
+        Some(Parcel {
+            shelf: copy.shelf,
+            slot: copy.slot,
+            ..stub
+        })
     }
 
     /// Forgets the packet.

@@ -79,6 +79,19 @@ impl TokenBucket {
         }
     }
 
+    /// Tokens come at another rate from now on.
+    pub(crate) fn set_rate(&mut self, now: Instant, rate: u64) {
+        let nanos = now.since(self.filled_at).as_nanos();
+        self.filled_at = self.filled_at.max(now);
+        for bucket in [Some(&mut self.bucket), self.peak.as_mut()]
+            .into_iter()
+            .flatten()
+        {
+            bucket.fill(nanos);
+        }
+        self.bucket.rate = u128::from(rate.max(1));
+    }
+
     fn need(&self, size: u32) -> u128 {
         (u128::from(size) + u128::from(self.overhead)) * 8 * NANO
     }

@@ -129,6 +129,7 @@ impl Run<'_> {
             place.link.handle_timeout(now);
             place.to
         };
+        self.topology.make_copies(id);
         while let Some(packet) = self.topology.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
@@ -145,6 +146,7 @@ impl Run<'_> {
     fn call_watch(&mut self, id: u32) {
         let now = self.topology.now;
         self.topology.links[id as usize].link.watch(now);
+        self.topology.make_copies(id);
         self.observe_link(id);
     }
 
@@ -247,6 +249,8 @@ impl Run<'_> {
             return self.cross(id, parcel);
         };
         place.link.handle(self.topology.now, parcel);
+        self.topology.make_copies(id);
+        let place = &mut self.topology.links[id as usize];
         self.topology
             .queue
             .set(place.node, place.link.poll_timeout());

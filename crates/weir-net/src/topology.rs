@@ -542,9 +542,23 @@ impl Topology {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
+        // What is due starts first, so that copies which come of it are counted.
+        self.links[link.0 as usize].link.watch(self.now);
+        self.make_copies(link.0);
         let counters = self.links[link.0 as usize].link.counters(self.now);
         self.take_back(link.0);
         counters
+    }
+
+    /// Makes the copies of packets that a link has asked for.
+    #[inline]
+    pub(crate) fn make_copies(&mut self, link: u32) {
+        let link = &mut self.links[link as usize].link;
+        while let Some((arrives, stub)) = link.copies.pop() {
+            if let Some(copy) = self.store.duplicate(stub) {
+                link.fly(arrives, copy);
+            }
+        }
     }
 
     /// Forgets the packets that a link has dropped.

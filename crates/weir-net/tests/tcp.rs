@@ -63,6 +63,7 @@ fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (T
             } else {
                 LossConfig::None
             },
+            ..LinkConfig::default()
         };
         topology.add_link(link).expect("a valid link");
     }

@@ -72,6 +72,7 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
             queue: QueueConfig::default(),
             shaper: None,
             loss: LossConfig::None,
+            ..LinkConfig::default()
         };
         topology.add_link(link).expect("a valid link");
     }

@@ -5,11 +5,16 @@ mod common;
 
 use common::{Happened, Log, Plain, Recorder, at, plain_flow};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, WhenBlocked};
+use weir_net::netem::{Chance, Distribution};
 use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
 use weir_net::shaper::TokenBucketConfig;
+use weir_net::wifi::{
+    ChannelConfig, Heard, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
+    StationConfig,
+};
 use weir_net::{
-    FlowConfig, FlowCounters, Limit, LinkConfig, LinkCounters, LossConfig, QueueConfig, Side,
-    Stack, Stamp, Topology, simulate,
+    FlowConfig, FlowCounters, Limit, LinkChange, LinkConfig, LinkCounters, LossConfig, MediumId,
+    NetemConfig, QueueConfig, Side, Stack, Stamp, Topology, simulate,
 };
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
@@ -109,6 +114,93 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
         queue: random_queue(rng, limit),
         shaper: random_shaper(rng),
         loss: random_loss(rng),
+        ..LinkConfig::default()
+    }
+}
+
+fn random_netem(rng: &mut Rng) -> NetemConfig {
+    let mut chance = || Chance {
+        probability: if rng.chance(0.5) {
+            0.2 * rng.uniform()
+        } else {
+            0.0
+        },
+        correlation: rng.uniform(),
+    };
+    NetemConfig {
+        reorder: chance(),
+        duplicate: chance(),
+        corrupt: chance(),
+        jitter: Duration::from_nanos(rng.below(3 * MILLISECOND)),
+        jitter_correlation: rng.uniform(),
+        distribution: [
+            Distribution::Uniform,
+            Distribution::Normal,
+            Distribution::Pareto,
+        ][rng.below(3) as usize],
+        keep_order: rng.chance(0.3),
+        reorder_gap: rng.below(6),
+    }
+}
+
+/// A link with everything that may happen on one.
+fn wild_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
+    let mut opportunities: Vec<u64> = (0..rng.below(20)).map(|_| 1 + rng.below(40)).collect();
+    opportunities.sort_unstable();
+    let mut times: Vec<u64> = (0..rng.below(4)).map(|_| rng.below(300)).collect();
+    times.sort_unstable();
+    let changes = times.into_iter().map(|millis| LinkChange {
+        at: at(millis * MILLISECOND),
+        rate: rng
+            .chance(0.5)
+            .then(|| rng.chance(0.8).then(|| 50_000 + rng.below(50_000_000))),
+        delay: rng
+            .chance(0.5)
+            .then(|| Duration::from_nanos(rng.below(9 * MILLISECOND))),
+        shaper_rate: rng.chance(0.5).then(|| 100_000 + rng.below(1_000_000)),
+        loss: rng.chance(0.5).then(|| random_loss(rng)),
+        netem: rng.chance(0.5).then(|| random_netem(rng)),
+    });
+    let changes = changes.collect();
+    LinkConfig {
+        netem: if rng.chance(0.7) {
+            random_netem(rng)
+        } else {
+            NetemConfig::default()
+        },
+        opportunities: if rng.chance(0.3) {
+            opportunities
+        } else {
+            Vec::new()
+        },
+        changes,
+        ..random_link(rng, name, from, to)
+    }
+}
+
+/// A cell that all hosts share, with queues, noise and interference.
+fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
+    let station = |rng: &mut Rng, host| StationConfig {
+        host,
+        queue: random_queue(rng, Limit::Packets(15)),
+        mtu: [1200, 1500][rng.below(2) as usize],
+        rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
+        retry_limit: 1 + rng.below(7) as u32,
+    };
+    MediumConfig {
+        name: "cell".to_owned(),
+        phy: [Standard::B, Standard::BShort, Standard::G][rng.below(3) as usize].into(),
+        stations: hosts.iter().map(|&host| station(rng, host)).collect(),
+        channel: ChannelConfig {
+            snr_db: vec![(Instant::ZERO, 5.0 + 30.0 * rng.uniform())],
+            interference: vec![InterferenceConfig {
+                start: Instant::ZERO,
+                stop: at(200 * MILLISECOND),
+                mean_on: Duration::from_millis(2),
+                mean_off: Duration::from_millis(10),
+                heard: [Heard::Everywhere, Heard::AtReceivers][rng.below(2) as usize],
+            }],
+        },
     }
 }
 
@@ -236,6 +328,130 @@ fn assert_flow(seed: u64, flow: FlowId, c: &FlowCounters, in_links: u64) {
     assert!(
         sent >= gone && sent - gone <= in_links,
         "WEIR_SEED={seed} {flow:?}: sent {sent}, accounted for {gone}, in links {in_links}"
+    );
+}
+
+/// A chain of hosts with wild wires, a cell at its end, and flows through both.
+fn wild_world(seed: u64) -> (World, MediumId, Vec<HostId>) {
+    let mut rng = Rng::stream(seed, "wild world");
+    let mut topology = Topology::new(seed);
+    let hosts: Vec<_> = (0..3 + rng.below(4))
+        .map(|n| topology.add_host(&n.to_string(), random_stack(&mut rng)))
+        .collect();
+    let mut links = Vec::new();
+    let (wired, wireless) = hosts.split_at(1 + rng.below(hosts.len() as u64 - 2) as usize);
+    for (n, pair) in hosts.windows(2).take(wired.len()).enumerate() {
+        for (name, from, to) in [("right", pair[0], pair[1]), ("left", pair[1], pair[0])] {
+            let config = wild_link(&mut rng, format!("{n}{name}"), from, to);
+            topology.add_link(config.clone()).expect("a valid link");
+            links.push(config);
+        }
+    }
+    let cell = random_cell(&mut rng, wireless);
+    let cell = topology.add_medium(cell).expect("a valid medium");
+    let flows = (0..=rng.below(5)).map(|n| {
+        let (source, target) = loop {
+            let mut any = || hosts[rng.below(hosts.len() as u64) as usize];
+            let ends = (any(), any());
+            if ends.0 != ends.1 {
+                break ends;
+            }
+        };
+        let receiver = Plain {
+            answer: rng.chance(0.5).then_some(40),
+            ..Plain::default()
+        };
+        let sender = Plain::default();
+        let logs = [sender.log.clone(), receiver.log.clone()];
+        let app = random_app(&mut rng);
+        let config = plain_flow(&n.to_string(), (source, target), (sender, receiver), app);
+        (topology.add_flow(config).expect("a valid flow"), logs)
+    });
+    let flows = flows.collect();
+    let world = World {
+        topology,
+        links,
+        flows,
+    };
+    (world, cell, wireless.to_vec())
+}
+
+/// Packets and octets that are inside, given what came in, came into being and went.
+fn inside(seed: u64, c: &LinkCounters) -> u64 {
+    let packets = c.packets_queued + c.packets_in_flight;
+    let (came, gone) = (
+        c.packets_in + c.packets_duplicated,
+        c.packets_delivered + c.packets_dropped(),
+    );
+    assert_eq!(came, gone + packets, "WEIR_SEED={seed} {c:?}");
+    let (came, gone) = (
+        c.bytes_in + c.bytes_duplicated,
+        c.bytes_delivered + c.bytes_dropped,
+    );
+    assert_eq!(
+        came,
+        gone + c.bytes_queued + c.bytes_in_flight,
+        "WEIR_SEED={seed} {c:?}"
+    );
+    packets
+}
+
+#[test]
+fn packets_and_octets_are_conserved_through_every_element() {
+    let mut seen = LinkCounters::default();
+    for seed in seeds() {
+        let (mut world, cell, stations) = wild_world(seed);
+        for step in 1..=40 {
+            simulate(&mut world.topology, at(step * 7_777_777), &mut ())
+                .unwrap_or_else(|stuck| panic!("WEIR_SEED={seed}: {stuck}"));
+            let mut all: Vec<LinkCounters> = Vec::new();
+            for id in world.topology.link_ids().collect::<Vec<_>>() {
+                all.push(world.topology.link_counters(id));
+            }
+            for &host in &stations {
+                let counters = world.topology.station_counters(cell, host);
+                all.push(counters.expect("a station").link);
+            }
+            let under_way: u64 = all.iter().map(|c| inside(seed, c)).sum();
+            assert_eq!(
+                under_way,
+                world.topology.packets_in_network() as u64,
+                "WEIR_SEED={seed}"
+            );
+            let created: u64 = all.iter().map(|c| c.packets_duplicated).sum();
+            let (mut sent, mut gone) = (0, 0);
+            for (flow, _) in &world.flows {
+                let c = world.topology.flow_counters(*flow);
+                gone += c.packets_dropped + c.packets_unreachable;
+                for end in [c.sender, c.receiver] {
+                    sent += end.packets_sent - end.packets_in_transmit;
+                    gone += end.packets_delivered + end.packets_in_receive;
+                }
+            }
+            assert_eq!(
+                sent + created,
+                gone + under_way,
+                "WEIR_SEED={seed} step {step}"
+            );
+            for c in &all {
+                seen.packets_duplicated += c.packets_duplicated;
+                seen.packets_damaged += c.packets_damaged;
+                seen.packets_reordered += c.packets_reordered;
+                seen.dropped_damaged += c.dropped_damaged;
+                seen.dropped_retry_limit += c.dropped_retry_limit;
+            }
+        }
+    }
+    let rare = [
+        seen.packets_duplicated,
+        seen.packets_damaged,
+        seen.packets_reordered,
+        seen.dropped_damaged,
+        seen.dropped_retry_limit,
+    ];
+    assert!(
+        rare.iter().all(|&count| count > 0),
+        "nothing happens: {seen:?}"
     );
 }
 

@@ -155,6 +155,8 @@ pub enum DropReason {
     RetryLimit,
     /// Larger than the link's MTU.
     TooLarge,
+    /// The IP header was damaged.
+    Damaged,
     /// No route, or no hops left.
     Unreachable,
     /// Enough later packets were acknowledged.
@@ -172,6 +174,7 @@ impl DropReason {
             Self::LossModel => "loss_model",
             Self::RetryLimit => "retry_limit",
             Self::TooLarge => "too_large",
+            Self::Damaged => "damaged",
             Self::Unreachable => "unreachable",
             Self::PacketThreshold => "packet_threshold",
             Self::TimeThreshold => "time_threshold",

@@ -236,6 +236,26 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
 }
 
 #[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    let folder = folder_with("");
+    for threads in ["1", "5"] {
+        let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
+            .args(["reproduce", "deep-fifo", "--json", "--out", threads])
+            .env("RAYON_NUM_THREADS", threads)
+            .current_dir(folder.path())
+            .output()
+            .expect("it starts")
+            .status;
+        assert_eq!(status.code(), Some(0));
+    }
+    for file in ["index.html", "result.json", "deep-fifo-cbr.svg"] {
+        let read =
+            |out: &str| std::fs::read(folder.path().join(out).join(file)).expect("it is there");
+        assert_eq!(read("1"), read("5"), "{file}");
+    }
+}
+
+#[test]
 fn a_closed_pipe_is_quiet() {
     use std::process::Stdio;
     let folder = folder_with(SCENARIO);

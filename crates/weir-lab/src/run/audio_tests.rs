@@ -89,3 +89,14 @@ fn a_stream_over_a_link_too_slow_for_it_is_late_in_proportion() {
     );
     assert!(audio.late > 0 && audio.silence_s > 30.0, "{audio:?}");
 }
+
+#[test]
+fn damaged_music_is_played_under_partial_coverage_and_lost_under_full() {
+    let link = r#"rate = "10Mbit", netem = { corrupt = 0.1 }"#;
+    let plain = r#"format = "mp3""#;
+    let partial = hears(r#"kind = "dccp", checksum_coverage = 1"#, plain, link);
+    assert!(partial.corrupted > 100, "{partial:?}");
+    let full = hears(r#"kind = "dccp""#, plain, link);
+    assert_eq!(full.corrupted, 0);
+    assert!(full.lost > partial.lost + 100, "{full:?} {partial:?}");
+}

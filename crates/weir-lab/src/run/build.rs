@@ -3,7 +3,9 @@
 use super::codec::{CodecEndpoint, Fault};
 use super::recorder::{Recorder, Writes};
 use super::{RunError, endpoints};
-use crate::scenario::{Application, Direction, Flow, Host, Scenario, Shaper, Transport, Wifi};
+use crate::scenario::{
+    Application, Change, Direction, Flow, Host, Scenario, Shaper, Transport, Wifi,
+};
 use std::collections::BTreeMap;
 use weir_net::app::{
     AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
@@ -128,6 +130,9 @@ impl World {
             mtu: Some(direction.mtu.0),
             queue,
             loss: direction.loss.clone(),
+            netem: direction.netem,
+            opportunities: direction.opportunities.millis.clone(),
+            changes: direction.changes.iter().map(Change::config).collect(),
         };
         let id = self
             .topology

@@ -14,8 +14,8 @@ mod summary;
 mod tables;
 
 pub use summary::{
-    AudioSummary, Cov, FlowSummary, Frames, LinkSummary, QueueBytes, RttSummary, RunSummary,
-    Summary,
+    AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
+    RunSummary, Summary,
 };
 
 use crate::scenario::Scenario;
@@ -241,5 +241,9 @@ fn simulate_to(
 
 #[cfg(test)]
 mod audio_tests;
+#[cfg(test)]
+mod equation_tests;
+#[cfg(test)]
+mod link_tests;
 #[cfg(test)]
 mod tests;

@@ -153,9 +153,24 @@ pub struct LinkSummary {
     pub marks: u64,
     /// What waited in the queue.
     pub queue_bytes: QueueBytes,
+    /// Copies that came into being, packets that were damaged and went on, and packets that were
+    /// not delayed, where there are such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impaired: Option<Impaired>,
     /// Frames on the air, for stations of an 802.11 medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<Frames>,
+}
+
+/// What netem did to packets of a direction of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Impaired {
+    /// Copies that came into being.
+    pub duplicated: u64,
+    /// Packets that were damaged and went on.
+    pub damaged: u64,
+    /// Packets that were not delayed.
+    pub reordered: u64,
 }
 
 /// Frames of a station of an 802.11 medium.
@@ -227,7 +242,13 @@ impl LinkSummary {
             collided: after.collisions - before.collisions,
         };
         let (before, after) = (&before.link, &after.link);
+        let impaired = Impaired {
+            duplicated: after.packets_duplicated - before.packets_duplicated,
+            damaged: after.packets_damaged - before.packets_damaged,
+            reordered: after.packets_reordered - before.packets_reordered,
+        };
         Self {
+            impaired: (impaired != Impaired::default()).then_some(impaired),
             frames: (frames.sent > 0).then_some(frames),
             utilisation: after.utilisation_since(before),
             drops: after.packets_dropped() - before.packets_dropped(),

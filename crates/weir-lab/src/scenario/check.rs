@@ -1,11 +1,13 @@
 //! What the values of a scenario must be to one another.
 
 use super::document::{Document, Step};
-use super::error::{ScenarioError, suggestion};
+use super::error::{Problem, ScenarioError, suggestion};
 use super::model::{Application, Flow, Host, Scenario};
+use super::network::parse_opportunities;
 use super::transport::{Quic, Transport};
 use super::wifi::Wifi;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use weir_proto::dccp::HEADER_ROOM;
 use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
@@ -34,6 +36,7 @@ impl Check<'_> {
     pub(crate) fn all(&mut self) -> Checked {
         self.run()?;
         self.hosts()?;
+        self.rate_traces()?;
         self.links()?;
         self.wifi()?;
         self.flows()?;
@@ -146,6 +149,50 @@ impl Check<'_> {
                     link.name, link.between[0]
                 );
                 return self.error(&path, message, "name two hosts");
+            }
+            let both = [Step::Key("link"), Step::Index(index)];
+            for (direction, key) in [(&link.forward, "forward"), (&link.backward, "backward")] {
+                let own = [both.as_slice(), &[Step::Key(key)]].concat();
+                let stands_apart = self.document.place(&own) != self.document.place(&both);
+                let path = if stands_apart { own.as_slice() } else { &both };
+                direction.check(self.document, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the files of rate traces, which lie beside the scenario.
+    fn rate_traces(&mut self) -> Checked {
+        let folder = self.document.sources.first().map(|source| &source.name);
+        let folder = folder.map_or(Path::new(""), |name| {
+            Path::new(name).parent().unwrap_or(Path::new(""))
+        });
+        for (index, link) in self.scenario.links.iter_mut().enumerate() {
+            for direction in [&mut link.forward, &mut link.backward] {
+                let Some(file) = direction.opportunities.file.take() else {
+                    continue;
+                };
+                let read = std::fs::read_to_string(folder.join(&file))
+                    .map_err(|error| {
+                        Problem::new(
+                            format!("cannot read \"{file}\": {error}"),
+                            "name a file beside the scenario",
+                        )
+                    })
+                    .and_then(|text| parse_opportunities(&file, &text));
+                match read {
+                    Ok(millis) => direction.opportunities.millis = millis,
+                    Err(problem) => {
+                        let path = [
+                            Step::Key("link"),
+                            Step::Index(index),
+                            Step::Key("rate_trace"),
+                        ];
+                        let place = self.document.place(&path);
+                        let message = format!("rate_trace: {}", problem.message);
+                        return Err(self.document.error(&place, message, problem.help));
+                    }
+                }
             }
         }
         Ok(())

@@ -15,6 +15,7 @@ mod error;
 mod flow;
 mod loss;
 mod model;
+mod netem;
 mod network;
 pub mod overrides;
 mod profile;
@@ -34,7 +35,10 @@ mod writer;
 pub use check::MAX_FLOWS;
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
-pub use model::{Application, Direction, Flow, Host, Link, Mtu, Run, Scenario, Shaper};
+pub use model::{
+    Application, Direction, Flow, Host, Link, Mtu, Opportunities, Run, Scenario, Shaper,
+};
+pub use netem::{Change, LossChange, NetemChange};
 pub use overrides::{Override, parse_with};
 pub use schema::schema;
 pub use tcp::Tcp;

@@ -1,12 +1,13 @@
 //! What a scenario says: the run, its hosts, links and flows, with every default filled in.
 
+use super::netem::Change;
 use super::transport::Transport;
 use super::value::Count;
 use super::visit::{Need, Section, Visitor};
 use super::wifi::Wifi;
 use weir_net::app::{AudioConfig, BulkConfig, CbrConfig, OnOffConfig};
 use weir_net::shaper::TokenBucketConfig;
-use weir_net::{LossConfig, QueueConfig, Stack};
+use weir_net::{LossConfig, NetemConfig, QueueConfig, Stack};
 use weir_proto::time::Duration;
 
 /// A checked scenario. [`parse`](super::parse) makes it.
@@ -78,6 +79,21 @@ pub struct Direction {
     pub shaper: Option<Shaper>,
     /// What gets lost on the wire.
     pub loss: LossConfig,
+    /// What else happens on the wire.
+    pub netem: NetemConfig,
+    /// In place of a rate: times in milliseconds at which 1504 octets may leave.
+    pub opportunities: Opportunities,
+    /// What changes when.
+    pub changes: Vec<Change>,
+}
+
+/// Delivery opportunities, by a file or its content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Opportunities {
+    /// The file that they were read from, if they were.
+    pub file: Option<String>,
+    /// Milliseconds, in order; none without a trace.
+    pub millis: Vec<u64>,
 }
 
 /// A token bucket and the queue in front of it.

@@ -1,8 +1,10 @@
 //! `[[host]]`, `[[link]]` and what a link is made of: the keys of the network.
 
-use super::model::{Direction, Host, Link};
+use super::document::{Node, Value as Tree};
+use super::error::Problem;
+use super::model::{Direction, Host, Link, Opportunities};
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
-use super::visit::{Need, Purpose, Section, Visitor};
+use super::visit::{Need, Purpose, Section, Value, Visitor};
 use weir_net::Stamp;
 
 impl Section for Host {
@@ -146,5 +148,82 @@ impl Section for Direction {
             optional,
             &mut self.shaper,
         );
+        let doc = "Jitter, reordering, duplication and corruption on the wire, as netem has them.";
+        v.section("netem", doc, &mut self.netem);
+        let doc = "In place of `rate`: a file with a delivery opportunity of 1504 bytes per line, in \
+                   milliseconds, or its numbers; repeated when it ends.";
+        v.value("rate_trace", doc, optional, &mut self.opportunities);
+        let doc = "What changes at a time: rate, delay, shaper_rate, loss, netem.";
+        v.list("change", doc, &mut self.changes);
     }
+}
+
+impl Value for Opportunities {
+    fn read(&mut self, node: &Node) -> Result<(), Problem> {
+        if let Tree::Text(file) = &node.value {
+            self.file = Some(file.clone());
+            return Ok(());
+        }
+        self.millis.read(node).map_err(|problem| {
+            let help = "write the name of a file, or a list of milliseconds such as [2, 5, 9]";
+            Problem::new(problem.message, help)
+        })?;
+        check_opportunities(&self.millis)
+    }
+    fn write(&self) -> String {
+        self.millis.write()
+    }
+    fn describe(&self) -> serde_json::Value {
+        serde_json::json!({ "anyOf": [
+            { "type": "string", "description": "a file" },
+            { "type": "array", "items": { "type": "integer", "minimum": 0 },
+              "x-unit": "milliseconds" } ] })
+    }
+}
+
+/// Times must be in order and their last, the period, above zero.
+pub(super) fn check_opportunities(millis: &[u64]) -> Result<(), Problem> {
+    let help = "write times in order, the last above zero, such as [2, 5, 9]";
+    for pair in millis.windows(2) {
+        if let [before, after] = pair
+            && after < before
+        {
+            let message = format!("{after} ms comes after {before} ms");
+            return Err(Problem::new(message, help));
+        }
+    }
+    match millis.last() {
+        Some(0) => Err(Problem::new(
+            "the last time is 0 ms, so that the trace has no length",
+            help,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The times of a trace's text, a line each; comments begin with `#`.
+///
+/// # Errors
+/// The line that is wrong, and what was expected.
+pub(super) fn parse_opportunities(file: &str, text: &str) -> Result<Vec<u64>, Problem> {
+    let mut millis = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let Ok(time) = line.parse::<u64>() else {
+            let message = format!("{file}:{}: expected a number of milliseconds", number + 1);
+            return Err(Problem::new(message, "write one whole number per line"));
+        };
+        millis.push(time);
+    }
+    if millis.is_empty() {
+        return Err(Problem::new(
+            format!("{file} has no line with a time"),
+            "write one per line",
+        ));
+    }
+    check_opportunities(&millis)?;
+    Ok(millis)
 }

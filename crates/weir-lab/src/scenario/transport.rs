@@ -46,6 +46,8 @@ pub struct Dccp {
     pub send_queue: u32,
     /// Data packets use explicit congestion notification.
     pub ecn: bool,
+    /// CsCov of both ends (RFC 4340 §9.2).
+    pub checksum_coverage: u8,
 }
 
 /// `{ kind = "quic", … }`.
@@ -101,6 +103,7 @@ impl Default for Dccp {
             sequence_window: 10_000,
             send_queue: 5,
             ecn: false,
+            checksum_coverage: 0,
         }
     }
 }
@@ -174,6 +177,7 @@ impl Dccp {
             send_queue: self.send_queue as usize,
             mtu: path_mtu,
             ecn: self.ecn,
+            checksum_coverage: self.checksum_coverage,
             ..dccp::Config::default()
         }
     }
@@ -290,6 +294,15 @@ impl Dccp {
         v.value("send_queue", doc, optional, queue);
         let doc = "Data packets use explicit congestion notification.";
         v.value("ecn", doc, optional, &mut self.ecn);
+        let coverage = &mut Count {
+            slot: &mut self.checksum_coverage,
+            min: 0,
+            max: 15,
+            unit: "",
+        };
+        let doc = "CsCov (RFC 4340 §9.2): 0 covers all of a packet, 1 the header, n another \
+                   4 (n - 1) bytes of payload; damage beyond is delivered.";
+        v.value("checksum_coverage", doc, optional, coverage);
     }
 }
 

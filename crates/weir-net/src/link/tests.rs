@@ -17,12 +17,16 @@ fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
         queue: QueueConfig::DropTail { limit },
         shaper: None,
         loss: LossConfig::None,
+        ..LinkConfig::default()
     }
 }
 
 fn packet(number: u64, size: u32) -> Parcel {
     fixture::parcel(number, 0, size)
 }
+
+/// A millisecond.
+const MS: u64 = 1_000_000;
 
 const fn at(nanos: u64) -> Instant {
     Instant::from_nanos(nanos)
@@ -334,4 +338,43 @@ proptest! {
             .collect();
         prop_assert_eq!(real_link(&config, &offered), naive_link(&config, &offered));
     }
+}
+
+#[test]
+fn changes_hold_for_what_starts_later() {
+    let change = |millis, rate: u64, delay| LinkChange {
+        at: at(MS * millis),
+        rate: Some(Some(rate)),
+        delay: Some(Duration::from_millis(delay)),
+        ..LinkChange::default()
+    };
+    let mut link = Link::new(
+        &LinkConfig {
+            changes: vec![change(15, 2_000_000, 1), change(40, 500_000, 5)],
+            delay: Duration::from_millis(10),
+            ..config(Some(1_000_000), Limit::Packets(10))
+        },
+        1,
+    );
+    // 1250 octets take 10 ms at 1 Mbit/s, 5 at 2, 20 at 0.5. The third starts at 20 and the last
+    // two wait for 40: one starts at 40, the other at 60.
+    for number in 0..3 {
+        link.handle(Instant::ZERO, packet(number, 1250));
+    }
+    let mut arrivals = Vec::new();
+    let mut drain = |link: &mut Link, until: u64| {
+        while let Some(now) = link.poll_timeout().filter(|&now| now <= at(MS * until)) {
+            link.handle_timeout(now);
+            while let Some(packet) = link.poll_transmit(now) {
+                arrivals.push((fixture::number_of(&packet), now.as_nanos() / MS));
+            }
+        }
+    };
+    drain(&mut link, 39);
+    for number in 3..5 {
+        link.handle(at(MS * 40), packet(number, 1250));
+    }
+    drain(&mut link, 200);
+    // The second starts at 10, before the first change: 20 + 10. The third: 25 + 1 overtakes it.
+    assert_eq!(arrivals, [(0, 20), (2, 26), (1, 30), (3, 65), (4, 85)]);
 }

@@ -241,6 +241,7 @@ pub fn wire(
         },
         shaper: None,
         loss: LossConfig::None,
+        ..LinkConfig::default()
     }
 }
 

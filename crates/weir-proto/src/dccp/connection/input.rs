@@ -5,10 +5,11 @@
 
 use super::{Connection, State};
 use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
+use crate::dccp::wire::checksum::covered_len;
 use crate::dccp::wire::{self, DccpOption, OptionFault, PacketType, feature};
 use crate::event::{Event, EventMask};
 use crate::node::{CloseReason, EndpointEvent};
-use crate::packet::{Body, Ecn, Packet};
+use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::Instant;
 
 /// Reset codes (RFC 4340 §5.6).
@@ -19,6 +20,13 @@ mod code {
     pub(super) const BAD_SERVICE_CODE: u8 = 8;
 }
 
+/// Where the part of a packet ends that the checksum covers, from the start of the IP header.
+fn covered_end(packet: &wire::Packet) -> u32 {
+    let payload = packet.payload.len() as usize;
+    let covered = covered_len(packet.header_len(), payload, packet.cscov);
+    IpHeader::V4_OCTETS + covered.unwrap_or(usize::MAX >> 1) as u32
+}
+
 /// Whether processing goes on after a step.
 type Step = std::ops::ControlFlow<()>;
 const NEXT: Step = Step::Continue(());
@@ -27,9 +35,17 @@ const DONE: Step = Step::Break(());
 impl Connection {
     pub(super) fn handle_packet(&mut self, now: Instant, packet: Packet) {
         let ecn = packet.ip.ecn;
+        let damaged_at = packet.damaged_at;
         let Body::Dccp(mut packet) = packet.body else {
             return;
         };
+        if let Some(at) = damaged_at {
+            // RFC 4340 §9.2: damage beyond the coverage is delivered with the payload.
+            if at.get() < covered_end(&packet) {
+                return;
+            }
+            packet.payload = packet.payload.damaged();
+        }
         if !packet.extended && self.sequence.started && self.state != State::TimeWait {
             // RFC 4340 §7.6.1: without an agreement short numbers are not even answered.
             let allowed = feature::ALLOW_SHORT_SEQNOS;

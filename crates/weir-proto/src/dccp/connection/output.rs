@@ -3,6 +3,7 @@
 use super::{Connection, Opening, State};
 use crate::dccp::ccid::SendTime;
 use crate::dccp::negotiation::Location;
+use crate::dccp::wire::checksum::covered_len;
 use crate::dccp::wire::{self, PacketType, SeqNum, feature};
 use crate::event::{Event, EventMask};
 use crate::node::EndpointEvent;
@@ -19,7 +20,11 @@ impl Connection {
     fn wrap(&mut self, now: Instant, mut body: wire::Packet) -> Packet {
         body.source_port = self.config.local_port;
         body.destination_port = self.config.remote_port;
-        body.cscov = self.config.checksum_coverage;
+        // RFC 4340 §9.2: no more can be covered than there is.
+        let payload = body.payload.len() as usize;
+        let coverage = self.config.checksum_coverage;
+        let fits = covered_len(0, payload, coverage).is_some();
+        body.cscov = if fits { coverage } else { 0 };
         let data = body.kind.carries_data();
         let short = matches!(
             body.kind,

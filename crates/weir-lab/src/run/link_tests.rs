@@ -1,0 +1,128 @@
+//! What happens on wires, from scenarios: impairments, traces of the rate, schedules.
+
+use super::*;
+use crate::scenario;
+
+fn world(link: &str, transport: &str) -> RunOutput {
+    let text = format!(
+        r#"
+[run]
+duration = "20s"
+warmup = "1s"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+delay = "20ms"
+{link}
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = {{ {transport} }}
+app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}
+"#
+    );
+    let scenario = scenario::parse(&text, "world.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions {
+        trace: Trace::Full,
+        ..RunOptions::default()
+    };
+    let output = run(&scenario, &options).unwrap();
+    let resolved = scenario::parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
+    assert_eq!(resolved, scenario);
+    assert_eq!(run(&resolved, &options).unwrap(), output);
+    output
+}
+
+const UDP: &str = r#"kind = "udp""#;
+
+#[test]
+fn netem_duplicates_damages_and_reorders() {
+    let link = r#"rate = "10Mbit"
+netem = { jitter = "5ms", distribution = "normal", duplicate = 0.1, corrupt = 0.1, reorder = 0.05 }"#;
+    let output = world(link, UDP);
+    let wire = &output.summary.links["wire"];
+    let impaired = wire.impaired.expect("impairments");
+    // 100 packets a second for 19 s.
+    assert!((140..240).contains(&impaired.duplicated), "{impaired:?}");
+    assert!((140..240).contains(&impaired.damaged), "{impaired:?}");
+    assert!((60..140).contains(&impaired.reordered), "{impaired:?}");
+    let plain = world(r#"rate = "10Mbit""#, UDP);
+    assert_eq!(plain.summary.links["wire"].impaired, None);
+}
+
+#[test]
+fn damaged_datagrams_come_through_only_without_a_full_checksum() {
+    let link = "netem = { corrupt = 0.5 }";
+    let received =
+        |transport: &str| world(link, transport).summary.flows["stream"].packets_received;
+    let (full, headers) = (
+        received(UDP),
+        received(r#"kind = "udp", checksum = "headers""#),
+    );
+    assert!((850..1050).contains(&full), "{full}");
+    // Of 1028 octets 28 are headers.
+    assert!((1820..1900).contains(&headers), "{headers}");
+}
+
+#[test]
+fn a_rate_follows_its_trace() {
+    // 1504 octets in 20 ms are 601.6 kbit/s.
+    let output = world("rate_trace = [20]", r#"kind = "tcp""#);
+    let wire = &output.summary.links["wire"];
+    assert!(wire.queue_bytes.max > 0);
+    let rate = output.summary.flows["stream"].throughput_bps;
+    assert!((0.55e6..0.6016e6).contains(&rate), "{rate}");
+}
+
+#[test]
+fn a_schedule_changes_the_path() {
+    let link = r#"rate = "10Mbit"
+
+[[link.change]]
+at = "10s"
+delay = "50ms"
+rate = "400kbit"
+
+[[link.change]]
+at = "15s"
+loss = { kind = "random", rate = 1.0 }
+"#;
+    let output = world(link, r#"kind = "dccp", ccid = 3"#);
+    let rtt = output.flows[0].table.numbers("rtt_s").unwrap();
+    let times = output.flows[0].table.numbers("time_s").unwrap();
+    let during = |from: f64, until: f64| -> Vec<f64> {
+        let rows = times.iter().zip(rtt);
+        let inside = rows.filter(|(at, _)| (from..until).contains(*at));
+        inside.map(|(_, rtt)| *rtt).collect()
+    };
+    assert!(
+        during(2.0, 10.0)
+            .iter()
+            .all(|rtt| (0.04..0.05).contains(rtt))
+    );
+    assert!(during(10.3, 15.0).iter().all(|rtt| *rtt > 0.1));
+    let received = output.summary.flows["stream"].packets_received;
+    assert!((950..1300).contains(&received), "{received}");
+}
+
+#[test]
+fn partial_coverage_lets_damaged_payload_through_and_full_coverage_does_not() {
+    let link = "forward = { netem = { corrupt = 0.2 } }";
+    let dccp = |coverage: u8| {
+        let transport = format!(r#"kind = "dccp", ccid = 3, checksum_coverage = {coverage}"#);
+        world(link, &transport).summary.flows["stream"].clone()
+    };
+    let (full, headers, half) = (dccp(0), dccp(1), dccp(15));
+    // A fifth of the packets is damaged, of which 36 octets in about 1040 are headers.
+    let share = |flow: &FlowSummary| flow.packets_lost as f64 / flow.packets_sent as f64;
+    assert!((0.15..0.25).contains(&share(&full)), "{full:?}");
+    assert!(share(&headers) < 0.02, "{headers:?}");
+    // CsCov 15 covers 56 octets more.
+    assert!(
+        share(&half) > share(&headers) && share(&half) < 0.04,
+        "{half:?}"
+    );
+}

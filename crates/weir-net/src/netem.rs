@@ -1,0 +1,313 @@
+//! What Linux's netem does to packets on a wire: jitter, reordering, duplication, corruption.
+//!
+//! - jitter: the delay varies by `jitter` around the link's, uniformly within ± jitter, normally
+//!   with that deviation, or by a Pareto distribution of shape 3 shifted to mean zero and scaled
+//!   to that deviation. A delay is never negative. Packets overtake each other where their delays
+//!   differ, as in netem without a rate; `keep_order` lets them wait for each other.
+//! - reorder: each `gap`-th packet, with a probability, is not delayed at all.
+//! - duplicate: a packet arrives twice, the copy with a delay of its own.
+//! - corrupt: one octet of the packet is damaged, uniformly anywhere; damage in the IP header
+//!   drops the packet, because its checksum fails.
+//!
+//! A correlated choice takes the uniform number (1 - c)·u + c·last, as tc-netem(8) describes;
+//! netem computes it in integers. Each impairment draws from a stream of its own.
+
+use std::num::NonZeroU32;
+use weir_proto::packet::IpHeader;
+use weir_proto::rng::Rng;
+use weir_proto::time::Duration;
+
+/// How delays vary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// Uniformly: netem's default.
+    #[default]
+    Uniform,
+    /// Normally.
+    Normal,
+    /// With a long tail.
+    Pareto,
+}
+
+/// A chance, and how much each draw follows the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Chance {
+    /// Probability in [0, 1].
+    pub probability: f64,
+    /// Correlation in [0, 1].
+    pub correlation: f64,
+}
+
+/// The impairments of a link. The default has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NetemConfig {
+    /// How far delays vary around the link's.
+    pub jitter: Duration,
+    /// Correlation of successive delays in [0, 1].
+    pub jitter_correlation: f64,
+    /// How delays vary.
+    pub distribution: Distribution,
+    /// Packets do not overtake each other.
+    pub keep_order: bool,
+    /// Packets that are not delayed.
+    pub reorder: Chance,
+    /// Only each so many packets may be reordered; 0 and 1 mean any.
+    pub reorder_gap: u64,
+    /// Packets that come twice.
+    pub duplicate: Chance,
+    /// Packets that are damaged.
+    pub corrupt: Chance,
+}
+
+impl NetemConfig {
+    /// True if it changes nothing.
+    pub fn is_none(&self) -> bool {
+        self.jitter.is_zero()
+            && [self.reorder, self.duplicate, self.corrupt]
+                .iter()
+                .all(|chance| chance.probability <= 0.0)
+    }
+}
+
+/// A uniform number that may follow the one before.
+#[derive(Clone, Debug)]
+struct Correlated {
+    rng: Rng,
+    last: f64,
+}
+
+impl Correlated {
+    fn new(seed: u64, name: &str) -> Self {
+        let mut rng = Rng::stream(seed, name);
+        let last = rng.uniform();
+        Self { rng, last }
+    }
+
+    fn draw(&mut self, correlation: f64) -> f64 {
+        self.last = (1.0 - correlation) * self.rng.uniform() + correlation * self.last;
+        self.last
+    }
+
+    fn chance(&mut self, chance: Chance) -> bool {
+        chance.probability > 0.0 && self.draw(chance.correlation) < chance.probability
+    }
+}
+
+/// What becomes of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fate {
+    /// Of the packet itself.
+    pub(crate) delay: Duration,
+    /// It was not delayed, and may have overtaken others.
+    pub(crate) reordered: bool,
+    /// Of a copy.
+    pub(crate) copy: Option<Duration>,
+    /// Where it was damaged.
+    pub(crate) damage: Damage,
+}
+
+/// Damage to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Damage {
+    None,
+    /// In the IP header: no router lets it pass.
+    Header,
+    /// At this octet.
+    At(NonZeroU32),
+}
+
+/// The impairments at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Netem {
+    config: NetemConfig,
+    delays: Correlated,
+    reorders: Correlated,
+    duplicates: Correlated,
+    corruptions: Correlated,
+    places: Rng,
+    /// Packets since the last one that was reordered.
+    since_reordered: u64,
+}
+
+impl Netem {
+    /// Impairments of the run with this seed; `name` is the link's.
+    pub(crate) fn new(config: NetemConfig, seed: u64, name: &str) -> Self {
+        let stream = |what: &str| Correlated::new(seed, &format!("link/{name}/{what}"));
+        Self {
+            config,
+            delays: stream("jitter"),
+            reorders: stream("reorder"),
+            duplicates: stream("duplicate"),
+            corruptions: stream("corrupt"),
+            places: Rng::stream(seed, &format!("link/{name}/damage")),
+            since_reordered: 0,
+        }
+    }
+
+    /// The same random numbers go on under other rules.
+    pub(crate) const fn set(&mut self, config: NetemConfig) {
+        self.config = config;
+    }
+
+    pub(crate) const fn keeps_order(&self) -> bool {
+        self.config.keep_order
+    }
+
+    /// What becomes of a packet of this size on a wire of this delay.
+    pub(crate) fn fate(&mut self, delay: Duration, size: u32) -> Fate {
+        let copy = self.duplicates.chance(self.config.duplicate);
+        let reordered = self.reorders_next();
+        Fate {
+            delay: if reordered {
+                Duration::ZERO
+            } else {
+                self.varied(delay)
+            },
+            reordered,
+            copy: copy.then(|| self.varied(delay)),
+            damage: self.damage(size),
+        }
+    }
+
+    fn reorders_next(&mut self) -> bool {
+        self.since_reordered += 1;
+        let due = self.since_reordered >= self.config.reorder_gap.max(1);
+        let reordered = due && self.reorders.chance(self.config.reorder);
+        if reordered {
+            self.since_reordered = 0;
+        }
+        reordered
+    }
+
+    fn varied(&mut self, delay: Duration) -> Duration {
+        let jitter = self.config.jitter.as_secs_f64();
+        if jitter <= 0.0 {
+            return delay;
+        }
+        let uniform = self.delays.draw(self.config.jitter_correlation);
+        let deviation = match self.config.distribution {
+            Distribution::Uniform => 2.0 * uniform - 1.0,
+            Distribution::Normal => {
+                // Box and Muller; the second number needs no correlation.
+                let radius = (-2.0 * libm::log(1.0 - uniform)).sqrt();
+                let angle = core::f64::consts::TAU * self.delays.rng.uniform();
+                radius * libm::cos(angle)
+            }
+            Distribution::Pareto => {
+                // Shape 3 from 1 on: mean 3/2, variance 3/4.
+                let drawn = libm::pow(1.0 - uniform, -1.0 / 3.0);
+                (drawn - 1.5) / 0.75_f64.sqrt()
+            }
+        };
+        Duration::from_secs_f64((delay.as_secs_f64() + jitter * deviation).max(0.0))
+    }
+
+    fn damage(&mut self, size: u32) -> Damage {
+        if !self.corruptions.chance(self.config.corrupt) {
+            return Damage::None;
+        }
+        let place = self.places.below(u64::from(size)) as u32;
+        match NonZeroU32::new(place).filter(|at| at.get() >= IpHeader::V4_OCTETS) {
+            Some(at) => Damage::At(at),
+            None => Damage::Header,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(100);
+
+    fn delays(config: NetemConfig) -> Vec<f64> {
+        let mut netem = Netem::new(config, 1, "test");
+        (0..100_000)
+            .map(|_| netem.fate(DELAY, 1000).delay.as_secs_f64() * 1e3)
+            .collect()
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+        (mean, (squares / values.len() as f64).sqrt())
+    }
+
+    #[test]
+    fn delays_have_the_moments_of_their_distribution() {
+        let ten = |distribution| NetemConfig {
+            jitter: Duration::from_millis(10),
+            distribution,
+            ..NetemConfig::default()
+        };
+        // Uniform within ± 10: a deviation of 10/sqrt(3).
+        for (distribution, deviation, tolerance) in [
+            (Distribution::Uniform, 5.7735, 0.05),
+            (Distribution::Normal, 10.0, 0.1),
+            (Distribution::Pareto, 10.0, 2.0),
+        ] {
+            let (mean, measured) = moments(&delays(ten(distribution)));
+            assert!((mean - 100.0).abs() < 0.2, "{distribution:?} {mean}");
+            assert!(
+                (measured - deviation).abs() < tolerance,
+                "{distribution:?} {measured}"
+            );
+        }
+    }
+
+    #[test]
+    fn correlated_delays_follow_each_other() {
+        let config = NetemConfig {
+            jitter: Duration::from_millis(10),
+            jitter_correlation: 0.9,
+            ..NetemConfig::default()
+        };
+        let values = delays(config);
+        let (mean, deviation) = moments(&values);
+        let products = values
+            .windows(2)
+            .map(|pair| (pair[0] - mean) * (pair[1] - mean));
+        let correlation = products.sum::<f64>() / (values.len() as f64 * deviation * deviation);
+        assert!((correlation - 0.9).abs() < 0.01, "{correlation}");
+    }
+
+    #[test]
+    fn each_gapth_packet_is_not_delayed() {
+        let config = NetemConfig {
+            reorder: Chance {
+                probability: 1.0,
+                correlation: 0.0,
+            },
+            reorder_gap: 5,
+            ..NetemConfig::default()
+        };
+        let mut netem = Netem::new(config, 1, "test");
+        let early: Vec<usize> = (1..=20)
+            .filter(|_| netem.fate(DELAY, 100).delay.is_zero())
+            .collect();
+        assert_eq!(early, [5, 10, 15, 20]);
+    }
+
+    #[test]
+    fn chances_are_met_and_damage_is_anywhere() {
+        let chance = |probability| Chance {
+            probability,
+            correlation: 0.0,
+        };
+        let config = NetemConfig {
+            duplicate: chance(0.1),
+            corrupt: chance(0.2),
+            ..NetemConfig::default()
+        };
+        let mut netem = Netem::new(config, 1, "test");
+        let fates: Vec<Fate> = (0..100_000).map(|_| netem.fate(DELAY, 200)).collect();
+        let share = |test: &dyn Fn(&Fate) -> bool| {
+            fates.iter().filter(|fate| test(fate)).count() as f64 / fates.len() as f64
+        };
+        assert!((share(&|fate| fate.copy.is_some()) - 0.1).abs() < 0.005);
+        assert!((share(&|fate| fate.damage != Damage::None) - 0.2).abs() < 0.005);
+        // Twenty octets of two hundred are the IP header.
+        assert!((share(&|fate| fate.damage == Damage::Header) - 0.02).abs() < 0.002);
+        assert!(!config.is_none() && NetemConfig::default().is_none());
+    }
+}
