@@ -94,6 +94,8 @@ pub struct RealTime<E> {
     news: VecDeque<(SessionId, EndpointEvent)>,
     trace: VecDeque<(Instant, SessionId, Event)>,
     counters: Counters,
+    /// Forgotten at the next turn: until then the application may ask what they have counted.
+    ended: Vec<(SessionId, Peer)>,
     buffer: Vec<u8>,
 }
 
@@ -116,6 +118,7 @@ impl<E: Endpoint> RealTime<E> {
             news: VecDeque::new(),
             trace: VecDeque::new(),
             counters: Counters::default(),
+            ended: Vec::new(),
             buffer: Vec::new(),
         })
     }
@@ -193,6 +196,10 @@ impl<E: Endpoint> RealTime<E> {
     /// # Errors
     /// What the operating system says about the socket.
     pub fn turn(&mut self, patience: Duration) -> io::Result<()> {
+        for (id, peer) in self.ended.drain(..) {
+            self.sessions.remove(&id);
+            self.routes.remove(&peer);
+        }
         let end = self.now() + patience;
         let due = self.timers.first().map_or(end, |(due, _)| (*due).min(end));
         let due = std::time::Duration::from_nanos(due.as_nanos());
@@ -352,12 +359,12 @@ impl<E: Endpoint> RealTime<E> {
         let ended = due.is_none() && (session.over || !session.proven);
         let peer = session.peer;
         if !was_proven && (session.proven || ended) {
+            session.proven = true;
             self.forget_handshake(peer.address.ip());
         }
         self.set_timer(id, due);
         if ended {
-            self.sessions.remove(&id);
-            self.routes.remove(&peer);
+            self.ended.push((id, peer));
         }
     }
 

@@ -9,6 +9,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod theory;
+mod wire;
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -42,6 +43,10 @@ pub enum Verb {
     Decode(decode::DecodeArgs),
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     Theory(theory::Arguments),
+    /// Take DCCP connections in UDP and count what comes
+    Serve(wire::Serve),
+    /// Send to a server over DCCP in UDP, as fast as the congestion control allows
+    Send(wire::Send),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
     /// Measure the simulator's speed
@@ -59,9 +64,10 @@ impl Verb {
             Self::Plot(arguments) => arguments.json,
             Self::Export(arguments) => arguments.json,
             Self::Theory(arguments) => arguments.json,
+            Self::Send(arguments) => arguments.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
-            Self::Decode(_) | Self::Completions(_) => false,
+            Self::Decode(_) | Self::Serve(_) | Self::Completions(_) => false,
             Self::Bench(arguments) => arguments.json,
         }
     }
@@ -78,6 +84,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Bench(arguments) => {
             bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
         }
+        Verb::Serve(arguments) => wire::serve(arguments),
+        Verb::Send(arguments) => wire::send(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
