@@ -48,6 +48,10 @@ fn all_ccids() -> [Ccid; 4] {
 #[tokio::test]
 async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
     for address in ["127.0.0.1:0", "[::1]:0"] {
+        if std::net::UdpSocket::bind(address).is_err() {
+            eprintln!("skipped: this machine has no {address}");
+            continue;
+        }
         for ccid in all_ccids() {
             within(async {
                 let (_listener, mut client, mut server) = pair(address, options(ccid)).await;

@@ -48,6 +48,10 @@ fn a_constant_rate_arrives_both_ways_over_ipv4_and_ipv6() {
         ("::1", false),
         ("::1", true),
     ] {
+        if std::net::UdpSocket::bind((host, 0)).is_err() {
+            eprintln!("skipped: this machine has no {host}");
+            continue;
+        }
         let (_server, port) = serve(host);
         let words = ["-b", "200kbit", "-l", "250", "-R"];
         let words = &words[..if reverse { 5 } else { 4 }];

@@ -32,7 +32,8 @@ pub struct Arguments {
     #[arg(short = 'R', long)]
     pub reverse: bool,
     /// So many connections at once
-    #[arg(short = 'P', long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(short = 'P', long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub parallel: u16,
 }
 
