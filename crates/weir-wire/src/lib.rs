@@ -1,11 +1,46 @@
-//! The room of sockets: the protocol machines of `weir-proto`, the same that the simulator runs,
-//! on real sockets in real time. [`RealTime`] drives any number of endpoints over one UDP socket,
-//! which carries DCCP as RFC 6773 says, over IPv4 or IPv6, with ECN read and set. It needs no
-//! privilege and no thread of its own: the caller calls [`RealTime::turn`].
+//! DCCP on real sockets: the state machines of `weir-proto`, the very same that the simulator
+//! runs, driven in real time over UDP (RFC 6773, port 6511), without privileges and without a
+//! kernel that knows DCCP.
+//!
+//! A [`Listener`] or an outgoing [`Connection`] owns a UDP socket and a task, the hub, that moves
+//! packets between the socket and its connections, fires their timers and paces what they send.
+//! The application sends and receives whole datagrams, unreliably and in any order, at the rate
+//! that congestion control allows: [`Connection::send`] waits for room in the send queue.
+//!
+//! ```
+//! use weir_wire::{Connection, Listener, Options};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), weir_wire::Error> {
+//! let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap(), Options::default()).await?;
+//! let address = listener.local_address();
+//! let client = Connection::connect(address, Options::default()).await?;
+//! client.send(b"hello").await?;
+//! let mut server = listener.accept().await?;
+//! assert_eq!(server.receive().await.as_deref(), Some(&b"hello"[..]));
+//! client.close();
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
+//! (GSO) of equal packets that leave at once, random initial sequence numbers, bounds on the
+//! number of connections, in all and for each address. What it leaves out: Init Cookies, raw IP
+//! protocol 33, path-MTU discovery; the DCCP checksum is zero and that of UDP counts (RFC 6773
+//! §3.3).
 #![forbid(unsafe_code)]
 
-pub mod encapsulation;
-mod realtime;
+mod alarm;
+mod clock;
+mod connection;
+mod datagram;
+mod error;
+mod hub;
+mod listener;
+mod options;
 mod socket;
 
-pub use realtime::{Counters, Limits, Peer, RealTime, SessionId, initial_sequence};
+pub use connection::{Connection, Status};
+pub use error::Error;
+pub use listener::Listener;
+pub use options::{Ccid, Options, PORT};

@@ -3,9 +3,7 @@
 use super::codec::{CodecEndpoint, Fault};
 use super::recorder::{Recorder, Writes};
 use super::{RunError, endpoints};
-use crate::scenario::{
-    Application, Change, Direction, Flow, Host, Scenario, Shaper, Transport, Wifi,
-};
+use crate::scenario::{Application, Change, Direction, Flow, Host, Scenario, Transport, Wifi};
 use std::collections::BTreeMap;
 use weir_net::app::{
     AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
@@ -115,8 +113,8 @@ impl World {
         (from, to): (HostId, HostId),
     ) -> Result<(), RunError> {
         let queue = match direction.shaper {
-            Some(Shaper { limit, .. }) => QueueConfig::DropTail {
-                limit: Limit::Bytes(limit),
+            Some(shaper) => QueueConfig::DropTail {
+                limit: Limit::Bytes(shaper.limit()),
             },
             None => direction.queue,
         };

@@ -126,3 +126,20 @@ fn partial_coverage_lets_damaged_payload_through_and_full_coverage_does_not() {
         "{half:?}"
     );
 }
+
+#[test]
+fn a_latency_stands_for_what_passes_in_it_and_the_burst() {
+    // 400 kbit/s for 200 ms are 10,000 octets, and 5000 of burst.
+    let shaper = |limit: &str| {
+        let link = format!(
+            r#"forward = {{ shaper = {{ kind = "tbf", rate = "400kbit", burst = "5000b", {limit} }} }}"#
+        );
+        world(&link, r#"kind = "tcp""#).summary
+    };
+    let (latency, limit) = (
+        shaper(r#"latency = "200ms""#),
+        shaper(r#"limit = "15000b""#),
+    );
+    assert_eq!(latency.links, limit.links);
+    assert!(limit.links["wire"].queue_bytes.max > 13_000);
+}

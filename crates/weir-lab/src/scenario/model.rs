@@ -101,8 +101,23 @@ pub struct Opportunities {
 pub struct Shaper {
     /// The bucket.
     pub bucket: TokenBucketConfig,
-    /// The most octets that wait, first in, first out.
-    pub limit: u64,
+    /// The most octets that wait, first in, first out; `None` if `latency` says it.
+    pub limit: Option<u64>,
+    /// The longest that a packet waits; `None` if `limit` says it.
+    pub latency: Option<Duration>,
+}
+
+impl Shaper {
+    /// The most octets that wait. A latency stands for what the bucket lets through in that time
+    /// and its burst, as tc computes it.
+    pub fn limit(&self) -> u64 {
+        let within = |latency: Duration| {
+            let bits = u128::from(self.bucket.rate) * u128::from(latency.as_nanos());
+            let octets = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+            octets.saturating_add(self.bucket.burst)
+        };
+        self.limit.or(self.latency.map(within)).unwrap_or(0)
+    }
 }
 
 /// The largest packet of a link in octets, IP header included.

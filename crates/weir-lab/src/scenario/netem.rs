@@ -220,6 +220,13 @@ impl Direction {
             let path = [path, steps].concat();
             Err(document.error(&document.place(&path), message, Some(help.to_owned())))
         };
+        if let Some(shaper) = &self.shaper
+            && shaper.limit.is_some() == shaper.latency.is_some()
+        {
+            let message = "shaper: expected either \"limit\" or \"latency\"".to_owned();
+            let help = "write limit = \"30000b\" or latency = \"200ms\"";
+            return error(&[Step::Key("shaper")], message, help);
+        }
         for (n, change) in self.changes.iter().enumerate() {
             let at = |key| [Step::Key("change"), Step::Index(n), Step::Key(key)];
             if n > 0 && change.at <= self.changes[n - 1].at {

@@ -248,10 +248,19 @@ impl Variants for Option<Shaper> {
             peak: None,
             overhead: 0,
         };
-        *self = (kind == "tbf").then_some(Shaper { bucket, limit: 0 });
+        *self = (kind == "tbf").then_some(Shaper {
+            bucket,
+            limit: None,
+            latency: None,
+        });
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        let Some(Shaper { bucket, limit }) = self else {
+        let Some(Shaper {
+            bucket,
+            limit,
+            latency,
+        }) = self
+        else {
             return;
         };
         let (required, optional) = (Need::Required, Need::Optional);
@@ -268,12 +277,23 @@ impl Variants for Option<Shaper> {
         };
         let doc = "Bytes that may leave at once; a larger packet never passes.";
         v.value("burst", doc, required, &mut octets(&mut bucket.burst));
-        v.value(
-            "limit",
-            "The most bytes that wait for tokens.",
-            required,
-            &mut octets(limit),
-        );
+        let waiting = &mut OrWord {
+            slot: limit,
+            word: "by_latency",
+            inner: |slot| {
+                let (min, max) = (1, MAX_OCTETS);
+                Box::new(Octets { slot, min, max })
+            },
+        };
+        let doc = "The most bytes that wait for tokens; or write `latency`.";
+        v.value("limit", doc, optional, waiting);
+        let longest = &mut OrWord {
+            slot: latency,
+            word: "by_limit",
+            inner: |slot| Box::new(slot),
+        };
+        let doc = "In place of `limit`: the longest time that a packet waits for tokens.";
+        v.value("latency", doc, optional, longest);
         let mut peak = bucket.peak.map(|(rate, _)| rate);
         let mut step = bucket.peak.map_or(1540, |(_, step)| step);
         let rate = &mut OrWord {

@@ -8,6 +8,8 @@ mod plot;
 mod reproduce;
 mod run;
 mod schema;
+mod send;
+mod serve;
 mod theory;
 mod wire;
 
@@ -43,12 +45,10 @@ pub enum Verb {
     Decode(decode::DecodeArgs),
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     Theory(theory::Arguments),
-    /// Take DCCP connections in UDP and count what comes
-    Serve(wire::Serve),
-    /// Send to a server over DCCP in UDP, as fast as the congestion control allows
-    Send(wire::Send),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
+    Serve(serve::Arguments),
+    Send(send::Arguments),
     /// Measure the simulator's speed
     Bench(bench::BenchArgs),
     /// Print completions for a shell
@@ -64,10 +64,11 @@ impl Verb {
             Self::Plot(arguments) => arguments.json,
             Self::Export(arguments) => arguments.json,
             Self::Theory(arguments) => arguments.json,
-            Self::Send(arguments) => arguments.json,
+            Self::Serve(arguments) => arguments.shared.json,
+            Self::Send(arguments) => arguments.shared.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
-            Self::Decode(_) | Self::Serve(_) | Self::Completions(_) => false,
+            Self::Decode(_) | Self::Completions(_) => false,
             Self::Bench(arguments) => arguments.json,
         }
     }
@@ -84,9 +85,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Bench(arguments) => {
             bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
         }
-        Verb::Serve(arguments) => wire::serve(arguments),
-        Verb::Send(arguments) => wire::send(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments),
+        Verb::Serve(arguments) => serve::run(&arguments),
+        Verb::Send(arguments) => send::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
     }

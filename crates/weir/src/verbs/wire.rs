@@ -1,319 +1,278 @@
-//! `weir serve` and `weir send HOST`: DCCP in UDP between two hosts, as iperf3 does it for TCP.
+//! What `serve` and `send` agree on: the first datagram of a test, the lines of its reports.
 
-use crate::exit::Failure;
-use crate::terminal;
 use clap::Args;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use serde_json::json;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use weir_proto::cc::tfrc::Profile;
-use weir_proto::dccp::{Ccid, Config, Connection};
-use weir_proto::event::{Event, EventMask};
-use weir_proto::node::{Endpoint, EndpointEvent, Statistics};
-use weir_proto::packet::Payload;
-use weir_proto::time::{Duration, Instant};
-use weir_proto::units::{Rate, format_rate, parse_duration};
-use weir_wire::encapsulation::{OVERHEAD_OCTETS, PORT};
-use weir_wire::{Limits, Peer, RealTime, SessionId, initial_sequence};
+use std::time::Duration;
+use tokio::sync::Notify;
+use weir_proto::units;
+use weir_wire::{Ccid, Options, Status};
 
-/// The DCCP port of both verbs.
-const DCCP_PORT: u16 = 5001;
+/// How a test's first datagram begins.
+const MAGIC: &[u8] = b"weir-test 1 ";
 
-/// How often an idle driver looks whether Ctrl-C was pressed.
-const PATIENCE: Duration = Duration::from_millis(50);
-
-/// What both ends must agree on.
+/// Options that both sides have.
 #[derive(Debug, Args)]
-struct Transport {
+pub struct Shared {
     /// UDP port of the server
-    #[arg(long, short, default_value_t = PORT)]
-    port: u16,
-    /// Congestion control: 2 or 3, the same at both ends
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=3))]
-    ccid: u8,
-    /// TFRC's rules: rfc3448, linux-2008, linux-mainline, rfc5348
+    #[arg(short, long, default_value_t = weir_wire::PORT)]
+    pub port: u16,
+    /// Congestion control: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
+    pub ccid: u8,
+    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline
     #[arg(long, default_value = "rfc5348")]
-    profile: String,
-}
-
-/// The words after `serve`.
-#[derive(Debug, Args)]
-pub struct Serve {
-    #[command(flatten)]
-    transport: Transport,
-    /// Address to listen on
-    #[arg(long, short = 'B', default_value_t = IpAddr::V4(Ipv4Addr::UNSPECIFIED))]
-    bind: IpAddr,
-    /// End after the first connection
-    #[arg(long, short = '1')]
-    one_off: bool,
-}
-
-/// The words after `send`.
-#[derive(Debug, Args)]
-pub struct Send {
-    /// Where a server runs
-    host: String,
-    #[command(flatten)]
-    transport: Transport,
-    /// How long to send
-    #[arg(long, short, default_value = "10s")]
-    time: String,
-    /// Time between reports
-    #[arg(long, short, default_value = "1s")]
-    interval: String,
-    /// Octets of a datagram
-    #[arg(long, short, default_value_t = 1400)]
-    length: u32,
-    /// One JSON document
+    pub profile: String,
+    /// Use explicit congestion notification
+    #[arg(long)]
+    pub ecn: bool,
+    /// Seconds between two reports; 0 for none
+    #[arg(short, long, default_value = "1", value_name = "TIME", value_parser = time)]
+    pub interval: Duration,
+    /// One JSON document with the result
     #[arg(long)]
     pub json: bool,
 }
 
-fn failed(error: impl ToString) -> Failure {
-    Failure::Failed(error.to_string())
+impl Shared {
+    /// The options of the connection or listener.
+    pub fn options(&self) -> Options {
+        let profile = self.profile.clone();
+        Options {
+            ccid: match self.ccid {
+                2 => Ccid::TcpLike,
+                4 => Ccid::TfrcSmallPackets(profile),
+                _ => Ccid::Tfrc(profile),
+            },
+            ecn: self.ecn,
+            ..Options::default()
+        }
+    }
 }
 
-fn config(transport: &Transport, (local_port, remote_port): (u16, u16)) -> Result<Config, Failure> {
-    let ccid = || match transport.ccid {
-        2 => Ok(Ccid::TcpLike),
-        _ => Profile::named(&transport.profile)
-            .map(|profile| Ccid::Tfrc(Box::new(profile)))
-            .ok_or_else(|| {
-                Failure::Usage(format!("there is no profile \"{}\"", transport.profile))
-            }),
+/// A time: seconds as a number, or with a unit.
+pub fn time(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let seconds = match seconds {
+        Some(seconds) => seconds,
+        None => units::parse_duration(text)
+            .map_err(|error| error.to_string())?
+            .as_secs_f64(),
     };
-    Ok(Config {
-        local_port,
-        remote_port,
-        initial_sequence: initial_sequence().map_err(failed)?,
-        send_ccid: ccid()?,
-        receive_ccid: ccid()?,
-        mtu: 1500 - OVERHEAD_OCTETS,
-        ecn: true,
-        ..Config::default()
+    if !(0.0..=86_400.0).contains(&seconds) {
+        return Err(format!("expected at most a day, found {text}"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// A rate in bits per second.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let bps = units::parse_rate(text)
+        .map_err(|error| error.to_string())?
+        .as_bps();
+    if bps < 1.0 {
+        return Err("expected at least 1 bit per second".to_owned());
+    }
+    Ok(bps)
+}
+
+/// What the client wants of the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    /// The server sends.
+    pub reverse: bool,
+    /// Octets of a datagram; zero for the usual.
+    pub length: usize,
+    /// Bits per second of payload; `None` for as much as congestion control allows.
+    pub rate_bps: Option<f64>,
+    /// How long.
+    pub duration_s: f64,
+}
+
+impl Request {
+    /// The same with a length that the connection takes, if none was asked for.
+    pub fn fitting(mut self, connection: &weir_wire::Connection) -> Self {
+        if self.length == 0 {
+            self.length = 1400.min(connection.status().max_datagram as usize);
+        }
+        self
+    }
+
+    /// The test's first datagram.
+    pub fn to_datagram(self) -> Vec<u8> {
+        let document = json!({
+            "reverse": self.reverse,
+            "length": self.length,
+            "rate_bps": self.rate_bps,
+            "duration_s": self.duration_s,
+        });
+        [MAGIC, document.to_string().as_bytes()].concat()
+    }
+
+    /// Reads it; `None` if it is something else.
+    pub fn from_datagram(octets: &[u8]) -> Option<Self> {
+        let document = octets.strip_prefix(MAGIC)?;
+        let document: serde_json::Value = serde_json::from_slice(document).ok()?;
+        let length = usize::try_from(document["length"].as_u64()?).ok()?;
+        let duration_s = document["duration_s"].as_f64()?;
+        let rate_bps = document["rate_bps"].as_f64();
+        let sane = (1..=65_000).contains(&length)
+            && (0.0..=86_400.0).contains(&duration_s)
+            && rate_bps.is_none_or(|rate| rate >= 1.0);
+        sane.then_some(Self {
+            reverse: document["reverse"].as_bool()?,
+            length,
+            rate_bps,
+            duration_s,
+        })
+    }
+}
+
+/// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
+/// Returns their number.
+pub async fn send(
+    connection: &weir_wire::Connection,
+    request: Request,
+    stop: &Notify,
+) -> Result<u64, weir_wire::Error> {
+    let data = vec![0x57; request.length];
+    let started = tokio::time::Instant::now();
+    let end = started + Duration::from_secs_f64(request.duration_s);
+    let gap = request
+        .rate_bps
+        .map(|rate| Duration::from_secs_f64(request.length as f64 * 8.0 / rate));
+    let mut sent = 0_u64;
+    loop {
+        if let Some(gap) = gap {
+            let due = started + gap.mul_f64(sent as f64);
+            tokio::select! {
+                () = tokio::time::sleep_until(due.min(end)) => {}
+                () = stop.notified() => return Ok(sent),
+            }
+        }
+        if tokio::time::Instant::now() >= end {
+            return Ok(sent);
+        }
+        tokio::select! {
+            result = connection.send(&data) => result?,
+            () = tokio::time::sleep_until(end) => return Ok(sent),
+            () = stop.notified() => return Ok(sent),
+        }
+        sent += 1;
+    }
+}
+
+/// Ends a connection. What was sent last is still on its way, and the peer wants to hear of the
+/// end.
+pub async fn finish(connection: &mut weir_wire::Connection) {
+    connection.close();
+    let _ = tokio::time::timeout(Duration::from_secs(3), async {
+        while connection.receive().await.is_some() {}
+    })
+    .await;
+}
+
+/// A line of a report: what went on between two moments, and of an end that sends what its
+/// controller says.
+pub fn line(
+    number: usize,
+    (from_s, until_s): (f64, f64),
+    octets: u64,
+    status: &Status,
+    sends: bool,
+) -> String {
+    let rate = octets as f64 * 8.0 / (until_s - from_s).max(1e-9);
+    let line = format!(
+        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}",
+        scaled(octets as f64, "B"),
+        scaled(rate, "bit/s"),
+    );
+    if !sends {
+        return match status.datagrams_dropped {
+            0 => line,
+            dropped => format!("{line}  {dropped} datagrams came too fast to be read"),
+        };
+    }
+    format!(
+        "{line}  rtt {}  X {}  p {:.3} %  {}",
+        scaled(status.smoothed_rtt_s, "s"),
+        scaled(status.allowed_rate_bps, "bit/s"),
+        status.loss_event_rate * 100.0,
+        status.limit
+    )
+}
+
+/// A value with a prefix, in a width that lines up.
+fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        v if v >= 1.0 || v <= 0.0 => (1.0, ""),
+        v if v >= 1e-3 => (1e-3, "m"),
+        _ => (1e-6, "µ"),
+    };
+    format!("{:6.2} {prefix}{unit}", value / scale)
+}
+
+/// The result of one connection as JSON, in the manner of iperf3.
+pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> serde_json::Value {
+    json!({
+        "stream": number,
+        "seconds": seconds,
+        "bytes": octets,
+        "bits_per_second": octets as f64 * 8.0 / seconds.max(1e-9),
+        "packets_sent": status.packets_sent,
+        "packets_received": status.packets_received,
+        "packets_lost": status.packets_lost,
+        "datagrams_dropped": status.datagrams_dropped,
+        "smoothed_rtt_s": status.smoothed_rtt_s,
+        "allowed_rate_bps": status.allowed_rate_bps,
+        "loss_event_rate": status.loss_event_rate,
+        "limit": status.limit,
     })
 }
 
-fn interruption() -> Result<Arc<AtomicBool>, Failure> {
-    let pressed = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&pressed);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed)).map_err(failed)?;
-    Ok(pressed)
-}
-
-/// Takes connections and counts what comes, until Ctrl-C.
-pub fn serve(arguments: Serve) -> Result<(), Failure> {
-    let Serve {
-        transport,
-        bind,
-        one_off,
-    } = arguments;
-    config(&transport, (DCCP_PORT, 0))?;
-    let mut driver = RealTime::bind((bind, transport.port).into()).map_err(failed)?;
-    let address = driver.local_address().map_err(failed)?;
-    driver.listen(DCCP_PORT, Limits::default(), move |peer| {
-        let config = config(&transport, (DCCP_PORT, peer.port)).ok()?;
-        Some(Connection::server(config))
+/// Told when Ctrl-C is pressed.
+pub fn on_interrupt() -> Arc<Notify> {
+    let stop = Arc::new(Notify::new());
+    let told = Arc::clone(&stop);
+    // Without a handler Ctrl-C ends the process, which is right too.
+    let _ = ctrlc::set_handler(move || {
+        told.notify_waiters();
+        told.notify_one();
     });
-    terminal::say(&format!("serving DCCP in UDP on {address}"));
-    let pressed = interruption()?;
-    loop {
-        driver.turn(PATIENCE).map_err(failed)?;
-        while let Some((id, news)) = driver.poll_event() {
-            let statistics = driver.with(id, |now, end| {
-                while end.read(now).is_some() {}
-                end.statistics()
-            });
-            if let (EndpointEvent::Closed(reason), Some(statistics)) = (news, statistics) {
-                let (octets, lost) = (statistics.payload_received, statistics.packets_lost);
-                terminal::say(&format!(
-                    "{reason:?}: {octets} octets received, {lost} lost"
-                ));
-                if one_off {
-                    return Ok(());
-                }
-            }
-        }
-        if pressed.load(Ordering::Relaxed) {
-            return Err(Failure::Interrupted);
-        }
-    }
+    stop
 }
 
-/// A sender at work.
-struct Sending {
-    driver: RealTime<Connection>,
-    id: SessionId,
-    length: u32,
-    opened: Option<Instant>,
-    closed: Option<String>,
-    limit: &'static str,
-    loss_event_rate: Option<f64>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Sending {
-    fn turn(&mut self) -> Result<(), Failure> {
-        self.driver.turn(PATIENCE).map_err(failed)?;
-        while let Some((_, news)) = self.driver.poll_event() {
-            match news {
-                EndpointEvent::Connected => self.opened = Some(self.driver.now()),
-                EndpointEvent::Closed(reason) => self.closed = Some(format!("{reason:?}")),
-                EndpointEvent::Writable | EndpointEvent::Readable => {}
-            }
-        }
-        while let Some((.., event)) = self.driver.poll_trace() {
-            match event {
-                Event::Rate(state) => {
-                    self.limit = state.limit.name();
-                    self.loss_event_rate = Some(state.loss_event_rate);
-                }
-                Event::Window(state) => self.limit = state.limit.name(),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn fill(&mut self) {
-        let payload = Payload::of_len(self.length);
-        self.driver.with(
-            self.id,
-            |now, end| {
-                while end.write(now, payload.clone()).is_ok() {}
-            },
-        );
-    }
-
-    fn statistics(&mut self) -> Statistics {
-        let statistics = self.driver.with(self.id, |_, end| end.statistics());
-        statistics.unwrap_or_default()
-    }
-
-    fn line(&mut self, from: &Statistics, span: Duration) -> String {
-        let now = self.statistics();
-        let packets = now.data_packets_sent - from.data_packets_sent;
-        let rate = rate_of(packets * u64::from(self.length), span);
-        let rtt = now.smoothed_rtt.as_secs_f64() * 1e3;
-        let p = self
-            .loss_event_rate
-            .map_or(String::new(), |p| format!("  p {p:.6}"));
-        format!("{}  rtt {rtt:.3} ms{p}  {}", format_rate(rate), self.limit)
-    }
-}
-
-fn rate_of(octets: u64, span: Duration) -> Rate {
-    Rate::from_bytes_per_sec(octets as f64 / span.as_secs_f64())
-}
-
-/// Sends as fast as the congestion control allows.
-pub fn send(arguments: &Send) -> Result<(), Failure> {
-    let usage = |error: weir_proto::units::UnitError| Failure::Usage(error.to_string());
-    let time = parse_duration(&arguments.time).map_err(usage)?;
-    let interval = parse_duration(&arguments.interval).map_err(usage)?;
-    let transport = &arguments.transport;
-    let target = (arguments.host.as_str(), transport.port)
-        .to_socket_addrs()
-        .map_err(failed)?
-        .next()
-        .ok_or_else(|| Failure::Failed(format!("{} has no address", arguments.host)))?;
-    let any = if target.is_ipv4() {
-        "0.0.0.0:0"
-    } else {
-        "[::]:0"
-    };
-    let any: SocketAddr = any.parse().map_err(failed)?;
-    let mut driver = RealTime::bind(any).map_err(failed)?;
-    driver.set_mask(EventMask::CONTROLLER);
-    let client = Connection::client(config(transport, (DCCP_PORT, DCCP_PORT))?);
-    if arguments.length > client.max_payload() {
-        let most = client.max_payload();
-        return Err(Failure::Usage(format!(
-            "a datagram has at most {most} octets"
-        )));
-    }
-    let peer = Peer {
-        address: target,
-        port: DCCP_PORT,
-        local_port: DCCP_PORT,
-    };
-    let id = driver.connect(peer, client);
-    let mut sending = Sending {
-        driver,
-        id,
-        length: arguments.length,
-        opened: None,
-        closed: None,
-        limit: "none",
-        loss_event_rate: None,
-    };
-    let interrupted = work(&mut sending, (time, interval))?;
-    summarise(&mut sending, arguments.json)?;
-    if interrupted {
-        Err(Failure::Interrupted)
-    } else {
-        Ok(())
-    }
-}
-
-/// Sends for `time`; true if Ctrl-C ended it.
-fn work(sending: &mut Sending, (time, interval): (Duration, Duration)) -> Result<bool, Failure> {
-    let pressed = interruption()?;
-    let (mut before, mut reported) = (Statistics::default(), None);
-    loop {
-        sending.turn()?;
-        if let Some(reason) = &sending.closed {
-            return Err(Failure::Failed(format!("the connection ended: {reason}")));
-        }
-        if pressed.load(Ordering::Relaxed) {
-            return Ok(true);
-        }
-        let Some(opened) = sending.opened else {
-            continue;
+    #[test]
+    fn a_request_survives_its_datagram_and_nothing_else_is_one() {
+        let request = Request {
+            reverse: true,
+            length: 1400,
+            rate_bps: Some(64_000.0),
+            duration_s: 2.5,
         };
-        let now = sending.driver.now();
-        if now >= opened + time {
-            return Ok(false);
+        assert_eq!(
+            Request::from_datagram(&request.to_datagram()),
+            Some(request)
+        );
+        for octets in [&b""[..], b"weir-test 1 ", b"weir-test 1 {}", b"hello"] {
+            assert_eq!(Request::from_datagram(octets), None);
         }
-        let since = *reported.get_or_insert(opened);
-        if now >= since + interval {
-            terminal::say(&sending.line(&before, now.since(since)));
-            before = sending.statistics();
-            reported = Some(now);
-        }
-        sending.fill();
+        let endless = br#"weir-test 1 {"reverse":true,"length":1400,"duration_s":1e9}"#;
+        assert_eq!(Request::from_datagram(endless), None);
     }
-}
 
-fn summarise(sending: &mut Sending, json: bool) -> Result<(), Failure> {
-    let Some(opened) = sending.opened else {
-        return Ok(());
-    };
-    let span = sending.driver.now().since(opened);
-    let statistics = sending.statistics();
-    let text = if json {
-        let octets = statistics.data_packets_sent * u64::from(sending.length);
-        let document = serde_json::json!({
-            "seconds": span.as_secs_f64(),
-            "packets_sent": statistics.data_packets_sent,
-            "rate_bps": rate_of(octets, span).as_bps(),
-            "smoothed_rtt_s": statistics.smoothed_rtt.as_secs_f64(),
-            "loss_event_rate": sending.loss_event_rate,
-            "limit": sending.limit,
-        });
-        format!("{document:#}\n")
-    } else {
-        let line = sending.line(&Statistics::default(), span);
-        format!(
-            "{} packets in {:.2} s: {line}\n",
-            statistics.data_packets_sent,
-            span.as_secs_f64()
-        )
-    };
-    sending.driver.with(sending.id, |now, end| end.close(now));
-    let end = sending.driver.now() + Duration::from_secs(1);
-    while sending.closed.is_none() && sending.driver.now() < end {
-        sending.turn()?;
+    #[test]
+    fn times_are_seconds_or_have_a_unit() {
+        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
+        assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
+        assert!(time("-1").is_err() && time("1e9").is_err() && time("soon").is_err());
+        assert!(rate("10Mbit").is_ok() && rate("10").is_err());
     }
-    Ok(terminal::print(&text)?)
 }

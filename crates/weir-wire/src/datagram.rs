@@ -1,0 +1,80 @@
+//! DCCP in UDP (RFC 6773): a datagram's content is a DCCP packet, its checksum zero (§3.3), and
+//! the ECN field is that of the outer IP header (§3.7).
+
+use quinn_udp::EcnCodepoint;
+use weir_proto::dccp::wire::{self, decode};
+use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
+
+/// The packet that a datagram holds; `None` if it holds none.
+pub(crate) fn open(octets: &[u8], ecn: Option<EcnCodepoint>) -> Option<Packet> {
+    let decoded = decode(octets).ok()?;
+    let body = decoded.into_packet();
+    Some(Packet {
+        id: 0,
+        flow: weir_proto::packet::FlowId::default(),
+        ip: IpHeader {
+            ecn: match ecn {
+                None => Ecn::NotEct,
+                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                Some(EcnCodepoint::Ce) => Ecn::Ce,
+            },
+            ..IpHeader::default()
+        },
+        size: IpHeader::V4_OCTETS + octets.len() as u32,
+        damaged_at: None,
+        body: Body::Dccp(body),
+    })
+}
+
+/// The datagram's content and its codepoint; `None` for what has no wire form.
+pub(crate) fn seal(packet: &Packet) -> Option<(Vec<u8>, Option<EcnCodepoint>)> {
+    let Body::Dccp(body) = &packet.body else {
+        return None;
+    };
+    let mut octets = Vec::with_capacity(packet.size as usize);
+    body.encode(None, &mut octets).ok()?;
+    let ecn = match packet.ip.ecn {
+        Ecn::NotEct => None,
+        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+        Ecn::Ce => Some(EcnCodepoint::Ce),
+    };
+    Some((octets, ecn))
+}
+
+/// The DCCP ports and the type of a packet, before anything else is known of it.
+pub(crate) fn dccp_of(packet: &Packet) -> Option<&wire::Packet> {
+    match &packet.body {
+        Body::Dccp(body) => Some(body),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::dccp::wire::SeqNum;
+    use weir_proto::packet::Payload;
+
+    #[test]
+    fn a_sealed_packet_opens_to_the_same_with_a_checksum_of_zero() {
+        let body = wire::Packet::data(SeqNum::new(77), Payload::from_bytes(b"music"));
+        let packet = Packet {
+            id: 0,
+            flow: weir_proto::packet::FlowId::default(),
+            ip: IpHeader {
+                ecn: Ecn::Ect0,
+                ..IpHeader::default()
+            },
+            size: IpHeader::V4_OCTETS + body.wire_len(),
+            damaged_at: None,
+            body: Body::Dccp(body),
+        };
+        let (octets, ecn) = seal(&packet).expect("it has a wire form");
+        assert_eq!(octets.get(6..8), Some(&[0, 0][..]));
+        assert_eq!(open(&octets, ecn), Some(packet));
+        assert_eq!(open(&octets[..11], None), None);
+        assert_eq!(open(&[], None), None);
+    }
+}

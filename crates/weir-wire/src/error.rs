@@ -1,0 +1,42 @@
+//! What can go wrong between an application and its connection.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The socket cannot be had or used.
+    #[error("cannot use a UDP socket at {address}: {source}")]
+    Socket {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The system has no random numbers for sequence numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Randomness(String),
+    /// No TFRC profile of this name.
+    #[error(
+        "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
+    )]
+    UnknownProfile(String),
+    /// Nobody answered.
+    #[error("{0} does not answer")]
+    TimedOut(SocketAddr),
+    /// The peer ended the connection with a reset code (RFC 4340 §5.6).
+    #[error("the peer reset the connection with code {0}")]
+    Reset(u64),
+    /// A datagram larger than the path carries.
+    #[error("a datagram of {octets} bytes does not fit, expected at most {limit}")]
+    TooLarge {
+        /// Its size.
+        octets: usize,
+        /// What fits.
+        limit: u32,
+    },
+    /// The connection has ended.
+    #[error("the connection is closed")]
+    Closed,
+}

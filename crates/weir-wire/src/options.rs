@@ -1,0 +1,99 @@
+//! What an application may choose.
+
+use crate::error::Error;
+use weir_proto::cc::tfrc::Profile;
+use weir_proto::dccp;
+
+/// The UDP port of DCCP servers (RFC 6773 §3.8).
+pub const PORT: u16 = 6511;
+
+/// Which congestion control.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ccid {
+    /// CCID 2: like TCP.
+    TcpLike,
+    /// CCID 3: TFRC with the rules of this profile.
+    Tfrc(String),
+    /// CCID 4: TFRC for small packets.
+    TfrcSmallPackets(String),
+}
+
+/// Settings of a connection, or of all connections of a listener.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What the client asks for and the server offers (RFC 5595); zero for none.
+    pub service_code: u32,
+    /// The DCCP port of the server; the UDP port is the socket's.
+    pub port: u16,
+    /// Congestion control of both directions. What the peer does not have becomes CCID 2.
+    pub ccid: Ccid,
+    /// Datagrams that may wait for their transmission.
+    pub send_queue: usize,
+    /// Received datagrams that may wait for the application; later ones are dropped.
+    pub receive_queue: usize,
+    /// Packets, about five times those of a round trip (RFC 4340 §7.5.2).
+    pub sequence_window: u64,
+    /// The path's MTU in octets, IP header included.
+    pub mtu: u32,
+    /// Data packets use explicit congestion notification.
+    pub ecn: bool,
+    /// Connections of a listener whose handshake is not done, at most: beyond it the oldest gives
+    /// way, so that a flood of Requests from forged addresses shuts nobody out for long.
+    pub max_handshakes: usize,
+    /// Connections of a listener at most.
+    pub max_connections: usize,
+    /// Of these, from one IP address at most.
+    pub max_connections_per_address: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            service_code: 0,
+            port: 5001,
+            ccid: Ccid::Tfrc("rfc5348".to_owned()),
+            send_queue: 64,
+            receive_queue: 4096,
+            sequence_window: 10_000,
+            mtu: 1500,
+            ecn: false,
+            max_handshakes: 1024,
+            max_connections: 10_000,
+            max_connections_per_address: 2_000,
+        }
+    }
+}
+
+impl Options {
+    /// What a state machine is made from; `overhead` are the octets that IP and UDP take beyond
+    /// an IPv4 header.
+    pub(crate) fn config(&self, overhead: u32) -> Result<dccp::Config, Error> {
+        let profile = |name: &String| {
+            let found = Profile::named(name);
+            found
+                .map(Box::new)
+                .ok_or_else(|| Error::UnknownProfile(name.clone()))
+        };
+        let ccid = match &self.ccid {
+            Ccid::TcpLike => dccp::Ccid::TcpLike,
+            Ccid::Tfrc(name) => dccp::Ccid::Tfrc(profile(name)?),
+            Ccid::TfrcSmallPackets(name) => dccp::Ccid::TfrcSmallPackets(profile(name)?),
+        };
+        Ok(dccp::Config {
+            service_code: self.service_code,
+            initial_sequence: random()? & ((1 << 48) - 1),
+            sequence_window: self.sequence_window,
+            send_ccid: ccid.clone(),
+            receive_ccid: ccid,
+            send_queue: self.send_queue.max(1),
+            mtu: self.mtu.saturating_sub(overhead),
+            ecn: self.ecn,
+            ..dccp::Config::default()
+        })
+    }
+}
+
+/// A number that nobody can guess: sequence numbers and ports depend on it (RFC 4340 §7.2).
+pub(crate) fn random() -> Result<u64, Error> {
+    getrandom::u64().map_err(|error| Error::Randomness(error.to_string()))
+}
