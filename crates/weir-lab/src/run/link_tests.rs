@@ -128,6 +128,22 @@ fn partial_coverage_lets_damaged_payload_through_and_full_coverage_does_not() {
 }
 
 #[test]
+fn a_data_checksum_drops_damaged_payload_and_tells_the_sender_that_it_was_no_congestion() {
+    let link = "forward = { netem = { corrupt = 0.2 } }";
+    let dccp = |check: bool| {
+        let transport =
+            format!(r#"kind = "dccp", ccid = 3, checksum_coverage = 1, data_checksum = {check}"#);
+        world(link, &transport).summary.flows["stream"].clone()
+    };
+    let (plain, checked) = (dccp(false), dccp(true));
+    let share = |flow: &FlowSummary| flow.packets_lost as f64 / flow.packets_sent as f64;
+    assert!(share(&checked) < 0.02, "{checked:?}");
+    // A fifth of the data is damaged, and what is damaged is not delivered.
+    let kept = checked.goodput_bps / plain.goodput_bps;
+    assert!((0.75..0.87).contains(&kept), "{kept}");
+}
+
+#[test]
 fn a_latency_stands_for_what_passes_in_it_and_the_burst() {
     // 400 kbit/s for 200 ms are 10,000 octets, and 5000 of burst.
     let shaper = |limit: &str| {

@@ -48,6 +48,8 @@ pub struct Dccp {
     pub ecn: bool,
     /// CsCov of both ends (RFC 4340 §9.2).
     pub checksum_coverage: u8,
+    /// Data packets carry a Data Checksum (RFC 4340 §9.3).
+    pub data_checksum: bool,
 }
 
 /// `{ kind = "quic", … }`.
@@ -104,6 +106,7 @@ impl Default for Dccp {
             send_queue: 5,
             ecn: false,
             checksum_coverage: 0,
+            data_checksum: false,
         }
     }
 }
@@ -178,6 +181,7 @@ impl Dccp {
             mtu: path_mtu,
             ecn: self.ecn,
             checksum_coverage: self.checksum_coverage,
+            data_checksum: self.data_checksum,
             ..dccp::Config::default()
         }
     }
@@ -303,6 +307,9 @@ impl Dccp {
         let doc = "CsCov (RFC 4340 §9.2): 0 covers all of a packet, 1 the header, n another \
                    4 (n - 1) bytes of payload; damage beyond is delivered.";
         v.value("checksum_coverage", doc, optional, coverage);
+        let doc = "Data packets carry a Data Checksum (RFC 4340 §9.3): damaged data is dropped and \
+                   reported with Data Dropped, and its loss is not taken for congestion by TFRC.";
+        v.value("data_checksum", doc, optional, &mut self.data_checksum);
     }
 }
 

@@ -6,6 +6,7 @@ pub mod ccid;
 pub mod ccid2;
 pub mod ccid3;
 mod connection;
+mod data_dropped;
 mod negotiation;
 mod sequence;
 mod state;

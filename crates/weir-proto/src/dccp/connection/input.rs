@@ -4,8 +4,9 @@
 //! driver's.
 
 use super::{Connection, State};
+use crate::dccp::data_dropped::DropCode;
 use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
-use crate::dccp::wire::checksum::covered_len;
+use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, OptionFault, PacketType, feature};
 use crate::event::{Event, EventMask};
 use crate::node::{CloseReason, EndpointEvent};
@@ -25,6 +26,17 @@ fn covered_end(packet: &wire::Packet) -> u32 {
     let payload = packet.payload.len() as usize;
     let covered = covered_len(packet.header_len(), payload, packet.cscov);
     IpHeader::V4_OCTETS + covered.unwrap_or(usize::MAX >> 1) as u32
+}
+
+/// Whether a packet has a Data Checksum that its data does not fit (RFC 4340 §9.3). Data without
+/// content is damaged if the network says so: as good as what a checksum finds.
+fn is_corrupt(packet: &wire::Packet) -> bool {
+    packet.options.iter().any(|option| match option {
+        DccpOption::DataChecksum(sum) => {
+            packet.payload.is_damaged() || sum != data_checksum(&packet.payload)
+        }
+        _ => false,
+    })
 }
 
 /// Whether processing goes on after a step.
@@ -182,6 +194,7 @@ impl Connection {
             receiver.on_packet(now, packet, ecn, &mut self.events);
             if let Some(ack) = ack {
                 receiver.on_ack_of_ack(now, ack);
+                self.dropped.on_ack_of_ack(ack);
             }
         }
         if let (Some(sender), Some(_)) = (&mut self.sender, ack) {
@@ -362,6 +375,10 @@ impl Connection {
     /// Step 16.
     fn step_16_data(&mut self, packet: wire::Packet) {
         if !packet.kind.carries_data() || packet.payload.is_empty() {
+            return;
+        }
+        if is_corrupt(&packet) {
+            self.dropped.record(packet.seq, DropCode::Corrupt);
             return;
         }
         self.statistics.payload_received += u64::from(packet.payload.len());

@@ -15,6 +15,7 @@ mod output;
 mod timer;
 
 use super::ccid::{CcidReceiver, CcidSender};
+use super::data_dropped::DataDropped;
 use super::negotiation::{Location, Negotiation};
 use super::sequence::Sequence;
 use super::state::State;
@@ -31,6 +32,8 @@ use timer::Timers;
 /// Octets of a DataAck's header with room for options, which a datagram cannot have: 24 and 32,
 /// so that 1424 fit into 1500, as in Linux.
 pub const HEADER_ROOM: u32 = 56;
+/// Octets of a Data Checksum and a short Data Dropped on a DataAck.
+const CHECKSUM_ROOM: u32 = 6 + 2 + output::DROPS_WITH_DATA as u32;
 
 /// Which congestion control a half-connection uses.
 #[derive(Clone, Debug)]
@@ -102,6 +105,9 @@ pub struct Config {
     pub ecn: bool,
     /// CsCov of our packets (RFC 4340 §9.2).
     pub checksum_coverage: u8,
+    /// Data packets carry a Data Checksum (RFC 4340 §9.3). A receiver drops data whose checksum
+    /// does not fit and reports it with Data Dropped (§11.7).
+    pub data_checksum: bool,
     /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
     pub short_sequence_numbers: bool,
     /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
@@ -126,6 +132,7 @@ impl Default for Config {
             mtu: 1500,
             ecn: false,
             checksum_coverage: 0,
+            data_checksum: false,
             short_sequence_numbers: false,
             max_segment_lifetime: Duration::from_secs(120),
         }
@@ -165,6 +172,7 @@ pub struct Connection {
     ack_owed: bool,
     /// Acknowledgements received since we last acknowledged anything.
     acks_unanswered: u32,
+    dropped: DataDropped,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -217,6 +225,7 @@ impl Connection {
             spoken: false,
             ack_owed: false,
             acks_unanswered: 0,
+            dropped: DataDropped::default(),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),
@@ -232,9 +241,10 @@ impl Connection {
 
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
+        let checked = u32::from(self.config.data_checksum) * CHECKSUM_ROOM;
         self.config
             .mtu
-            .saturating_sub(IpHeader::V4_OCTETS + HEADER_ROOM)
+            .saturating_sub(IpHeader::V4_OCTETS + HEADER_ROOM + checked)
     }
 
     fn enter(&mut self, now: Instant, state: State) {

@@ -3,8 +3,8 @@
 use super::{Connection, Opening, State};
 use crate::dccp::ccid::SendTime;
 use crate::dccp::negotiation::Location;
-use crate::dccp::wire::checksum::covered_len;
-use crate::dccp::wire::{self, PacketType, SeqNum, feature};
+use crate::dccp::wire::checksum::{covered_len, data_checksum};
+use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::event::{Event, EventMask};
 use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet};
@@ -14,6 +14,9 @@ use crate::time::{Duration, Instant};
 const RATE_LIMIT: Duration = Duration::from_millis(125);
 /// After so many acknowledgements the peer is told that they arrive, so that it can forget them.
 const ACKS_PER_ANSWER: u32 = 8;
+/// Octets of Data Dropped blocks on a packet that carries data, and on one that does not.
+pub(super) const DROPS_WITH_DATA: usize = 12;
+const DROPS_ALONE: usize = 200;
 
 impl Connection {
     /// Puts the packet into its envelope and counts it.
@@ -229,6 +232,10 @@ impl Connection {
         if let Some(sender) = &mut self.sender {
             sender.on_handover(now, &mut packet, &mut self.events);
         }
+        if self.config.data_checksum {
+            let checksum = data_checksum(&packet.payload);
+            packet.options.push(&DccpOption::DataChecksum(checksum));
+        }
         let packet = self.wrap(now, packet);
         self.close_when_drained(now);
         Some(packet)
@@ -246,6 +253,16 @@ impl Connection {
             receiver.on_ack_sent(now, (packet.seq, packet.kind), &mut packet.options);
         }
         self.negotiation.write(&mut packet.options);
+        let most = if packet.kind.carries_data() {
+            DROPS_WITH_DATA
+        } else {
+            DROPS_ALONE
+        };
+        let numbers = (packet.seq, self.sequence.gsr);
+        let blocks = self.dropped.on_ack_sent(numbers, most);
+        if !blocks.is_empty() {
+            packet.options.push(&DccpOption::DataDropped(&blocks));
+        }
         self.ack_owed = false;
         self.acks_unanswered = 0;
     }
