@@ -1,16 +1,17 @@
 //! Two DCCP ends with a wire of constant delay between them.
 
 use std::collections::VecDeque;
-use weir_proto::dccp::{Config, Connection, State, wire::PacketType};
+use weir_proto::cc::tfrc::Profile;
+use weir_proto::dccp::{Ccid, Config, Connection, State, wire::PacketType};
 use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
-use weir_proto::packet::{Body, HostId, Packet, Payload};
+use weir_proto::packet::{Body, Ecn, HostId, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
 const ONE_WAY: Duration = Duration::from_millis(10);
 
-/// Says of a packet of an end whether it is lost.
-type Drops = Box<dyn FnMut(usize, &Packet) -> bool>;
+/// Says of a packet of an end whether it is lost; may change it.
+type Drops = Box<dyn FnMut(usize, &mut Packet) -> bool>;
 
 struct Pair {
     now: Instant,
@@ -74,14 +75,14 @@ impl Pair {
                 }
             }
             for end in 0..2 {
-                while let Some(packet) = self.ends[end].poll_transmit(self.now) {
+                while let Some(mut packet) = self.ends[end].poll_transmit(self.now) {
                     quiet = false;
                     self.ends[end].transmitted(self.now, packet.id);
                     let Body::Dccp(body) = &packet.body else {
                         panic!()
                     };
                     self.log.push((end, body.kind));
-                    if !(self.drops)(end, &packet) {
+                    if !(self.drops)(end, &mut packet) {
                         self.wires[end].push_back((self.now + ONE_WAY, packet));
                     }
                 }
@@ -265,4 +266,32 @@ fn ccid_2_keeps_its_window_below_what_loss_allows() {
     pair.run(Duration::from_secs(100));
     let per_round_trip = pair.delivered.len() as f64 / 100.0 * 0.02;
     assert!((9.0..14.0).contains(&per_round_trip), "{per_round_trip}");
+}
+
+/// Packets that arrive in ten seconds without loss, and whether the receiver knows the nonces.
+fn delivered_with_nonces(ccid: &Ccid, known: bool) -> usize {
+    let mut pair = Pair::new(|config| {
+        (config.ecn, config.ecn_nonces) = (true, Some(3));
+        (config.send_ccid, config.receive_ccid) = (ccid.clone(), ccid.clone());
+    });
+    pair.drops = Box::new(move |end, packet| {
+        if end == 0 && !known && packet.ip.ecn == Ecn::Ect1 {
+            packet.ip.ecn = Ecn::Ect0;
+        }
+        false
+    });
+    pair.ends[0].connect(pair.now);
+    pair.to_write.extend(std::iter::repeat_n(1000, 20_000));
+    pair.run(Duration::from_secs(10));
+    pair.delivered.len()
+}
+
+#[test]
+fn a_receiver_that_does_not_know_the_nonces_gets_much_less() {
+    for ccid in [Ccid::TcpLike, Ccid::Tfrc(Box::new(Profile::rfc5348()))] {
+        let honest = delivered_with_nonces(&ccid, true);
+        let liar = delivered_with_nonces(&ccid, false);
+        assert_eq!(honest, 20_000, "{ccid:?}");
+        assert!(liar < honest / 4, "{liar} {ccid:?}");
+    }
 }

@@ -198,7 +198,9 @@ impl World {
         (name, start): (String, Instant),
         place: &Place<'_>,
     ) -> Result<(), RunError> {
-        let pair = endpoints::pair(flow, place.ends.map(|(_, host)| host), place.path_mtu);
+        let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
+        let hosts = place.ends.map(|(_, host)| host);
+        let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,

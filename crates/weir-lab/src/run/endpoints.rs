@@ -8,11 +8,15 @@ use weir_proto::{dccp, quic, tcp, udp};
 /// Sender and receiver.
 pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
 
-/// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on.
-pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32) -> Pair {
+/// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on;
+/// `seed` is the flow's own.
+pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32, seed: u64) -> Pair {
     let [sender, receiver]: Pair = match &flow.transport {
         Transport::Dccp(dccp) => {
-            let config = dccp.config(path_mtu);
+            let config = dccp::Config {
+                ecn_nonces: dccp.ecn_nonces.then_some(seed),
+                ..dccp.config(path_mtu)
+            };
             [
                 Box::new(dccp::Connection::client(config.clone())),
                 Box::new(dccp::Connection::server(config)),

@@ -144,6 +144,31 @@ fn a_data_checksum_drops_damaged_payload_and_tells_the_sender_that_it_was_no_con
 }
 
 #[test]
+fn an_honest_receiver_is_never_accused_of_hiding_marks() {
+    // Marks, losses, duplicates and packets that overtake. ECT(1) is treated as ECT(0), so that
+    // the run is the same unless a right echo was taken for a wrong one.
+    let link = r#"
+queue = { kind = "codel", ecn = true }
+rate = "700kbit"
+forward = { loss = { kind = "random", rate = 0.01 }, netem = { duplicate = 0.01, reorder = 0.02, jitter = "1ms" } }"#;
+    for (ccid, profile) in [(2, ""), (3, r#", profile = "rfc5348""#), (4, "")] {
+        let received = |nonces: bool| {
+            let transport = format!(
+                r#"kind = "dccp", ccid = {ccid}, ecn = true, ecn_nonces = {nonces}{profile}"#
+            );
+            let output = world(link, &transport);
+            assert!(
+                output.summary.links["wire"].marks > 20,
+                "{:?}",
+                output.summary
+            );
+            output.summary.flows
+        };
+        assert_eq!(received(true), received(false), "ccid {ccid}");
+    }
+}
+
+#[test]
 fn a_latency_stands_for_what_passes_in_it_and_the_burst() {
     // 400 kbit/s for 200 ms are 10,000 octets, and 5000 of burst.
     let shaper = |limit: &str| {

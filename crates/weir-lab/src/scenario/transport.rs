@@ -46,6 +46,8 @@ pub struct Dccp {
     pub send_queue: u32,
     /// Data packets use explicit congestion notification.
     pub ecn: bool,
+    /// Data packets carry ECN nonces (RFC 4340 §12.2).
+    pub ecn_nonces: bool,
     /// CsCov of both ends (RFC 4340 §9.2).
     pub checksum_coverage: u8,
     /// Data packets carry a Data Checksum (RFC 4340 §9.3).
@@ -105,6 +107,7 @@ impl Default for Dccp {
             sequence_window: 10_000,
             send_queue: 5,
             ecn: false,
+            ecn_nonces: false,
             checksum_coverage: 0,
             data_checksum: false,
         }
@@ -298,6 +301,9 @@ impl Dccp {
         v.value("send_queue", doc, optional, queue);
         let doc = "Data packets use explicit congestion notification.";
         v.value("ecn", doc, optional, &mut self.ecn);
+        let doc = "With ecn: data packets are ECT(0) or ECT(1) by chance, and the sender verifies that \
+                   the receiver knows which (RFC 4340 §12.2; historic by RFC 8311).";
+        v.value("ecn_nonces", doc, optional, &mut self.ecn_nonces);
         let coverage = &mut Count {
             slot: &mut self.checksum_coverage,
             min: 0,

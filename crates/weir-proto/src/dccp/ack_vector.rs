@@ -2,8 +2,8 @@
 //! the acknowledgement number whether it came, marked or not.
 //!
 //! The receiver keeps at most [`MAX_CELLS`] cells, what one option holds, and forgets what the
-//! sender has acknowledged knowing. Does not model: the ECN nonce echo (historic, RFC 8311 §3.3)
-//! and merging of cells that an old packet has changed.
+//! sender has acknowledged knowing. Does not model: merging of cells that an old packet has
+//! changed.
 
 use super::wire::SeqNum;
 use crate::packet::Ecn;
@@ -149,6 +149,11 @@ impl AckVector {
             });
         }
         self.sent.push_back((seq, self.newest));
+    }
+
+    /// The number that the first cell begins with.
+    pub(super) const fn newest(&self) -> SeqNum {
+        self.newest
     }
 
     /// The other side has received our acknowledgement `seq` (RFC 4340 §11.4.2): what that one

@@ -8,6 +8,7 @@ pub mod ccid3;
 mod connection;
 mod data_dropped;
 mod negotiation;
+mod nonce;
 mod sequence;
 mod state;
 pub mod wire;

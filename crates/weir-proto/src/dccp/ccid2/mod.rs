@@ -6,7 +6,7 @@
 //! acknowledges every Ack Ratio-th data packet with an Ack Vector, at once when something is
 //! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1).
 //!
-//! Does not model: ECN nonces (historic, RFC 8311 §3.3), pacing (§5, MAY), marks on
+//! Does not model: pacing (§5, MAY), marks on
 //! acknowledgements, and undoing a reduction that a late packet proves wrong.
 
 mod ack_ratio;

@@ -3,6 +3,7 @@
 use super::ACK_DELAY;
 use crate::dccp::ack_vector::{AckVector, MAX_CELLS};
 use crate::dccp::ccid::CcidReceiver;
+use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use crate::event::Events;
 use crate::packet::Ecn;
@@ -13,6 +14,7 @@ use crate::time::Instant;
 pub struct Receiver {
     ack_ratio: u32,
     vector: AckVector,
+    nonces: NonceSums,
     greatest: Option<SeqNum>,
     arrived_at: Instant,
     unacknowledged: u32,
@@ -27,6 +29,7 @@ impl Receiver {
         Self {
             ack_ratio: ack_ratio.max(1),
             vector: AckVector::default(),
+            nonces: NonceSums::default(),
             greatest: None,
             arrived_at: Instant::ZERO,
             unacknowledged: 0,
@@ -40,6 +43,7 @@ impl Receiver {
 impl CcidReceiver for Receiver {
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
         self.vector.on_packet(packet.seq, ecn);
+        self.nonces.record(packet.seq, ecn == Ecn::Ect1);
         let ahead = self.greatest.map_or(1, |last| packet.seq.since(last));
         if ahead > 0 {
             self.greatest = Some(packet.seq);
@@ -66,8 +70,10 @@ impl CcidReceiver for Receiver {
     ) {
         self.vector.on_ack_sent(seq, &mut self.cells);
         if !self.cells.is_empty() {
+            let echo = self.nonces.echo(self.vector.newest(), &self.cells);
+            let nonce = echo.unwrap_or(false);
             options.push(&DccpOption::AckVector {
-                nonce: false,
+                nonce,
                 cells: &self.cells,
             });
         }

@@ -59,6 +59,8 @@ pub struct Sender {
     deadline: Option<Instant>,
     /// The receiver has asked not to be sent more (RFC 4340 §11.6).
     slow_until: Option<Instant>,
+    /// The next acknowledgement is not to be trusted.
+    distrusted: bool,
     ack_ratio: AckRatio,
     limit: Limit,
     lost: u64,
@@ -101,6 +103,7 @@ impl Sender {
             backoff: 0,
             deadline: None,
             slow_until: None,
+            distrusted: false,
             ack_ratio: AckRatio::new(2),
             limit: Limit::InitialWindow,
             lost: 0,
@@ -403,11 +406,18 @@ impl CcidSender for Sender {
         self.ack_ratio.on_arrival(seq);
     }
 
+    fn on_wrong_nonce(&mut self) {
+        self.distrusted = true;
+    }
+
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
         let Some(ack) = packet.ack() else { return };
         self.ack_ratio.on_arrival(packet.seq);
         self.sample(now, packet, ack, events);
         let mut news = News::default();
+        if std::mem::take(&mut self.distrusted) {
+            news.marked = Some(ack);
+        }
         self.read_drops(now, ack, packet, &mut news);
         // RFC 4340 §11.4: a second vector begins where the first left off.
         let mut cursor = ack;

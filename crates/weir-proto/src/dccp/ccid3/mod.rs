@@ -7,7 +7,7 @@
 //! the first, and the feedback 3 µs after the second: R is 3 µs, while the sender finds the
 //! window counter to be 50 µs old when feedback comes.
 //!
-//! Does not model: ECN nonces (reported as zero), Slow Receiver and Data Dropped (RFC 4342 §5.2),
+//! Does not model: Slow Receiver and Data Dropped (RFC 4342 §5.2),
 //! resending of Loss Intervals until they are acknowledged (all nine are sent each time).
 
 mod history;

@@ -2,6 +2,7 @@
 
 use crate::cc::tfrc::{Arrival, FeedbackOptions, Profile, Receiver, Report};
 use crate::dccp::ccid::CcidReceiver;
+use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
 use crate::event::Events;
 use crate::packet::Ecn;
@@ -16,6 +17,7 @@ pub struct Ccid3Receiver {
     tfrc: Receiver,
     /// A sequence number and the unwrapped number that stands for it.
     anchor: Option<(SeqNum, i64)>,
+    nonces: NonceSums,
 }
 
 impl Ccid3Receiver {
@@ -24,6 +26,7 @@ impl Ccid3Receiver {
         Self {
             tfrc: Receiver::new(profile),
             anchor: None,
+            nonces: NonceSums::default(),
         }
     }
 
@@ -41,14 +44,19 @@ impl Ccid3Receiver {
         unwrapped
     }
 
-    fn push_intervals(&self, report: &Report, options: &mut Options) {
+    fn push_intervals(&mut self, report: &Report, options: &mut Options) {
         let mut octets = [0; REPORTED * LossInterval::OCTETS];
         let mut len = 0;
+        let greatest = self.anchor.map_or(SeqNum::default(), |(seq, _)| seq);
+        let mut high = greatest.sub(u64::from(report.skip));
         let slots = octets.as_chunks_mut().0.iter_mut();
         for (slot, interval) in slots.zip(self.tfrc.reported_intervals()) {
+            let end = high.sub(u64::from(interval.lossless_length));
+            let nonce = self.nonces.parity_of_interval(end.next(), high);
+            high = end.sub(u64::from(interval.loss_length));
             *slot = LossInterval {
                 lossless_length: interval.lossless_length,
-                nonce: false,
+                nonce: interval.lossless_length > 0 && nonce.unwrap_or(false),
                 loss_length: interval.loss_length,
                 data_length: interval.data_length,
             }
@@ -100,6 +108,8 @@ impl CcidReceiver for Ccid3Receiver {
             marked: ecn == Ecn::Ce,
         };
         self.tfrc.on_packet(now, &arrival);
+        // RFC 4342 §8.6.1: the nonces of other packets do not count.
+        self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
     }
 
     fn wants_ack(&self, _now: Instant) -> bool {

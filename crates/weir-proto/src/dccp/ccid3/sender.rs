@@ -6,11 +6,15 @@ use crate::dccp::ccid::{CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
 use crate::event::Events;
 use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
 
 /// RFC 6323 §3.2.1: the value that means "more than 16.7 seconds".
 const RTT_TOO_LONG: u64 = 0xff_ffff;
 /// The unit of Elapsed Time.
 const TEN_MICROS: Duration = Duration::from_micros(10);
+
+/// Loss intervals that make up p, with the open one.
+const INTERVALS: usize = 9;
 
 /// The data sender's half of CCID-3.
 #[derive(Clone, Debug)]
@@ -18,6 +22,10 @@ pub struct Ccid3Sender {
     tfrc: Sender,
     history: History,
     closed: bool,
+    /// The next acknowledgement is not to be trusted.
+    distrusted: bool,
+    /// What such acknowledgements acknowledged, rising: the ends of this many intervals count.
+    wrong: VecDeque<SeqNum>,
 }
 
 /// What an Ack's options say.
@@ -36,6 +44,8 @@ impl Ccid3Sender {
             tfrc: Sender::new(profile, maximum_segment_size),
             history: History::default(),
             closed: false,
+            distrusted: false,
+            wrong: VecDeque::new(),
         }
     }
 
@@ -54,9 +64,22 @@ impl Ccid3Sender {
         };
         // RFC 4342 §6: the sender can compute p from the data lengths itself.
         let lengths = LossInterval::read_all(intervals).map(|interval| interval.data_length);
-        mean_interval(lengths).map_or(0.0, |mean| {
-            (1.0 / mean).clamp(profile.loss_event_rate_floor, 1.0)
-        })
+        self.rate_of(lengths)
+    }
+
+    /// p if each acknowledgement with a wrong nonce echo had been a mark.
+    fn distrusted_rate(&self, ack: SeqNum) -> f64 {
+        let marks = std::iter::once(ack).chain(self.wrong.iter().rev().copied());
+        let earlier = marks.clone().skip(1);
+        let lengths = marks
+            .zip(earlier)
+            .map(|(end, start)| end.since(start) as u32);
+        self.rate_of(lengths)
+    }
+
+    fn rate_of(&self, lengths: impl Iterator<Item = u32>) -> f64 {
+        let floor = self.tfrc.profile().loss_event_rate_floor;
+        mean_interval(lengths).map_or(0.0, |mean| (1.0 / mean).clamp(floor, 1.0))
     }
 }
 
@@ -103,12 +126,23 @@ impl CcidSender for Ccid3Sender {
         self.history.stamp(now, seq);
     }
 
+    fn on_wrong_nonce(&mut self) {
+        self.distrusted = true;
+    }
+
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
         // RFC 4342 §6: feedback comes in Acks and DataAcks.
         if self.closed || !matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
         let Some(ack) = packet.ack() else { return };
+        let distrusted = std::mem::take(&mut self.distrusted);
+        if distrusted && self.wrong.back().is_none_or(|last| ack.is_after(*last)) {
+            self.wrong.push_back(ack);
+            if self.wrong.len() > INTERVALS {
+                self.wrong.pop_front();
+            }
+        }
         let Some(entry) = self.history.acknowledge(ack) else {
             return;
         };
@@ -120,6 +154,7 @@ impl CcidSender for Ccid3Sender {
             return;
         };
         let loss_event_rate = self.loss_event_rate(&options);
+        let loss_event_rate = loss_event_rate.max(self.distrusted_rate(ack));
         let feedback = Feedback {
             sent_at: entry.sent_at,
             elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),

@@ -197,7 +197,12 @@ impl Connection {
                 self.dropped.on_ack_of_ack(ack);
             }
         }
-        if let (Some(sender), Some(_)) = (&mut self.sender, ack) {
+        if let (Some(sender), Some(ack)) = (&mut self.sender, ack) {
+            if let Some(nonces) = &mut self.nonces
+                && !nonces.agree(ack, packet)
+            {
+                sender.on_wrong_nonce();
+            }
             sender.on_ack(now, packet, &mut self.events);
         }
         if matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {

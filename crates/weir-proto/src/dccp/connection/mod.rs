@@ -17,6 +17,7 @@ mod timer;
 use super::ccid::{CcidReceiver, CcidSender};
 use super::data_dropped::DataDropped;
 use super::negotiation::{Location, Negotiation};
+use super::nonce::Nonces;
 use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{SeqNum, feature};
@@ -103,6 +104,9 @@ pub struct Config {
     pub mtu: u32,
     /// ECT(0) on data packets.
     pub ecn: bool,
+    /// With `ecn`: data packets carry ECN nonces (RFC 4340 §12.2) from the random stream of this
+    /// seed, and the echoes are verified. Historic since RFC 8311.
+    pub ecn_nonces: Option<u64>,
     /// CsCov of our packets (RFC 4340 §9.2).
     pub checksum_coverage: u8,
     /// Data packets carry a Data Checksum (RFC 4340 §9.3). A receiver drops data whose checksum
@@ -131,6 +135,7 @@ impl Default for Config {
             send_queue: 5,
             mtu: 1500,
             ecn: false,
+            ecn_nonces: None,
             checksum_coverage: 0,
             data_checksum: false,
             short_sequence_numbers: false,
@@ -173,6 +178,7 @@ pub struct Connection {
     /// Acknowledgements received since we last acknowledged anything.
     acks_unanswered: u32,
     dropped: DataDropped,
+    nonces: Option<Nonces>,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -226,6 +232,7 @@ impl Connection {
             ack_owed: false,
             acks_unanswered: 0,
             dropped: DataDropped::default(),
+            nonces: config.ecn_nonces.filter(|_| config.ecn).map(Nonces::new),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),

@@ -34,10 +34,11 @@ impl Connection {
             PacketType::Data | PacketType::Ack | PacketType::DataAck
         );
         body.extended = !(short && self.uses_short_numbers());
-        let ecn = if data && self.config.ecn {
-            Ecn::Ect0
-        } else {
-            Ecn::NotEct
+        let drawn = self.nonces.as_mut();
+        let ecn = match drawn.is_some_and(|nonces| nonces.draw(body.seq, data)) {
+            true => Ecn::Ect1,
+            false if data && self.config.ecn => Ecn::Ect0,
+            false => Ecn::NotEct,
         };
         let octets = body.wire_len();
         self.spoken |= self.state == State::Open;

@@ -1,0 +1,241 @@
+//! ECN nonces (RFC 4340 §12.2): a sender colours its data packets ECT(0) or ECT(1) by chance, and
+//! the receiver echoes the one-bit sum of what came unmarked. Who hides a mark or a loss must
+//! guess the colour and is wrong half of the time.
+//!
+//! RFC 8311 made the nonce historic and gave ECT(1) to other uses (L4S, RFC 9331), so that a sender
+//! uses nonces only when asked to; a receiver always echoes what it got.
+
+use super::ack_vector::{self, Fate};
+use super::wire::{DccpOption, LossInterval, Packet, SeqNum};
+use crate::rng::Rng;
+use std::collections::VecDeque;
+
+/// Numbers whose sums are remembered.
+const CAPACITY: usize = 1 << 16;
+/// Beginnings of ranges that are remembered for longer: twice the intervals of a report.
+const STARTS: usize = 64;
+
+/// NonceSum(S) of RFC 4342 §9.1: the parity of the nonces up to a number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NonceSums {
+    newest: SeqNum,
+    /// The sums up to each number in a row, the last that of `newest`; none before the first
+    /// nonce of one, up to which all sums are zero.
+    sums: VecDeque<bool>,
+    /// Sums that were asked for as the beginning of a range.
+    starts: VecDeque<(SeqNum, bool)>,
+    forgotten: bool,
+}
+
+impl NonceSums {
+    /// This packet has the nonce; each packet is recorded once, in any order. What is never
+    /// recorded counts as zero.
+    pub(super) fn record(&mut self, seq: SeqNum, nonce: bool) {
+        let Some(&last) = self.sums.back() else {
+            if nonce {
+                self.newest = seq;
+                self.sums.push_back(true);
+            }
+            return;
+        };
+        let ahead = seq.since(self.newest);
+        if ahead <= 0 {
+            if nonce {
+                self.flip(ahead.unsigned_abs() as usize, seq);
+            }
+            return;
+        }
+        let missing = (ahead as usize - 1).min(CAPACITY);
+        self.sums.extend(std::iter::repeat_n(last, missing));
+        self.sums.push_back(last ^ nonce);
+        self.newest = seq;
+        let surplus = self.sums.len().saturating_sub(CAPACITY);
+        self.forgotten |= surplus > 0;
+        self.sums.drain(..surplus);
+    }
+
+    /// A nonce of one came late.
+    fn flip(&mut self, behind: usize, seq: SeqNum) {
+        let len = self.sums.len();
+        if behind >= len && !self.forgotten {
+            // Before it all sums are zero.
+            let zeros = (behind + 1 - len).min(CAPACITY.saturating_sub(len));
+            (0..zeros).for_each(|_| self.sums.push_front(false));
+            self.forgotten = behind >= CAPACITY;
+        }
+        let from = self.sums.len().saturating_sub(behind + 1);
+        self.sums.iter_mut().skip(from).for_each(|sum| *sum ^= true);
+        let later = self
+            .starts
+            .iter_mut()
+            .filter(|(at, _)| at.is_at_or_after(seq));
+        later.for_each(|(_, sum)| *sum ^= true);
+    }
+
+    /// The sum up to a number; `None` if it is forgotten.
+    fn sum(&self, seq: SeqNum) -> Option<bool> {
+        let Some(&last) = self.sums.back() else {
+            return Some(false);
+        };
+        let behind = self.newest.since(seq);
+        if behind <= 0 {
+            return Some(last);
+        }
+        let at = self.sums.len().checked_sub(behind as usize + 1);
+        if let Some(sum) = at.and_then(|at| self.sums.get(at)) {
+            return Some(*sum);
+        }
+        let start = self.starts.iter().find(|(start, _)| *start == seq);
+        start
+            .map(|(_, sum)| *sum)
+            .or((!self.forgotten).then_some(false))
+    }
+
+    /// The parity of the nonces from `low` to `high`; `None` if it is forgotten.
+    pub(super) fn parity(&self, low: SeqNum, high: SeqNum) -> Option<bool> {
+        Some(self.sum(low.previous())? ^ self.sum(high)?)
+    }
+
+    /// The same for a loss interval, which grows at its end and is asked for again.
+    pub(super) fn parity_of_interval(&mut self, low: SeqNum, high: SeqNum) -> Option<bool> {
+        let before = low.previous();
+        let start = self.sum(before)?;
+        if !self.starts.iter().any(|(at, _)| *at == before) {
+            self.starts.push_back((before, start));
+            if self.starts.len() > STARTS {
+                self.starts.pop_front();
+            }
+        }
+        Some(start ^ self.sum(high)?)
+    }
+
+    /// The echo for an Ack Vector whose first cell begins with `newest`.
+    pub(super) fn echo(&self, newest: SeqNum, cells: &[u8]) -> Option<bool> {
+        if self.sums.is_empty() {
+            return Some(false);
+        }
+        let mut cursor = newest;
+        ack_vector::read(&mut cursor, cells)
+            .filter(|(_, _, fate)| *fate == Fate::Received)
+            .try_fold(false, |echo, (high, low, _)| {
+                Some(echo ^ self.parity(low, high)?)
+            })
+    }
+}
+
+/// The sender's side.
+#[derive(Clone, Debug)]
+pub(super) struct Nonces {
+    rng: Rng,
+    sums: NonceSums,
+}
+
+impl Nonces {
+    /// Nonces from the random stream of this seed, which the peer must not be able to guess.
+    pub(super) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::stream(seed, "dccp/nonce"),
+            sums: NonceSums::default(),
+        }
+    }
+
+    /// The nonce for a packet that leaves; only data has one.
+    pub(super) fn draw(&mut self, seq: SeqNum, data: bool) -> bool {
+        let nonce = data && self.rng.next_u64() >> 63 == 1;
+        self.sums.record(seq, nonce);
+        nonce
+    }
+
+    /// Whether the echoes of a packet that acknowledges `ack` are right (RFC 4342 §9.1). What is
+    /// too old to be known is taken for right.
+    pub(super) fn agree(&mut self, ack: SeqNum, packet: &Packet) -> bool {
+        let mut vector = ack;
+        let mut interval = None;
+        packet.options.iter().all(|option| match option {
+            DccpOption::AckVector { nonce, cells } => {
+                let newest = vector;
+                ack_vector::read(&mut vector, cells).for_each(drop);
+                self.sums.echo(newest, cells).is_none_or(|sum| sum == nonce)
+            }
+            DccpOption::LossIntervals { skip, intervals } => {
+                let mut high = interval.unwrap_or_else(|| ack.sub(u64::from(skip)));
+                let right = LossInterval::read_all(intervals).all(|told| {
+                    let end = high.sub(u64::from(told.lossless_length));
+                    let sum = match told.lossless_length {
+                        0 => Some(false),
+                        _ => self.sums.parity_of_interval(end.add(1), high),
+                    };
+                    high = end.sub(u64::from(told.loss_length));
+                    sum.is_none_or(|sum| sum == told.nonce)
+                });
+                interval = Some(high);
+                right
+            }
+            _ => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_vector_is_echoed_with_the_parity_of_its_unmarked_packets() {
+        let mut sums = NonceSums::default();
+        for (number, nonce) in [(100, true), (101, false), (103, true), (104, true)] {
+            sums.record(SeqNum::new(number), nonce);
+        }
+        // 104 and 103 received, 102 not, 101 received, 100 marked by the network.
+        let cells = [0x01, 0xc0, 0x00, 0x40];
+        assert_eq!(sums.echo(SeqNum::new(104), &cells), Some(false));
+        assert_eq!(sums.echo(SeqNum::new(104), &[0x00, 0x40]), Some(true));
+        assert_eq!(
+            NonceSums::default().echo(SeqNum::new(104), &cells),
+            Some(false)
+        );
+    }
+
+    #[test]
+    fn the_beginning_of_a_long_interval_is_not_forgotten() {
+        let mut sums = NonceSums::default();
+        sums.record(SeqNum::new(10), true);
+        sums.record(SeqNum::new(20), true);
+        let parity = |sums: &mut NonceSums, high: u64| {
+            sums.parity_of_interval(SeqNum::new(20), SeqNum::new(high))
+        };
+        assert_eq!(parity(&mut sums, 20), Some(true));
+        for number in 21..200_000 {
+            sums.record(SeqNum::new(number), false);
+        }
+        assert_eq!(parity(&mut sums, 199_999), Some(true));
+        assert_eq!(sums.parity(SeqNum::new(30), SeqNum::new(40)), None);
+        assert_eq!(sums.sums.len(), CAPACITY);
+    }
+
+    proptest! {
+        #[test]
+        fn sums_do_not_depend_on_the_order_of_arrival(
+            nonces in proptest::collection::vec(any::<bool>(), 1..60),
+            swaps in proptest::collection::vec((0_usize..60, 0_usize..60), 0..20),
+            (low, len) in (0_u64..60, 0_u64..60),
+        ) {
+            let base = (1 << 48) - 20;
+            let mut order: Vec<usize> = (0..nonces.len()).collect();
+            for (a, b) in swaps {
+                let count = order.len();
+                order.swap(a % count, b % count);
+            }
+            let mut sums = NonceSums::default();
+            for at in order {
+                sums.record(SeqNum::new(base).add(at as u64), nonces[at]);
+            }
+            let high = low + len;
+            let ones = nonces.iter().enumerate();
+            let ones = ones.filter(|(at, one)| **one && (low..=high).contains(&(*at as u64)));
+            let parity = sums.parity(SeqNum::new(base).add(low), SeqNum::new(base).add(high));
+            prop_assert_eq!(parity, Some(ones.count() % 2 == 1));
+        }
+    }
+}
