@@ -1,23 +1,15 @@
 //! A UDP socket that reads and writes batches with ECN.
 
 use crate::error::Error;
-use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use crate::outbox::Outbox;
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 /// Octets of a buffer: with GRO the kernel puts several datagrams into one.
 const BUFFER: usize = 1 << 16;
-
-/// A datagram to leave.
-pub(crate) struct Outgoing {
-    pub(crate) to: SocketAddr,
-    /// The address of ours that it leaves from; `None` lets the kernel choose.
-    pub(crate) from: Option<IpAddr>,
-    pub(crate) ecn: Option<EcnCodepoint>,
-    pub(crate) octets: Vec<u8>,
-}
 
 /// The socket.
 pub(crate) struct Socket {
@@ -78,36 +70,25 @@ impl Socket {
     }
 
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
-    /// Returns how many it took: the kernel may have no room for more. What it refuses for any
-    /// other reason is lost, as on any wire.
-    pub(crate) fn write(&self, outgoing: &[Outgoing]) -> usize {
+    /// What the kernel has no room for stays. What it refuses for any other reason is lost, as on
+    /// any wire.
+    pub(crate) fn write(&self, outbox: &mut Outbox) {
         let most = self.state.max_gso_segments().clamp(1, 40);
-        let mut rest = outgoing;
-        while let Some(first) = rest.first() {
-            let size = first.octets.len();
-            let alike = |other: &&Outgoing| {
-                other.to == first.to
-                    && other.from == first.from
-                    && other.ecn == first.ecn
-                    && other.octets.len() == size
-            };
-            let run = rest.iter().take(most).take_while(alike).count().max(1);
-            let (now, later) = rest.split_at(run);
-            let contents: Vec<u8> = now.iter().flat_map(|o| &o.octets).copied().collect();
+        while let Some(run) = outbox.run(most) {
             let transmit = Transmit {
-                destination: first.to,
-                ecn: first.ecn,
-                contents: &contents,
-                segment_size: (run > 1).then_some(size),
-                src_ip: first.from,
+                destination: run.way.to,
+                ecn: run.way.ecn,
+                contents: run.octets,
+                segment_size: (run.count > 1).then_some(run.size),
+                src_ip: run.way.from,
             };
             // Not by way of the runtime, which knows of a new socket's readiness too late.
             let sent = self.state.try_send((&self.io).into(), &transmit);
             if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-                break;
+                return;
             }
-            rest = later;
+            let count = run.count;
+            outbox.remove(count);
         }
-        outgoing.len() - rest.len()
     }
 }

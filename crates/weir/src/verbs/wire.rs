@@ -153,6 +153,11 @@ pub async fn send(
         if tokio::time::Instant::now() >= end {
             return Ok(sent);
         }
+        // Waiting is dear, and seldom needed.
+        if connection.try_send(&data)? {
+            sent += 1;
+            continue;
+        }
         tokio::select! {
             result = connection.send(&data) => result?,
             () = tokio::time::sleep_until(end) => return Ok(sent),
