@@ -159,7 +159,8 @@ impl Connection {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let socket = Socket::bind(SocketAddr::new(any, 0))?;
+        let mut socket = Socket::bind(SocketAddr::new(any, 0), options.segmentation)?;
+        socket.connect(to)?;
         let (hub, commands) = Hub::new(socket, None);
         tokio::spawn(hub.run());
         let (reply, answer) = oneshot::channel();

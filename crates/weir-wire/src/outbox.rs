@@ -8,6 +8,9 @@ use std::net::{IpAddr, SocketAddr};
 /// Datagrams that may wait because the kernel has no room for them; later ones are lost.
 const MOST: usize = 1024;
 
+/// Octets of a segmented send: what a datagram of IPv6 and UDP can hold.
+const LONGEST: usize = 65_527;
+
 /// Where a datagram goes, and how.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Way {
@@ -58,7 +61,8 @@ impl Outbox {
     /// The next datagrams, at most so many, that can leave in one segmented send.
     pub(crate) fn run(&self, most: usize) -> Option<Run<'_>> {
         let &(way, size) = self.datagrams.front()?;
-        let alike = self.datagrams.iter().take(most.max(1));
+        let most = most.min(LONGEST / size.max(1)).max(1);
+        let alike = self.datagrams.iter().take(most);
         let count = alike.take_while(|next| **next == (way, size)).count();
         let octets = self.octets.get(self.gone..self.gone + size * count)?;
         Some(Run {
