@@ -24,7 +24,8 @@ pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     local: SocketAddr,
-    buffers: Vec<Vec<u8>>,
+    /// Room for a batch, in one piece: the system gives memory only for what is written to.
+    buffers: Vec<u8>,
 }
 
 impl Socket {
@@ -42,7 +43,7 @@ impl Socket {
             io,
             state,
             local,
-            buffers: vec![vec![0; BUFFER]; BATCH_SIZE],
+            buffers: vec![0; BUFFER * BATCH_SIZE],
         })
     }
 
@@ -61,15 +62,13 @@ impl Socket {
         let Self {
             io, state, buffers, ..
         } = self;
-        let mut slices: Vec<IoSliceMut<'_>> = buffers
-            .iter_mut()
-            .map(|buffer| IoSliceMut::new(buffer))
-            .collect();
+        let mut slices: Vec<IoSliceMut<'_>> =
+            buffers.chunks_mut(BUFFER).map(IoSliceMut::new).collect();
         let read = io.try_io(Interest::READABLE, || {
             state.recv((&*io).into(), &mut slices, &mut metas)
         });
         let Ok(count) = read else { return false };
-        for (meta, buffer) in metas.iter().zip(&self.buffers).take(count) {
+        for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
                 take(meta, datagram);
