@@ -4,9 +4,12 @@ use crate::error::Error;
 use crate::hub::{Command, Hub, Key};
 use crate::options::Options;
 use crate::socket::Socket;
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, oneshot};
+use weir_proto::packet::Payload;
 
 /// What a connection has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,38 +40,87 @@ pub struct Status {
     pub limit: &'static str,
 }
 
-/// What the hub tells of a connection.
+/// What the hub and the application have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
     status: Mutex<Status>,
-    /// Room for datagrams on their way to the hub; closed when the connection has ended.
-    room: Arc<Semaphore>,
+    /// That of the status, without a lock.
+    max_datagram: AtomicU32,
+    /// Datagrams on their way to the machine.
+    outgoing: Mutex<VecDeque<Payload>>,
+    /// Room for more of them; closed when the connection has ended.
+    room: Semaphore,
+    /// Datagrams on their way to the application, at most `incoming_most`.
+    incoming: Mutex<VecDeque<Vec<u8>>>,
+    incoming_most: usize,
+    /// Something has come, or nothing more will.
+    arrival: Notify,
+    ended: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(datagrams: usize) -> Self {
+    /// With room for so many datagrams to the machine, and from it.
+    pub(crate) fn new(outgoing: usize, incoming: usize) -> Self {
         Self {
             status: Mutex::default(),
-            room: Arc::new(Semaphore::new(datagrams)),
+            max_datagram: AtomicU32::new(0),
+            outgoing: Mutex::default(),
+            room: Semaphore::new(outgoing),
+            incoming: Mutex::default(),
+            incoming_most: incoming.max(1),
+            arrival: Notify::new(),
+            ended: AtomicBool::new(false),
         }
+    }
+
+    /// The datagrams that the application has handed over.
+    pub(crate) fn outgoing(&self) -> MutexGuard<'_, VecDeque<Payload>> {
+        self.outgoing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// So many datagrams have been taken.
+    pub(crate) fn make_room(&self, datagrams: usize) {
+        self.room.add_permits(datagrams);
     }
 
     pub(crate) fn end(&self) {
         self.room.close();
+        self.ended.store(true, Ordering::Release);
+        self.arrival.notify_one();
+    }
+
+    /// Gives these datagrams to the application; what it has no room for is dropped and counted.
+    pub(crate) fn deliver(&self, datagrams: impl Iterator<Item = Vec<u8>>) {
+        let mut dropped = 0;
+        let mut incoming = self.incoming();
+        for datagram in datagrams {
+            if incoming.len() < self.incoming_most {
+                incoming.push_back(datagram);
+            } else {
+                dropped += 1;
+            }
+        }
+        drop(incoming);
+        self.arrival.notify_one();
+        if dropped > 0 {
+            let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+            status.datagrams_dropped += dropped;
+        }
+    }
+
+    fn incoming(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
+        self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn set(&self, status: Status) {
+        self.max_datagram
+            .store(status.max_datagram, Ordering::Relaxed);
         let mut old = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         let datagrams_dropped = old.datagrams_dropped;
         *old = Status {
             datagrams_dropped,
             ..status
         };
-    }
-
-    pub(crate) fn count_overrun(&self) {
-        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        status.datagrams_dropped += 1;
     }
 
     fn get(&self) -> Status {
@@ -81,7 +133,6 @@ impl Shared {
 pub struct Connection {
     key: Key,
     commands: mpsc::UnboundedSender<Command>,
-    received: mpsc::Receiver<Vec<u8>>,
     shared: Arc<Shared>,
 }
 
@@ -89,13 +140,11 @@ impl Connection {
     pub(crate) const fn new(
         key: Key,
         commands: mpsc::UnboundedSender<Command>,
-        received: mpsc::Receiver<Vec<u8>>,
         shared: Arc<Shared>,
     ) -> Self {
         Self {
             key,
             commands,
-            received,
             shared,
         }
     }
@@ -110,7 +159,8 @@ impl Connection {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let socket = Socket::bind(SocketAddr::new(any, 0))?;
+        let mut socket = Socket::bind(SocketAddr::new(any, 0), options.segmentation)?;
+        socket.connect(to)?;
         let (hub, commands) = Hub::new(socket, None);
         tokio::spawn(hub.run());
         let (reply, answer) = oneshot::channel();
@@ -130,22 +180,61 @@ impl Connection {
     /// # Errors
     /// [`Error::TooLarge`] for what does not fit a packet, [`Error::Closed`] after the end.
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
-        let limit = self.status().max_datagram;
+        self.check(data)?;
+        let room = self.shared.room.acquire().await;
+        room.map_err(|_| Error::Closed)?.forget();
+        self.hand_over(data)
+    }
+
+    /// Sends a datagram if there is room in the send queue; says whether there was.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn try_send(&self, data: &[u8]) -> Result<bool, Error> {
+        self.check(data)?;
+        match self.shared.room.try_acquire() {
+            Ok(room) => room.forget(),
+            Err(TryAcquireError::NoPermits) => return Ok(false),
+            Err(TryAcquireError::Closed) => return Err(Error::Closed),
+        }
+        self.hand_over(data)?;
+        Ok(true)
+    }
+
+    fn check(&self, data: &[u8]) -> Result<(), Error> {
+        let limit = self.shared.max_datagram.load(Ordering::Relaxed);
         if data.len() > limit as usize {
             return Err(Error::TooLarge {
                 octets: data.len(),
                 limit,
             });
         }
-        let room = Arc::clone(&self.shared.room).acquire_owned().await;
-        let room = room.map_err(|_| Error::Closed)?;
-        let command = Command::Send(self.key, data.to_vec(), room);
+        Ok(())
+    }
+
+    fn hand_over(&self, data: &[u8]) -> Result<(), Error> {
+        let mut outgoing = self.shared.outgoing();
+        outgoing.push_back(Payload::from_bytes(data));
+        // Who finds others waiting need not wake the hub again.
+        if outgoing.len() > 1 {
+            return Ok(());
+        }
+        drop(outgoing);
+        let command = Command::Send(self.key);
         self.commands.send(command).map_err(|_| Error::Closed)
     }
 
     /// The next datagram that has come; `None` when the connection has ended and all were read.
     pub async fn receive(&mut self) -> Option<Vec<u8>> {
-        self.received.recv().await
+        loop {
+            // In this order: what came before the end was there before it was said.
+            let ended = self.shared.ended.load(Ordering::Acquire);
+            let datagram = self.shared.incoming().pop_front();
+            if datagram.is_some() || ended {
+                return datagram;
+            }
+            self.shared.arrival.notified().await;
+        }
     }
 
     /// What the connection has done so far.

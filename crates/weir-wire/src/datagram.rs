@@ -27,20 +27,22 @@ pub(crate) fn open(octets: &[u8], ecn: Option<EcnCodepoint>) -> Option<Packet> {
     })
 }
 
-/// The datagram's content and its codepoint; `None` for what has no wire form.
-pub(crate) fn seal(packet: &Packet) -> Option<(Vec<u8>, Option<EcnCodepoint>)> {
-    let Body::Dccp(body) = &packet.body else {
-        return None;
-    };
-    let mut octets = Vec::with_capacity(packet.size as usize);
-    body.encode(None, &mut octets).ok()?;
-    let ecn = match packet.ip.ecn {
+/// Appends the datagram's content; false for what has no wire form.
+pub(crate) fn seal(packet: &Packet, octets: &mut Vec<u8>) -> bool {
+    match &packet.body {
+        Body::Dccp(body) => body.encode(None, octets).is_ok(),
+        _ => false,
+    }
+}
+
+/// A packet's codepoint as the socket has it.
+pub(crate) const fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
+    match ecn {
         Ecn::NotEct => None,
         Ecn::Ect0 => Some(EcnCodepoint::Ect0),
         Ecn::Ect1 => Some(EcnCodepoint::Ect1),
         Ecn::Ce => Some(EcnCodepoint::Ce),
-    };
-    Some((octets, ecn))
+    }
 }
 
 /// The DCCP ports and the type of a packet, before anything else is known of it.
@@ -71,7 +73,9 @@ mod tests {
             damaged_at: None,
             body: Body::Dccp(body),
         };
-        let (octets, ecn) = seal(&packet).expect("it has a wire form");
+        let mut octets = Vec::new();
+        assert!(seal(&packet, &mut octets));
+        let ecn = codepoint(packet.ip.ecn);
         assert_eq!(octets.get(6..8), Some(&[0, 0][..]));
         assert_eq!(open(&octets, ecn), Some(packet));
         assert_eq!(open(&octets[..11], None), None);

@@ -7,26 +7,25 @@
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::connection::{Connection, Shared, Status};
-use crate::datagram::{dccp_of, open, seal};
+use crate::datagram::{codepoint, dccp_of, open, seal};
 use crate::error::Error;
 use crate::options::{Options, random};
-use crate::socket::{Outgoing, Socket};
+use crate::outbox::{Outbox, Way};
+use crate::socket::Socket;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use weir_proto::dccp::{self, wire::PacketType};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
-/// Datagrams that may wait because the kernel has no room for them; later ones are lost.
-const BACKLOG: usize = 1024;
 /// How long a full socket is left alone.
 const FULL_NANOS: u64 = 200_000;
 /// Datagrams on their way from an application to the hub.
-const UNDER_WAY: usize = 32;
+const UNDER_WAY: usize = 64;
 /// Commands to carry out before packets and timers have their turn.
 const COMMANDS: usize = 256;
 
@@ -35,8 +34,8 @@ pub(crate) type Key = (SocketAddr, u16, u16);
 
 /// What an application asks for.
 pub(crate) enum Command {
-    /// Sends a datagram; the permit is given back when the machine has taken it.
-    Send(Key, Vec<u8>, OwnedSemaphorePermit),
+    /// There are datagrams to send.
+    Send(Key),
     /// Ends a connection in good order.
     Close(Key),
     /// Opens a connection.
@@ -47,19 +46,18 @@ pub(crate) enum Command {
     ),
 }
 
-/// A datagram that waits for room, and the permit that it holds meanwhile.
-type Waiting = (Vec<u8>, OwnedSemaphorePermit);
-
 /// A connection at work.
 struct Entry {
     machine: dccp::Connection,
     shared: Arc<Shared>,
-    received: mpsc::Sender<Vec<u8>>,
     /// Of a connection that is being opened: who waits for it.
     opener: Option<(oneshot::Sender<Result<Connection, Error>>, Connection)>,
     /// Of a connection that a listener has: for `accept`, once the handshake is done.
     arrival: Option<Connection>,
-    waiting: VecDeque<Waiting>,
+    /// Datagrams that wait for room in the machine's send queue.
+    waiting: VecDeque<Payload>,
+    /// The application wants the end once they are gone.
+    closing: bool,
     /// What the controller said last.
     controller: Controller,
     timer: Option<Instant>,
@@ -85,7 +83,9 @@ pub(crate) struct Hub {
     back: mpsc::WeakUnboundedSender<Command>,
     /// Of a listener: its options, and where its connections go.
     listening: Option<(Options, mpsc::Sender<Connection>)>,
-    outgoing: Vec<Outgoing>,
+    outbox: Outbox,
+    /// What else a packet says that was read; kept for its room.
+    read: Vec<(SocketAddr, Option<IpAddr>, Packet)>,
     /// How many connections an IP address has.
     census: BTreeMap<IpAddr, usize>,
     /// Connections of a listener whose handshake is not done, oldest first.
@@ -107,7 +107,8 @@ impl Hub {
             commands,
             back: sender.downgrade(),
             listening,
-            outgoing: Vec::new(),
+            outbox: Outbox::default(),
+            read: Vec::new(),
             census: BTreeMap::new(),
             handshakes: VecDeque::new(),
         };
@@ -122,7 +123,7 @@ impl Hub {
         while open || !self.connections.is_empty() {
             let due = self.timers.first().map(|&(at, _)| at);
             let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
-            if !self.outgoing.is_empty() {
+            if !self.outbox.is_empty() {
                 wait = wait.min(FULL_NANOS);
             }
             if wait < Alarm::SHORTEST_NANOS {
@@ -146,7 +147,7 @@ impl Hub {
             }
             let came = self.read();
             self.fire();
-            self.flush();
+            self.socket.write(&mut self.outbox);
             if came {
                 // Applications read before more comes.
                 tokio::task::yield_now().await;
@@ -157,42 +158,53 @@ impl Hub {
         }
     }
 
-    fn flush(&mut self) {
-        let taken = self.socket.write(&self.outgoing);
-        self.outgoing.drain(..taken);
-        self.outgoing.truncate(BACKLOG);
-    }
-
     // ---- Packets ----
 
     /// Reads a batch; true if something came.
     fn read(&mut self) -> bool {
-        let mut packets = Vec::new();
+        let mut packets = std::mem::take(&mut self.read);
         let came = self.socket.read(|meta, octets| {
             let packet = open(octets, meta.ecn);
             packets.extend(packet.map(|packet| (meta.addr, meta.dst_ip, packet)));
         });
-        for (from, to, packet) in packets {
-            self.handle_packet(from, to, packet);
+        let mut last = None;
+        for (from, to, packet) in packets.drain(..) {
+            let key = self.handle_packet(from, to, packet);
+            if let Some(former) = last
+                && last != key
+            {
+                self.settle(former);
+            }
+            last = key;
+        }
+        self.read = packets;
+        if let Some(key) = last {
+            self.settle(key);
         }
         came
     }
 
-    fn handle_packet(&mut self, from: SocketAddr, to: Option<IpAddr>, packet: Packet) {
-        let Some(body) = dccp_of(&packet) else { return };
+    /// Gives a packet to its connection, which it names, and sends what that says to it.
+    fn handle_packet(
+        &mut self,
+        from: SocketAddr,
+        to: Option<IpAddr>,
+        packet: Packet,
+    ) -> Option<Key> {
+        let body = dccp_of(&packet)?;
         let key = (from, body.source_port, body.destination_port);
         if !self.connections.contains_key(&key) {
             let request = body.kind == PacketType::Request;
             if !request || !self.admit(key) {
-                return;
+                return None;
             }
         }
         let now = self.clock.now();
-        if let Some(entry) = self.connections.get_mut(&key) {
-            entry.local = to.or(entry.local);
-            entry.machine.handle(now, packet);
-        }
-        self.settle(key);
+        let entry = self.connections.get_mut(&key)?;
+        entry.local = to.or(entry.local);
+        entry.machine.handle(now, packet);
+        entry.transmit(now, key.0, &mut self.outbox);
+        Some(key)
     }
 
     /// Makes a connection for a Request, if the listener has room for it.
@@ -261,16 +273,15 @@ impl Hub {
         if let Some(events) = machine.events() {
             events.set_mask(EventMask::CONTROLLER);
         }
-        let (received, receiver) = mpsc::channel(queue.max(1));
-        let shared = Arc::new(Shared::new(UNDER_WAY));
-        let connection = Connection::new(key, commands, receiver, Arc::clone(&shared));
+        let shared = Arc::new(Shared::new(UNDER_WAY, queue));
+        let connection = Connection::new(key, commands, Arc::clone(&shared));
         let entry = Entry {
             machine,
             shared,
-            received,
             opener: None,
             arrival: None,
             waiting: VecDeque::new(),
+            closing: false,
             controller: Controller::default(),
             timer: None,
             local: None,
@@ -299,16 +310,10 @@ impl Hub {
 
     fn handle_command(&mut self, command: Command) {
         match command {
-            Command::Send(key, data, room) => {
-                if let Some(entry) = self.connections.get_mut(&key) {
-                    entry.waiting.push_back((data, room));
-                    self.settle(key);
-                }
-            }
+            Command::Send(key) => self.settle(key),
             Command::Close(key) => {
-                let now = self.clock.now();
                 if let Some(entry) = self.connections.get_mut(&key) {
-                    entry.machine.close(now);
+                    entry.closing = true;
                     self.settle(key);
                 }
             }
@@ -353,20 +358,7 @@ impl Hub {
         let mut ended = None;
         loop {
             entry.write(now);
-            let mut quiet = true;
-            while let Some(packet) = entry.machine.poll_transmit(now) {
-                quiet = false;
-                if let Some((octets, ecn)) = seal(&packet) {
-                    let to = key.0;
-                    self.outgoing.push(Outgoing {
-                        to,
-                        from: entry.local,
-                        ecn,
-                        octets,
-                    });
-                }
-                entry.machine.transmitted(now, packet.id);
-            }
+            let mut quiet = !entry.transmit(now, key.0, &mut self.outbox);
             while let Some(event) = entry.machine.poll_event() {
                 quiet = false;
                 match event {
@@ -413,27 +405,52 @@ impl Hub {
 impl Entry {
     /// Gives the machine what applications wait to send.
     fn write(&mut self, now: Instant) {
-        while let Some((data, _)) = self.waiting.front() {
-            match self.machine.write(now, Payload::from_bytes(data)) {
-                Err(WriteError::Blocked) => return,
+        self.waiting.append(&mut self.shared.outgoing());
+        let before = self.waiting.len();
+        while let Some(data) = self.waiting.front() {
+            match self.machine.write(now, data.clone()) {
+                Err(WriteError::Blocked) => break,
                 // The size was checked, and an ended connection says so to the next caller.
                 Ok(()) | Err(WriteError::TooLarge(_) | WriteError::Closed) => {}
             }
             self.waiting.pop_front();
         }
-    }
-
-    /// Gives the application what has come; what it has no room for is dropped.
-    fn read(&mut self, now: Instant) {
-        while let Some(payload) = self.machine.read(now) {
-            let octets = match payload.content() {
-                Some(content) => content.to_vec(),
-                None => vec![0; payload.len() as usize],
-            };
-            if self.received.try_send(octets).is_err() {
-                self.shared.count_overrun();
+        if before > self.waiting.len() {
+            self.shared.make_room(before - self.waiting.len());
+        }
+        if std::mem::take(&mut self.closing) {
+            if self.waiting.is_empty() {
+                self.machine.close(now);
+            } else {
+                self.closing = true;
             }
         }
+    }
+
+    /// Puts what the machine sends into the outbox; true if it sent something.
+    fn transmit(&mut self, now: Instant, to: SocketAddr, outbox: &mut Outbox) -> bool {
+        let mut sent = false;
+        while let Some(packet) = self.machine.poll_transmit(now) {
+            sent = true;
+            let way = Way {
+                to,
+                from: self.local,
+                ecn: codepoint(packet.ip.ecn),
+            };
+            outbox.push(|octets| seal(&packet, octets).then_some(way));
+            self.machine.transmitted(now, packet.id);
+        }
+        sent
+    }
+
+    /// Gives the application what has come.
+    fn read(&mut self, now: Instant) {
+        let payloads = std::iter::from_fn(|| self.machine.read(now));
+        self.shared
+            .deliver(payloads.map(|payload| match payload.content() {
+                Some(content) => content.to_vec(),
+                None => vec![0; payload.len() as usize],
+            }));
     }
 
     fn end(&mut self, peer: SocketAddr, reason: CloseReason) {
@@ -447,9 +464,6 @@ impl Entry {
         }
         self.waiting.clear();
         self.shared.end();
-        // The application's `receive` ends when the sender is gone.
-        let (closed, _) = mpsc::channel(1);
-        self.received = closed;
     }
 
     fn hear_controller(&mut self) {

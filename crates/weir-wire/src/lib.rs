@@ -38,6 +38,7 @@ mod error;
 mod hub;
 mod listener;
 mod options;
+mod outbox;
 mod socket;
 
 pub use connection::{Connection, Status};

@@ -37,6 +37,9 @@ pub struct Options {
     pub mtu: u32,
     /// Data packets use explicit congestion notification.
     pub ecn: bool,
+    /// Equal packets that may leave at once leave in one segmented send (GSO), where the kernel
+    /// can; without it each has a send of its own.
+    pub segmentation: bool,
     /// Connections of a listener whose handshake is not done, at most: beyond it the oldest gives
     /// way, so that a flood of Requests from forged addresses shuts nobody out for long.
     pub max_handshakes: usize,
@@ -57,6 +60,7 @@ impl Default for Options {
             sequence_window: 10_000,
             mtu: 1500,
             ecn: false,
+            segmentation: true,
             max_handshakes: 1024,
             max_connections: 10_000,
             max_connections_per_address: 2_000,

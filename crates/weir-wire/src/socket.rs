@@ -1,40 +1,35 @@
 //! A UDP socket that reads and writes batches with ECN.
 
 use crate::error::Error;
-use quinn_udp::{BATCH_SIZE, EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use crate::outbox::{Outbox, Run};
+use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use socket2::SockRef;
 use std::io::{self, IoSliceMut};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 /// Octets of a buffer: with GRO the kernel puts several datagrams into one.
 const BUFFER: usize = 1 << 16;
 
-/// A datagram to leave.
-pub(crate) struct Outgoing {
-    pub(crate) to: SocketAddr,
-    /// The address of ours that it leaves from; `None` lets the kernel choose.
-    pub(crate) from: Option<IpAddr>,
-    pub(crate) ecn: Option<EcnCodepoint>,
-    pub(crate) octets: Vec<u8>,
-}
-
 /// The socket.
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
+    segmentation: bool,
+    connected: bool,
     local: SocketAddr,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
 }
 
 impl Socket {
-    /// A socket at this address; port 0 for any.
-    pub(crate) fn bind(address: SocketAddr) -> Result<Self, Error> {
+    /// A socket at this address, port 0 for any; `segmentation` as in the options.
+    pub(crate) fn bind(address: SocketAddr, segmentation: bool) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
         let socket = std::net::UdpSocket::bind(address).map_err(failed)?;
         // A burst that arrives while the task is busy must fit; the kernel may allow less.
-        let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(1 << 22);
+        let _ = SockRef::from(&socket).set_recv_buffer_size(1 << 22);
         socket.set_nonblocking(true).map_err(failed)?;
         let state = UdpSocketState::new((&socket).into()).map_err(failed)?;
         let local = socket.local_addr().map_err(failed)?;
@@ -42,8 +37,20 @@ impl Socket {
         Ok(Self {
             io,
             state,
+            segmentation,
+            connected: false,
             local,
             buffers: vec![0; BUFFER * BATCH_SIZE],
+        })
+    }
+
+    /// Talks to this address only from now on, which makes sending cheaper.
+    pub(crate) fn connect(&mut self, to: SocketAddr) -> Result<(), Error> {
+        let connected = SockRef::from(&self.io).connect(&to.into());
+        self.connected = true;
+        connected.map_err(|source| Error::Socket {
+            address: to,
+            source,
         })
     }
 
@@ -78,36 +85,37 @@ impl Socket {
     }
 
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
-    /// Returns how many it took: the kernel may have no room for more. What it refuses for any
-    /// other reason is lost, as on any wire.
-    pub(crate) fn write(&self, outgoing: &[Outgoing]) -> usize {
-        let most = self.state.max_gso_segments().clamp(1, 40);
-        let mut rest = outgoing;
-        while let Some(first) = rest.first() {
-            let size = first.octets.len();
-            let alike = |other: &&Outgoing| {
-                other.to == first.to
-                    && other.from == first.from
-                    && other.ecn == first.ecn
-                    && other.octets.len() == size
-            };
-            let run = rest.iter().take(most).take_while(alike).count().max(1);
-            let (now, later) = rest.split_at(run);
-            let contents: Vec<u8> = now.iter().flat_map(|o| &o.octets).copied().collect();
-            let transmit = Transmit {
-                destination: first.to,
-                ecn: first.ecn,
-                contents: &contents,
-                segment_size: (run > 1).then_some(size),
-                src_ip: first.from,
-            };
+    /// What the kernel has no room for stays. What it refuses for any other reason is lost, as on
+    /// any wire.
+    pub(crate) fn write(&self, outbox: &mut Outbox) {
+        let most = if self.segmentation {
+            self.state.max_gso_segments().max(1)
+        } else {
+            1
+        };
+        while let Some(run) = outbox.run(most) {
             // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let sent = self.state.try_send((&self.io).into(), &transmit);
+            let sent = if self.connected && run.count == 1 && run.way.ecn.is_none() {
+                SockRef::from(&self.io).send(run.octets).map(drop)
+            } else {
+                self.state
+                    .try_send((&self.io).into(), &Self::transmit(&run))
+            };
             if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
-                break;
+                return;
             }
-            rest = later;
+            let count = run.count;
+            outbox.remove(count);
         }
-        outgoing.len() - rest.len()
+    }
+
+    fn transmit<'a>(run: &Run<'a>) -> Transmit<'a> {
+        Transmit {
+            destination: run.way.to,
+            ecn: run.way.ecn,
+            contents: run.octets,
+            segment_size: (run.count > 1).then_some(run.size),
+            src_ip: run.way.from,
+        }
     }
 }

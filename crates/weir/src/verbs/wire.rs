@@ -26,6 +26,9 @@ pub struct Shared {
     /// Use explicit congestion notification
     #[arg(long)]
     pub ecn: bool,
+    /// Each packet has a send of its own, without the kernel's segmentation (GSO)
+    #[arg(long)]
+    pub no_gso: bool,
     /// Seconds between two reports; 0 for none
     #[arg(short, long, default_value = "1", value_name = "TIME", value_parser = time)]
     pub interval: Duration,
@@ -45,6 +48,7 @@ impl Shared {
                 _ => Ccid::Tfrc(profile),
             },
             ecn: self.ecn,
+            segmentation: !self.no_gso,
             ..Options::default()
         }
     }
@@ -152,6 +156,11 @@ pub async fn send(
         }
         if tokio::time::Instant::now() >= end {
             return Ok(sent);
+        }
+        // Waiting is dear, and seldom needed.
+        if connection.try_send(&data)? {
+            sent += 1;
+            continue;
         }
         tokio::select! {
             result = connection.send(&data) => result?,
