@@ -7,8 +7,10 @@ mod dccp_probe;
 mod export;
 #[cfg(feature = "files")]
 mod folder;
+pub mod headers;
 #[cfg(feature = "files")]
 mod parquet;
+pub mod pcapng;
 
 pub use columns::{Column, Table, Values};
 pub use export::{ExportError, ExportFile, Format, csv, export};
