@@ -2,9 +2,11 @@
 
 use super::codec::{CodecEndpoint, Fault};
 use super::recorder::{Recorder, Writes};
+use super::tap::{SharedTap, TapEnd, TapEndpoint};
 use super::{RunError, endpoints};
 use crate::scenario::{Application, Change, Direction, Flow, Host, Scenario, Transport, Wifi};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use weir_net::app::{
     AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
 };
@@ -30,6 +32,7 @@ pub(super) struct World {
     links: Vec<Carrier>,
     link_names: Vec<String>,
     fault: Fault,
+    tap: Option<SharedTap>,
 }
 
 /// What has a queue and a trace: a direction of a link, or a station of a medium.
@@ -62,8 +65,8 @@ struct Place<'a> {
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
-    /// Builds everything that the scenario names.
-    pub(super) fn build(scenario: &Scenario) -> Result<Self, RunError> {
+    /// Builds everything that the scenario names, with a tap on all endpoints if there is one.
+    pub(super) fn build(scenario: &Scenario, tap: Option<&SharedTap>) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
             seed: scenario.run.seed,
@@ -73,6 +76,7 @@ impl World {
             links: Vec::new(),
             link_names: Vec::new(),
             fault: Fault::default(),
+            tap: tap.cloned(),
         };
         let mut hosts = BTreeMap::new();
         for host in &scenario.hosts {
@@ -201,6 +205,7 @@ impl World {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
         let hosts = place.ends.map(|(_, host)| host);
         let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
+        let pair = self.tapped(pair, TapEnd::pair(flow, self.flows.len(), place.ends));
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
@@ -239,6 +244,18 @@ impl World {
             Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
         });
         Ok(())
+    }
+
+    /// The endpoints with the tap on them, if there is one.
+    fn tapped(&self, pair: endpoints::Pair, ends: [TapEnd; 2]) -> endpoints::Pair {
+        let Some(tap) = &self.tap else {
+            return pair;
+        };
+        let [sender, receiver] = pair;
+        [(sender, ends[0]), (receiver, ends[1])].map(|(endpoint, end)| -> BoxedEndpoint {
+            let fault = self.fault.clone();
+            Box::new(TapEndpoint::new(endpoint, end, Arc::clone(tap), fault))
+        })
     }
 
     /// What writes and what reads.

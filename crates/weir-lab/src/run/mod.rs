@@ -12,11 +12,13 @@ mod smoothness;
 mod statistics;
 mod summary;
 mod tables;
+mod tap;
 
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
     RunSummary, Summary,
 };
+pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
 use crate::trace::Table;
@@ -51,6 +53,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
+    /// Sees every packet as the hosts of its ends see it; changes nothing.
+    pub tap: Option<&'a SharedTap>,
 }
 
 /// What a run gives.
@@ -104,7 +108,8 @@ pub enum RunError {
     Build(String),
     /// Time did not advance.
     Stuck(String),
-    /// A packet did not survive being encoded and decoded (`[run] codec = true`).
+    /// A packet did not survive being encoded and decoded (`[run] codec = true`), or has no wire
+    /// form for a tap.
     Codec(String),
     /// The run was cancelled at this virtual time.
     Cancelled(Instant),
@@ -139,7 +144,7 @@ const SLICES: u64 = 1000;
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
     let warmup = Instant::ZERO + scenario.run.warmup;
     let end = Instant::ZERO + scenario.run.duration;
-    let mut world = World::build(scenario)?;
+    let mut world = World::build(scenario, options.tap)?;
     let mut recorder = Recorder::new(options, warmup);
     world.listen(&mut recorder);
     let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
