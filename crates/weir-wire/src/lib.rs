@@ -34,6 +34,7 @@ mod alarm;
 mod clock;
 mod connection;
 mod datagram;
+mod entry;
 mod error;
 mod hub;
 mod listener;
