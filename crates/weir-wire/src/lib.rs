@@ -37,6 +37,7 @@ mod alarm;
 mod clock;
 mod connection;
 mod datagram;
+mod entry;
 mod error;
 mod hub;
 mod listener;
