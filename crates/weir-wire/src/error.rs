@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use weir_proto::cc::window::REGISTRY;
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum Error {
         "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
     )]
     UnknownProfile(String),
+    /// No window controller of this name.
+    #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
+    UnknownController(String),
     /// Nobody answered.
     #[error("{0} does not answer")]
     TimedOut(SocketAddr),
@@ -39,4 +43,9 @@ pub enum Error {
     /// The connection has ended.
     #[error("the connection is closed")]
     Closed,
+}
+
+/// The names of all window controllers.
+fn controllers() -> String {
+    REGISTRY.map(|entry| entry.name).join(", ")
 }

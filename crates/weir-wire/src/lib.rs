@@ -23,6 +23,9 @@
 //! # }
 //! ```
 //!
+//! For users of the QUIC implementation quinn, the module `quinn` has Weir's congestion
+//! controllers.
+//!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
 //! (GSO) of equal packets that leave at once, random initial sequence numbers, bounds on the
 //! number of connections, in all and for each address. What it leaves out: Init Cookies, raw IP
@@ -34,11 +37,14 @@ mod alarm;
 mod clock;
 mod connection;
 mod datagram;
+mod entry;
 mod error;
 mod hub;
 mod listener;
 mod options;
 mod outbox;
+#[cfg(feature = "quinn")]
+pub mod quinn;
 mod socket;
 
 pub use connection::{Connection, Status};

@@ -275,3 +275,59 @@ fn hosts_are_known_ones_and_of_captures_only() {
         assert!(stderr.contains(why), "{stderr}");
     }
 }
+
+#[test]
+fn damage_is_a_wrong_checksum_and_times_are_those_of_the_wire() {
+    let scenario = r#"
+[run]
+duration = "1s"
+
+[[host]]
+name = "server"
+transmit_delay = "30us"
+receive_delay = "400us"
+
+[[host]]
+name = "client"
+transmit_delay = "70us"
+receive_delay = "900us"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+delay = "5ms"
+forward = { netem = { corrupt = 0.2 } }
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
+app = { kind = "bulk", packet = 1400 }
+"#;
+    let (folder, run) = run_of(scenario);
+    let file = exported(folder.path(), &run, &[]);
+    let name = file.display().to_string();
+    let (status, stdout, _) = outcome(folder.path(), &["decode", &name]);
+    assert_eq!(status, Some(0));
+    let rows: Vec<Vec<&str>> = stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let nanos = |row: &[&str]| -> u64 {
+        let (seconds, part) = row[1].split_once('.').expect("a time");
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        number(seconds) * 1_000_000_000 + number(part)
+    };
+    // The Request leaves after the server's stack, arrives before the client's; the Response
+    // leaves after both of the client's.
+    let opening: Vec<_> = rows.iter().take(4).map(|row| nanos(row)).collect();
+    assert_eq!(opening, [30_000, 5_030_000, 6_000_000, 11_000_000]);
+    assert!(
+        rows.is_sorted_by_key(|row| nanos(row)),
+        "in the order of time"
+    );
+    let damaged = stdout.matches("checksum bad").count();
+    let part = damaged as f64 / rows.len() as f64;
+    assert!((0.01..0.2).contains(&part), "{damaged} of {}", rows.len());
+}

@@ -175,7 +175,7 @@ impl TapEnd {
                     Direction::Outbound => [far, near],
                     Direction::Inbound => [near, far],
                 };
-                set_connection_ids(content, quic.space, ids, &self.quic);
+                set_connection_ids(content, quic.space, ids, self.quic);
                 Carrier::Udp
             }
             Body::Other(payload) => {
@@ -209,7 +209,7 @@ fn set_connection_ids(
     octets: &mut [u8],
     space: SpaceId,
     [destination, source]: [u64; 2],
-    format: &HeaderFormat,
+    format: HeaderFormat,
 ) {
     let len = usize::from(format.connection_id_len);
     // First octet, and of a long header the version and a length before each id.

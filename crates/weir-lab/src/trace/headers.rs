@@ -271,7 +271,7 @@ mod tests {
     fn what_is_longer_than_an_ip_packet_is_refused() {
         let envelope = envelope("10.0.0.1:1", "10.0.0.2:2");
         let mut out = Vec::new();
-        let whole = envelope.wrap(Carrier::Udp, &[0; 65_507], &mut out);
+        let whole = envelope.wrap(Carrier::Udp, &vec![0; 65_507], &mut out);
         assert_eq!((whole, out.len()), (Ok(()), 65_535));
         for octets in [65_508, 70_000] {
             let mut out = Vec::new();

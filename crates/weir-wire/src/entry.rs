@@ -1,0 +1,180 @@
+//! A connection at work: its state machine, its application's end, and what passes between them.
+
+use crate::connection::{Connection, Shared, Status};
+use crate::datagram::{codepoint, seal};
+use crate::error::Error;
+use crate::outbox::{Outbox, Way};
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use weir_proto::dccp;
+use weir_proto::event::{Event, EventMask};
+use weir_proto::node::{CloseReason, Endpoint, Node, WriteError};
+use weir_proto::packet::Payload;
+use weir_proto::time::Instant;
+
+/// A connection at work.
+pub(crate) struct Entry {
+    pub(crate) machine: dccp::Connection,
+    pub(crate) shared: Arc<Shared>,
+    /// Of a connection that is being opened: who waits for it.
+    pub(crate) opener: Option<(oneshot::Sender<Result<Connection, Error>>, Connection)>,
+    /// Of a connection that a listener has: for `accept`, once the handshake is done.
+    pub(crate) arrival: Option<Connection>,
+    /// Datagrams that wait for room in the machine's send queue.
+    pub(crate) waiting: VecDeque<Payload>,
+    /// The application wants the end once they are gone.
+    pub(crate) closing: bool,
+    /// What the controller said last.
+    pub(crate) controller: Controller,
+    pub(crate) timer: Option<Instant>,
+    /// The address of ours that the peer used.
+    pub(crate) local: Option<IpAddr>,
+}
+
+/// What a controller said of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Controller {
+    pub(crate) allowed_rate_bps: f64,
+    pub(crate) loss_event_rate: f64,
+    pub(crate) limit: &'static str,
+}
+
+impl Entry {
+    pub(crate) fn new(mut machine: dccp::Connection, shared: Arc<Shared>) -> Self {
+        if let Some(events) = machine.events() {
+            events.set_mask(EventMask::CONTROLLER);
+        }
+        Self {
+            machine,
+            shared,
+            opener: None,
+            arrival: None,
+            waiting: VecDeque::new(),
+            closing: false,
+            controller: Controller::default(),
+            timer: None,
+            local: None,
+        }
+    }
+
+    /// Gives the machine what applications wait to send.
+    pub(crate) fn write(&mut self, now: Instant) {
+        self.waiting.append(&mut self.shared.outgoing());
+        let before = self.waiting.len();
+        while let Some(data) = self.waiting.front() {
+            match self.machine.write(now, data.clone()) {
+                Err(WriteError::Blocked) => break,
+                // The size was checked, and an ended connection says so to the next caller.
+                Ok(()) | Err(WriteError::TooLarge(_) | WriteError::Closed) => {}
+            }
+            self.waiting.pop_front();
+        }
+        if before > self.waiting.len() {
+            self.shared.make_room(before - self.waiting.len());
+        }
+        if std::mem::take(&mut self.closing) {
+            if self.waiting.is_empty() {
+                self.machine.close(now);
+            } else {
+                self.closing = true;
+            }
+        }
+    }
+
+    /// Puts what the machine sends into the outbox; true if it sent something.
+    pub(crate) fn transmit(&mut self, now: Instant, to: SocketAddr, outbox: &mut Outbox) -> bool {
+        let mut sent = false;
+        while let Some(packet) = self.machine.poll_transmit(now) {
+            sent = true;
+            let way = Way {
+                to,
+                from: self.local,
+                ecn: codepoint(packet.ip.ecn),
+            };
+            outbox.push(|octets| seal(&packet, octets).then_some(way));
+            self.machine.transmitted(now, packet.id);
+        }
+        sent
+    }
+
+    /// Gives the application what has come.
+    pub(crate) fn read(&mut self, now: Instant) {
+        let payloads = std::iter::from_fn(|| self.machine.read(now));
+        self.shared
+            .deliver(payloads.map(|payload| match payload.content() {
+                Some(content) => content.to_vec(),
+                None => vec![0; payload.len() as usize],
+            }));
+    }
+
+    pub(crate) fn end(&mut self, peer: SocketAddr, reason: CloseReason) {
+        let error = match reason {
+            CloseReason::Finished => Error::Closed,
+            CloseReason::Reset(code) => Error::Reset(code),
+            CloseReason::TimedOut => Error::TimedOut(peer),
+        };
+        if let Some((reply, _)) = self.opener.take() {
+            drop(reply.send(Err(error)));
+        }
+        self.waiting.clear();
+        self.shared.end();
+    }
+
+    pub(crate) fn hear_controller(&mut self) {
+        let Some(events) = self.machine.events() else {
+            return;
+        };
+        for (_, event) in events.drain() {
+            match event {
+                Event::Rate(state) => {
+                    self.controller = Controller {
+                        allowed_rate_bps: state.allowed_rate.as_bps(),
+                        loss_event_rate: state.loss_event_rate,
+                        limit: state.limit.name(),
+                    }
+                }
+                Event::Window(state) => {
+                    let rtt = state.smoothed_rtt.as_secs_f64();
+                    self.controller = Controller {
+                        allowed_rate_bps: if rtt > 0.0 {
+                            state.cwnd as f64 * 8.0 / rtt
+                        } else {
+                            0.0
+                        },
+                        loss_event_rate: 0.0,
+                        limit: state.limit.name(),
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        let statistics = self.machine.statistics();
+        Status {
+            state: self.machine.state().name(),
+            packets_sent: statistics.packets_sent,
+            bytes_sent: statistics.bytes_sent,
+            packets_received: statistics.packets_received,
+            payload_received: statistics.payload_received,
+            packets_lost: statistics.packets_lost,
+            smoothed_rtt_s: statistics.smoothed_rtt.as_secs_f64(),
+            datagrams_dropped: 0,
+            allowed_rate_bps: self.controller.allowed_rate_bps,
+            loss_event_rate: self.controller.loss_event_rate,
+            max_datagram: self.machine.max_payload(),
+            limit: self.controller.limit,
+        }
+    }
+}
+
+/// Octets of IP and UDP headers beyond the twenty of IPv4 that the machine counts itself.
+pub(crate) const fn overhead(peer: SocketAddr) -> u32 {
+    match peer.ip().to_canonical() {
+        IpAddr::V4(_) => 8,
+        IpAddr::V6(_) => 20 + 8,
+    }
+}
