@@ -22,6 +22,9 @@ pub enum Error {
         "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
     )]
     UnknownProfile(String),
+    /// The peer's host says that nobody listens at this UDP port.
+    #[error("nobody listens at UDP {0}")]
+    Refused(SocketAddr),
     /// Nobody answered.
     #[error("{0} does not answer")]
     TimedOut(SocketAddr),
