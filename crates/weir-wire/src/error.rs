@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use weir_proto::cc::window::REGISTRY;
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +26,9 @@ pub enum Error {
     /// The peer's host says that nobody listens at this UDP port.
     #[error("nobody listens at UDP {0}")]
     Refused(SocketAddr),
+    /// No window controller of this name.
+    #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
+    UnknownController(String),
     /// Nobody answered.
     #[error("{0} does not answer")]
     TimedOut(SocketAddr),
@@ -42,4 +46,9 @@ pub enum Error {
     /// The connection has ended.
     #[error("the connection is closed")]
     Closed,
+}
+
+/// The names of all window controllers.
+fn controllers() -> String {
+    REGISTRY.map(|entry| entry.name).join(", ")
 }

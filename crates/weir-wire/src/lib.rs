@@ -23,6 +23,9 @@
 //! # }
 //! ```
 //!
+//! For users of the QUIC implementation quinn, the module `quinn` has Weir's congestion
+//! controllers.
+//!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
 //! (GSO) of equal packets that leave at once, random initial sequence numbers, Init Cookies under
 //! load, bounds on the number of connections, in all and for each source, and on what is sent to
@@ -42,6 +45,8 @@ mod limits;
 mod listener;
 mod options;
 mod outbox;
+#[cfg(feature = "quinn")]
+pub mod quinn;
 mod socket;
 
 pub use connection::{Connection, Status};

@@ -101,4 +101,8 @@ pub trait WindowController {
     fn state(&self) -> &'static str;
     /// What bound the window when it last changed.
     fn limit(&self) -> Limit;
+    /// The largest datagram is of this many octets from now on, without IP and UDP headers.
+    fn set_max_datagram_size(&mut self, octets: u64);
+    /// The same controller in the same state, for a transport that keeps one for each path.
+    fn clone_box(&self) -> window::BoxedController;
 }

@@ -165,6 +165,19 @@ impl Policy for Cubic {
         self.prior = 0.0;
         self.fraction = 0.0;
     }
+
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        // Windows are counted in packets; in octets they stay what they were.
+        let size = octets as f64;
+        let scale = self.max_datagram_size / size;
+        self.last_max *= scale;
+        self.prior *= scale;
+        if let Some(epoch) = &mut self.epoch {
+            epoch.reno *= scale;
+            epoch.k *= libm::cbrt(scale);
+        }
+        self.max_datagram_size = size;
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The mechanism that all window controllers share (RFC 9002 §7 and appendix B).
 
-use super::{RecoveryBoundary, Rules, WindowConfig, slow_start};
+use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
 use crate::cc::{Acked, Congestion, Sent, WindowController};
 use crate::event::Limit;
 use crate::time::Instant;
@@ -19,6 +19,8 @@ pub trait Policy {
     fn on_app_limited(&mut self, _now: Instant) {}
     /// The path is to be learnt anew.
     fn reset(&mut self);
+    /// The largest datagram is of this many octets from now on.
+    fn set_max_datagram_size(&mut self, octets: u64);
     /// Octets acknowledged towards the next increase; zero where the notion does not exist.
     fn partial_bytes_acked(&self) -> u64 {
         0
@@ -37,8 +39,7 @@ struct Undo<P> {
 #[derive(Clone, Debug)]
 pub struct Window<P> {
     policy: P,
-    rules: Rules,
-    minimum: u64,
+    config: WindowConfig,
     cwnd: u64,
     ssthresh: Option<u64>,
     /// When the last recovery period started.
@@ -55,8 +56,7 @@ impl<P: Policy> Window<P> {
     pub fn new(config: &WindowConfig, policy: P) -> Self {
         Self {
             policy,
-            rules: config.rules,
-            minimum: config.minimum_window(),
+            config: *config,
             cwnd: config.initial_window(),
             ssthresh: None,
             recovery_start: None,
@@ -70,18 +70,18 @@ impl<P: Policy> Window<P> {
     #[inline]
     fn in_recovery(&self, sent_at: Instant) -> bool {
         self.recovery_start
-            .is_some_and(|start| match self.rules.recovery_boundary {
+            .is_some_and(|start| match self.config.rules.recovery_boundary {
                 RecoveryBoundary::AtOrBefore => sent_at <= start,
                 RecoveryBoundary::Before => sent_at < start,
             })
     }
 }
 
-impl<P: Policy + Clone> WindowController for Window<P> {
+impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, acked: &Acked) {
-        if self.rules.flush_on_empty_flight && acked.bytes >= acked.bytes_in_flight {
+        if self.config.rules.flush_on_empty_flight && acked.bytes >= acked.bytes_in_flight {
             self.policy.flush();
         }
         let in_recovery = self.in_recovery(acked.sent_at);
@@ -96,7 +96,7 @@ impl<P: Policy + Clone> WindowController for Window<P> {
         }
         let in_slow_start = slow_start::applies(self.cwnd, self.ssthresh);
         if in_recovery {
-            if self.rules.count_acked_in_recovery && !in_slow_start {
+            if self.config.rules.count_acked_in_recovery && !in_slow_start {
                 self.policy.count(acked.bytes);
             }
             return;
@@ -116,7 +116,7 @@ impl<P: Policy + Clone> WindowController for Window<P> {
         if self.in_recovery(congestion.sent_at) {
             return;
         }
-        self.undo = self.rules.undo_spurious.then(|| Undo {
+        self.undo = self.config.rules.undo_spurious.then(|| Undo {
             cwnd: self.cwnd,
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
@@ -124,20 +124,20 @@ impl<P: Policy + Clone> WindowController for Window<P> {
         let reduced = self.policy.reduce(congestion.now, self.cwnd);
         self.recovery_start = Some(congestion.now);
         self.recovering = true;
-        self.probe_allowed = self.rules.recovery_probe;
-        self.limit = if reduced > self.minimum {
+        self.probe_allowed = self.config.rules.recovery_probe;
+        self.limit = if reduced > self.config.minimum_window() {
             Limit::Recovery
         } else {
             Limit::MinimumWindow
         };
-        self.cwnd = reduced.max(self.minimum);
+        self.cwnd = reduced.max(self.config.minimum_window());
         self.ssthresh = Some(self.cwnd);
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
         // RFC 9002 §7.6.2 and appendix B.8.
         self.policy.reset();
-        self.cwnd = self.minimum;
+        self.cwnd = self.config.minimum_window();
         self.recovery_start = None;
         self.recovering = false;
         self.probe_allowed = false;
@@ -189,5 +189,19 @@ impl<P: Policy + Clone> WindowController for Window<P> {
 
     fn limit(&self) -> Limit {
         self.limit
+    }
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        let octets = octets.max(1);
+        self.config.max_datagram_size = octets;
+        self.policy.set_max_datagram_size(octets);
+        // RFC 9002 §7.2: the initial window follows the size, a later one only its minimum.
+        self.cwnd = match self.limit {
+            Limit::InitialWindow => self.config.initial_window(),
+            _ => self.cwnd.max(self.config.minimum_window()),
+        };
+    }
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(self.clone())
     }
 }

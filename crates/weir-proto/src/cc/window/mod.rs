@@ -67,7 +67,7 @@ impl WindowConfig {
 }
 
 /// A controller as an object.
-pub type BoxedController = Box<dyn WindowController + Send>;
+pub type BoxedController = Box<dyn WindowController + Send + Sync>;
 
 /// A controller that can be chosen by name.
 #[derive(Clone, Copy, Debug)]

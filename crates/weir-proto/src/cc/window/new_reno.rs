@@ -88,6 +88,10 @@ impl Policy for NewReno {
         self.remainder = 0;
     }
 
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        self.max_datagram_size = octets;
+    }
+
     fn partial_bytes_acked(&self) -> u64 {
         self.partial_bytes_acked
     }

@@ -233,3 +233,33 @@ fn finds_controllers_and_presets_by_name_only() {
     assert!(Rules::NAMES.iter().all(|name| Rules::named(name).is_some()));
     assert!(Rules::named("inet").is_none());
 }
+
+#[test]
+fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
+    for entry in &REGISTRY {
+        let config = WindowConfig {
+            max_datagram_size: 1200,
+            ..WindowConfig::default()
+        };
+        let mut window = (entry.make)(&config);
+        window.set_max_datagram_size(1452);
+        assert_eq!(window.window(), 14_520, "{}", entry.name);
+        window.on_congestion(&lost(10, 5));
+        window.on_persistent_congestion(at(20));
+        assert_eq!(window.window(), 2 * 1452, "{}", entry.name);
+        window.set_max_datagram_size(9000);
+        assert_eq!(window.window(), 18_000, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_copy_goes_on_by_itself_from_the_same_state() {
+    for entry in &REGISTRY {
+        let mut window = (entry.make)(&WindowConfig::default());
+        window.on_ack(&acked(10, 0, 10 * MDS));
+        let mut copy = window.clone_box();
+        assert_eq!(copy.window(), window.window(), "{}", entry.name);
+        copy.on_congestion(&lost(20, 15));
+        assert!(copy.window() < window.window(), "{}", entry.name);
+    }
+}

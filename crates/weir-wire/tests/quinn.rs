@@ -1,0 +1,94 @@
+//! quinn's own client and server on loopback, with Weir's controllers in them.
+#![cfg(feature = "quinn")]
+
+use quinn::congestion::{Controller as QuinnController, ControllerFactory};
+use quinn::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
+use rustls::RootCertStore;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use weir_wire::quinn::{Controller, Running};
+
+/// Octets of the transfer: some 900 packets.
+const OCTETS: usize = 1_000_000;
+/// No transfer takes so long.
+const NET: Duration = Duration::from_mins(1);
+
+/// Makes the controllers of one client and keeps their first windows.
+#[derive(Clone)]
+struct Watched {
+    controller: Controller,
+    windows: Arc<Mutex<Vec<u64>>>,
+}
+
+impl ControllerFactory for Watched {
+    fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn QuinnController> {
+        let running: Running = self.controller.start(now, mtu);
+        self.windows.lock().unwrap().push(running.window());
+        Box::new(running)
+    }
+}
+
+fn configs(transport: TransportConfig) -> (ServerConfig, ClientConfig) {
+    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+    let chain = vec![certificate.cert.der().clone()];
+    let key = PrivatePkcs8KeyDer::from(certificate.signing_key.serialize_der());
+    let server = ServerConfig::with_single_cert(chain, key.into()).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.cert.der().clone()).unwrap();
+    let mut client = ClientConfig::with_root_certificates(Arc::new(roots)).unwrap();
+    client.transport_config(Arc::new(transport));
+    (server, client)
+}
+
+/// Sends the octets over one stream; the congestion window of the sender when all had arrived.
+async fn transfer(factory: impl ControllerFactory + Send + Sync + 'static) -> u64 {
+    let mut transport = TransportConfig::default();
+    transport.congestion_controller_factory(Arc::new(factory));
+    let (server, client) = configs(transport);
+    let any = "127.0.0.1:0".parse().unwrap();
+    let listener = Endpoint::server(server, any).unwrap();
+    let address = listener.local_addr().unwrap();
+    let receiving = tokio::spawn(async move {
+        let connection = listener.accept().await.unwrap().await.unwrap();
+        let mut stream = connection.accept_uni().await.unwrap();
+        let data = stream.read_to_end(OCTETS).await.unwrap();
+        connection.close(0_u8.into(), b"");
+        listener.wait_idle().await;
+        data
+    });
+    let mut caller = Endpoint::client(any).unwrap();
+    caller.set_default_client_config(client);
+    let connection = caller.connect(address, "localhost").unwrap().await.unwrap();
+    let mut stream = connection.open_uni().await.unwrap();
+    let data: Vec<u8> = (0..OCTETS).map(|at| (at % 251) as u8).collect();
+    stream.write_all(&data).await.unwrap();
+    stream.finish().unwrap();
+    connection.closed().await;
+    let window = connection.stats().path.cwnd;
+    assert!(
+        receiving.await.unwrap() == data,
+        "the data came as it was sent"
+    );
+    window
+}
+
+#[tokio::test]
+async fn a_quinn_client_sends_a_megabyte_under_each_of_our_controllers() {
+    for entry in &weir_proto::cc::window::REGISTRY {
+        let watched = Watched {
+            controller: Controller::named(entry.name).unwrap(),
+            windows: Arc::default(),
+        };
+        let sending = tokio::time::timeout(NET, transfer(watched.clone()));
+        let window = sending.await.expect("the transfer ends");
+        // quinn's datagrams are of 1200 octets before it knows the path.
+        assert_eq!(*watched.windows.lock().unwrap(), [12_000], "{}", entry.name);
+        assert_ne!(
+            window, 12_000,
+            "{}: it heard of acknowledgements",
+            entry.name
+        );
+    }
+}
