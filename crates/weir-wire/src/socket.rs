@@ -12,12 +12,17 @@ use tokio::net::UdpSocket;
 /// Octets of a buffer: with GRO the kernel puts several datagrams into one.
 const BUFFER: usize = 1 << 16;
 
+fn is(result: &io::Result<()>, kind: io::ErrorKind) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == kind)
+}
+
 /// The socket.
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     segmentation: bool,
     connected: bool,
+    refused: bool,
     local: SocketAddr,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
@@ -39,6 +44,7 @@ impl Socket {
             state,
             segmentation,
             connected: false,
+            refused: false,
             local,
             buffers: vec![0; BUFFER * BATCH_SIZE],
         })
@@ -68,13 +74,19 @@ impl Socket {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..
-        } = self;
+        } = &mut *self;
         let mut slices: Vec<IoSliceMut<'_>> =
             buffers.chunks_mut(BUFFER).map(IoSliceMut::new).collect();
         let read = io.try_io(Interest::READABLE, || {
             state.recv((&*io).into(), &mut slices, &mut metas)
         });
-        let Ok(count) = read else { return false };
+        let count = match read {
+            Ok(count) => count,
+            Err(error) => {
+                self.refused |= error.kind() == io::ErrorKind::ConnectionRefused;
+                return false;
+            }
+        };
         for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
@@ -87,7 +99,7 @@ impl Socket {
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
     /// What the kernel has no room for stays. What it refuses for any other reason is lost, as on
     /// any wire.
-    pub(crate) fn write(&self, outbox: &mut Outbox) {
+    pub(crate) fn write(&mut self, outbox: &mut Outbox) {
         let most = if self.segmentation {
             self.state.max_gso_segments().max(1)
         } else {
@@ -95,18 +107,33 @@ impl Socket {
         };
         while let Some(run) = outbox.run(most) {
             // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let sent = if self.connected && run.count == 1 && run.way.ecn.is_none() {
-                SockRef::from(&self.io).send(run.octets).map(drop)
-            } else {
-                self.state
-                    .try_send((&self.io).into(), &Self::transmit(&run))
-            };
-            if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            let mut sent = self.send(&run);
+            if is(&sent, io::ErrorKind::ConnectionRefused) {
+                // An answer to an earlier datagram, in whose place this one was not sent.
+                self.refused = true;
+                sent = self.send(&run);
+            }
+            if is(&sent, io::ErrorKind::WouldBlock) {
                 return;
             }
             let count = run.count;
             outbox.remove(count);
         }
+    }
+
+    fn send(&self, run: &Run<'_>) -> io::Result<()> {
+        if self.connected && run.count == 1 && run.way.ecn.is_none() {
+            SockRef::from(&self.io).send(run.octets).map(drop)
+        } else {
+            let transmit = Self::transmit(run);
+            self.state.try_send((&self.io).into(), &transmit)
+        }
+    }
+
+    /// True once after the peer's host has said that nobody has the port we send to: an ICMP
+    /// message, which a connected socket alone hears of.
+    pub(crate) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
     }
 
     fn transmit<'a>(run: &Run<'a>) -> Transmit<'a> {
