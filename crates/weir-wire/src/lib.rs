@@ -48,8 +48,10 @@ mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 mod socket;
+mod tap;
 
 pub use connection::{Connection, Status};
 pub use error::Error;
 pub use listener::{Listener, Load};
 pub use options::{Ccid, Options, PORT};
+pub use tap::{Direction, Tap, TappedDatagram};
