@@ -5,6 +5,8 @@
 //! pacing holds intervals far below a millisecond.
 
 mod admission;
+#[cfg(test)]
+mod tests;
 
 use crate::alarm::Alarm;
 use crate::clock::Clock;
