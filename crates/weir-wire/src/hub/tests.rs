@@ -211,9 +211,9 @@ async fn no_forged_changed_or_stolen_cookie_makes_a_connection() {
     for round in 0..10_000 {
         let mut forged = cookie.clone();
         if round % 2 == 0 {
-            forged
-                .iter_mut()
-                .for_each(|octet| *octet = rng.next_u64() as u8);
+            for octet in &mut forged {
+                *octet = rng.next_u64() as u8;
+            }
         } else {
             let bit = rng.next_u64() as usize % (cookie.len() * 8);
             forged[bit / 8] ^= 1 << (bit % 8);
@@ -360,8 +360,8 @@ async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_
         for (cookies_from, remembered) in [(0, false), (64, false), (64, true)] {
             for packet in packets() {
                 let mut scene = Scene::new(&Options {
-                    strict,
                     cookies_from,
+                    strict,
                     ..Options::default()
                 });
                 if remembered {
