@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::outbox::{Outbox, Run};
+use crate::sieve;
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
@@ -58,6 +59,12 @@ impl Socket {
             address: to,
             source,
         })
+    }
+
+    /// Lets one Request in two to the power of `width` in, if the kernel can choose.
+    pub(crate) fn narrow(&self, width: u32) {
+        // Without it the surplus is dropped after it was read.
+        let _ = sieve::attach(&SockRef::from(&self.io), width);
     }
 
     pub(crate) const fn local(&self) -> SocketAddr {
