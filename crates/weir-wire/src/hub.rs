@@ -123,6 +123,7 @@ impl Hub {
         while open || !self.connections.is_empty() {
             let due = self.timers.first().map(|&(at, _)| at);
             let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
+            wait = wait.min(self.sieve.patience());
             if !self.outbox.is_empty() {
                 wait = wait.min(FULL_NANOS);
             }

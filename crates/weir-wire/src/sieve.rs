@@ -53,6 +53,15 @@ impl Sieve {
         admitted
     }
 
+    /// In so many nanoseconds it must be looked at again, even if nothing comes.
+    pub(crate) fn patience(&self) -> u64 {
+        if self.width > 0 {
+            CALM.as_nanos()
+        } else {
+            u64::MAX
+        }
+    }
+
     /// The width that the kernel's filter must have from now on, if it must change.
     pub(crate) fn adjust(&mut self, now: Instant) -> Option<u32> {
         let since = now.since(self.changed);
