@@ -5,6 +5,8 @@
 //! pacing holds intervals far below a millisecond.
 
 mod admission;
+#[cfg(test)]
+mod tests;
 
 use crate::alarm::Alarm;
 use crate::clock::Clock;
@@ -17,13 +19,14 @@ use crate::limits::{Allowance, Bucket, source};
 use crate::listener::{Board, Load};
 use crate::options::{Options, random};
 use crate::outbox::Outbox;
+use crate::sieve::Sieve;
 use crate::socket::Socket;
 use admission::{Listening, Stranger};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
-use weir_proto::dccp;
+use weir_proto::dccp::{self, wire::PacketType};
 use weir_proto::node::{Endpoint, EndpointEvent, Node};
 use weir_proto::packet::Packet;
 use weir_proto::time::Instant;
@@ -62,6 +65,7 @@ pub(crate) struct Hub {
     back: mpsc::WeakUnboundedSender<Command>,
     listening: Option<Listening>,
     strict: bool,
+    sieve: Sieve,
     resets: Bucket,
     load: Load,
     board: Arc<Board>,
@@ -83,6 +87,7 @@ impl Hub {
     ) -> Result<(Self, mpsc::UnboundedSender<Command>), Error> {
         let (sender, commands) = mpsc::unbounded_channel();
         let clock = Clock::start();
+        let resets = options.max_resets_per_second;
         let listening = sink.map(|sink| Listening::new(options, sink, clock.now()));
         let hub = Self {
             clock,
@@ -93,7 +98,8 @@ impl Hub {
             back: sender.downgrade(),
             listening: listening.transpose()?,
             strict: options.strict,
-            resets: Bucket::new(options.max_resets_per_second, clock.now()),
+            sieve: Sieve::new(options.max_requests_per_second, clock.now()),
+            resets: Bucket::new(resets, resets, clock.now()),
             load: Load::default(),
             board: Arc::default(),
             outbox: Outbox::default(),
@@ -117,6 +123,7 @@ impl Hub {
         while open || !self.connections.is_empty() {
             let due = self.timers.first().map(|&(at, _)| at);
             let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
+            wait = wait.min(self.sieve.patience());
             if !self.outbox.is_empty() {
                 wait = wait.min(FULL_NANOS);
             }
@@ -146,6 +153,9 @@ impl Hub {
                 self.give_up_requests();
             }
             self.publish();
+            if let Some(width) = self.sieve.adjust(self.clock.now()) {
+                self.socket.narrow(width);
+            }
             if came {
                 // Applications read before more comes.
                 tokio::task::yield_now().await;
@@ -191,6 +201,10 @@ impl Hub {
     ) -> Option<Key> {
         let body = dccp_of(&packet)?;
         let key = (from, body.source_port, body.destination_port);
+        if body.kind == PacketType::Request && !self.sieve.admit(self.clock.now()) {
+            self.load.unanswered += 1;
+            return None;
+        }
         match self.connections.get(&key) {
             Some(entry) if !entry.is_half_open() || cookie_of(body).is_none() => {
                 self.give(key, to, packet)

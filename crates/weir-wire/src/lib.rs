@@ -47,6 +47,7 @@ mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+mod sieve;
 mod socket;
 mod tap;
 

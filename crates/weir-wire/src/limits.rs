@@ -32,10 +32,11 @@ impl Allowance {
     }
 }
 
-/// So many a second, and at most as many at once as come together in a second.
+/// So many a second, and so many at once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket {
     rate: u32,
+    burst: u32,
     /// Billionths of what one costs.
     level: u64,
     at: Instant,
@@ -45,17 +46,18 @@ impl Bucket {
     const ONE: u64 = 1_000_000_000;
 
     /// A full one.
-    pub(crate) const fn new(rate: u32, now: Instant) -> Self {
+    pub(crate) const fn new(rate: u32, burst: u32, now: Instant) -> Self {
         Self {
             rate,
-            level: rate as u64 * Self::ONE,
+            burst,
+            level: burst as u64 * Self::ONE,
             at: now,
         }
     }
 
     /// True if there is one, which is then gone.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let most = u64::from(self.rate) * Self::ONE;
+        let most = u64::from(self.burst) * Self::ONE;
         let passed = now.since(self.at).as_nanos();
         self.at = now;
         self.level = self
@@ -98,15 +100,15 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_gives_its_rate_and_a_second_of_it_at_once() {
+    fn a_bucket_gives_its_rate_and_its_burst_at_once() {
         let at = |millis: u64| Instant::from_nanos((1_000 + millis) * 1_000_000);
-        let mut bucket = Bucket::new(100, at(0));
+        let mut bucket = Bucket::new(100, 80, at(0));
         let mut taken = |now| (0..1000).filter(|_| bucket.take(now)).count();
-        assert_eq!(taken(at(0)), 100);
+        assert_eq!(taken(at(0)), 80);
         assert_eq!(taken(at(10)), 1);
         assert_eq!(taken(at(510)), 50);
-        assert_eq!(taken(at(60_000)), 100);
-        assert!(!Bucket::new(0, at(0)).take(at(5_000)));
+        assert_eq!(taken(at(60_000)), 80);
+        assert!(!Bucket::new(0, 0, at(0)).take(at(5_000)));
     }
 
     #[test]

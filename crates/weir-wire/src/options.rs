@@ -57,6 +57,8 @@ pub struct Options {
     pub max_connections: usize,
     /// Of a listener's connections, those from one IPv4 address or 64 bits of IPv6 at most.
     pub max_connections_per_address: usize,
+    /// Requests that a listener answers; what is more is dropped, by the kernel if it can.
+    pub max_requests_per_second: u32,
     /// Resets to packets that have no connection, in all (RFC 4340 §8.1.3).
     pub max_resets_per_second: u32,
     /// A peer whose address is not proven is sent no more octets than it sent, instead of three
@@ -86,6 +88,7 @@ impl Default for Options {
             cookies_from: 64,
             max_connections: 10_000,
             max_connections_per_address: 2_000,
+            max_requests_per_second: 50_000,
             max_resets_per_second: 1024,
             strict: false,
             pad_requests: true,

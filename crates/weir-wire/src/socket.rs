@@ -4,6 +4,7 @@ use crate::datagram::ecn_of;
 use crate::error::Error;
 use crate::options::Options;
 use crate::outbox::{Outbox, Run};
+use crate::sieve;
 use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use socket2::SockRef;
@@ -67,6 +68,12 @@ impl Socket {
             address: to,
             source,
         })
+    }
+
+    /// Lets one Request in two to the power of `width` in, if the kernel can choose.
+    pub(crate) fn narrow(&self, width: u32) {
+        // Without it the surplus is dropped after it was read.
+        let _ = sieve::attach(&SockRef::from(&self.io), width);
     }
 
     pub(crate) const fn local(&self) -> SocketAddr {
