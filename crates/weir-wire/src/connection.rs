@@ -160,7 +160,7 @@ impl Connection {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let mut socket = Socket::bind(SocketAddr::new(any, 0), options.segmentation)?;
+        let mut socket = Socket::bind(SocketAddr::new(any, 0), &options)?;
         socket.connect(to)?;
         let (hub, commands) = Hub::new(socket, &options, None)?;
         tokio::spawn(hub.run());

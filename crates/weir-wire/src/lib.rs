@@ -49,8 +49,10 @@ mod outbox;
 pub mod quinn;
 mod sieve;
 mod socket;
+mod tap;
 
 pub use connection::{Connection, Status};
 pub use error::Error;
 pub use listener::{Listener, Load};
 pub use options::{Ccid, Options, PORT};
+pub use tap::{Direction, Tap, TappedDatagram};

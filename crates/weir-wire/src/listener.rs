@@ -66,7 +66,7 @@ impl Listener {
     pub async fn bind(address: SocketAddr, options: Options) -> Result<Self, Error> {
         // What is wrong with the options is said here and not to a client.
         options.config(0)?;
-        let socket = Socket::bind(address, options.segmentation)?;
+        let socket = Socket::bind(address, &options)?;
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);
         let (hub, commands) = Hub::new(socket, &options, Some(sink))?;

@@ -1,6 +1,8 @@
 //! What an application may choose.
 
 use crate::error::Error;
+use crate::tap::Tap;
+use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp;
@@ -66,6 +68,8 @@ pub struct Options {
     pub pad_requests: bool,
     /// How long a client waits for an answer.
     pub connect_timeout: Duration,
+    /// Sees every datagram of the socket.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 impl Default for Options {
@@ -90,6 +94,7 @@ impl Default for Options {
             pad_requests: true,
             // RFC 4340 §8.1.1.
             connect_timeout: Duration::from_mins(3),
+            tap: None,
         }
     }
 }

@@ -1,12 +1,17 @@
 //! A UDP socket that reads and writes batches with ECN.
 
+use crate::datagram::ecn_of;
 use crate::error::Error;
+use crate::options::Options;
 use crate::outbox::{Outbox, Run};
 use crate::sieve;
+use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
@@ -22,6 +27,7 @@ pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     segmentation: bool,
+    tap: Option<Arc<dyn Tap>>,
     connected: bool,
     refused: bool,
     local: SocketAddr,
@@ -30,8 +36,8 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// A socket at this address, port 0 for any; `segmentation` as in the options.
-    pub(crate) fn bind(address: SocketAddr, segmentation: bool) -> Result<Self, Error> {
+    /// A socket at this address, port 0 for any.
+    pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
         let socket = std::net::UdpSocket::bind(address).map_err(failed)?;
         // A burst that arrives while the task is busy must fit; the kernel may allow less.
@@ -43,7 +49,8 @@ impl Socket {
         Ok(Self {
             io,
             state,
-            segmentation,
+            segmentation: options.segmentation,
+            tap: options.tap.clone(),
             connected: false,
             refused: false,
             local,
@@ -55,6 +62,8 @@ impl Socket {
     pub(crate) fn connect(&mut self, to: SocketAddr) -> Result<(), Error> {
         let connected = SockRef::from(&self.io).connect(&to.into());
         self.connected = true;
+        // Now it is known which address of ours leads there.
+        self.local = self.io.local_addr().unwrap_or(self.local);
         connected.map_err(|source| Error::Socket {
             address: to,
             source,
@@ -97,6 +106,16 @@ impl Socket {
         for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
+                if let Some(tap) = &self.tap {
+                    tap.datagram(&TappedDatagram {
+                        at: Instant::now(),
+                        direction: Direction::Received,
+                        from: canonical(meta.addr),
+                        to: ours(self.local, meta.dst_ip, meta.addr),
+                        ecn: ecn_of(meta.ecn),
+                        octets: datagram,
+                    });
+                }
                 take(meta, datagram);
             }
         }
@@ -123,8 +142,28 @@ impl Socket {
             if is(&sent, io::ErrorKind::WouldBlock) {
                 return;
             }
+            if sent.is_ok() {
+                self.show(&run);
+            }
             let count = run.count;
             outbox.remove(count);
+        }
+    }
+
+    /// Shows the tap what has left.
+    fn show(&self, run: &Run<'_>) {
+        let Some(tap) = &self.tap else {
+            return;
+        };
+        for datagram in run.octets.chunks(run.size.max(1)) {
+            tap.datagram(&TappedDatagram {
+                at: Instant::now(),
+                direction: Direction::Sent,
+                from: ours(self.local, run.way.from, run.way.to),
+                to: canonical(run.way.to),
+                ecn: ecn_of(run.way.ecn),
+                octets: datagram,
+            });
         }
     }
 

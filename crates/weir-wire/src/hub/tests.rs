@@ -50,7 +50,7 @@ fn body(packet: Packet) -> wire::Packet {
 
 impl Scene {
     fn new(options: &Options) -> Self {
-        let socket = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0)), false);
+        let socket = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0)), options);
         let (sink, arrivals) = mpsc::channel(100);
         let made = Hub::new(socket.expect("a socket"), options, Some(sink));
         let (hub, commands) = made.expect("randomness");
