@@ -263,11 +263,14 @@ impl Connection {
         let Some(code) = packet.reset_code() else {
             return NEXT;
         };
+        let closing = matches!(self.state, State::Closing | State::CloseReq);
         self.enter(now, State::TimeWait);
         self.start_time_wait(now);
         self.outbox.clear();
         let reason = match code {
             code::CLOSED => CloseReason::Finished,
+            // The peer has closed already, and its Reset was lost.
+            code::NO_CONNECTION if closing => CloseReason::Finished,
             code => CloseReason::Reset(u64::from(code)),
         };
         self.finish(reason);
