@@ -181,6 +181,7 @@ impl Connection {
         let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
         let data = packet.kind.carries_data();
+        self.last_heard = now;
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += u64::from(size);
         if data && new {
@@ -263,11 +264,14 @@ impl Connection {
         let Some(code) = packet.reset_code() else {
             return NEXT;
         };
+        let closing = matches!(self.state, State::Closing | State::CloseReq);
         self.enter(now, State::TimeWait);
         self.start_time_wait(now);
         self.outbox.clear();
         let reason = match code {
             code::CLOSED => CloseReason::Finished,
+            // The peer has closed already, and its Reset was lost.
+            code::NO_CONNECTION if closing => CloseReason::Finished,
             code => CloseReason::Reset(u64::from(code)),
         };
         self.finish(reason);
@@ -316,6 +320,7 @@ impl Connection {
             self.enter(now, State::Open);
             self.sequence.osr = Some(packet.seq);
             self.timers.clear();
+            self.start_watch(now);
             self.start_ccids();
             self.tell_handshake_rtt(now);
             self.news.push_back(EndpointEvent::Connected);
@@ -342,6 +347,7 @@ impl Connection {
             self.sequence.osr = Some(packet.seq);
             self.enter(now, State::Open);
             self.timers.clear();
+            self.start_watch(now);
             self.cookies.clear();
         }
     }
