@@ -49,8 +49,8 @@ pub struct Shared {
     )]
     #[arg(requires = "pcap")]
     pub snaplen: u32,
-    /// Write the test into this folder, as `weir run` writes a run: the controller's trace is at the
-    /// end that sends; a server makes a folder in it for each connection
+    /// Write the test into this folder, as `weir run` writes a run; a server makes a folder in it
+    /// for each connection. The end that sends has the controller's trace
     #[arg(long, value_name = "DIR")]
     pub trace: Option<PathBuf>,
     /// One JSON document with the result
