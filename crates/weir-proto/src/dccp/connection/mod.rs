@@ -122,8 +122,8 @@ pub struct Config {
     pub request_octets: u32,
     /// A client gives up if nobody answers for so long (RFC 4340 §8.1.1).
     pub connect_timeout: Duration,
-    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there, and
-    /// given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
+    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there,
+    /// and given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
     /// this a connection to a peer that has gone lasts until the application closes it.
     pub keepalive: Option<Duration>,
     /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
