@@ -5,14 +5,14 @@ use super::identity;
 use super::watch::{Choice, Shared, WatchedFactory};
 use crate::error::Error;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
-use rustls::client::Resumption;
-use rustls::crypto::{CryptoProvider, ring};
-use rustls::version::TLS13;
-use rustls::RootCertStore;
 use quinn_proto::{
     AckFrequencyConfig, ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig,
     ValidationTokenConfig, VarInt,
 };
+use rustls::RootCertStore;
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::version::TLS13;
 use std::sync::Arc;
 use std::time;
 use weir_proto::rng::Rng;

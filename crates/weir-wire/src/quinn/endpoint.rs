@@ -187,9 +187,8 @@ impl Connection {
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
         // The pacer may round a wait down to none at all: virtual time must advance.
         let next = now + Duration::from_nanos(1);
-        self.timeout = timeout.map(|at| {
-            (Instant::ZERO + span(at.saturating_duration_since(self.base))).max(next)
-        });
+        self.timeout = timeout
+            .map(|at| (Instant::ZERO + span(at.saturating_duration_since(self.base))).max(next));
     }
 
     fn smoothed_rtt(&self) -> Duration {
@@ -203,8 +202,7 @@ impl Connection {
 
     fn look_at_controller(&mut self, now: Instant) {
         if let Some(sample) = self.view.lock().fresh_rtt.take() {
-            self.events
-                .push(now, EventMask::RTT, || Event::Rtt(sample));
+            self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
         if !self.events.wants(EventMask::CONTROLLER) || self.connection.is_none() {
             return;
@@ -326,9 +324,7 @@ impl Connection {
                 true
             }
             Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
-                let accepted = self
-                    .endpoint
-                    .accept(incoming, at, &mut self.buffer, None);
+                let accepted = self.endpoint.accept(incoming, at, &mut self.buffer, None);
                 match accepted {
                     Ok((handle, connection)) => {
                         self.connection = Some((handle, Box::new(connection)));
@@ -548,10 +544,9 @@ impl Endpoint for Connection {
         let len = data.len();
         self.pending = match data.content() {
             Some(content) => Bytes::copy_from_slice(content),
-            None => ZEROS.get(..len as usize).map_or_else(
-                || Bytes::from(vec![0; len as usize]),
-                Bytes::from_static,
-            ),
+            None => ZEROS
+                .get(..len as usize)
+                .map_or_else(|| Bytes::from(vec![0; len as usize]), Bytes::from_static),
         };
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
@@ -591,9 +586,10 @@ impl Endpoint for Connection {
             .as_ref()
             .map(|(_, connection)| connection.stats().path)
             .unwrap_or_default();
+        let loss_events = self.view.lock().congestion_events;
         Statistics {
             packets_lost: path.lost_packets,
-            loss_events: self.view.lock().congestion_events,
+            loss_events,
             smoothed_rtt: self.smoothed_rtt(),
             ..self.statistics
         }
@@ -608,3 +604,7 @@ impl std::fmt::Debug for Connection {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+#[path = "endpoint_tests.rs"]
+mod tests;

@@ -4,8 +4,8 @@
 //! length every time, so that a handshake takes the same octets in every run.
 
 use crate::error::Error;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::sync::OnceLock;
 
 /// What the client calls the server.

@@ -151,9 +151,7 @@ impl Watched {
 
 impl congestion::Controller for Watched {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
-        self.inner
-            .get_mut()
-            .on_sent(now, bytes, last_packet_number);
+        self.inner.get_mut().on_sent(now, bytes, last_packet_number);
     }
 
     fn on_ack(
