@@ -13,7 +13,7 @@ use crate::parcel::Parcel;
 use crate::topology::{Kind, Side, SourceKind, Topology};
 use std::fmt;
 use weir_proto::event::{Probe, Source};
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::Instant;
 
 /// So many events may happen at one instant.
@@ -62,18 +62,43 @@ pub fn simulate(
     probe: &mut dyn Probe,
 ) -> Result<RunCounters, Stuck> {
     topology.find_routes();
-    let mut run = Run {
-        topology,
-        probe,
-        events: 0,
-        at_this_instant: 0,
-    };
+    let mut run = Run::new(topology, probe);
     run.run(until)?;
     let counters = RunCounters {
         events: run.events,
         now: run.topology.now,
     };
     Ok(counters)
+}
+
+/// Lets a packet in at the host that its header names as its source.
+pub(crate) fn enter(
+    topology: &mut Topology,
+    packet: Packet,
+    probe: &mut dyn Probe,
+) -> Result<(), Stuck> {
+    let (from, to) = (packet.ip.source, packet.ip.target);
+    let link = topology.ports.first_link(from, to);
+    let stored = topology.store.deposit(link.unwrap_or(0), |slot| {
+        *slot = Some(packet);
+        true
+    });
+    let Some(parcel) = stored else { return Ok(()) };
+    let mut run = Run::new(topology, probe);
+    match link {
+        Some(link) => {
+            run.send(link, parcel);
+            Ok(())
+        }
+        // What comes from a peer outside is for a flow's end at the host that it names.
+        None if run.topology.receiving_agent(parcel.flow, from).is_some() => {
+            run.deliver(to, parcel)
+        }
+        None => {
+            run.lose(parcel);
+            Ok(())
+        }
+    }
 }
 
 struct Run<'a> {
@@ -83,7 +108,16 @@ struct Run<'a> {
     at_this_instant: u32,
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    fn new(topology: &'a mut Topology, probe: &'a mut dyn Probe) -> Self {
+        Self {
+            topology,
+            probe,
+            events: 0,
+            at_this_instant: 0,
+        }
+    }
+
     fn run(&mut self, until: Instant) -> Result<(), Stuck> {
         while let Some((at, node)) = self.topology.queue.peek() {
             if at > until {
@@ -188,17 +222,19 @@ impl Run<'_> {
     fn deliver(&mut self, host: HostId, mut parcel: Parcel) -> Result<(), Stuck> {
         if parcel.ip.target == host {
             let agent = self.topology.receiving_agent(parcel.flow, parcel.ip.source);
-            if let Some(id) = agent {
-                let now = self.topology.now;
-                if let Some(packet) = self.topology.store.collect(parcel) {
-                    self.topology.agents[id as usize].agent.handle(now, packet);
-                }
-                self.flush_agent(id)?;
-                let place = &self.topology.agents[id as usize];
-                self.topology
-                    .queue
-                    .set(place.node, place.agent.poll_timeout());
+            let Some(id) = agent else {
+                self.leave(host, parcel);
+                return Ok(());
+            };
+            let now = self.topology.now;
+            if let Some(packet) = self.topology.store.collect(parcel) {
+                self.topology.agents[id as usize].agent.handle(now, packet);
             }
+            self.flush_agent(id)?;
+            let place = &self.topology.agents[id as usize];
+            self.topology
+                .queue
+                .set(place.node, place.agent.poll_timeout());
             return Ok(());
         }
         parcel.ip.ttl = parcel.ip.ttl.saturating_sub(1);
@@ -228,13 +264,24 @@ impl Run<'_> {
             self.count_event(node)?;
             match first_link {
                 Some(link) => self.send(link, parcel),
-                None => self.lose(parcel),
+                None => self.leave(parcel.ip.source, parcel),
             }
         }
         if self.topology.agents[id as usize].watched {
             self.observe_agent(id);
         }
         Ok(sent)
+    }
+
+    /// The packet leaves through the port of this host, if it has one.
+    #[cold]
+    fn leave(&mut self, host: HostId, parcel: Parcel) {
+        if !self.topology.ports.has(host) {
+            return self.lose(parcel);
+        }
+        if let Some(packet) = self.topology.store.collect(parcel) {
+            self.topology.ports.leave(host, packet);
+        }
     }
 
     #[cold]

@@ -9,6 +9,7 @@ use crate::event_queue::{EventQueue, MAX_NODES, NodeId};
 use crate::link::{Link, LinkConfig, LinkCounters};
 use crate::loss::{Loss, LossConfig};
 use crate::parcel::Store;
+use crate::port::Ports;
 use crate::queue::{Limit, QueueConfig};
 use crate::routing::Routes;
 use crate::stack::Stack;
@@ -92,6 +93,12 @@ pub enum SourceKind {
 /// Why a link or flow cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopologyError(String);
+
+impl TopologyError {
+    pub(crate) fn new(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
 
 impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,6 +188,7 @@ pub struct Topology {
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
     pub(crate) store: Store,
+    pub(crate) ports: Ports,
     /// Links or flows were added since the routes were found.
     stale_routes: bool,
 }
@@ -367,12 +375,17 @@ impl Topology {
         self.nodes.len() + self.links.len() + 2 > MAX_NODES
     }
 
-    fn knows(&self, host: HostId) -> bool {
+    pub(crate) fn knows(&self, host: HostId) -> bool {
         (host.0 as usize) < self.hosts.len()
     }
 
     fn stack(&self, host: HostId) -> Stack {
         self.hosts[host.0 as usize].stack
+    }
+
+    /// Something was added that may change the routes.
+    pub(crate) fn forget_routes(&mut self) {
+        self.stale_routes = true;
     }
 
     /// Finds the routes, if something was added since they were found.
@@ -394,12 +407,15 @@ impl Topology {
             .chain(self.crossings.iter().map(|&(_, from, to)| (from, to)))
             .collect();
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
-        let pairs: Vec<_> = pairs.collect();
+        let outside = self.ports.pairs();
+        let pairs: Vec<_> = pairs.chain(outside.iter().copied()).collect();
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
         self.routes = routes;
-        for (place, first_link) in self.agents.iter_mut().zip(first_links) {
-            place.first_link = first_link;
+        let (inside, of_ports) = first_links.split_at(self.agents.len());
+        for (place, first_link) in self.agents.iter_mut().zip(inside) {
+            place.first_link = *first_link;
         }
+        self.ports.set_routes(outside, of_ports);
     }
 
     /// The agent that a packet of this flow from this host is for.

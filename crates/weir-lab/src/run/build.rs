@@ -1,15 +1,25 @@
 //! From a scenario to a topology: hosts, links, and the flows with their endpoints.
 
 use super::codec::{CodecEndpoint, Fault};
+use super::live::Part;
 use super::recorder::{Recorder, Writes};
-use super::{RunError, endpoints};
-use crate::scenario::{Application, Change, Direction, Flow, Host, Scenario, Transport, Wifi};
+use super::segment::{Segment, SegmentEnd, SegmentShaper};
+use super::tap::{SharedTap, TapEnd, TapEndpoint};
+use super::wire_form::WireForm;
+use super::{RunError, endpoints, wire_form};
+use crate::scenario::{
+    Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
+};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use weir_net::app::{
     AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
 };
 use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
-use weir_net::{App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Topology};
+use weir_net::{
+    App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Stack, Topology,
+    TopologyError,
+};
 use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
@@ -29,7 +39,9 @@ pub(super) struct World {
     writes: Vec<Writes>,
     links: Vec<Carrier>,
     link_names: Vec<String>,
+    segments: Vec<Segment>,
     fault: Fault,
+    tap: Option<SharedTap>,
 }
 
 /// What has a queue and a trace: a direction of a link, or a station of a medium.
@@ -56,14 +68,29 @@ pub(super) struct Counters {
 struct Place<'a> {
     ends: [(HostId, &'a Host); 2],
     path_mtu: u32,
-    codec: bool,
+    form: Form,
 }
 
+/// In which form packets travel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Typed,
+    /// Typed, but encoded and decoded on the way.
+    Checked,
+    /// Octets, as a socket takes them.
+    Octets,
+}
+
+type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
-    /// Builds everything that the scenario names.
-    pub(super) fn build(scenario: &Scenario) -> Result<Self, RunError> {
+    /// Builds what this part of the scenario names, with a tap on all endpoints if there is one.
+    pub(super) fn build(
+        scenario: &Scenario,
+        part: Part,
+        tap: Option<&SharedTap>,
+    ) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
             seed: scenario.run.seed,
@@ -72,38 +99,157 @@ impl World {
             writes: Vec::new(),
             links: Vec::new(),
             link_names: Vec::new(),
+            segments: Vec::new(),
             fault: Fault::default(),
+            tap: tap.cloned(),
         };
+        match part {
+            Part::Whole => {
+                let hosts = world.add_hosts(scenario);
+                world.add_network(scenario, &hosts)?;
+                world.add_flows(scenario, &hosts, Form::Typed)?;
+            }
+            Part::Flows => {
+                let hosts = world.add_hosts(scenario);
+                for (id, _) in hosts.values() {
+                    world.topology.add_port(*id).map_err(built)?;
+                }
+                world.add_flows(scenario, &hosts, Form::Octets)?;
+            }
+            Part::Links => world.add_segments(scenario)?,
+        }
+        Ok(world)
+    }
+
+    fn add_hosts<'a>(&mut self, scenario: &'a Scenario) -> Hosts<'a> {
         let mut hosts = BTreeMap::new();
         for host in &scenario.hosts {
-            let id = world.topology.add_host(&host.name, host.stack);
+            let id = self.topology.add_host(&host.name, host.stack);
             hosts.insert(host.name.as_str(), (id, host));
         }
+        hosts
+    }
+
+    fn add_network(&mut self, scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), RunError> {
         for link in &scenario.links {
             let ends = [
-                find(&hosts, &link.between[0])?,
-                find(&hosts, &link.between[1])?,
+                find(hosts, &link.between[0])?.0,
+                find(hosts, &link.between[1])?.0,
             ];
-            let [forward, backward] = link.trace_names();
-            world.add_link(forward, &link.forward, (ends[0].0, ends[1].0))?;
-            world.add_link(backward, &link.backward, (ends[1].0, ends[0].0))?;
+            self.add_wire(link, ends)?;
         }
         for wifi in &scenario.wifi {
-            world.add_wifi(wifi, &hosts)?;
+            let find = |host: &String| Ok(find(hosts, host)?.0);
+            let stations = wifi.stations.iter().map(|station| find(&station.host));
+            self.add_wifi(wifi, &stations.collect::<Result<Vec<_>, RunError>>()?)?;
         }
+        Ok(())
+    }
+
+    /// Each link and medium between hosts of its own.
+    fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
+        for link in &scenario.links {
+            let directions = [&link.forward, &link.backward];
+            let mut ends = Vec::new();
+            for (host, direction) in link.between.iter().zip(directions) {
+                let shaper = direction.shaper.filter(|_| direction.changes.is_empty());
+                ends.push(SegmentEnd {
+                    host: index_of(scenario, host)?,
+                    port: self.add_port(host, &link.name)?,
+                    shaper: shaper.map(|shaper| SegmentShaper {
+                        bucket: shaper.bucket,
+                        limit: shaper.limit(),
+                    }),
+                });
+            }
+            let mut rest = link.clone();
+            let rests = [&mut rest.forward, &mut rest.backward];
+            for (direction, end) in rests.into_iter().zip(&ends) {
+                direction.shaper = direction.shaper.filter(|_| end.shaper.is_none());
+            }
+            let nothing = |direction: &Direction| {
+                let mtu = direction.mtu;
+                *direction
+                    == Direction {
+                        mtu,
+                        ..Direction::default()
+                    }
+            };
+            let plain = nothing(&rest.forward) && nothing(&rest.backward);
+            if let [from, to] = ends.as_slice() {
+                self.add_wire(&rest, [from.port, to.port])?;
+            }
+            self.segments.push(Segment {
+                name: link.name.clone(),
+                ends,
+                mtu: link.forward.mtu.0.max(link.backward.mtu.0),
+                plain,
+            });
+        }
+        for wifi in &scenario.wifi {
+            let mut ends = Vec::new();
+            for station in &wifi.stations {
+                ends.push(SegmentEnd {
+                    host: index_of(scenario, &station.host)?,
+                    port: self.add_port(&station.host, &wifi.name)?,
+                    shaper: None,
+                });
+            }
+            let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
+            self.add_wifi(wifi, &ports)?;
+            let mtus = wifi.stations.iter().map(|station| station.mtu.0);
+            self.segments.push(Segment {
+                name: wifi.name.clone(),
+                ends,
+                mtu: mtus.max().unwrap_or_default(),
+                plain: false,
+            });
+        }
+        Ok(())
+    }
+
+    /// A host for one end of a link or medium, with a port.
+    fn add_port(&mut self, host: &str, of: &str) -> Result<HostId, RunError> {
+        let name = format!("{host} at {of}");
+        let id = self.topology.add_host(&name, Stack::default());
+        self.topology.add_port(id).map_err(built)?;
+        Ok(id)
+    }
+
+    fn add_flows(
+        &mut self,
+        scenario: &Scenario,
+        hosts: &Hosts<'_>,
+        form: Form,
+    ) -> Result<(), RunError> {
+        let form = match form {
+            Form::Typed if scenario.run.codec => Form::Checked,
+            form => form,
+        };
         for flow in &scenario.flows {
-            let ends = [find(&hosts, &flow.from)?, find(&hosts, &flow.to)?];
+            let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
+            let headers = match form {
+                Form::Octets => wire_form::encapsulation(&flow.transport),
+                Form::Typed | Form::Checked => 0,
+            };
             let place = Place {
                 ends,
-                path_mtu: scenario.path_mtu(flow),
-                codec: scenario.run.codec,
+                path_mtu: scenario.path_mtu(flow).saturating_sub(headers),
+                form,
             };
             for (number, name) in flow.names().enumerate() {
                 let start = Instant::ZERO + flow.start + flow.stagger * number as u64;
-                world.add_flow(flow, (name, start), &place)?;
+                self.add_flow(flow, (name, start), &place)?;
             }
         }
-        Ok(world)
+        Ok(())
+    }
+
+    /// Both directions of a link.
+    fn add_wire(&mut self, link: &Link, ends: [HostId; 2]) -> Result<(), RunError> {
+        let [forward, backward] = link.trace_names();
+        self.add_link(forward, &link.forward, (ends[0], ends[1]))?;
+        self.add_link(backward, &link.backward, (ends[1], ends[0]))
     }
 
     fn add_link(
@@ -132,24 +278,18 @@ impl World {
             opportunities: direction.opportunities.millis.clone(),
             changes: direction.changes.iter().map(Change::config).collect(),
         };
-        let id = self
-            .topology
-            .add_link(config)
-            .map_err(|e| RunError::Build(e.to_string()))?;
+        let id = self.topology.add_link(config).map_err(built)?;
         self.links.push(Carrier::Link(id));
         self.link_names.push(name);
         Ok(())
     }
 
-    fn add_wifi(
-        &mut self,
-        wifi: &Wifi,
-        hosts: &BTreeMap<&str, (HostId, &Host)>,
-    ) -> Result<(), RunError> {
+    /// A medium whose stations belong to these hosts.
+    fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
         let mut stations = Vec::new();
-        for station in &wifi.stations {
+        for (station, &host) in wifi.stations.iter().zip(hosts) {
             stations.push(StationConfig {
-                host: find(hosts, &station.host)?.0,
+                host,
                 queue: station.queue,
                 mtu: station.mtu.0,
                 rate_control: wifi.rate_control(station),
@@ -162,10 +302,7 @@ impl World {
             stations: stations.clone(),
             channel: wifi.channel(),
         };
-        let id = self
-            .topology
-            .add_medium(config)
-            .map_err(|e| RunError::Build(e.to_string()))?;
+        let id = self.topology.add_medium(config).map_err(built)?;
         for (station, config) in wifi.stations.iter().zip(stations) {
             self.links.push(Carrier::Station(id, config.host));
             self.link_names.push(wifi.trace_name(station));
@@ -201,17 +338,21 @@ impl World {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
         let hosts = place.ends.map(|(_, host)| host);
         let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
+        let pair = self.tapped(pair, TapEnd::pair(flow, self.flows.len(), place.ends));
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
         };
-        // A datagram of UDP is its payload: there is nothing to encode.
-        let codec = place.codec && !matches!(flow.transport, Transport::Udp(_));
+        // A datagram of UDP is its payload: there is nothing to check.
+        let form = match place.form {
+            Form::Checked if matches!(flow.transport, Transport::Udp(_)) => Form::Typed,
+            form => form,
+        };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
-            if codec {
-                Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone()))
-            } else {
-                endpoint
+            match form {
+                Form::Typed => endpoint,
+                Form::Checked => Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone())),
+                Form::Octets => Box::new(WireForm::new(endpoint, &flow.transport)),
             }
         });
         let (app, sink) = self.apps(flow, &name);
@@ -228,10 +369,7 @@ impl World {
             start,
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
         };
-        let id = self
-            .topology
-            .add_flow(config)
-            .map_err(|e| RunError::Build(e.to_string()))?;
+        let id = self.topology.add_flow(config).map_err(built)?;
         self.flows.push(id);
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
@@ -239,6 +377,18 @@ impl World {
             Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
         });
         Ok(())
+    }
+
+    /// The endpoints with the tap on them, if there is one.
+    fn tapped(&self, pair: endpoints::Pair, ends: [TapEnd; 2]) -> endpoints::Pair {
+        let Some(tap) = &self.tap else {
+            return pair;
+        };
+        let [sender, receiver] = pair;
+        [(sender, ends[0]), (receiver, ends[1])].map(|(endpoint, end)| -> BoxedEndpoint {
+            let fault = self.fault.clone();
+            Box::new(TapEndpoint::new(endpoint, end, Arc::clone(tap), fault))
+        })
     }
 
     /// What writes and what reads.
@@ -303,6 +453,10 @@ impl World {
         })
     }
 
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
+
     pub(super) fn flow_count(&self) -> usize {
         self.flows.len()
     }
@@ -336,10 +490,17 @@ impl World {
     }
 }
 
-fn find<'a>(
-    hosts: &BTreeMap<&str, (HostId, &'a Host)>,
-    name: &str,
-) -> Result<(HostId, &'a Host), RunError> {
+fn built(error: TopologyError) -> RunError {
+    RunError::Build(error.to_string())
+}
+
+/// The place of a host in the scenario.
+fn index_of(scenario: &Scenario, name: &str) -> Result<usize, RunError> {
+    let place = scenario.hosts.iter().position(|host| host.name == name);
+    place.ok_or_else(|| RunError::Build(format!("there is no host \"{name}\"")))
+}
+
+fn find<'a>(hosts: &Hosts<'a>, name: &str) -> Result<(HostId, &'a Host), RunError> {
     let found = hosts.get(name).copied();
     found.ok_or_else(|| RunError::Build(format!("there is no host \"{name}\"")))
 }

@@ -7,26 +7,29 @@ mod build;
 mod codec;
 mod endpoints;
 mod handshake;
+mod live;
 mod recorder;
+mod segment;
 mod smoothness;
 mod statistics;
 mod summary;
 mod tables;
+mod tap;
+mod wire_form;
 
+pub use live::{Live, Part};
+pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
     RunSummary, Summary,
 };
+pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
 use crate::trace::Table;
-use build::World;
-use recorder::Recorder;
-use smoothness::Smoothness;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use weir_net::simulate;
-use weir_proto::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use weir_proto::time::Instant;
 
 /// How much of a run is kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +54,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
+    /// Sees every packet as the hosts of its ends see it; changes nothing.
+    pub tap: Option<&'a SharedTap>,
 }
 
 /// What a run gives.
@@ -104,7 +109,8 @@ pub enum RunError {
     Build(String),
     /// Time did not advance.
     Stuck(String),
-    /// A packet did not survive being encoded and decoded (`[run] codec = true`).
+    /// A packet did not survive being encoded and decoded (`[run] codec = true`), or has no wire
+    /// form for a tap.
     Codec(String),
     /// The run was cancelled at this virtual time.
     Cancelled(Instant),
@@ -129,114 +135,14 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// A run is simulated in so many pieces, between which it can be cancelled.
-const SLICES: u64 = 1000;
-
 /// Runs a scenario from its start to its end.
 ///
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let warmup = Instant::ZERO + scenario.run.warmup;
-    let end = Instant::ZERO + scenario.run.duration;
-    let mut world = World::build(scenario)?;
-    let mut recorder = Recorder::new(options, warmup);
-    world.listen(&mut recorder);
-    let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
-    let mut smoothness = Smoothness::new(world.flow_count(), window);
-    let mut events = simulate_to(&mut world, &mut recorder, (options, end), warmup)?;
-    let before = world.counters();
-    smoothness.sample(&world, Duration::ZERO);
-    let mut at = warmup;
-    while at < end {
-        at = smoothness.next(at, warmup).unwrap_or(end).min(end);
-        events += simulate_to(&mut world, &mut recorder, (options, end), at)?;
-        smoothness.sample(&world, at.since(warmup));
-    }
-    let after = world.counters();
-    let mut summary = Summary {
-        run: RunSummary {
-            scenario: scenario.content_hash(),
-            seed: scenario.run.seed,
-            duration_s: scenario.run.duration.as_secs_f64(),
-            warmup_s: scenario.run.warmup.as_secs_f64(),
-            events,
-            build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
-            wall_s: None,
-        },
-        ..Summary::default()
-    };
-    for (index, name) in world.flow_names().iter().enumerate() {
-        let mut flow = FlowSummary::between(&before.flows[index], &after.flows[index], window);
-        let (rtts, rate) = recorder.distributions(index, end);
-        flow.rtt_s = rtts.summary();
-        flow.rate_bps = rate.summary();
-        flow.goodput_cov = smoothness.of_flow(index);
-        summary.flows.insert(name.clone(), flow);
-    }
-    for (index, name) in world.link_names().iter().enumerate() {
-        let link = LinkSummary::between(&before.links[index], &after.links[index]);
-        summary.links.insert(name.clone(), link);
-    }
-    let (mut flows, links, packets) = recorder.finish();
-    for (index, name) in world.flow_names().iter().enumerate() {
-        let Some((audio, gaps)) = world.audio(index) else {
-            continue;
-        };
-        if let Some(summary) = summary.flows.get_mut(name) {
-            summary.audio = Some(audio.into());
-        }
-        if let Some(flow) = flows.get_mut(index) {
-            flow.gaps = Some(tables::gaps(&gaps));
-        }
-    }
-    Ok(RunOutput {
-        scenario: scenario.clone(),
-        summary,
-        flows,
-        links,
-        packets,
-    })
-}
-
-/// Simulates up to `until`; returns the number of events.
-fn simulate_to(
-    world: &mut World,
-    recorder: &mut Recorder,
-    (options, end): (&RunOptions<'_>, Instant),
-    until: Instant,
-) -> Result<u64, RunError> {
-    let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-    let mut events = 0;
-    let mut at = world.topology.now();
-    let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
-    loop {
-        let before = at;
-        at = (at + slice).min(until);
-        let counters = simulate(&mut world.topology, at, recorder)
-            .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
-        events += counters.events;
-        if let Some(fault) = world.codec_fault() {
-            return Err(RunError::Codec(fault));
-        }
-        if let Some(rows) = recorder.too_many_rows() {
-            return Err(RunError::TooMuchTrace(rows));
-        }
-        if options
-            .cancel
-            .is_some_and(|flag| flag.load(Ordering::Relaxed))
-        {
-            return Err(RunError::Cancelled(at));
-        }
-        if let Some(progress) = options.progress
-            && hundredth(at) != hundredth(before)
-        {
-            progress(at, end);
-        }
-        if at >= until {
-            return Ok(events);
-        }
-    }
+    let mut live = Live::new(scenario, options, Part::Whole)?;
+    live.advance(options, live.end())?;
+    Ok(live.finish())
 }
 
 #[cfg(test)]
@@ -245,5 +151,7 @@ mod audio_tests;
 mod equation_tests;
 #[cfg(test)]
 mod link_tests;
+#[cfg(test)]
+mod live_tests;
 #[cfg(test)]
 mod tests;

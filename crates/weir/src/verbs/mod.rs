@@ -4,6 +4,7 @@ mod bench;
 mod completions;
 mod decode;
 mod export;
+mod live_capture;
 mod plot;
 mod reproduce;
 mod run;

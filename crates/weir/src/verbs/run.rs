@@ -89,7 +89,7 @@ fn scenarios(arguments: &Arguments) -> Result<Vec<(Vec<Override>, Scenario)>, Fa
 }
 
 /// Set by Ctrl-C.
-fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
+pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let handler = Arc::clone(&flag);
     ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
@@ -115,6 +115,7 @@ fn one(
         packets: arguments.packets,
         progress: Some(&progress),
         cancel: Some(cancel),
+        tap: None,
     };
     let output = simulate(scenario, &options);
     bar.finish_and_clear();

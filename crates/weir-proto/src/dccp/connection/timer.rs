@@ -8,8 +8,6 @@ use crate::time::{Duration, Instant};
 /// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// RFC 4340 §8.1.1: about three minutes of Requests.
-const MAX_REQUESTS: u32 = 7;
 /// RFC 4340 §8.1.5: the client's Ack in PARTOPEN.
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
 /// RFC 4340 §3.4: the round-trip time while none is known.
@@ -57,6 +55,7 @@ fn is_due(at: &mut Option<Instant>, now: Instant) -> bool {
 impl Connection {
     pub(super) fn start_requesting(&mut self, now: Instant) {
         self.timers.repeat_after(now, REQUEST_INTERVAL);
+        self.timers.end = Some(now + self.config.connect_timeout);
     }
 
     pub(super) fn start_part_open(&mut self, now: Instant) {
@@ -113,16 +112,6 @@ impl Connection {
     fn repeat(&mut self, now: Instant) {
         match self.state {
             State::Request => {
-                if self
-                    .opening
-                    .is_some_and(|opening| opening.attempts >= MAX_REQUESTS)
-                {
-                    self.send_reset_of_request(now);
-                    self.timers.clear();
-                    self.enter(now, State::Closed);
-                    self.finish(CloseReason::TimedOut);
-                    return;
-                }
                 self.timers.back_off(now);
                 self.send_request(now);
             }
@@ -146,6 +135,11 @@ impl Connection {
         let state = self.state;
         self.timers.clear();
         match state {
+            State::Request => {
+                self.send_reset_of_request(now);
+                self.enter(now, State::Closed);
+                self.finish(CloseReason::TimedOut);
+            }
             State::PartOpen | State::CloseReq | State::Closing => {
                 // RFC 4340 §8.1.5 and §8.3: code 2, Aborted.
                 self.send_reset(now, 2, [0; 3]);

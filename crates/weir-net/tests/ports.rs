@@ -1,0 +1,154 @@
+//! A world that is cut into two at its ports is the same world.
+
+mod common;
+
+use common::{at, millis, wire};
+use weir_net::app::{Cbr, CbrConfig, Sink, WhenBlocked};
+use weir_net::{
+    FlowConfig, FlowCounters, Limit, LinkConfig, LossConfig, NetemConfig, QueueConfig, Side, Stack,
+    Topology, inject, simulate,
+};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::time::{Duration, Instant};
+use weir_proto::udp;
+use weir_proto::units::Probability;
+
+const SECONDS: u64 = 1_000_000_000;
+
+fn hosts(topology: &mut Topology) -> [HostId; 2] {
+    ["a", "b"].map(|name| topology.add_host(name, Stack::default()))
+}
+
+/// A link that drops, delays and reorders.
+fn rough_link(topology: &mut Topology, [from, to]: [HostId; 2]) {
+    let link = LinkConfig {
+        rate: Some(1_000_000),
+        queue: QueueConfig::DropTail {
+            limit: Limit::Packets(5),
+        },
+        loss: LossConfig::Random {
+            probability: Probability::new(0.05).unwrap(),
+        },
+        netem: NetemConfig {
+            jitter: millis(20),
+            ..NetemConfig::default()
+        },
+        ..wire("rough", from, to, None, millis(30))
+    };
+    topology.add_link(link).unwrap();
+}
+
+fn stream(topology: &mut Topology, [source, target]: [HostId; 2]) -> FlowId {
+    let config = udp::Config {
+        mtu: 1500,
+        checksum: udp::Checksum::Full,
+    };
+    let source_app = Cbr::new(CbrConfig {
+        packet: 1000,
+        rate: 1_200_000,
+        offset: Duration::ZERO,
+        count: None,
+        when_blocked: WhenBlocked::Skip,
+    });
+    topology
+        .add_flow(FlowConfig {
+            name: "stream".to_owned(),
+            source,
+            target,
+            sender: Box::new(udp::Socket::new(config)),
+            receiver: Box::new(udp::Socket::new(config)),
+            app: Box::new(source_app),
+            sink: Box::new(Sink::new()),
+            loss: LossConfig::None,
+            connects: Side::Sender,
+            start: Instant::ZERO,
+            stop: None,
+        })
+        .unwrap()
+}
+
+fn whole(until: Instant) -> FlowCounters {
+    let mut world = Topology::new(7);
+    let ends = hosts(&mut world);
+    rough_link(&mut world, ends);
+    let flow = stream(&mut world, ends);
+    simulate(&mut world, until, &mut ()).unwrap();
+    world.flow_counters(flow)
+}
+
+/// The ends in one topology, the link in another; packets pass between them as they leave.
+fn in_two(until: Instant) -> (FlowCounters, u64) {
+    let (mut ends, mut middle) = (Topology::new(7), Topology::new(7));
+    let pair = hosts(&mut ends);
+    let flow = stream(&mut ends, pair);
+    let between = hosts(&mut middle);
+    rough_link(&mut middle, between);
+    for host in pair {
+        ends.add_port(host).unwrap();
+        middle.add_port(host).unwrap();
+    }
+    let mut now = Instant::ZERO;
+    while now <= until {
+        simulate(&mut ends, now, &mut ()).unwrap();
+        while let Some((host, packet)) = ends.poll_port() {
+            assert_eq!(host, packet.ip.source);
+            simulate(&mut middle, now, &mut ()).unwrap();
+            inject(&mut middle, packet, &mut ()).unwrap();
+        }
+        simulate(&mut middle, now, &mut ()).unwrap();
+        while let Some((host, packet)) = middle.poll_port() {
+            assert_eq!(host, packet.ip.target);
+            inject(&mut ends, packet, &mut ()).unwrap();
+        }
+        let due = [ends.next_event(), middle.next_event()];
+        now = due
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(Instant::FAR_FUTURE);
+    }
+    let link = middle.link_ids().next().unwrap();
+    let dropped = middle.link_counters(link).packets_dropped();
+    (ends.flow_counters(flow), dropped)
+}
+
+#[test]
+fn a_topology_that_is_cut_at_its_ports_gives_the_same_run() {
+    let until = at(20 * SECONDS);
+    let whole = whole(until);
+    let (cut, dropped) = in_two(until);
+    assert!(whole.packets_dropped > 100, "{whole:?}");
+    assert_eq!(dropped, whole.packets_dropped);
+    let packets_dropped = whole.packets_dropped;
+    assert_eq!(
+        FlowCounters {
+            packets_dropped,
+            ..cut
+        },
+        whole
+    );
+}
+
+#[test]
+fn what_has_no_way_through_is_lost_and_counted_nowhere_else() {
+    let mut world = Topology::new(1);
+    let [a, b] = hosts(&mut world);
+    world.add_port(a).unwrap();
+    world.add_port(b).unwrap();
+    let packet = Packet {
+        id: 0,
+        flow: FlowId(3),
+        ip: IpHeader {
+            source: a,
+            target: b,
+            ..IpHeader::default()
+        },
+        size: 100,
+        damaged_at: None,
+        body: Body::Other(Payload::of_len(72)),
+    };
+    inject(&mut world, packet, &mut ()).unwrap();
+    assert_eq!(world.poll_port(), None);
+    assert_eq!(world.packets_in_network(), 0);
+    assert!(world.add_port(HostId(9)).is_err());
+}
