@@ -9,6 +9,7 @@ mod endpoints;
 mod handshake;
 mod live;
 mod recorder;
+mod registry;
 mod segment;
 mod smoothness;
 mod statistics;
@@ -18,6 +19,7 @@ mod tap;
 mod wire_form;
 
 pub use live::{Live, Part};
+pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
@@ -56,6 +58,8 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Sees every packet as the hosts of its ends see it; changes nothing.
     pub tap: Option<&'a SharedTap>,
+    /// Transports that this crate does not have itself.
+    pub registry: Registry<'a>,
 }
 
 /// What a run gives.

@@ -20,6 +20,7 @@ mod network;
 pub mod overrides;
 mod profile;
 mod queue;
+mod quinn;
 mod reader;
 mod schema;
 mod send_ahead;
@@ -40,6 +41,7 @@ pub use model::{
 };
 pub use netem::{Change, LossChange, NetemChange};
 pub use overrides::{Override, parse_with};
+pub use quinn::Quinn;
 pub use schema::schema;
 pub use tcp::Tcp;
 pub use transport::{Dccp, Quic, Transport, Udp};

@@ -2,6 +2,7 @@
 
 use super::super::watch::Choice;
 use super::*;
+use weir_proto::node::{Endpoint, Node, WriteError};
 
 const DELAY: Duration = Duration::from_millis(20);
 

@@ -10,6 +10,8 @@
 //! A packet's number in traces is that of its datagram, since quinn's own are hidden from the
 //! receiver; which packets quinn declares lost it does not tell either, only how many.
 
+mod node;
+
 use super::config::Config;
 use super::controller::span;
 use super::identity;
@@ -25,7 +27,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time;
 use weir_proto::event::{Event, EventMask, Events, WindowState};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::node::{CloseReason, EndpointEvent, Statistics};
 use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -51,7 +53,7 @@ pub struct Connection {
     endpoint: proto::Endpoint,
     /// At the end that connects.
     client: Option<ClientConfig>,
-    connection: Option<(ConnectionHandle, Box<proto::Connection>)>,
+    inner: Option<(ConnectionHandle, Box<proto::Connection>)>,
     /// quinn's instant at the start of the run.
     base: time::Instant,
     state: State,
@@ -112,7 +114,7 @@ impl Connection {
         Self {
             endpoint,
             client,
-            connection: None,
+            inner: None,
             base: time::Instant::now(),
             state: State::Idle,
             ecn: config.ecn,
@@ -139,7 +141,7 @@ impl Connection {
     }
 
     fn frames(&self) -> (FrameStats, FrameStats) {
-        self.connection
+        self.inner
             .as_ref()
             .map(|(_, connection)| connection.stats())
             .map(|stats| (stats.frame_tx, stats.frame_rx))
@@ -167,7 +169,7 @@ impl Connection {
 
     /// Moves what quinn has to say, until it is silent; then looks at its timer and window.
     fn settle(&mut self, now: Instant) {
-        while let Some((handle, connection)) = &mut self.connection {
+        while let Some((handle, connection)) = &mut self.inner {
             while let Some(event) = connection.poll_endpoint_events() {
                 if let Some(answer) = self.endpoint.handle_event(*handle, event) {
                     connection.handle_event(answer);
@@ -183,7 +185,7 @@ impl Connection {
     }
 
     fn look_at_timer(&mut self, now: Instant) {
-        let connection = self.connection.as_mut();
+        let connection = self.inner.as_mut();
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
         // The pacer may round a wait down to none at all: virtual time must advance.
         let next = now + Duration::from_nanos(1);
@@ -192,7 +194,7 @@ impl Connection {
     }
 
     fn smoothed_rtt(&self) -> Duration {
-        match &self.connection {
+        match &self.inner {
             Some((_, connection)) if !self.view.lock().latest_rtt.is_zero() => {
                 span(connection.rtt())
             }
@@ -204,7 +206,7 @@ impl Connection {
         if let Some(sample) = self.view.lock().fresh_rtt.take() {
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
-        if !self.events.wants(EventMask::CONTROLLER) || self.connection.is_none() {
+        if !self.events.wants(EventMask::CONTROLLER) || self.inner.is_none() {
             return;
         }
         let smoothed_rtt = self.smoothed_rtt();
@@ -231,7 +233,7 @@ impl Connection {
         match event {
             proto::Event::Connected => {
                 self.enter(now, State::Established);
-                if let Some((_, connection)) = &mut self.connection {
+                if let Some((_, connection)) = &mut self.inner {
                     self.outgoing = connection.streams().open(Dir::Uni);
                 }
                 self.news.push_back(EndpointEvent::Connected);
@@ -247,7 +249,7 @@ impl Connection {
     fn on_stream_event(&mut self, now: Instant, event: &StreamEvent) {
         match event {
             StreamEvent::Opened { dir: Dir::Uni } => {
-                if let Some((_, connection)) = &mut self.connection {
+                if let Some((_, connection)) = &mut self.inner {
                     self.incoming = connection.streams().accept(Dir::Uni).or(self.incoming);
                 }
                 self.news.push_back(EndpointEvent::Readable);
@@ -269,7 +271,7 @@ impl Connection {
 
     /// Gives quinn what it takes of the data that waits.
     fn hand_over(&mut self) {
-        let (Some((_, connection)), Some(id)) = (&mut self.connection, self.outgoing) else {
+        let (Some((_, connection)), Some(id)) = (&mut self.inner, self.outgoing) else {
             return;
         };
         while !self.pending.is_empty() {
@@ -291,7 +293,7 @@ impl Connection {
         if !self.closing || !self.pending.is_empty() || self.state != State::Established {
             return;
         }
-        let finished = match (&mut self.connection, self.outgoing) {
+        let finished = match (&mut self.inner, self.outgoing) {
             (Some((_, connection)), Some(id)) => connection.send_stream(id).finish().is_ok(),
             _ => false,
         };
@@ -302,7 +304,7 @@ impl Connection {
 
     fn say_farewell(&mut self, now: Instant) {
         let at = self.at(now);
-        if let Some((_, connection)) = &mut self.connection {
+        if let Some((_, connection)) = &mut self.inner {
             connection.close(at, VarInt::from_u32(0), Bytes::new());
         }
         self.end(now, CloseReason::Finished);
@@ -317,17 +319,17 @@ impl Connection {
             .handle(at, PEER, None, ecn, data, &mut self.buffer);
         match event {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                let Some((_, connection)) = &mut self.connection else {
+                let Some((_, connection)) = &mut self.inner else {
                     return false;
                 };
                 connection.handle_event(event);
                 true
             }
-            Some(DatagramEvent::NewConnection(incoming)) if self.connection.is_none() => {
+            Some(DatagramEvent::NewConnection(incoming)) if self.inner.is_none() => {
                 let accepted = self.endpoint.accept(incoming, at, &mut self.buffer, None);
                 match accepted {
                     Ok((handle, connection)) => {
-                        self.connection = Some((handle, Box::new(connection)));
+                        self.inner = Some((handle, Box::new(connection)));
                         self.enter(now, State::Handshaking);
                         true
                     }
@@ -380,7 +382,7 @@ impl Connection {
         let at = self.at(now);
         let before = self.frames().0;
         self.buffer.clear();
-        let (_, connection) = self.connection.as_mut()?;
+        let (_, connection) = self.inner.as_mut()?;
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
         let after = self.frames().0;
         self.statistics.data_packets_sent += u64::from(after.stream > before.stream);
@@ -431,171 +433,6 @@ fn reason_of(error: &ConnectionError) -> CloseReason {
     }
 }
 
-impl Node for Connection {
-    fn handle(&mut self, now: Instant, packet: Packet) {
-        if packet.damaged_at.is_some() {
-            // The UDP checksum would fail.
-            return;
-        }
-        let Body::Other(payload) = &packet.body else {
-            return;
-        };
-        let Some(datagram) = payload.content() else {
-            return;
-        };
-        let ecn = match packet.ip.ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
-        let before = self.frames().1;
-        if self.receive(now, BytesMut::from(datagram), ecn) {
-            let size = payload.len();
-            let has_data = self.frames().1.stream > before.stream;
-            let statistics = &mut self.statistics;
-            statistics.packets_received += 1;
-            statistics.bytes_received += u64::from(size);
-            if has_data {
-                statistics.data_packets_received += 1;
-                statistics.data_bytes_received += u64::from(size);
-            }
-            let number = packet.id;
-            self.events
-                .push(now, EventMask::PACKET, || Event::Received { number, size });
-        }
-        self.settle(now);
-    }
-
-    fn handle_timeout(&mut self, now: Instant) {
-        if self.timeout.is_none_or(|at| now < at) {
-            return;
-        }
-        let at = self.at(now);
-        if let Some((_, connection)) = &mut self.connection {
-            connection.handle_timeout(at);
-        }
-        self.settle(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Some(self.packet(now, Ecn::NotEct, &reply));
-        }
-        let ecn = self.next_datagram(now);
-        let buffer = std::mem::take(&mut self.buffer);
-        let packet = ecn.map(|ecn| self.packet(now, ecn, &buffer));
-        self.buffer = buffer;
-        self.settle(now);
-        packet
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.timeout
-    }
-
-    fn events(&mut self) -> Option<&mut Events> {
-        Some(&mut self.events)
-    }
-}
-
-impl Endpoint for Connection {
-    fn connect(&mut self, now: Instant) {
-        let at = self.at(now);
-        let Some(config) = self.client.take() else {
-            return;
-        };
-        match self.endpoint.connect(at, config, PEER, identity::NAME) {
-            Ok((handle, connection)) => {
-                self.connection = Some((handle, Box::new(connection)));
-                self.enter(now, State::Handshaking);
-            }
-            Err(_) => self.end(now, CloseReason::Reset(0)),
-        }
-        self.settle(now);
-    }
-
-    fn close(&mut self, now: Instant) {
-        if self.closing {
-            return;
-        }
-        self.closing = true;
-        match self.state {
-            State::Established => self.finish_if_done(now),
-            State::Idle | State::Handshaking => self.say_farewell(now),
-            State::Closed => {}
-        }
-        self.settle(now);
-    }
-
-    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
-        if self.closing {
-            return Err(WriteError::Closed);
-        }
-        match self.state {
-            State::Established => {}
-            State::Handshaking => return Err(WriteError::Blocked),
-            State::Idle | State::Closed => return Err(WriteError::Closed),
-        }
-        if !self.pending.is_empty() {
-            self.write_blocked = true;
-            return Err(WriteError::Blocked);
-        }
-        let len = data.len();
-        self.pending = match data.content() {
-            Some(content) => Bytes::copy_from_slice(content),
-            None => ZEROS
-                .get(..len as usize)
-                .map_or_else(|| Bytes::from(vec![0; len as usize]), Bytes::from_static),
-        };
-        self.events
-            .push(now, EventMask::WRITE, || Event::Write(len));
-        self.hand_over();
-        self.settle(now);
-        Ok(())
-    }
-
-    fn read(&mut self, now: Instant) -> Option<Payload> {
-        let id = self.incoming?;
-        let (_, connection) = self.connection.as_mut()?;
-        let mut stream = connection.recv_stream(id);
-        let mut chunks = stream.read(true).ok()?;
-        let chunk = chunks.next(usize::MAX);
-        // Whether credit is to be sent is asked by the next `poll_transmit` anyway.
-        let _ = chunks.finalize();
-        let payload = match chunk {
-            Ok(Some(chunk)) => Some(Payload::from_bytes(&chunk.bytes)),
-            Ok(None) | Err(_) => None,
-        };
-        if let Some(payload) = &payload {
-            self.statistics.payload_received += u64::from(payload.len());
-        }
-        self.settle(now);
-        payload
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
-    }
-
-    fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
-
-    fn statistics(&self) -> Statistics {
-        let path = self
-            .connection
-            .as_ref()
-            .map(|(_, connection)| connection.stats().path)
-            .unwrap_or_default();
-        let loss_events = self.view.lock().congestion_events;
-        Statistics {
-            packets_lost: path.lost_packets,
-            loss_events,
-            smoothed_rtt: self.smoothed_rtt(),
-            ..self.statistics
-        }
-    }
-}
-
 impl std::fmt::Debug for Connection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Connection")
@@ -606,5 +443,4 @@ impl std::fmt::Debug for Connection {
 }
 
 #[cfg(test)]
-#[path = "endpoint_tests.rs"]
 mod tests;
