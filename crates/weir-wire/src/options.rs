@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp;
+use weir_proto::event::EventMask;
 
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
 pub const PORT: u16 = 6511;
@@ -68,8 +69,13 @@ pub struct Options {
     pub pad_requests: bool,
     /// How long a client waits for an answer.
     pub connect_timeout: Duration,
+    /// A peer that is silent for so long is asked whether it is there, and given up if it does not
+    /// answer for another eight minutes (4 MSL); `None` never asks.
+    pub keepalive: Option<Duration>,
     /// Sees every datagram of the socket.
     pub tap: Option<Arc<dyn Tap>>,
+    /// What [`Connection::events`](crate::Connection::events) tells; nothing by default.
+    pub events: EventMask,
 }
 
 impl Default for Options {
@@ -94,7 +100,9 @@ impl Default for Options {
             pad_requests: true,
             // RFC 4340 §8.1.1.
             connect_timeout: Duration::from_mins(3),
+            keepalive: Some(Duration::from_mins(1)),
             tap: None,
+            events: EventMask::NONE,
         }
     }
 }
@@ -125,6 +133,7 @@ impl Options {
             ecn: self.ecn,
             request_octets: if self.pad_requests { PADDED } else { 0 },
             connect_timeout: nanos(self.connect_timeout),
+            keepalive: self.keepalive.map(nanos),
             ..dccp::Config::default()
         })
     }

@@ -4,6 +4,10 @@
 use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
+use weir_proto::dccp::{self, wire::decode};
+use weir_proto::node::{Endpoint, Node};
+use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use weir_proto::time::Instant;
 use weir_wire::{Ccid, Connection, Error, Listener, Options};
 
 /// Fails what does not come to an end.
@@ -154,6 +158,91 @@ async fn a_silent_peer_is_given_up_after_the_time_of_the_options() {
         };
         let given_up = Connection::connect(to, impatient).await;
         assert!(matches!(given_up, Err(Error::TimedOut(_))), "{given_up:?}");
+    })
+    .await;
+}
+
+/// A server's machine on a socket of its own, so that the socket can go and come back.
+struct Server {
+    machine: dccp::Connection,
+    began: std::time::Instant,
+}
+
+impl Server {
+    fn now(&self) -> Instant {
+        Instant::from_nanos(1 + self.began.elapsed().as_nanos() as u64)
+    }
+
+    /// Takes what comes and answers, until a datagram for the application is there.
+    async fn serve(&mut self, socket: &tokio::net::UdpSocket) -> Payload {
+        loop {
+            let mut octets = [0; 2000];
+            let (len, from) = socket.recv_from(&mut octets).await.expect("received");
+            let packet = decode(&octets[..len]).expect("a packet").into_packet();
+            let now = self.now();
+            self.machine.handle(
+                now,
+                Packet {
+                    id: 0,
+                    flow: FlowId::default(),
+                    ip: IpHeader::default(),
+                    size: 20 + len as u32,
+                    damaged_at: None,
+                    body: Body::Dccp(packet.with_ports(5001, 5001)),
+                },
+            );
+            while let Some(packet) = self.machine.poll_transmit(now) {
+                let Body::Dccp(body) = packet.body else {
+                    panic!("not a DCCP packet")
+                };
+                let ports = u16::from_be_bytes([octets[0], octets[1]]);
+                let mut out = Vec::new();
+                let wired = body.with_ports(5001, ports).encode(None, &mut out);
+                wired.expect("a wire form");
+                socket.send_to(&out, from).await.expect("sent");
+            }
+            if let Some(payload) = self.machine.read(now) {
+                return payload;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_port_that_is_said_to_be_unreachable_does_not_end_an_open_connection() {
+    within(async {
+        let socket = tokio::net::UdpSocket::bind(any()).await.expect("a socket");
+        let to = socket.local_addr().expect("its address");
+        let mut server = Server {
+            machine: dccp::Connection::server(dccp::Config {
+                service_code: 0,
+                ..dccp::Config::default()
+            }),
+            began: std::time::Instant::now(),
+        };
+        let options = Options {
+            ccid: Ccid::TcpLike,
+            ..Options::default()
+        };
+        let opening = async {
+            let client = Connection::connect(to, options).await.expect("a client");
+            client.send(b"one").await.expect("sent");
+            client
+        };
+        let (client, first) = tokio::join!(opening, server.serve(&socket));
+        assert_eq!(first.content(), Some(&b"one"[..]));
+        drop(socket);
+        for _ in 0..3 {
+            assert!(client.try_send(b"into the void").is_ok());
+            tokio::task::yield_now().await;
+            tokio::task::yield_now().await;
+        }
+        let socket = tokio::net::UdpSocket::bind(to).await.expect("it is back");
+        client.send(b"two").await.expect("still open");
+        let mut heard = server.serve(&socket).await;
+        while heard.content() != Some(&b"two"[..]) {
+            heard = server.serve(&socket).await;
+        }
     })
     .await;
 }

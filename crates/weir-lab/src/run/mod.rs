@@ -8,6 +8,7 @@ mod codec;
 mod endpoints;
 mod handshake;
 mod live;
+mod measured;
 mod recorder;
 mod registry;
 mod segment;
@@ -19,6 +20,7 @@ mod tap;
 mod wire_form;
 
 pub use live::{Live, Part};
+pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
 pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{

@@ -203,3 +203,47 @@ fn a_peer_that_has_forgotten_the_connection_ends_it_within_a_few_round_trips() {
         assert_eq!(reason, expected);
     }
 }
+
+#[test]
+fn a_peer_that_falls_silent_in_open_is_asked_and_given_up_and_one_that_answers_is_kept() {
+    let minute = Duration::from_secs(60);
+    for end in 0..2 {
+        let mut pair = Pair::new(|config| config.keepalive = Some(minute));
+        pair.ends[0].connect(pair.now);
+        pair.run(Duration::from_secs(1));
+        pair.run(Duration::from_secs(3600));
+        assert_eq!(pair.states(), [State::Open, State::Open]);
+        let asked: usize = (0..2)
+            .map(|end| {
+                pair.log
+                    .iter()
+                    .filter(|entry| **entry == (end, PacketType::Sync))
+                    .count()
+            })
+            .sum();
+        assert!(
+            (59..=122).contains(&asked),
+            "{asked} Syncs in an hour of silence"
+        );
+        pair.silence(1 - end);
+        let start = pair.now;
+        pair.run(Duration::from_secs(700));
+        assert_eq!(pair.states()[end], State::Closed);
+        let timed_out = EndpointEvent::Closed(CloseReason::TimedOut);
+        assert_eq!(pair.last_news(end), Some(timed_out));
+        let reset = pair.times(end, PacketType::Reset, start);
+        let last = reset.last().copied().unwrap_or_default();
+        assert!((480.0..=541.0).contains(&last), "{reset:?}");
+    }
+}
+
+#[test]
+fn without_keepalive_nobody_says_a_word_in_a_silent_connection() {
+    let mut pair = Pair::connected();
+    let said = pair.log.len();
+    pair.run(Duration::from_secs(86_400));
+    assert_eq!(
+        (pair.log.len(), pair.states()),
+        (said, [State::Open, State::Open])
+    );
+}

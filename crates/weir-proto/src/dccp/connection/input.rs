@@ -181,6 +181,7 @@ impl Connection {
         let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
         let data = packet.kind.carries_data();
+        self.last_heard = now;
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += u64::from(size);
         if data && new {
@@ -319,6 +320,7 @@ impl Connection {
             self.enter(now, State::Open);
             self.sequence.osr = Some(packet.seq);
             self.timers.clear();
+            self.start_watch(now);
             self.start_ccids();
             self.tell_handshake_rtt(now);
             self.news.push_back(EndpointEvent::Connected);
@@ -345,6 +347,7 @@ impl Connection {
             self.sequence.osr = Some(packet.seq);
             self.enter(now, State::Open);
             self.timers.clear();
+            self.start_watch(now);
             self.cookies.clear();
         }
     }

@@ -122,6 +122,10 @@ pub struct Config {
     pub request_octets: u32,
     /// A client gives up if nobody answers for so long (RFC 4340 §8.1.1).
     pub connect_timeout: Duration,
+    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there,
+    /// and given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
+    /// this a connection to a peer that has gone lasts until the application closes it.
+    pub keepalive: Option<Duration>,
     /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
     pub max_segment_lifetime: Duration,
 }
@@ -149,6 +153,7 @@ impl Default for Config {
             short_sequence_numbers: false,
             request_octets: 0,
             connect_timeout: Duration::from_secs(180),
+            keepalive: None,
             max_segment_lifetime: Duration::from_secs(120),
         }
     }
@@ -191,6 +196,8 @@ pub struct Connection {
     acks_unanswered: u32,
     dropped: DataDropped,
     nonces: Option<Nonces>,
+    /// When the last valid packet came.
+    last_heard: Instant,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -246,6 +253,7 @@ impl Connection {
             acks_unanswered: 0,
             dropped: DataDropped::default(),
             nonces: config.ecn_nonces.filter(|_| config.ecn).map(Nonces::new),
+            last_heard: Instant::default(),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),

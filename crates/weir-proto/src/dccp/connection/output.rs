@@ -179,6 +179,12 @@ impl Connection {
         self.enqueue(now, wire::Packet::sync(seq, ack));
     }
 
+    /// Asks a silent peer whether it is there (RFC 4340 §5.7): a valid Sync must be answered.
+    pub(super) fn send_probe(&mut self, now: Instant) {
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::sync(seq, self.sequence.gsr));
+    }
+
     pub(super) fn send_sync_ack(&mut self, now: Instant, ack: SeqNum) {
         let seq = self.sequence.next();
         self.enqueue(now, wire::Packet::sync_ack(seq, ack));
