@@ -13,12 +13,7 @@ pub(crate) fn open(octets: &[u8], ecn: Option<EcnCodepoint>) -> Option<Packet> {
         id: 0,
         flow: weir_proto::packet::FlowId::default(),
         ip: IpHeader {
-            ecn: match ecn {
-                None => Ecn::NotEct,
-                Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-                Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-                Some(EcnCodepoint::Ce) => Ecn::Ce,
-            },
+            ecn: ecn_of(ecn),
             ..IpHeader::default()
         },
         size: IpHeader::V4_OCTETS + octets.len() as u32,
@@ -32,6 +27,16 @@ pub(crate) fn seal(packet: &Packet, octets: &mut Vec<u8>) -> bool {
     match &packet.body {
         Body::Dccp(body) => body.encode(None, octets).is_ok(),
         _ => false,
+    }
+}
+
+/// A socket's codepoint as the packet has it.
+pub(crate) const fn ecn_of(ecn: Option<EcnCodepoint>) -> Ecn {
+    match ecn {
+        None => Ecn::NotEct,
+        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+        Some(EcnCodepoint::Ce) => Ecn::Ce,
     }
 }
 

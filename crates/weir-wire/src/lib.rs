@@ -41,11 +41,17 @@ mod entry;
 mod error;
 mod hub;
 mod listener;
+#[cfg(target_os = "linux")]
+pub mod netns;
 mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(target_os = "linux")]
+pub mod realtime;
 mod socket;
+#[cfg(target_os = "linux")]
+pub mod testbed;
 
 pub use connection::{Connection, Status};
 pub use error::Error;

@@ -16,7 +16,7 @@ mod summary;
 mod tables;
 mod wire_form;
 
-pub use live::{Live, Part};
+pub use live::{Live, Part, Shapers};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
