@@ -133,7 +133,7 @@ pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure>
     let p99 = late.p99().max(emulator_late.p99());
     output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
     let max = late.max().max(emulator_late.max());
-    terminal::say(&format!("events late by {p99} (p99), {max} (max)"));
+    terminal::say(&lateness(p99, max));
     if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
         terminal::say("this machine was too busy: the results are not trustworthy");
     }
@@ -149,6 +149,13 @@ fn part(
     let lateness = drive(&mut part, outside, duration, stop);
     let lateness = lateness.map_err(|error| Failure::Failed(error.to_string()))?;
     Ok((part.0.finish(), lateness))
+}
+
+/// How late events were, for people.
+pub fn lateness(p99: Duration, max: Duration) -> String {
+    let millis = |span: Duration| span.as_secs_f64() * 1e3;
+    let (p99, max) = (millis(p99), millis(max));
+    format!("events late by {p99:.3} ms (p99), {max:.3} ms (max)")
 }
 
 /// Adds what the kernel's buckets did to the summaries of their links.

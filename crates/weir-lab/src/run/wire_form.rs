@@ -3,8 +3,8 @@
 //!
 //! Everything travels in UDP datagrams: QUIC and UDP as they are, DCCP as RFC 6773 has it, with a
 //! checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight octets more
-//! than over IP, which the links' MTUs are raised by. A datagram of UDP begins with its number, eight octets, as iperf3 has it: without
-//! it a receiver cannot count what is lost.
+//! than over IP, which the links' MTUs are raised by. A datagram of UDP begins with its number,
+//! eight octets, as iperf3 has it: without it a receiver cannot count what is lost.
 
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;

@@ -267,6 +267,7 @@ mod tests {
     use weir_net::netem::Distribution;
     use weir_net::{Limit, LossConfig, QueueConfig};
     use weir_proto::time::Duration;
+    use weir_proto::units::Probability;
 
     fn link(words: &str) -> crate::scenario::Direction {
         let scenario = link_scenario(words, None, 1).unwrap_or_else(|error| panic!("{error}"));
@@ -321,7 +322,7 @@ mod tests {
             panic!("it is another model");
         };
         let chances = [to_bad, to_good, loss_in_bad, loss_in_good];
-        assert_eq!(chances.map(|chance| chance.get()), [0.01, 0.1, 0.7, 0.001]);
+        assert_eq!(chances.map(Probability::get), [0.01, 0.1, 0.7, 0.001]);
     }
 
     #[test]

@@ -80,7 +80,7 @@ mod wired {
 mod wired {
     use super::{Arguments, Failure, Scenario, SocketAddr};
     use crate::terminal;
-    use crate::testbed::{LivePart, wire_failure};
+    use crate::testbed::{LivePart, lateness, wire_failure};
     use crate::verbs::run::interrupt_flag;
     use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
@@ -138,11 +138,7 @@ mod wired {
                 direction.queue_bytes.max,
             ));
         }
-        terminal::say(&format!(
-            "events late by {} (p99), {} (max)",
-            late.p99(),
-            late.max()
-        ));
+        terminal::say(&lateness(late.p99(), late.max()));
         Ok(())
     }
 
