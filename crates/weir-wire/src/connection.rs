@@ -152,16 +152,17 @@ impl Connection {
     /// Opens a connection to the DCCP server behind this UDP address, from a socket of its own.
     ///
     /// # Errors
-    /// [`Error::Socket`], [`Error::Reset`] if the server refuses, [`Error::TimedOut`] if nobody
-    /// answers for three minutes (RFC 4340 §8.1.1).
+    /// [`Error::Socket`], [`Error::Refused`] if the network says that nobody listens there,
+    /// [`Error::Reset`] if the server refuses, [`Error::TimedOut`] if nobody
+    /// answers within the options' time.
     pub async fn connect(to: SocketAddr, options: Options) -> Result<Self, Error> {
         let any = match to {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let mut socket = Socket::bind(SocketAddr::new(any, 0), options.segmentation)?;
+        let mut socket = Socket::bind(SocketAddr::new(any, 0), &options)?;
         socket.connect(to)?;
-        let (hub, commands) = Hub::new(socket, None);
+        let (hub, commands) = Hub::new(socket, &options, None)?;
         tokio::spawn(hub.run());
         let (reply, answer) = oneshot::channel();
         let command = Command::Connect(to, Box::new(options), reply);
@@ -245,7 +246,9 @@ impl Connection {
     /// Ends the connection in good order, after what was sent before.
     pub fn close(&self) {
         // A hub that is gone has closed it already.
-        let _ = self.commands.send(Command::Close(self.key));
+        let _ = self
+            .commands
+            .send(Command::Close(self.key, Arc::clone(&self.shared)));
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn seal(packet: &Packet, octets: &mut Vec<u8>) -> bool {
     }
 }
 
-/// A socket's codepoint as the packet has it.
+/// A codepoint of the socket as a packet has it.
 pub(crate) const fn ecn_of(ecn: Option<EcnCodepoint>) -> Ecn {
     match ecn {
         None => Ecn::NotEct,

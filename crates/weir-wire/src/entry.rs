@@ -3,15 +3,16 @@
 use crate::connection::{Connection, Shared, Status};
 use crate::datagram::{codepoint, seal};
 use crate::error::Error;
+use crate::limits::Allowance;
 use crate::outbox::{Outbox, Way};
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use weir_proto::dccp;
+use weir_proto::dccp::{self, State};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::node::{CloseReason, Endpoint, Node, WriteError};
-use weir_proto::packet::Payload;
+use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
 /// A connection at work.
@@ -31,6 +32,8 @@ pub(crate) struct Entry {
     pub(crate) timer: Option<Instant>,
     /// The address of ours that the peer used.
     pub(crate) local: Option<IpAddr>,
+    /// Until the peer has proven its address: what it may be sent.
+    pub(crate) allowance: Option<Allowance>,
 }
 
 /// What a controller said of itself.
@@ -56,7 +59,24 @@ impl Entry {
             controller: Controller::default(),
             timer: None,
             local: None,
+            allowance: None,
         }
+    }
+
+    /// True for a server's end before the client's acknowledgement.
+    pub(crate) fn is_half_open(&self) -> bool {
+        self.allowance.is_some()
+    }
+
+    /// A packet comes; until the peer's address is proven, the answer may be as large as this.
+    pub(crate) fn handle(&mut self, now: Instant, packet: Packet, allowance: Allowance) {
+        self.machine.handle(now, packet);
+        // TIMEWAIT follows a Request that is refused.
+        let unproven = matches!(
+            self.machine.state(),
+            State::Listen | State::Respond | State::TimeWait
+        );
+        self.allowance = self.allowance.filter(|_| unproven).map(|_| allowance);
     }
 
     /// Gives the machine what applications wait to send.
@@ -88,6 +108,9 @@ impl Entry {
         let mut sent = false;
         while let Some(packet) = self.machine.poll_transmit(now) {
             sent = true;
+            if self.exceeds_allowance(&packet, to) {
+                continue;
+            }
             let way = Way {
                 to,
                 from: self.local,
@@ -96,7 +119,14 @@ impl Entry {
             outbox.push(|octets| seal(&packet, octets).then_some(way));
             self.machine.transmitted(now, packet.id);
         }
+        // What was not used for an answer is not kept for later.
+        self.allowance = self.allowance.map(|_| Allowance::default());
         sent
+    }
+
+    fn exceeds_allowance(&mut self, packet: &Packet, to: SocketAddr) -> bool {
+        let size = packet.size + overhead(to);
+        self.allowance.as_mut().is_some_and(|all| !all.take(size))
     }
 
     /// Gives the application what has come.
@@ -115,6 +145,15 @@ impl Entry {
             CloseReason::Reset(code) => Error::Reset(code),
             CloseReason::TimedOut => Error::TimedOut(peer),
         };
+        self.end_with(error);
+    }
+
+    /// The network says that nobody is there.
+    pub(crate) fn refuse(&mut self, peer: SocketAddr) {
+        self.end_with(Error::Refused(peer));
+    }
+
+    fn end_with(&mut self, error: Error) {
         if let Some((reply, _)) = self.opener.take() {
             drop(reply.send(Err(error)));
         }

@@ -23,6 +23,9 @@ pub enum Error {
         "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
     )]
     UnknownProfile(String),
+    /// The peer's host says that nobody listens at this UDP port.
+    #[error("nobody listens at UDP {0}")]
+    Refused(SocketAddr),
     /// No window controller of this name.
     #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
     UnknownController(String),

@@ -4,15 +4,24 @@
 //! An idle hub sleeps. What is due sooner than a sleeper wakes is waited for by yielding, so that
 //! pacing holds intervals far below a millisecond.
 
+mod admission;
+#[cfg(test)]
+mod tests;
+
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::connection::{Connection, Shared};
+use crate::cookie::cookie_of;
 use crate::datagram::{dccp_of, open};
 use crate::entry::{Entry, overhead};
 use crate::error::Error;
+use crate::limits::{Allowance, Bucket, source};
+use crate::listener::{Board, Load};
 use crate::options::{Options, random};
 use crate::outbox::Outbox;
+use crate::sieve::Sieve;
 use crate::socket::Socket;
+use admission::{Listening, Stranger};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -36,8 +45,8 @@ pub(crate) type Key = (SocketAddr, u16, u16);
 pub(crate) enum Command {
     /// There are datagrams to send.
     Send(Key),
-    /// Ends a connection in good order.
-    Close(Key),
+    /// Ends a connection in good order, if it is still this one.
+    Close(Key, Arc<Shared>),
     /// Opens a connection.
     Connect(
         SocketAddr,
@@ -54,38 +63,56 @@ pub(crate) struct Hub {
     timers: BTreeSet<(Instant, Key)>,
     commands: mpsc::UnboundedReceiver<Command>,
     back: mpsc::WeakUnboundedSender<Command>,
-    /// Of a listener: its options, and where its connections go.
-    listening: Option<(Options, mpsc::Sender<Connection>)>,
+    listening: Option<Listening>,
+    strict: bool,
+    sieve: Sieve,
+    resets: Bucket,
+    load: Load,
+    board: Arc<Board>,
     outbox: Outbox,
     /// What else a packet says that was read; kept for its room.
     read: Vec<(SocketAddr, Option<IpAddr>, Packet)>,
-    /// How many connections an IP address has.
+    /// How many connections a source has.
     census: BTreeMap<IpAddr, usize>,
     /// Connections of a listener whose handshake is not done, oldest first.
     handshakes: VecDeque<Key>,
 }
 
 impl Hub {
-    /// A hub over a socket, listening if there are options for it, and its commands.
+    /// A hub over a socket, and its commands; listening if its connections have somewhere to go.
     pub(crate) fn new(
         socket: Socket,
-        listening: Option<(Options, mpsc::Sender<Connection>)>,
-    ) -> (Self, mpsc::UnboundedSender<Command>) {
+        options: &Options,
+        sink: Option<mpsc::Sender<Connection>>,
+    ) -> Result<(Self, mpsc::UnboundedSender<Command>), Error> {
         let (sender, commands) = mpsc::unbounded_channel();
+        let clock = Clock::start();
+        let resets = options.max_resets_per_second;
+        let listening = sink.map(|sink| Listening::new(options, sink, clock.now()));
         let hub = Self {
-            clock: Clock::start(),
+            clock,
             socket,
             connections: BTreeMap::new(),
             timers: BTreeSet::new(),
             commands,
             back: sender.downgrade(),
-            listening,
+            listening: listening.transpose()?,
+            strict: options.strict,
+            sieve: Sieve::new(options.max_requests_per_second, clock.now()),
+            resets: Bucket::new(resets, resets, clock.now()),
+            load: Load::default(),
+            board: Arc::default(),
             outbox: Outbox::default(),
             read: Vec::new(),
             census: BTreeMap::new(),
             handshakes: VecDeque::new(),
         };
-        (hub, sender)
+        Ok((hub, sender))
+    }
+
+    /// Where the load is written.
+    pub(crate) fn board(&self) -> Arc<Board> {
+        Arc::clone(&self.board)
     }
 
     /// Runs until nobody uses it any more: no handle is left and no connection is open.
@@ -96,6 +123,7 @@ impl Hub {
         while open || !self.connections.is_empty() {
             let due = self.timers.first().map(|&(at, _)| at);
             let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
+            wait = wait.min(self.sieve.patience());
             if !self.outbox.is_empty() {
                 wait = wait.min(FULL_NANOS);
             }
@@ -121,6 +149,13 @@ impl Hub {
             let came = self.read();
             self.fire();
             self.socket.write(&mut self.outbox);
+            if self.socket.take_refused() {
+                self.give_up_requests();
+            }
+            self.publish();
+            if let Some(width) = self.sieve.adjust(self.clock.now()) {
+                self.socket.narrow(width);
+            }
             if came {
                 // Applications read before more comes.
                 tokio::task::yield_now().await;
@@ -166,55 +201,35 @@ impl Hub {
     ) -> Option<Key> {
         let body = dccp_of(&packet)?;
         let key = (from, body.source_port, body.destination_port);
-        if !self.connections.contains_key(&key) {
-            let request = body.kind == PacketType::Request;
-            if !request || !self.admit(key) {
-                return None;
-            }
+        if body.kind == PacketType::Request && !self.sieve.admit(self.clock.now()) {
+            self.load.unanswered += 1;
+            return None;
         }
+        match self.connections.get(&key) {
+            Some(entry) if !entry.is_half_open() || cookie_of(body).is_none() => {
+                self.give(key, to, packet)
+            }
+            _ => self.meet(Stranger {
+                key,
+                local: to,
+                packet,
+            }),
+        }
+    }
+
+    /// Gives a packet to a connection that there is.
+    fn give(&mut self, key: Key, to: Option<IpAddr>, packet: Packet) -> Option<Key> {
         let now = self.clock.now();
+        let allowance = Allowance::after(packet.size + overhead(key.0), self.strict);
         let entry = self.connections.get_mut(&key)?;
         entry.local = to.or(entry.local);
-        entry.machine.handle(now, packet);
+        entry.handle(now, packet, allowance);
         entry.transmit(now, key.0, &mut self.outbox);
         Some(key)
     }
 
-    /// Makes a connection for a Request, if the listener has room for it.
-    fn admit(&mut self, key: Key) -> bool {
-        let Some((options, _)) = &self.listening else {
-            return false;
-        };
-        let same = self.census.get(&key.0.ip()).copied().unwrap_or(0);
-        if key.2 != options.port || same >= options.max_connections_per_address {
-            return false;
-        }
-        let options = options.clone();
-        // Nothing is said to who gives way: it may never have asked.
-        if self.handshakes.len() >= options.max_handshakes.max(1)
-            && let Some(oldest) = self.handshakes.pop_front()
-        {
-            self.forget(oldest);
-        }
-        if self.connections.len() >= options.max_connections {
-            return false;
-        }
-        let Ok(mut config) = options.config(overhead(key.0)) else {
-            return false;
-        };
-        (config.local_port, config.remote_port) = (key.2, key.1);
-        let machine = dccp::Connection::server(config);
-        let Some((mut entry, connection)) = self.entry(key, machine, options.receive_queue) else {
-            return false;
-        };
-        entry.arrival = Some(connection);
-        self.insert(key, entry);
-        self.handshakes.push_back(key);
-        true
-    }
-
     fn insert(&mut self, key: Key, entry: Entry) {
-        *self.census.entry(key.0.ip()).or_default() += 1;
+        *self.census.entry(source(key.0.ip())).or_default() += 1;
         self.connections.insert(key, entry);
     }
 
@@ -228,10 +243,11 @@ impl Hub {
         if entry.arrival.is_some() {
             self.handshakes.retain(|other| *other != key);
         }
-        if let Some(count) = self.census.get_mut(&key.0.ip()) {
+        let source = source(key.0.ip());
+        if let Some(count) = self.census.get_mut(&source) {
             *count -= 1;
             if *count == 0 {
-                self.census.remove(&key.0.ip());
+                self.census.remove(&source);
             }
         }
     }
@@ -270,8 +286,10 @@ impl Hub {
     fn handle_command(&mut self, command: Command) {
         match command {
             Command::Send(key) => self.settle(key),
-            Command::Close(key) => {
-                if let Some(entry) = self.connections.get_mut(&key) {
+            Command::Close(key, shared) => {
+                if let Some(entry) = self.connections.get_mut(&key)
+                    && Arc::ptr_eq(&entry.shared, &shared)
+                {
                     entry.closing = true;
                     self.settle(key);
                 }
@@ -307,6 +325,19 @@ impl Hub {
         self.settle(key);
     }
 
+    /// Nobody is there, says the network. Who has heard from the peer knows better: anybody can
+    /// send such a message (RFC 5927), and a peer that has gone shows it by its silence.
+    fn give_up_requests(&mut self) {
+        let asking = |entry: &Entry| entry.machine.state() == dccp::State::Request;
+        let keys = self.connections.iter().filter(|(_, entry)| asking(entry));
+        for key in keys.map(|(key, _)| *key).collect::<Vec<_>>() {
+            if let Some(entry) = self.connections.get_mut(&key) {
+                entry.refuse(key.0);
+            }
+            self.forget(key);
+        }
+    }
+
     /// After anything that happened to a connection: tells the application, sends what is to be
     /// sent, and sets the timer.
     fn settle(&mut self, key: Key) {
@@ -325,7 +356,7 @@ impl Hub {
                         if let Some((reply, connection)) = entry.opener.take() {
                             drop(reply.send(Ok(connection)));
                         }
-                        if let (Some(connection), Some((_, sink))) =
+                        if let (Some(connection), Some(Listening { sink, .. })) =
                             (entry.arrival.take(), &self.listening)
                         {
                             self.handshakes.retain(|other| *other != key);
@@ -355,7 +386,9 @@ impl Hub {
         if let Some(reason) = ended {
             entry.end(key.0, reason);
         }
-        if entry.machine.state() == dccp::State::Closed || (ended.is_some() && due.is_none()) {
+        // Nothing is remembered of who has not proven its address.
+        let gone = ended.is_some() && (due.is_none() || entry.is_half_open());
+        if gone || entry.machine.state() == dccp::State::Closed {
             self.forget(key);
         }
     }

@@ -27,19 +27,21 @@
 //! controllers.
 //!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
-//! (GSO) of equal packets that leave at once, random initial sequence numbers, bounds on the
-//! number of connections, in all and for each address. What it leaves out: Init Cookies, raw IP
-//! protocol 33, path-MTU discovery; the DCCP checksum is zero and that of UDP counts (RFC 6773
-//! §3.3).
+//! (GSO) of equal packets that leave at once, random initial sequence numbers, Init Cookies under
+//! load, bounds on the number of connections, in all and for each source, and on what is sent to
+//! who has not proven its address. What it leaves out: raw IP protocol 33, path-MTU discovery; the
+//! DCCP checksum is zero and that of UDP counts (RFC 6773 §3.3).
 #![forbid(unsafe_code)]
 
 mod alarm;
 mod clock;
 mod connection;
+mod cookie;
 mod datagram;
 mod entry;
 mod error;
 mod hub;
+mod limits;
 mod listener;
 #[cfg(target_os = "linux")]
 pub mod netns;
@@ -49,11 +51,14 @@ mod outbox;
 pub mod quinn;
 #[cfg(target_os = "linux")]
 pub mod realtime;
+mod sieve;
 mod socket;
+mod tap;
 #[cfg(target_os = "linux")]
 pub mod testbed;
 
 pub use connection::{Connection, Status};
 pub use error::Error;
-pub use listener::Listener;
+pub use listener::{Listener, Load};
 pub use options::{Ccid, Options, PORT};
+pub use tap::{Direction, Tap, TappedDatagram};

@@ -6,16 +6,51 @@ use crate::hub::{Command, Hub};
 use crate::options::Options;
 use crate::socket::Socket;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 /// Connections that may wait for [`Listener::accept`].
 const BACKLOG: usize = 1024;
+
+/// What a listener holds, and what it has done with packets that had no connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Connections, those whose handshake is not done included.
+    pub connections: usize,
+    /// Connections whose handshake is not done.
+    pub handshakes: usize,
+    /// Responses that carried an Init Cookie, so that nothing was remembered.
+    pub cookies_sent: u64,
+    /// Connections that came to be from a cookie.
+    pub cookies_accepted: u64,
+    /// Cookies that were forged, changed, too old or used.
+    pub cookies_refused: u64,
+    /// Resets to packets that had no connection.
+    pub resets_sent: u64,
+    /// Packets that were not answered because of a limit.
+    pub unanswered: u64,
+}
+
+/// Where the listener's task writes its load.
+#[derive(Debug, Default)]
+pub(crate) struct Board(Mutex<Load>);
+
+impl Board {
+    pub(crate) fn set(&self, load: Load) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = load;
+    }
+
+    fn get(&self) -> Load {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A socket that takes connections. Dropping it takes no more; those that there are go on.
 #[derive(Debug)]
 pub struct Listener {
     local: SocketAddr,
     connections: mpsc::Receiver<Connection>,
+    board: Arc<Board>,
     _commands: mpsc::UnboundedSender<Command>,
 }
 
@@ -23,7 +58,7 @@ impl Listener {
     /// Listens at this UDP address, port 0 for any, for the service and DCCP port of the options.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::UnknownProfile`].
+    /// [`Error::Socket`]; [`Error::UnknownProfile`]; [`Error::Randomness`].
     #[allow(
         clippy::unused_async,
         reason = "a socket needs the runtime that it runs in"
@@ -31,14 +66,16 @@ impl Listener {
     pub async fn bind(address: SocketAddr, options: Options) -> Result<Self, Error> {
         // What is wrong with the options is said here and not to a client.
         options.config(0)?;
-        let socket = Socket::bind(address, options.segmentation)?;
+        let socket = Socket::bind(address, &options)?;
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);
-        let (hub, commands) = Hub::new(socket, Some((options, sink)));
+        let (hub, commands) = Hub::new(socket, &options, Some(sink))?;
+        let board = hub.board();
         tokio::spawn(hub.run());
         Ok(Self {
             local,
             connections,
+            board,
             _commands: commands,
         })
     }
@@ -46,6 +83,11 @@ impl Listener {
     /// The UDP address.
     pub const fn local_address(&self) -> SocketAddr {
         self.local
+    }
+
+    /// What the listener holds and has done.
+    pub fn load(&self) -> Load {
+        self.board.get()
     }
 
     /// The next connection whose handshake is done.

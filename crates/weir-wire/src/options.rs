@@ -1,11 +1,18 @@
 //! What an application may choose.
 
 use crate::error::Error;
+use crate::tap::Tap;
+use std::sync::Arc;
+use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp;
 
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
 pub const PORT: u16 = 6511;
+
+/// Octets of a padded Request: more than a Response with an Init Cookie takes, for what a client
+/// of ours asks.
+const PADDED: u32 = 256;
 
 /// Which congestion control.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +50,29 @@ pub struct Options {
     /// Connections of a listener whose handshake is not done, at most: beyond it the oldest gives
     /// way, so that a flood of Requests from forged addresses shuts nobody out for long.
     pub max_handshakes: usize,
-    /// Connections of a listener at most.
+    /// From so many on, a listener remembers nothing of further Requests, but answers with an Init
+    /// Cookie (RFC 4340 §8.1.4); zero for always.
+    pub cookies_from: usize,
+    /// Connections of a listener at most, besides those whose handshake is not done.
     pub max_connections: usize,
-    /// Of these, from one IP address at most.
+    /// Of a listener's connections, those from one IPv4 address or 64 bits of IPv6 at most.
     pub max_connections_per_address: usize,
+    /// Requests that a listener answers; what is more is dropped, by the kernel if it can.
+    pub max_requests_per_second: u32,
+    /// Resets to packets that have no connection, in all (RFC 4340 §8.1.3).
+    pub max_resets_per_second: u32,
+    /// A peer whose address is not proven is sent no more octets than it sent, instead of three
+    /// times as many: who does not pad its Requests, or pads them too little, gets no answer.
+    pub strict: bool,
+    /// A client pads its Requests, so that strict servers answer.
+    pub pad_requests: bool,
+    /// How long a client waits for an answer.
+    pub connect_timeout: Duration,
+    /// A peer that is silent for so long is asked whether it is there, and given up if it does not
+    /// answer for another eight minutes (4 MSL); `None` never asks.
+    pub keepalive: Option<Duration>,
+    /// Sees every datagram of the socket.
+    pub tap: Option<Arc<dyn Tap>>,
 }
 
 impl Default for Options {
@@ -62,8 +88,17 @@ impl Default for Options {
             ecn: false,
             segmentation: true,
             max_handshakes: 1024,
+            cookies_from: 64,
             max_connections: 10_000,
             max_connections_per_address: 2_000,
+            max_requests_per_second: 50_000,
+            max_resets_per_second: 1024,
+            strict: false,
+            pad_requests: true,
+            // RFC 4340 §8.1.1.
+            connect_timeout: Duration::from_mins(3),
+            keepalive: Some(Duration::from_mins(1)),
+            tap: None,
         }
     }
 }
@@ -92,9 +127,16 @@ impl Options {
             send_queue: self.send_queue.max(1),
             mtu: self.mtu.saturating_sub(overhead),
             ecn: self.ecn,
+            request_octets: if self.pad_requests { PADDED } else { 0 },
+            connect_timeout: nanos(self.connect_timeout),
+            keepalive: self.keepalive.map(nanos),
             ..dccp::Config::default()
         })
     }
+}
+
+fn nanos(duration: Duration) -> weir_proto::time::Duration {
+    weir_proto::time::Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// A number that nobody can guess: sequence numbers and ports depend on it (RFC 4340 §7.2).

@@ -45,6 +45,11 @@ impl Outbox {
         self.datagrams.is_empty()
     }
 
+    /// Datagrams that wait.
+    pub(crate) fn len(&self) -> usize {
+        self.datagrams.len()
+    }
+
     /// Appends a datagram, which `write` adds to what it is given; it names the way, or `None` to
     /// take everything back.
     pub(crate) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Option<Way>) {

@@ -1,31 +1,43 @@
 //! A UDP socket that reads and writes batches with ECN.
 
+use crate::datagram::ecn_of;
 use crate::error::Error;
+use crate::options::Options;
 use crate::outbox::{Outbox, Run};
+use crate::sieve;
+use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 /// Octets of a buffer: with GRO the kernel puts several datagrams into one.
 const BUFFER: usize = 1 << 16;
 
+fn is(result: &io::Result<()>, kind: io::ErrorKind) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == kind)
+}
+
 /// The socket.
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     segmentation: bool,
+    tap: Option<Arc<dyn Tap>>,
     connected: bool,
+    refused: bool,
     local: SocketAddr,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
 }
 
 impl Socket {
-    /// A socket at this address, port 0 for any; `segmentation` as in the options.
-    pub(crate) fn bind(address: SocketAddr, segmentation: bool) -> Result<Self, Error> {
+    /// A socket at this address, port 0 for any.
+    pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
         let socket = std::net::UdpSocket::bind(address).map_err(failed)?;
         // A burst that arrives while the task is busy must fit; the kernel may allow less.
@@ -37,8 +49,10 @@ impl Socket {
         Ok(Self {
             io,
             state,
-            segmentation,
+            segmentation: options.segmentation,
+            tap: options.tap.clone(),
             connected: false,
+            refused: false,
             local,
             buffers: vec![0; BUFFER * BATCH_SIZE],
         })
@@ -48,10 +62,18 @@ impl Socket {
     pub(crate) fn connect(&mut self, to: SocketAddr) -> Result<(), Error> {
         let connected = SockRef::from(&self.io).connect(&to.into());
         self.connected = true;
+        // Now it is known which address of ours leads there.
+        self.local = self.io.local_addr().unwrap_or(self.local);
         connected.map_err(|source| Error::Socket {
             address: to,
             source,
         })
+    }
+
+    /// Lets one Request in two to the power of `width` in, if the kernel can choose.
+    pub(crate) fn narrow(&self, width: u32) {
+        // Without it the surplus is dropped after it was read.
+        let _ = sieve::attach(&SockRef::from(&self.io), width);
     }
 
     pub(crate) const fn local(&self) -> SocketAddr {
@@ -68,16 +90,32 @@ impl Socket {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..
-        } = self;
+        } = &mut *self;
         let mut slices: Vec<IoSliceMut<'_>> =
             buffers.chunks_mut(BUFFER).map(IoSliceMut::new).collect();
         let read = io.try_io(Interest::READABLE, || {
             state.recv((&*io).into(), &mut slices, &mut metas)
         });
-        let Ok(count) = read else { return false };
+        let count = match read {
+            Ok(count) => count,
+            Err(error) => {
+                self.refused |= error.kind() == io::ErrorKind::ConnectionRefused;
+                return false;
+            }
+        };
         for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
+                if let Some(tap) = &self.tap {
+                    tap.datagram(&TappedDatagram {
+                        at: Instant::now(),
+                        direction: Direction::Received,
+                        from: canonical(meta.addr),
+                        to: ours(self.local, meta.dst_ip, meta.addr),
+                        ecn: ecn_of(meta.ecn),
+                        octets: datagram,
+                    });
+                }
                 take(meta, datagram);
             }
         }
@@ -87,7 +125,7 @@ impl Socket {
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
     /// What the kernel has no room for stays. What it refuses for any other reason is lost, as on
     /// any wire.
-    pub(crate) fn write(&self, outbox: &mut Outbox) {
+    pub(crate) fn write(&mut self, outbox: &mut Outbox) {
         let most = if self.segmentation {
             self.state.max_gso_segments().max(1)
         } else {
@@ -95,18 +133,53 @@ impl Socket {
         };
         while let Some(run) = outbox.run(most) {
             // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let sent = if self.connected && run.count == 1 && run.way.ecn.is_none() {
-                SockRef::from(&self.io).send(run.octets).map(drop)
-            } else {
-                self.state
-                    .try_send((&self.io).into(), &Self::transmit(&run))
-            };
-            if sent.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            let mut sent = self.send(&run);
+            if is(&sent, io::ErrorKind::ConnectionRefused) {
+                // An answer to an earlier datagram, in whose place this one was not sent.
+                self.refused = true;
+                sent = self.send(&run);
+            }
+            if is(&sent, io::ErrorKind::WouldBlock) {
                 return;
+            }
+            if sent.is_ok() {
+                self.show(&run);
             }
             let count = run.count;
             outbox.remove(count);
         }
+    }
+
+    /// Shows the tap what has left.
+    fn show(&self, run: &Run<'_>) {
+        let Some(tap) = &self.tap else {
+            return;
+        };
+        for datagram in run.octets.chunks(run.size.max(1)) {
+            tap.datagram(&TappedDatagram {
+                at: Instant::now(),
+                direction: Direction::Sent,
+                from: ours(self.local, run.way.from, run.way.to),
+                to: canonical(run.way.to),
+                ecn: ecn_of(run.way.ecn),
+                octets: datagram,
+            });
+        }
+    }
+
+    fn send(&self, run: &Run<'_>) -> io::Result<()> {
+        if self.connected && run.count == 1 && run.way.ecn.is_none() {
+            SockRef::from(&self.io).send(run.octets).map(drop)
+        } else {
+            let transmit = Self::transmit(run);
+            self.state.try_send((&self.io).into(), &transmit)
+        }
+    }
+
+    /// True once after the peer's host has said that nobody has the port we send to: an ICMP
+    /// message, which a connected socket alone hears of.
+    pub(crate) fn take_refused(&mut self) -> bool {
+        std::mem::take(&mut self.refused)
     }
 
     fn transmit<'a>(run: &Run<'a>) -> Transmit<'a> {

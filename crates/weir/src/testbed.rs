@@ -15,6 +15,7 @@ use weir_wire::testbed::{BucketCounters, End, Segment, Testbed, TokenBucket};
 const OPTIONS: RunOptions<'_> = RunOptions {
     trace: Trace::Full,
     packets: false,
+    tap: None,
     progress: None,
     cancel: None,
 };

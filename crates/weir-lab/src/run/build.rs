@@ -4,12 +4,14 @@ use super::codec::{CodecEndpoint, Fault};
 use super::live::{Part, Shapers};
 use super::recorder::{Recorder, Writes};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
+use super::tap::{SharedTap, TapEnd, TapEndpoint};
 use super::wire_form::WireForm;
 use super::{RunError, endpoints, wire_form};
 use crate::scenario::{
     Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use weir_net::app::{
     AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
 };
@@ -39,6 +41,7 @@ pub(super) struct World {
     link_names: Vec<String>,
     segments: Vec<Segment>,
     fault: Fault,
+    tap: Option<SharedTap>,
 }
 
 /// What has a queue and a trace: a direction of a link, or a station of a medium.
@@ -82,8 +85,12 @@ type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
-    /// Builds what this part of the scenario names.
-    pub(super) fn build(scenario: &Scenario, part: Part) -> Result<Self, RunError> {
+    /// Builds what this part of the scenario names, with a tap on all endpoints if there is one.
+    pub(super) fn build(
+        scenario: &Scenario,
+        part: Part,
+        tap: Option<&SharedTap>,
+    ) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
             seed: scenario.run.seed,
@@ -94,6 +101,7 @@ impl World {
             link_names: Vec::new(),
             segments: Vec::new(),
             fault: Fault::default(),
+            tap: tap.cloned(),
         };
         match part {
             Part::Whole => {
@@ -338,6 +346,7 @@ impl World {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
         let hosts = place.ends.map(|(_, host)| host);
         let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
+        let pair = self.tapped(pair, TapEnd::pair(flow, self.flows.len(), place.ends));
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
             Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
@@ -376,6 +385,18 @@ impl World {
             Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
         });
         Ok(())
+    }
+
+    /// The endpoints with the tap on them, if there is one.
+    fn tapped(&self, pair: endpoints::Pair, ends: [TapEnd; 2]) -> endpoints::Pair {
+        let Some(tap) = &self.tap else {
+            return pair;
+        };
+        let [sender, receiver] = pair;
+        [(sender, ends[0]), (receiver, ends[1])].map(|(endpoint, end)| -> BoxedEndpoint {
+            let fault = self.fault.clone();
+            Box::new(TapEndpoint::new(endpoint, end, Arc::clone(tap), fault))
+        })
     }
 
     /// What writes and what reads.

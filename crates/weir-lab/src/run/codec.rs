@@ -22,9 +22,10 @@ impl Fault {
         self.0.lock().ok()?.take()
     }
 
-    fn set(&self, message: String) {
+    pub(super) fn report(&self, now: Instant, packet: &Packet, why: &str) {
+        let (id, flow) = (packet.id, packet.flow.0);
         if let Ok(mut fault) = self.0.lock() {
-            fault.get_or_insert(message);
+            fault.get_or_insert_with(|| format!("packet {id} of flow {flow} at {now} s {why}"));
         }
     }
 }
@@ -104,12 +105,6 @@ impl CodecEndpoint {
         *next = (*next).max(packet.number + 1);
         Ok(Body::Quic(packet))
     }
-
-    fn report(&self, now: Instant, packet: &Packet, why: &str) {
-        let (id, flow) = (packet.id, packet.flow.0);
-        let message = format!("packet {id} of flow {flow} at {now} s {why}");
-        self.fault.set(message);
-    }
 }
 
 impl Node for CodecEndpoint {
@@ -120,7 +115,7 @@ impl Node for CodecEndpoint {
                 packet.body = body;
                 self.inner.handle(now, packet);
             }
-            Err(why) => self.report(now, &packet, &why),
+            Err(why) => self.fault.report(now, &packet, &why),
         }
     }
 
@@ -132,7 +127,7 @@ impl Node for CodecEndpoint {
         let mut packet = self.inner.poll_transmit(now)?;
         match self.encode(&packet) {
             Ok(body) => packet.body = body,
-            Err(why) => self.report(now, &packet, &why),
+            Err(why) => self.fault.report(now, &packet, &why),
         }
         Some(packet)
     }

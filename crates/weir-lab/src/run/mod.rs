@@ -14,6 +14,7 @@ mod smoothness;
 mod statistics;
 mod summary;
 mod tables;
+mod tap;
 mod wire_form;
 
 pub use live::{Live, Part, Shapers};
@@ -22,6 +23,7 @@ pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
     RunSummary, Summary,
 };
+pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
 use crate::trace::Table;
@@ -52,6 +54,8 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
+    /// Sees every packet as the hosts of its ends see it; changes nothing.
+    pub tap: Option<&'a SharedTap>,
 }
 
 /// What a run gives.
@@ -105,7 +109,8 @@ pub enum RunError {
     Build(String),
     /// Time did not advance.
     Stuck(String),
-    /// A packet did not survive being encoded and decoded (`[run] codec = true`).
+    /// A packet did not survive being encoded and decoded (`[run] codec = true`), or has no wire
+    /// form for a tap.
     Codec(String),
     /// The run was cancelled at this virtual time.
     Cancelled(Instant),

@@ -4,6 +4,7 @@
 //!   that reads back the same, nothing where there is no value.
 //! - `dccp-probe`: the log of Linux's dccp_probe module (net/dccp/probe.c, 2.6.21 to 4.15), one
 //!   line per write of the application.
+//! - `pcapng`: not of columns; [`capture_run`](super::capture_run) writes it.
 //!
 //! The columns live in memory, so exports are made there too, from a run or from a folder.
 
@@ -19,6 +20,8 @@ pub enum Format {
     Csv,
     /// The log of Linux's dccp_probe, a file per DCCP flow.
     DccpProbe,
+    /// A capture, one file of octets.
+    Pcapng,
 }
 
 /// Why there is no export.
@@ -32,6 +35,8 @@ pub enum ExportError {
     NoTrace,
     /// No flow of the run writes lines of dccp_probe.
     NoDccpFlow,
+    /// A capture is not made of columns.
+    NotColumns,
 }
 
 impl fmt::Display for ExportError {
@@ -48,6 +53,9 @@ impl fmt::Display for ExportError {
                 Format::NAMES.join(", ")
             ),
             Self::NoTrace => f.write_str("the run kept no trace, only its summary"),
+            Self::NotColumns => {
+                f.write_str("a capture is made by a run, expected a format of columns")
+            }
             Self::NoDccpFlow => f.write_str("the run has no DCCP flow, expected at least one"),
         }
     }
@@ -57,7 +65,7 @@ impl std::error::Error for ExportError {}
 
 impl Format {
     /// The names of all formats.
-    pub const NAMES: [&'static str; 2] = ["csv", "dccp-probe"];
+    pub const NAMES: [&'static str; 3] = ["csv", "dccp-probe", "pcapng"];
 
     /// The format of this name.
     ///
@@ -67,7 +75,8 @@ impl Format {
         match name {
             "csv" => Ok(Self::Csv),
             "dccp-probe" | "dccp_probe" => Ok(Self::DccpProbe),
-            "qlog" | "pcapng" => Err(ExportError::NotYet(name.to_owned())),
+            "pcapng" => Ok(Self::Pcapng),
+            "qlog" => Err(ExportError::NotYet(name.to_owned())),
             _ => Err(ExportError::UnknownFormat(name.to_owned())),
         }
     }
@@ -91,6 +100,7 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
         return Err(ExportError::NoTrace);
     }
     match format {
+        Format::Pcapng => Err(ExportError::NotColumns),
         Format::Csv => Ok(csv_files(run)),
         Format::DccpProbe => {
             let files = dccp_probe::files(run);

@@ -5,6 +5,7 @@ mod completions;
 mod decode;
 mod emulate;
 mod export;
+mod live_capture;
 mod plot;
 mod reproduce;
 mod run;

@@ -123,6 +123,7 @@ fn one(
         packets: arguments.packets,
         progress: Some(&progress),
         cancel: Some(cancel),
+        tap: None,
     };
     let output = simulate(scenario, &options);
     bar.finish_and_clear();

@@ -1,5 +1,6 @@
 //! `weir send HOST`: measures a path with DCCP in UDP, in the manner of iperf3.
 
+use super::live_capture::LiveCapture;
 use super::serve::Report;
 use super::wire::{self, Request};
 use crate::exit::Failure;
@@ -42,10 +43,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(measure(arguments))
+    let capture = arguments.shared.start_capture("weir send")?;
+    let done = runtime.block_on(measure(arguments, capture.as_ref()));
+    // Nothing is sent any more.
+    drop(runtime);
+    let written = capture.map_or(Ok(()), LiveCapture::finish);
+    done.and(written)
 }
 
-async fn measure(arguments: &Arguments) -> Result<(), Failure> {
+async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
     let stop = wire::on_interrupt();
     let host = &arguments.host;
     let unknown = |why: String| Failure::Usage(format!("cannot find the host \"{host}\": {why}"));
@@ -56,7 +62,14 @@ async fn measure(arguments: &Arguments) -> Result<(), Failure> {
         .ok_or_else(|| unknown("it has no address".to_owned()))?;
     terminal::say(&format!("connecting to {to}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
-        .map(|number| tokio::spawn(test(number, to, Plan::of(arguments), Arc::clone(&stop))))
+        .map(|number| {
+            tokio::spawn(test(
+                number,
+                to,
+                Plan::of(arguments, capture),
+                Arc::clone(&stop),
+            ))
+        })
         .collect();
     let mut streams = Vec::new();
     for test in tests {
@@ -86,9 +99,9 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(arguments: &Arguments) -> Self {
+    fn of(arguments: &Arguments, capture: Option<&LiveCapture>) -> Self {
         Self {
-            options: arguments.shared.options(),
+            options: arguments.shared.options(capture),
             request: Request {
                 reverse: arguments.reverse,
                 length: arguments.length.map_or(0, usize::from),

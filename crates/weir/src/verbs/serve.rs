@@ -1,5 +1,6 @@
 //! `weir serve`: waits for tests of `weir send` over DCCP in UDP.
 
+use super::live_capture::LiveCapture;
 use super::wire::{self, Request};
 use crate::exit::Failure;
 use crate::terminal;
@@ -28,14 +29,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(serve(arguments))
+    let capture = arguments.shared.start_capture("weir serve")?;
+    let done = runtime.block_on(serve(arguments, capture.as_ref()));
+    // Nothing is sent any more.
+    drop(runtime);
+    let written = capture.map_or(Ok(()), LiveCapture::finish);
+    done.and(written)
 }
 
-async fn serve(arguments: &Arguments) -> Result<(), Failure> {
+async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
     let stop = wire::on_interrupt();
     let address = SocketAddr::new(arguments.bind, arguments.shared.port);
     let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
-    let mut listener = Listener::bind(address, arguments.shared.options())
+    let mut listener = Listener::bind(address, arguments.shared.options(capture))
         .await
         .map_err(failed)?;
     terminal::say(&format!("listening at {}", listener.local_address()));

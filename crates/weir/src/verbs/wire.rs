@@ -1,7 +1,10 @@
 //! What `serve` and `send` agree on: the first datagram of a test, the lines of its reports.
 
+use super::live_capture::LiveCapture;
+use crate::exit::Failure;
 use clap::Args;
 use serde_json::json;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -32,14 +35,32 @@ pub struct Shared {
     /// Seconds between two reports; 0 for none
     #[arg(short, long, default_value = "1", value_name = "TIME", value_parser = time)]
     pub interval: Duration,
+    /// Write what the socket sends and receives to this file, pcapng
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Keep so many bytes of each packet of the capture
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    #[arg(requires = "pcap")]
+    pub snaplen: u32,
     /// One JSON document with the result
     #[arg(long)]
     pub json: bool,
 }
 
 impl Shared {
+    /// Begins the capture, if there is to be one.
+    pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
+        let start = |path: &PathBuf| LiveCapture::start(path, name, self.snaplen);
+        self.pcap.as_ref().map(start).transpose()
+    }
+
     /// The options of the connection or listener.
-    pub fn options(&self) -> Options {
+    pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
         let profile = self.profile.clone();
         Options {
             ccid: match self.ccid {
@@ -49,6 +70,7 @@ impl Shared {
             },
             ecn: self.ecn,
             segmentation: !self.no_gso,
+            tap: capture.map(LiveCapture::tap),
             ..Options::default()
         }
     }

@@ -181,6 +181,7 @@ impl Connection {
         let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
         let data = packet.kind.carries_data();
+        self.last_heard = now;
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += u64::from(size);
         if data && new {
@@ -263,11 +264,14 @@ impl Connection {
         let Some(code) = packet.reset_code() else {
             return NEXT;
         };
+        let closing = matches!(self.state, State::Closing | State::CloseReq);
         self.enter(now, State::TimeWait);
         self.start_time_wait(now);
         self.outbox.clear();
         let reason = match code {
             code::CLOSED => CloseReason::Finished,
+            // The peer has closed already, and its Reset was lost.
+            code::NO_CONNECTION if closing => CloseReason::Finished,
             code => CloseReason::Reset(u64::from(code)),
         };
         self.finish(reason);
@@ -275,13 +279,14 @@ impl Connection {
     }
 
     /// Step 10: the Response to our Request.
-    fn step_10_request(&mut self, now: Instant, _packet: &wire::Packet) {
+    fn step_10_request(&mut self, now: Instant, packet: &wire::Packet) {
         if self.state != State::Request {
             return;
         }
         self.enter(now, State::PartOpen);
         self.start_part_open(now);
         self.start_ccids();
+        self.keep_cookies(packet);
         self.tell_handshake_rtt(now);
         self.ack_owed = true;
         self.news.push_back(EndpointEvent::Connected);
@@ -315,6 +320,7 @@ impl Connection {
             self.enter(now, State::Open);
             self.sequence.osr = Some(packet.seq);
             self.timers.clear();
+            self.start_watch(now);
             self.start_ccids();
             self.tell_handshake_rtt(now);
             self.news.push_back(EndpointEvent::Connected);
@@ -332,11 +338,27 @@ impl Connection {
             return;
         }
         if packet.kind == PacketType::Response {
+            // What we echo belongs to the Response that we acknowledge.
+            if packet.seq == self.sequence.gsr {
+                self.keep_cookies(packet);
+            }
             self.ack_owed = true;
         } else if packet.kind != PacketType::Sync {
             self.sequence.osr = Some(packet.seq);
             self.enter(now, State::Open);
             self.timers.clear();
+            self.start_watch(now);
+            self.cookies.clear();
+        }
+    }
+
+    /// The Init Cookies of a Response (RFC 4340 §8.1.4), in their order.
+    fn keep_cookies(&mut self, response: &wire::Packet) {
+        self.cookies.clear();
+        for option in &response.options {
+            if matches!(option, DccpOption::InitCookie(_)) {
+                self.cookies.push(&option);
+            }
         }
     }
 

@@ -6,7 +6,10 @@
 //! Packets have two times of sending: `poll_transmit` hands a packet over, `transmitted` says
 //! when it has really left. Both go to the CCID (see [`CcidSender`](super::ccid::CcidSender)).
 //!
-//! Does not model: Init Cookies, path-MTU discovery, Data Dropped reports, the simultaneous open
+//! Init Cookies (§8.1.4) are echoed by a client; whoever answers Requests without keeping state
+//! makes them, which is the affair of the listener that a server's connections come from.
+//!
+//! Does not model: path-MTU discovery, Data Dropped reports, the simultaneous open
 //! of RFC 5596 and several connections behind one listening socket: a listening end takes the
 //! first Request that asks for its service.
 
@@ -20,7 +23,7 @@ use super::negotiation::{Location, Negotiation};
 use super::nonce::Nonces;
 use super::sequence::Sequence;
 use super::state::State;
-use super::wire::{SeqNum, feature};
+use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
 use crate::cc::tfrc::{Profile, SmallPackets};
 use crate::event::{Event, EventMask, Events};
@@ -114,6 +117,15 @@ pub struct Config {
     pub data_checksum: bool,
     /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
     pub short_sequence_numbers: bool,
+    /// A client's Requests are filled with Padding up to so many octets: a server that answers
+    /// nobody with more than it got needs it.
+    pub request_octets: u32,
+    /// A client gives up if nobody answers for so long (RFC 4340 §8.1.1).
+    pub connect_timeout: Duration,
+    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there,
+    /// and given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
+    /// this a connection to a peer that has gone lasts until the application closes it.
+    pub keepalive: Option<Duration>,
     /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
     pub max_segment_lifetime: Duration,
 }
@@ -139,6 +151,9 @@ impl Default for Config {
             checksum_coverage: 0,
             data_checksum: false,
             short_sequence_numbers: false,
+            request_octets: 0,
+            connect_timeout: Duration::from_secs(180),
+            keepalive: None,
             max_segment_lifetime: Duration::from_secs(120),
         }
     }
@@ -163,6 +178,8 @@ pub struct Connection {
     sender: Option<Box<dyn CcidSender>>,
     receiver: Option<Box<dyn CcidReceiver>>,
     opening: Option<Opening>,
+    /// The Init Cookies of the Response, as long as they must be echoed.
+    cookies: wire::Options,
     outbox: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
@@ -179,6 +196,8 @@ pub struct Connection {
     acks_unanswered: u32,
     dropped: DataDropped,
     nonces: Option<Nonces>,
+    /// When the last valid packet came.
+    last_heard: Instant,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -222,6 +241,7 @@ impl Connection {
             sender: None,
             receiver: None,
             opening: None,
+            cookies: wire::Options::new(),
             outbox: VecDeque::with_capacity(4),
             send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
             received: VecDeque::new(),
@@ -233,6 +253,7 @@ impl Connection {
             acks_unanswered: 0,
             dropped: DataDropped::default(),
             nonces: config.ecn_nonces.filter(|_| config.ecn).map(Nonces::new),
+            last_heard: Instant::default(),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),
@@ -252,6 +273,7 @@ impl Connection {
         self.config
             .mtu
             .saturating_sub(IpHeader::V4_OCTETS + HEADER_ROOM + checked)
+            .saturating_sub(self.cookies.padded_len() as u32)
     }
 
     fn enter(&mut self, now: Instant, state: State) {

@@ -34,6 +34,7 @@ impl Connection {
             PacketType::Data | PacketType::Ack | PacketType::DataAck
         );
         body.extended = !(short && self.uses_short_numbers());
+        self.echo_cookies(&mut body);
         let drawn = self.nonces.as_mut();
         let ecn = match drawn.is_some_and(|nonces| nonces.draw(body.seq, data)) {
             true => Ecn::Ect1,
@@ -65,6 +66,17 @@ impl Connection {
         }
     }
 
+    /// RFC 4340 §8.1.4: a Response's Init Cookies go back on everything but Requests and Data until
+    /// the server shows that it has one of them.
+    fn echo_cookies(&self, body: &mut wire::Packet) {
+        if matches!(body.kind, PacketType::Request | PacketType::Data) {
+            return;
+        }
+        for cookie in &self.cookies {
+            body.options.push(&cookie);
+        }
+    }
+
     fn uses_short_numbers(&self) -> bool {
         self.config.short_sequence_numbers
             && self.state == State::Open
@@ -77,6 +89,11 @@ impl Connection {
     fn enqueue(&mut self, now: Instant, mut body: wire::Packet) {
         if body.kind != PacketType::Reset {
             self.negotiation.write(&mut body.options);
+        }
+        if body.kind == PacketType::Request {
+            while body.wire_len() < self.config.request_octets
+                && body.options.push(&DccpOption::Padding)
+            {}
         }
         let packet = self.wrap(now, body);
         self.outbox.push_back(packet);
@@ -132,27 +149,17 @@ impl Connection {
 
     /// A Reset for a packet that has no connection here (RFC 4340 §8.3.1).
     pub(super) fn refuse(&mut self, now: Instant, packet: &wire::Packet, code: u8) {
-        if packet.kind == PacketType::Reset
-            || self.last_reset.is_some_and(|at| now.since(at) < RATE_LIMIT)
-        {
+        if self.last_reset.is_some_and(|at| now.since(at) < RATE_LIMIT) {
             return;
         }
+        let Some(mut reset) = packet.refusal(code) else {
+            return;
+        };
         self.last_reset = Some(now);
-        let whole = |seq: SeqNum| {
-            if packet.extended {
-                seq
-            } else {
-                SeqNum::new(u64::from(seq.short()))
-            }
-        };
         // In REQUEST we have numbers of our own.
-        let seq = match packet.ack() {
-            _ if self.state == State::Request => self.sequence.next(),
-            Some(ack) => whole(ack.next()),
-            None => SeqNum::default(),
-        };
-        let data = [packet.kind as u8, 0, 0];
-        let reset = wire::Packet::reset(seq, whole(packet.seq), code, data);
+        if self.state == State::Request {
+            reset.seq = self.sequence.next();
+        }
         self.enqueue(now, reset);
     }
 
@@ -170,6 +177,12 @@ impl Connection {
         };
         let seq = self.sequence.next();
         self.enqueue(now, wire::Packet::sync(seq, ack));
+    }
+
+    /// Asks a silent peer whether it is there (RFC 4340 §5.7): a valid Sync must be answered.
+    pub(super) fn send_probe(&mut self, now: Instant) {
+        let seq = self.sequence.next();
+        self.enqueue(now, wire::Packet::sync(seq, self.sequence.gsr));
     }
 
     pub(super) fn send_sync_ack(&mut self, now: Instant, ack: SeqNum) {

@@ -8,10 +8,10 @@ use crate::time::{Duration, Instant};
 /// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// RFC 4340 §8.1.1: about three minutes of Requests.
-const MAX_REQUESTS: u32 = 7;
 /// RFC 4340 §8.1.5: the client's Ack in PARTOPEN.
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
+/// A silent peer is not asked more often.
+const SHORTEST_PROBE: Duration = Duration::from_secs(1);
 /// RFC 4340 §3.4: the round-trip time while none is known.
 pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
@@ -23,13 +23,15 @@ pub(super) struct Timers {
     pub(super) interval: Duration,
     /// Give up, or leave TIMEWAIT.
     pub(super) end: Option<Instant>,
+    /// Look whether the peer is silent.
+    watch: Option<Instant>,
     /// The CCID lets the next data packet out.
     pub(super) data_due: Option<Instant>,
 }
 
 impl Timers {
     pub(super) fn next(&self) -> Option<Instant> {
-        [self.repeat, self.end, self.data_due]
+        [self.repeat, self.end, self.watch, self.data_due]
             .into_iter()
             .flatten()
             .min()
@@ -57,6 +59,7 @@ fn is_due(at: &mut Option<Instant>, now: Instant) -> bool {
 impl Connection {
     pub(super) fn start_requesting(&mut self, now: Instant) {
         self.timers.repeat_after(now, REQUEST_INTERVAL);
+        self.timers.end = Some(now + self.config.connect_timeout);
     }
 
     pub(super) fn start_part_open(&mut self, now: Instant) {
@@ -68,6 +71,28 @@ impl Connection {
     /// RFC 4340 §8.1.4: half-open connections end after 4 MSL.
     pub(super) fn start_respond(&mut self, now: Instant) {
         self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+    }
+
+    /// OPEN has begun.
+    pub(super) fn start_watch(&mut self, now: Instant) {
+        self.timers.watch = self.config.keepalive.map(|silence| now + silence);
+    }
+
+    /// The peer's silence is looked at once in a while, so that a packet that comes costs nothing.
+    fn watch(&mut self, now: Instant) {
+        let Some(interval) = self.config.keepalive.filter(|_| self.state == State::Open) else {
+            return;
+        };
+        let due = self.last_heard + interval;
+        let end = due + self.config.max_segment_lifetime * 4;
+        if now >= end {
+            self.give_up(now);
+        } else if now >= due {
+            self.send_probe(now);
+            self.timers.watch = Some((now + interval.max(SHORTEST_PROBE)).min(end));
+        } else {
+            self.timers.watch = Some(due);
+        }
     }
 
     /// RFC 4340 §8.3: Close and CloseReq are first repeated after two round-trip times.
@@ -95,6 +120,9 @@ impl Connection {
         if is_due(&mut self.timers.repeat, now) {
             self.repeat(now);
         }
+        if is_due(&mut self.timers.watch, now) {
+            self.watch(now);
+        }
         if is_due(&mut self.timers.end, now) {
             self.give_up(now);
         }
@@ -113,16 +141,6 @@ impl Connection {
     fn repeat(&mut self, now: Instant) {
         match self.state {
             State::Request => {
-                if self
-                    .opening
-                    .is_some_and(|opening| opening.attempts >= MAX_REQUESTS)
-                {
-                    self.send_reset_of_request(now);
-                    self.timers.clear();
-                    self.enter(now, State::Closed);
-                    self.finish(CloseReason::TimedOut);
-                    return;
-                }
                 self.timers.back_off(now);
                 self.send_request(now);
             }
@@ -146,7 +164,12 @@ impl Connection {
         let state = self.state;
         self.timers.clear();
         match state {
-            State::PartOpen | State::CloseReq | State::Closing => {
+            State::Request => {
+                self.send_reset_of_request(now);
+                self.enter(now, State::Closed);
+                self.finish(CloseReason::TimedOut);
+            }
+            State::PartOpen | State::Open | State::CloseReq | State::Closing => {
                 // RFC 4340 §8.1.5 and §8.3: code 2, Aborted.
                 self.send_reset(now, 2, [0; 3]);
                 self.enter(now, State::Closed);

@@ -131,6 +131,26 @@ impl Packet {
         )
     }
 
+    /// The Reset that answers this packet where it has no connection (RFC 4340 §8.3.1), with the
+    /// packet's ports the other way round. `None` for a Reset, which is never answered by another.
+    pub fn refusal(&self, code: u8) -> Option<Self> {
+        if self.kind == PacketType::Reset {
+            return None;
+        }
+        let whole = |seq: SeqNum| {
+            if self.extended {
+                seq
+            } else {
+                SeqNum::new(u64::from(seq.short()))
+            }
+        };
+        let seq = self
+            .ack()
+            .map_or(SeqNum::default(), |ack| whole(ack.next()));
+        let reset = Self::reset(seq, whole(self.seq), code, [self.kind as u8, 0, 0]);
+        Some(reset.with_ports(self.destination_port, self.source_port))
+    }
+
     /// The packet from this port to that one.
     pub fn with_ports(self, source_port: u16, destination_port: u16) -> Self {
         Self {
@@ -234,6 +254,22 @@ mod tests {
         assert_eq!(Packet::request(SEQ, 42).ack(), None);
         assert_eq!(Packet::listen(42).service_code(), Some(42));
         assert_eq!(Packet::data(SEQ, Payload::of_len(1)).ack(), None);
+    }
+
+    #[test]
+    fn a_refusal_takes_its_numbers_from_the_packet_and_resets_have_none() {
+        let (seq, ack) = (SeqNum::new(0x11_2233_4455), SeqNum::new((1 << 48) - 1));
+        let mut packet = Packet::new_ack(seq, ack).with_ports(1, 2);
+        let refusal = packet.refusal(3).expect("a Reset");
+        assert_eq!((refusal.source_port, refusal.destination_port), (2, 1));
+        assert_eq!((refusal.seq, refusal.ack()), (SeqNum::new(0), Some(seq)));
+        assert_eq!(refusal.reset_data(), Some([PacketType::Ack as u8, 0, 0]));
+        packet.extended = false;
+        let short = packet.refusal(3).and_then(|reset| reset.ack());
+        assert_eq!(short, Some(SeqNum::new(0x33_4455)));
+        let request = Packet::request(seq, 7).refusal(8).expect("a Reset");
+        assert_eq!(request.seq, SeqNum::default());
+        assert_eq!(Packet::reset(SEQ, ACK, 1, [0; 3]).refusal(3), None);
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Two DCCP ends with a wire of constant delay between them.
 
+mod endings;
+mod injection;
+
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{Ccid, Config, Connection, State, wire::PacketType};
@@ -19,6 +22,8 @@ struct Pair {
     wires: [VecDeque<(Instant, Packet)>; 2],
     drops: Drops,
     log: Vec<(usize, PacketType)>,
+    /// When each packet of the log was sent.
+    sent_at: Vec<Instant>,
     news: [Vec<EndpointEvent>; 2],
     delivered: Vec<u32>,
     to_write: VecDeque<u32>,
@@ -44,6 +49,7 @@ impl Pair {
             wires: Default::default(),
             drops: Box::new(|_, _| false),
             log: Vec::new(),
+            sent_at: Vec::new(),
             news: Default::default(),
             delivered: Vec::new(),
             to_write: VecDeque::new(),
@@ -82,6 +88,7 @@ impl Pair {
                         panic!()
                     };
                     self.log.push((end, body.kind));
+                    self.sent_at.push(self.now);
                     if !(self.drops)(end, &mut packet) {
                         self.wires[end].push_back((self.now + ONE_WAY, packet));
                     }

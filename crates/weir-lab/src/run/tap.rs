@@ -1,0 +1,334 @@
+//! What a capture on the hosts of a run would show: each packet as real octets, with IP and UDP
+//! headers, when it leaves its sender's host and when it arrives at its receiver's.
+//!
+//! Host number n of the scenario has the address 10.0.0.n. A flow's sender has a port of its own
+//! from 49152 on; its receiver has 443 for QUIC and 5001 for the others. A packet leaves when the
+//! host's stack is done with it and arrives before the stack begins with it. What the network
+//! damaged has its octet changed, so that its checksum is wrong.
+//!
+//! Payloads without content are zeros. QUIC packets are not encrypted, nor are their headers
+//! protected: they are what `weir_proto::quic::wire` makes, with connection ids that tell the
+//! flows apart, for readers find a connection by its id.
+//!
+//! Does not model: a capture behind the loss model of a flow, which takes packets after they are
+//! seen here.
+
+use super::codec::Fault;
+use crate::scenario::{Flow, Host, Transport};
+use crate::trace::headers::{Carrier, Envelope};
+use crate::trace::pcapng::Direction;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use weir_net::Stack;
+use weir_proto::event::Events;
+use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
+use weir_proto::quic::wire::{HeaderFormat, SpaceId};
+use weir_proto::time::Instant;
+use weir_proto::{dccp, tcp, udp};
+
+/// RFC 6335 §6: where ports begin that are given to nobody.
+const FIRST_DYNAMIC_PORT: u16 = 49_152;
+const DYNAMIC_PORTS: usize = 16_384;
+const SERVER_PORT: u16 = 5001;
+const QUIC_PORT: u16 = 443;
+
+/// Who sees the packets of a run.
+pub trait Tap: Send {
+    /// A packet is at a host. Calls come in the order in which the hosts handle packets; their
+    /// times differ from that order by the delays of the hosts' stacks.
+    fn packet(&mut self, packet: &TappedPacket<'_>);
+}
+
+/// A tap that a run and its caller have in common.
+pub type SharedTap = Arc<Mutex<dyn Tap>>;
+
+/// A packet at a host.
+#[derive(Clone, Copy, Debug)]
+pub struct TappedPacket<'a> {
+    /// When it was on the wire.
+    pub at: Instant,
+    /// The place of the host in [`Scenario::hosts`](crate::scenario::Scenario::hosts).
+    pub host: usize,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The packet from its IP header on.
+    pub octets: &'a [u8],
+}
+
+/// The address of the host at this place of the scenario.
+pub fn address_of(host: usize) -> IpAddr {
+    let number = host as u32 + 1;
+    IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | number & 0x00ff_ffff))
+}
+
+/// One end of a flow, as the tap sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TapEnd {
+    host: usize,
+    near: SocketAddr,
+    far: SocketAddr,
+    stack: Stack,
+    /// How packets of [`Body::Other`] are carried.
+    plain: Carrier,
+    quic: HeaderFormat,
+    /// The connection ids of QUIC packets to the other end, and to this one.
+    ids: [u64; 2],
+}
+
+impl TapEnd {
+    /// Sender and receiver of the flow with this number.
+    pub(super) fn pair(flow: &Flow, number: usize, ends: [(HostId, &Host); 2]) -> [Self; 2] {
+        let (port, plain, quic) = match &flow.transport {
+            Transport::Quic(quic) => (QUIC_PORT, Carrier::Udp, quic.header),
+            Transport::Udp(udp) => {
+                let carrier = match udp.checksum {
+                    udp::Checksum::Full => Carrier::Udp,
+                    udp::Checksum::HeadersOnly => Carrier::UdpLite,
+                    udp::Checksum::Absent => Carrier::UdpUnchecked,
+                };
+                (SERVER_PORT, carrier, HeaderFormat::RFC9000)
+            }
+            Transport::Dccp(_) | Transport::Tcp(_) => {
+                (SERVER_PORT, Carrier::Udp, HeaderFormat::RFC9000)
+            }
+        };
+        let near = FIRST_DYNAMIC_PORT + (number % DYNAMIC_PORTS) as u16;
+        let far = port + (number / DYNAMIC_PORTS) as u16;
+        let [first, second] = ends.map(|(id, _)| id.0 as usize);
+        let sender = SocketAddr::new(address_of(first), near);
+        let receiver = SocketAddr::new(address_of(second), far);
+        let id = (number as u64 + 1) << 1;
+        let sending = Self {
+            host: first,
+            near: sender,
+            far: receiver,
+            stack: ends[0].1.stack,
+            plain,
+            quic,
+            ids: [id | 1, id],
+        };
+        let receiving = Self {
+            host: second,
+            near: receiver,
+            far: sender,
+            stack: ends[1].1.stack,
+            ids: [id, id | 1],
+            ..sending
+        };
+        [sending, receiving]
+    }
+
+    fn envelope(&self, packet: &Packet, direction: Direction) -> Envelope {
+        let (source, destination) = match direction {
+            Direction::Outbound => (self.near, self.far),
+            Direction::Inbound => (self.far, self.near),
+        };
+        Envelope {
+            source,
+            destination,
+            ecn: packet.ip.ecn,
+            // The stack fills it in later.
+            ttl: match packet.ip.ttl {
+                0 => IpHeader::DEFAULT_TTL,
+                ttl => ttl,
+            },
+            id: packet.id as u16,
+        }
+    }
+
+    /// Puts the packet as it is on the wire into `out`; `content` is room for the transport's.
+    fn encode(
+        &self,
+        packet: &Packet,
+        direction: Direction,
+        [content, out]: [&mut Vec<u8>; 2],
+    ) -> Result<(), String> {
+        content.clear();
+        out.clear();
+        let envelope = self.envelope(packet, direction);
+        let ports = (envelope.source.port(), envelope.destination.port());
+        let carrier = match &packet.body {
+            Body::Dccp(dccp) => {
+                let dccp = dccp::Packet {
+                    source_port: ports.0,
+                    destination_port: ports.1,
+                    ..dccp.clone()
+                };
+                dccp.encode(Some(&envelope.pseudo_header()), content)
+                    .map_err(|error| format!("cannot be encoded: {error}"))?;
+                Carrier::Dccp
+            }
+            Body::Tcp(segment) => {
+                let segment = tcp::Packet {
+                    source_port: ports.0,
+                    destination_port: ports.1,
+                    ..segment.clone()
+                };
+                *content = segment.encode();
+                Carrier::Tcp
+            }
+            Body::Quic(quic) => {
+                quic.encode(&self.quic, content);
+                let [far, near] = self.ids;
+                let ids = match direction {
+                    Direction::Outbound => [far, near],
+                    Direction::Inbound => [near, far],
+                };
+                set_connection_ids(content, quic.space, ids, self.quic);
+                Carrier::Udp
+            }
+            Body::Other(payload) => {
+                match payload.content() {
+                    Some(octets) => content.extend_from_slice(octets),
+                    None => content.resize(payload.len() as usize, 0),
+                }
+                self.plain
+            }
+        };
+        envelope
+            .wrap(carrier, content, out)
+            .map_err(|error| error.to_string())?;
+        if out.len() != packet.size as usize {
+            let (octets, size) = (out.len(), packet.size);
+            return Err(format!("has {octets} octets on the wire and claims {size}"));
+        }
+        if let Some(octet) = packet
+            .damaged_at
+            .and_then(|at| out.get_mut(at.get() as usize))
+        {
+            *octet ^= 0xff;
+        }
+        Ok(())
+    }
+}
+
+/// Puts ids into a QUIC packet that has zeros there: the destination's, and of a long header the
+/// source's (RFC 9000 §17.2, §17.3).
+fn set_connection_ids(
+    octets: &mut [u8],
+    space: SpaceId,
+    [destination, source]: [u64; 2],
+    format: HeaderFormat,
+) {
+    let len = usize::from(format.connection_id_len);
+    // First octet, and of a long header the version and a length before each id.
+    let places = match space {
+        SpaceId::Data => [Some((1, destination)), None],
+        SpaceId::Initial => [Some((6, destination)), Some((7 + len, source))],
+    };
+    for (place, id) in places.into_iter().flatten() {
+        let id = id.to_be_bytes();
+        let tail = id.len().saturating_sub(len);
+        let id = id.get(tail..).unwrap_or_default();
+        if let Some(field) = octets.get_mut(place..place + id.len()) {
+            field.copy_from_slice(id);
+        }
+    }
+}
+
+/// An endpoint whose packets are seen.
+pub(super) struct TapEndpoint {
+    inner: Box<dyn Endpoint + Send>,
+    end: TapEnd,
+    tap: SharedTap,
+    fault: Fault,
+    content: Vec<u8>,
+    octets: Vec<u8>,
+}
+
+impl TapEndpoint {
+    pub(super) fn new(
+        inner: Box<dyn Endpoint + Send>,
+        end: TapEnd,
+        tap: SharedTap,
+        fault: Fault,
+    ) -> Self {
+        Self {
+            inner,
+            end,
+            tap,
+            fault,
+            content: Vec::new(),
+            octets: Vec::new(),
+        }
+    }
+
+    fn show(&mut self, now: Instant, direction: Direction, packet: &Packet) {
+        let room = [&mut self.content, &mut self.octets];
+        if let Err(why) = self.end.encode(packet, direction, room) {
+            return self.fault.report(now, packet, &why);
+        }
+        let stack = &self.end.stack;
+        let at = match direction {
+            Direction::Outbound => now + stack.transmit_delay,
+            Direction::Inbound => {
+                let nanos = now.as_nanos();
+                Instant::from_nanos(nanos.saturating_sub(stack.receive_delay.as_nanos()))
+            }
+        };
+        if let Ok(mut tap) = self.tap.lock() {
+            tap.packet(&TappedPacket {
+                at,
+                host: self.end.host,
+                direction,
+                octets: &self.octets,
+            });
+        }
+    }
+}
+
+impl Node for TapEndpoint {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        self.show(now, Direction::Inbound, &packet);
+        self.inner.handle(now, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.inner.handle_timeout(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        let packet = self.inner.poll_transmit(now)?;
+        self.show(now, Direction::Outbound, &packet);
+        Some(packet)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.inner.poll_timeout()
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        self.inner.events()
+    }
+}
+
+impl Endpoint for TapEndpoint {
+    fn connect(&mut self, now: Instant) {
+        self.inner.connect(now);
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.inner.close(now);
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        self.inner.write(now, data)
+    }
+
+    fn read(&mut self, now: Instant) -> Option<Payload> {
+        self.inner.read(now)
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.inner.poll_event()
+    }
+
+    fn transmitted(&mut self, now: Instant, packet_id: u64) {
+        self.inner.transmitted(now, packet_id);
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.inner.statistics()
+    }
+}

@@ -1,0 +1,228 @@
+//! A run's packets as a capture file, an interface for each host that a flow begins or ends at.
+//!
+//! A run's folder keeps no packets' octets, and need not: the run is made again from its
+//! scenario, which gives the same packets, and its summary tells whether it was the same run.
+//! Times are the run's own, from zero, which readers show as 1970.
+
+use super::pcapng::{CapturedPacket, Direction, Interface, InterfaceId, PcapngWriter};
+use crate::run::{
+    self, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, Trace, address_of,
+};
+use crate::scenario::Scenario;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::io::{self, Write};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use weir_proto::time::{Duration, Instant};
+
+/// What to capture.
+#[derive(Clone, Copy, Default)]
+pub struct CaptureOptions<'a> {
+    /// At this host only; at all without it.
+    pub host: Option<&'a str>,
+    /// Of each packet so many octets; zero for all.
+    pub snap_octets: u32,
+    /// Called about a hundred times with the virtual time reached and the duration.
+    pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
+    /// Set by another thread to end early.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+/// Why there is no capture of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunCaptureError {
+    /// It cannot be run again.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The capture cannot be written.
+    #[error("cannot write the capture: {0}")]
+    Write(#[from] io::Error),
+    /// No flow begins or ends at this host.
+    #[error("no flow begins or ends at \"{0}\", expected one of {1}")]
+    NoSuchHost(String, String),
+    /// The scenario is not the one that the summary is of.
+    #[error(
+        "the scenario was changed after its run, expected the one that summary.json is of; \
+         run it again"
+    )]
+    Edited,
+    /// The same scenario came out differently.
+    #[error(
+        "running the scenario again came to another result than summary.json, which \"{before}\" \
+         wrote; this is \"{now}\"; run it again"
+    )]
+    Different {
+        /// The program of the summary.
+        before: String,
+        /// This program.
+        now: String,
+    },
+}
+
+/// Runs the scenario again and writes what its hosts see; returns the number of packets.
+///
+/// # Errors
+/// [`RunCaptureError`]; what was written then is not the capture of the run.
+pub fn capture_run(
+    scenario: &Scenario,
+    expected: &Summary,
+    options: &CaptureOptions<'_>,
+    out: impl Write + Send + 'static,
+) -> Result<u64, RunCaptureError> {
+    if scenario.content_hash() != expected.run.scenario {
+        return Err(RunCaptureError::Edited);
+    }
+    let writer = HostsWriter::new(scenario, options, out)?;
+    let writer = Arc::new(Mutex::new(writer));
+    let tap: SharedTap = writer.clone();
+    let run_options = RunOptions {
+        trace: Trace::Summary,
+        progress: options.progress,
+        cancel: options.cancel,
+        tap: Some(&tap),
+        ..RunOptions::default()
+    };
+    let output = run::run(scenario, &run_options)?;
+    if !is_same(&output.summary, expected) {
+        return Err(RunCaptureError::Different {
+            before: expected.run.build.clone(),
+            now: output.summary.run.build,
+        });
+    }
+    let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(writer.finish()?)
+}
+
+/// True if both say the same of all that happened. A number may lose its last digit in a file, so
+/// the new summary is also compared as it comes out of one. The number of events depends on what is
+/// listened to.
+fn is_same(summary: &Summary, expected: &Summary) -> bool {
+    let mut summary = summary.clone();
+    summary.run.build.clone_from(&expected.run.build);
+    summary.run.events = expected.run.events;
+    summary.run.wall_s = expected.run.wall_s;
+    let text = serde_json::to_string(&summary).unwrap_or_default();
+    summary == *expected || serde_json::from_str(&text).is_ok_and(|read: Summary| read == *expected)
+}
+
+/// A packet that waits until no earlier one can come.
+type Waiting = Reverse<(Instant, u64, usize, bool, Box<[u8]>)>;
+
+/// Puts the packets of all hosts into the order of their times and writes them.
+struct HostsWriter<W: Write> {
+    writer: Option<PcapngWriter<W>>,
+    interfaces: BTreeMap<usize, InterfaceId>,
+    /// By how much calls may differ from the order of times.
+    disorder: Duration,
+    waiting: BinaryHeap<Waiting>,
+    last: Instant,
+    packets: u64,
+    /// The first fault of the output; nothing is written after it.
+    fault: Option<io::Error>,
+}
+
+impl<W: Write + Send> HostsWriter<W> {
+    fn new(
+        scenario: &Scenario,
+        options: &CaptureOptions<'_>,
+        out: W,
+    ) -> Result<Self, RunCaptureError> {
+        let ends: BTreeSet<&str> = scenario
+            .flows
+            .iter()
+            .flat_map(|flow| [flow.from.as_str(), flow.to.as_str()])
+            .collect();
+        if let Some(name) = options.host.filter(|name| !ends.contains(name)) {
+            let known: Vec<_> = ends.into_iter().collect();
+            let (name, known) = (name.to_owned(), known.join(", "));
+            return Err(RunCaptureError::NoSuchHost(name, known));
+        }
+        let application = concat!("weir ", env!("CARGO_PKG_VERSION"));
+        let mut writer = PcapngWriter::new(out, application, options.snap_octets)?;
+        let mut interfaces = BTreeMap::new();
+        let mut disorder = [Duration::ZERO; 2];
+        let hosts = || scenario.hosts.iter().enumerate();
+        for (number, host) in hosts() {
+            let stack = &host.stack;
+            disorder = [
+                disorder[0].max(stack.transmit_delay),
+                disorder[1].max(stack.receive_delay),
+            ];
+            let name = host.name.as_str();
+            if ends.contains(name) && options.host.is_none_or(|only| only == name) {
+                let interface = Interface {
+                    name: host.name.clone(),
+                    address: Some(address_of(number)),
+                };
+                interfaces.insert(number, writer.add_interface(&interface)?);
+            }
+        }
+        writer.add_names(hosts().map(|(number, host)| (address_of(number), host.name.as_str())))?;
+        Ok(Self {
+            writer: Some(writer),
+            interfaces,
+            disorder: disorder[0] + disorder[1],
+            waiting: BinaryHeap::new(),
+            last: Instant::ZERO,
+            packets: 0,
+            fault: None,
+        })
+    }
+
+    /// Writes what lies before this moment, or at it.
+    fn write_until(&mut self, until: Instant) {
+        while self.waiting.peek().is_some_and(|next| next.0.0 <= until) {
+            let Some(Reverse((at, _, host, outbound, octets))) = self.waiting.pop() else {
+                return;
+            };
+            let (Some(writer), Some(&interface)) = (&mut self.writer, self.interfaces.get(&host))
+            else {
+                continue;
+            };
+            let packet = CapturedPacket {
+                interface,
+                nanos: at.as_nanos(),
+                direction: if outbound {
+                    Direction::Outbound
+                } else {
+                    Direction::Inbound
+                },
+                octets: &octets,
+            };
+            if let Err(error) = writer.write(&packet) {
+                self.fault = Some(error);
+                self.writer = None;
+            }
+        }
+    }
+
+    fn finish(&mut self) -> io::Result<u64> {
+        self.write_until(Instant::FAR_FUTURE);
+        if let Some(error) = self.fault.take() {
+            return Err(error);
+        }
+        if let Some(writer) = self.writer.take() {
+            writer.finish()?;
+        }
+        Ok(self.packets)
+    }
+}
+
+impl<W: Write + Send> Tap for HostsWriter<W> {
+    fn packet(&mut self, packet: &TappedPacket<'_>) {
+        if self.writer.is_none() || !self.interfaces.contains_key(&packet.host) {
+            return;
+        }
+        let outbound = packet.direction == Direction::Outbound;
+        let octets = packet.octets.into();
+        let entry = (packet.at, self.packets, packet.host, outbound, octets);
+        self.waiting.push(Reverse(entry));
+        self.packets += 1;
+        self.last = self.last.max(packet.at);
+        // A packet that comes at exactly this moment later on belongs behind those that are here.
+        let nanos = self.last.as_nanos();
+        let settled = nanos.saturating_sub(self.disorder.as_nanos());
+        self.write_until(Instant::from_nanos(settled));
+    }
+}

@@ -1,0 +1,189 @@
+//! What `weir serve` and `weir send` keep of a test: captures, complete also after Ctrl-C.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use weir_lab::trace::capture::{Capture, CaptureError};
+
+/// A `weir` that runs beside the test; ended with it.
+struct Running {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    fn start(words: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+        command.args(words).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        let said = BufReader::new(child.stderr.take().expect("piped"));
+        Self { child, said }
+    }
+
+    /// The next line that it says.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("a line");
+        line.trim_end().to_owned()
+    }
+
+    /// Ctrl-C, and what it says until it ends.
+    fn interrupt(mut self) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        let told = Command::new("kill").args(["-INT", &id]).status();
+        assert!(told.expect("kill is there").success());
+        self.end()
+    }
+
+    fn end(&mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut self.said, &mut said).expect("text");
+        (self.child.wait().expect("it ends").code(), said)
+    }
+}
+
+/// A server at a free port of this address.
+fn serve(words: &[&str]) -> (Running, String) {
+    let words = [&["serve", "-B", "127.0.0.1", "-p", "0"], words].concat();
+    let mut server = Running::start(&words);
+    let line = server.line();
+    let port = line.rsplit(':').next().expect("an address");
+    (server, port.to_owned())
+}
+
+fn send(port: &str, words: &[&str]) -> Running {
+    Running::start(&[&["send", "127.0.0.1", "-p", port], words].concat())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a name in UTF-8")
+}
+
+/// The UDP ports of each datagram and whether its octets were all kept; fails on a damaged file.
+fn datagrams(path: &Path) -> Vec<[u16; 2]> {
+    let mut capture = Capture::open(path).expect("a capture");
+    let mut ports = Vec::new();
+    let frame = |capture: &mut Capture| -> Result<Option<Vec<u8>>, CaptureError> {
+        Ok(capture.next_frame()?.map(|frame| frame.bytes.to_vec()))
+    };
+    while let Some(octets) = frame(&mut capture).expect("a whole file") {
+        assert_eq!((octets[0], octets[9]), (0x45, 17), "IPv4 and UDP");
+        let port = |at: usize| u16::from_be_bytes([octets[at], octets[at + 1]]);
+        ports.push([port(20), port(22)]);
+    }
+    ports
+}
+
+/// What tshark says of each packet, with DCCP at this UDP port.
+fn tshark(file: &Path, port: &str, fields: &[&str]) -> Option<Vec<String>> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dccp-udp.lua");
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(file);
+    command.args(["-X", &format!("lua_script:{script}")]);
+    command.args(["-X", &format!("lua_script1:{port}")]);
+    command.args([
+        "-o",
+        "udp.check_checksum:TRUE",
+        "-o",
+        "dccp.check_checksum:FALSE",
+    ]);
+    command.args(["-T", "fields"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("SKIPPED: tshark cannot be started: {error}");
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: [PathBuf; 2] = ["server", "client"].map(|name| folder.path().join(name));
+    let (server, port) = serve(&["--pcap", text(&files[0]), "--ecn"]);
+    let words = [
+        "-t",
+        "1",
+        "-b",
+        "400kbit",
+        "--ecn",
+        "--pcap",
+        text(&files[1]),
+    ];
+    let (status, said) = send(&port, &words).end();
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains(" packets"), "{said}");
+    let (status, said) = server.interrupt();
+    assert_eq!(status, Some(0), "{said}");
+    let [at_server, at_client] = files.each_ref().map(|file| datagrams(file));
+    let number: u16 = port.parse().expect("a port");
+    let to_server = |ports: &[[u16; 2]]| ports.iter().filter(|to| to[1] == number).count();
+    assert!(to_server(&at_client) > 30, "{}", at_client.len());
+    // What came after the client had gone is in one of them only.
+    assert_eq!(to_server(&at_server), to_server(&at_client));
+    let fields = [
+        "_ws.col.Protocol",
+        "udp.checksum.status",
+        "ip.dsfield.ecn",
+        "_ws.malformed",
+    ];
+    for file in &files {
+        let Some(rows) = tshark(file, &port, &fields) else {
+            return;
+        };
+        let marked = rows.iter().filter(|row| *row == "DCCP\t1\t2\t").count();
+        let plain = rows.iter().filter(|row| *row == "DCCP\t1\t0\t").count();
+        assert_eq!(marked + plain, rows.len(), "{rows:?}");
+        assert!(marked > 20, "{marked}");
+    }
+}
+
+#[test]
+fn a_capture_is_whole_after_an_interrupt() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let files: [PathBuf; 2] = ["server", "client"].map(|name| folder.path().join(name));
+    let (server, port) = serve(&["--pcap", text(&files[0]), "--snaplen", "60"]);
+    let words = [
+        "-t",
+        "60",
+        "-b",
+        "400kbit",
+        "-i",
+        "200ms",
+        "--pcap",
+        text(&files[1]),
+    ];
+    let mut client = send(&port, &words);
+    assert!(client.line().starts_with("connecting"));
+    assert!(client.line().contains("0.00-0.20"));
+    let (status, said) = client.interrupt();
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = server.interrupt();
+    assert_eq!(status, Some(0), "{said}");
+    for file in &files {
+        assert!(datagrams(file).len() > 10);
+    }
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_is_said_before_anything_is_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("no folder").join("file");
+    let (status, said) = Running::start(&["serve", "-p", "0", "--pcap", text(&file)]).end();
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("cannot write the capture"), "{said}");
+}
