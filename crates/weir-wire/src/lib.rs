@@ -40,6 +40,7 @@ mod cookie;
 mod datagram;
 mod entry;
 mod error;
+mod events;
 mod hub;
 mod limits;
 mod listener;
@@ -59,6 +60,7 @@ pub mod testbed;
 
 pub use connection::{Connection, Status};
 pub use error::Error;
+pub use events::EventStream;
 pub use listener::{Listener, Load};
 pub use options::{Ccid, Options, PORT};
 pub use tap::{Direction, Tap, TappedDatagram};

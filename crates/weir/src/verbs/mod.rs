@@ -6,6 +6,7 @@ mod decode;
 mod emulate;
 mod export;
 mod live_capture;
+mod live_trace;
 mod plot;
 mod reproduce;
 mod run;
