@@ -135,6 +135,15 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
     assert!(to_server(&at_client) > 30, "{}", at_client.len());
     // What came after the client had gone is in one of them only.
     assert_eq!(to_server(&at_server), to_server(&at_client));
+    for file in &files {
+        let (status, rows, said) = weir(&["decode", text(file), "--port", &port]);
+        assert_eq!(status, Some(0), "{said}");
+        assert_eq!(rows.lines().count(), datagrams(file).len(), "{said}");
+        assert!(
+            said.ends_with("0 with a wrong checksum, 0 malformed\n"),
+            "{said}"
+        );
+    }
     let fields = [
         "_ws.col.Protocol",
         "udp.checksum.status",

@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use std::path::Path;
 use std::time::Instant;
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_lab::run::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, measured_run};
@@ -26,11 +27,14 @@ pub struct LiveTrace {
 }
 
 impl Recording {
-    /// Records what comes from now on, and what waits already.
+    /// Records what comes from now on, and what waits already; in a thread of its own, because a
+    /// sender at full speed leaves the runtime's to nobody else.
     fn start(events: EventStream, name: &str) -> Self {
         let (stop, stopped) = oneshot::channel();
         let live = LiveFlow::new(name);
-        let task = tokio::spawn(record(events, live, stopped));
+        let runtime = Handle::current();
+        let recorded = record(events, live, stopped);
+        let task = tokio::task::spawn_blocking(move || runtime.block_on(recorded));
         Self { task, stop }
     }
 
