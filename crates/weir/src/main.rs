@@ -8,6 +8,8 @@
 mod exit;
 mod quinn;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod verbs;
 
 use clap::Parser;

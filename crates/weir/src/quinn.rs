@@ -8,10 +8,14 @@ use weir_wire::Error;
 use weir_wire::quinn::{Choice, Config, Connection};
 
 /// The transports that this program has beside the laboratory's own.
-pub fn registry() -> Registry<'static> {
+pub const fn registry() -> Registry<'static> {
     Registry {
-        quinn: Some(&|flow| pair(flow).map_err(|error| error.to_string())),
+        quinn: Some(&pair_or_reason),
     }
+}
+
+fn pair_or_reason(flow: &QuinnFlow<'_>) -> Result<Pair, String> {
+    pair(flow).map_err(|error| error.to_string())
 }
 
 fn pair(flow: &QuinnFlow<'_>) -> Result<Pair, Error> {

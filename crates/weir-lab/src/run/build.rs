@@ -2,7 +2,7 @@
 
 use super::codec::{CodecEndpoint, Fault};
 use super::endpoints::Surroundings;
-use super::live::Part;
+use super::live::{Part, Shapers};
 use super::recorder::{Recorder, Writes};
 use super::registry::{Pair, Registry};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
@@ -119,7 +119,7 @@ impl World {
                 }
                 world.add_flows(scenario, &hosts, (Form::Octets, options.registry))?;
             }
-            Part::Links => world.add_segments(scenario)?,
+            Part::Links(shapers) => world.add_segments(scenario, shapers)?,
         }
         Ok(world)
     }
@@ -150,12 +150,19 @@ impl World {
     }
 
     /// Each link and medium between hosts of its own.
-    fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
+    fn add_segments(&mut self, scenario: &Scenario, shapers: Shapers) -> Result<(), RunError> {
+        // The octets that packets of flows have more on sockets shall not change what fits.
+        let more = match shapers {
+            Shapers::Kernel => wire_form::ENCAPSULATION,
+            Shapers::Own => 0,
+        };
+        let of_kernel =
+            |direction: &Direction| shapers == Shapers::Kernel && direction.changes.is_empty();
         for link in &scenario.links {
             let directions = [&link.forward, &link.backward];
             let mut ends = Vec::new();
             for (host, direction) in link.between.iter().zip(directions) {
-                let shaper = direction.shaper.filter(|_| direction.changes.is_empty());
+                let shaper = direction.shaper.filter(|_| of_kernel(direction));
                 ends.push(SegmentEnd {
                     host: index_of(scenario, host)?,
                     port: self.add_port(host, &link.name)?,
@@ -169,6 +176,7 @@ impl World {
             let rests = [&mut rest.forward, &mut rest.backward];
             for (direction, end) in rests.into_iter().zip(&ends) {
                 direction.shaper = direction.shaper.filter(|_| end.shaper.is_none());
+                direction.mtu.0 += more;
             }
             let nothing = |direction: &Direction| {
                 let mtu = direction.mtu;
@@ -185,7 +193,7 @@ impl World {
             self.segments.push(Segment {
                 name: link.name.clone(),
                 ends,
-                mtu: link.forward.mtu.0.max(link.backward.mtu.0),
+                mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
                 plain,
             });
         }
@@ -199,7 +207,11 @@ impl World {
                 });
             }
             let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
-            self.add_wifi(wifi, &ports)?;
+            let mut wifi = wifi.clone();
+            for station in &mut wifi.stations {
+                station.mtu.0 += more;
+            }
+            self.add_wifi(&wifi, &ports)?;
             let mtus = wifi.stations.iter().map(|station| station.mtu.0);
             self.segments.push(Segment {
                 name: wifi.name.clone(),
@@ -231,13 +243,9 @@ impl World {
         };
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            let headers = match form {
-                Form::Octets => wire_form::encapsulation(&flow.transport),
-                Form::Typed | Form::Checked => 0,
-            };
             let place = Place {
                 ends,
-                path_mtu: scenario.path_mtu(flow).saturating_sub(headers),
+                path_mtu: scenario.path_mtu(flow),
                 form,
                 registry,
             };
@@ -461,6 +469,14 @@ impl World {
                 .statistics(id, Side::Receiver)
                 .payload_received
         })
+    }
+
+    pub(super) fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
+        let ends = |&flow: &FlowId| {
+            let (source, target) = self.topology.ends_of_flow(flow);
+            (flow, source, target)
+        };
+        self.flows.iter().map(ends).collect()
     }
 
     pub(super) fn segments(&self) -> &[Segment] {
