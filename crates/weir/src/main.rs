@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod exit;
+mod quinn;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod verbs;
 
 use clap::Parser;

@@ -1,12 +1,14 @@
 //! From a scenario to a topology: hosts, links, and the flows with their endpoints.
 
 use super::codec::{CodecEndpoint, Fault};
-use super::live::Part;
+use super::endpoints::Surroundings;
+use super::live::{Part, Shapers};
 use super::recorder::{Recorder, Writes};
+use super::registry::{Pair, Registry};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
 use super::tap::{SharedTap, TapEnd, TapEndpoint};
 use super::wire_form::WireForm;
-use super::{RunError, endpoints, wire_form};
+use super::{RunError, RunOptions, endpoints, wire_form};
 use crate::scenario::{
     Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
 };
@@ -69,6 +71,7 @@ struct Place<'a> {
     ends: [(HostId, &'a Host); 2],
     path_mtu: u32,
     form: Form,
+    registry: Registry<'a>,
 }
 
 /// In which form packets travel.
@@ -85,11 +88,11 @@ type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
-    /// Builds what this part of the scenario names, with a tap on all endpoints if there is one.
+    /// Builds what this part of the scenario names, with the options' tap on all endpoints.
     pub(super) fn build(
         scenario: &Scenario,
         part: Part,
-        tap: Option<&SharedTap>,
+        options: &RunOptions<'_>,
     ) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
@@ -101,22 +104,22 @@ impl World {
             link_names: Vec::new(),
             segments: Vec::new(),
             fault: Fault::default(),
-            tap: tap.cloned(),
+            tap: options.tap.cloned(),
         };
         match part {
             Part::Whole => {
                 let hosts = world.add_hosts(scenario);
                 world.add_network(scenario, &hosts)?;
-                world.add_flows(scenario, &hosts, Form::Typed)?;
+                world.add_flows(scenario, &hosts, (Form::Typed, options.registry))?;
             }
             Part::Flows => {
                 let hosts = world.add_hosts(scenario);
                 for (id, _) in hosts.values() {
                     world.topology.add_port(*id).map_err(built)?;
                 }
-                world.add_flows(scenario, &hosts, Form::Octets)?;
+                world.add_flows(scenario, &hosts, (Form::Octets, options.registry))?;
             }
-            Part::Links => world.add_segments(scenario)?,
+            Part::Links(shapers) => world.add_segments(scenario, shapers)?,
         }
         Ok(world)
     }
@@ -147,12 +150,19 @@ impl World {
     }
 
     /// Each link and medium between hosts of its own.
-    fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
+    fn add_segments(&mut self, scenario: &Scenario, shapers: Shapers) -> Result<(), RunError> {
+        // The octets that packets of flows have more on sockets shall not change what fits.
+        let more = match shapers {
+            Shapers::Kernel => wire_form::ENCAPSULATION,
+            Shapers::Own => 0,
+        };
+        let of_kernel =
+            |direction: &Direction| shapers == Shapers::Kernel && direction.changes.is_empty();
         for link in &scenario.links {
             let directions = [&link.forward, &link.backward];
             let mut ends = Vec::new();
             for (host, direction) in link.between.iter().zip(directions) {
-                let shaper = direction.shaper.filter(|_| direction.changes.is_empty());
+                let shaper = direction.shaper.filter(|_| of_kernel(direction));
                 ends.push(SegmentEnd {
                     host: index_of(scenario, host)?,
                     port: self.add_port(host, &link.name)?,
@@ -166,6 +176,7 @@ impl World {
             let rests = [&mut rest.forward, &mut rest.backward];
             for (direction, end) in rests.into_iter().zip(&ends) {
                 direction.shaper = direction.shaper.filter(|_| end.shaper.is_none());
+                direction.mtu.0 += more;
             }
             let nothing = |direction: &Direction| {
                 let mtu = direction.mtu;
@@ -182,7 +193,7 @@ impl World {
             self.segments.push(Segment {
                 name: link.name.clone(),
                 ends,
-                mtu: link.forward.mtu.0.max(link.backward.mtu.0),
+                mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
                 plain,
             });
         }
@@ -196,7 +207,11 @@ impl World {
                 });
             }
             let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
-            self.add_wifi(wifi, &ports)?;
+            let mut wifi = wifi.clone();
+            for station in &mut wifi.stations {
+                station.mtu.0 += more;
+            }
+            self.add_wifi(&wifi, &ports)?;
             let mtus = wifi.stations.iter().map(|station| station.mtu.0);
             self.segments.push(Segment {
                 name: wifi.name.clone(),
@@ -220,7 +235,7 @@ impl World {
         &mut self,
         scenario: &Scenario,
         hosts: &Hosts<'_>,
-        form: Form,
+        (form, registry): (Form, Registry<'_>),
     ) -> Result<(), RunError> {
         let form = match form {
             Form::Typed if scenario.run.codec => Form::Checked,
@@ -228,14 +243,11 @@ impl World {
         };
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            let headers = match form {
-                Form::Octets => wire_form::encapsulation(&flow.transport),
-                Form::Typed | Form::Checked => 0,
-            };
             let place = Place {
                 ends,
-                path_mtu: scenario.path_mtu(flow).saturating_sub(headers),
+                path_mtu: scenario.path_mtu(flow),
                 form,
+                registry,
             };
             for (number, name) in flow.names().enumerate() {
                 let start = Instant::ZERO + flow.start + flow.stagger * number as u64;
@@ -336,17 +348,23 @@ impl World {
         place: &Place<'_>,
     ) -> Result<(), RunError> {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
-        let hosts = place.ends.map(|(_, host)| host);
-        let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
+        let around = Surroundings {
+            hosts: place.ends.map(|(_, host)| host),
+            path_mtu: place.path_mtu,
+            seed,
+            registry: place.registry,
+        };
+        let pair = endpoints::pair(flow, &around).map_err(RunError::Build)?;
         let pair = self.tapped(pair, TapEnd::pair(flow, self.flows.len(), place.ends));
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
-            Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
+            _ => HeaderFormat::RFC9000,
         };
-        // A datagram of UDP is its payload: there is nothing to check.
-        let form = match place.form {
-            Form::Checked if matches!(flow.transport, Transport::Udp(_)) => Form::Typed,
-            form => form,
+        let form = match (place.form, &flow.transport) {
+            // A datagram of UDP is its payload, quinn's packets are octets from the start: there
+            // is nothing to check.
+            (Form::Checked, Transport::Udp(_) | Transport::Quinn(_)) => Form::Typed,
+            (form, _) => form,
         };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             match form {
@@ -374,13 +392,13 @@ impl World {
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
             Transport::Dccp(_) => Writes::Kept,
-            Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
+            _ => Writes::Dropped,
         });
         Ok(())
     }
 
     /// The endpoints with the tap on them, if there is one.
-    fn tapped(&self, pair: endpoints::Pair, ends: [TapEnd; 2]) -> endpoints::Pair {
+    fn tapped(&self, pair: Pair, ends: [TapEnd; 2]) -> Pair {
         let Some(tap) = &self.tap else {
             return pair;
         };
@@ -395,7 +413,7 @@ impl World {
     fn apps(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
         let carriage = match flow.transport {
             Transport::Dccp(_) | Transport::Udp(_) => Carriage::Datagrams,
-            Transport::Quic(_) | Transport::Tcp(_) => Carriage::Stream,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Carriage::Stream,
         };
         let source: Box<dyn App + Send> = match flow.app {
             Application::Bulk(config) => Box::new(Bulk::new(config)),
@@ -451,6 +469,14 @@ impl World {
                 .statistics(id, Side::Receiver)
                 .payload_received
         })
+    }
+
+    pub(super) fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
+        let ends = |&flow: &FlowId| {
+            let (source, target) = self.topology.ends_of_flow(flow);
+            (flow, source, target)
+        };
+        self.flows.iter().map(ends).collect()
     }
 
     pub(super) fn segments(&self) -> &[Segment] {
