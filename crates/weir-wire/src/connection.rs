@@ -1,6 +1,7 @@
 //! A connection as its application has it.
 
 use crate::error::Error;
+use crate::events::EventStream;
 use crate::hub::{Command, Hub, Key};
 use crate::options::Options;
 use crate::socket::Socket;
@@ -9,6 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, oneshot};
+use weir_proto::node::Statistics;
 use weir_proto::packet::Payload;
 
 /// What a connection has done so far.
@@ -20,6 +22,8 @@ pub struct Status {
     pub packets_sent: u64,
     /// Octets of these, without IP and UDP headers.
     pub bytes_sent: u64,
+    /// Octets of application data that have left.
+    pub payload_sent: u64,
     /// Packets that arrived and were accepted.
     pub packets_received: u64,
     /// Octets of application data that arrived.
@@ -38,6 +42,8 @@ pub struct Status {
     pub max_datagram: u32,
     /// What bound the rate or window last; empty before the first report.
     pub limit: &'static str,
+    /// All counters of the machine.
+    pub statistics: Statistics,
 }
 
 /// What the hub and the application have in common.
@@ -134,6 +140,7 @@ pub struct Connection {
     key: Key,
     commands: mpsc::UnboundedSender<Command>,
     shared: Arc<Shared>,
+    events: Option<EventStream>,
 }
 
 impl Connection {
@@ -141,11 +148,13 @@ impl Connection {
         key: Key,
         commands: mpsc::UnboundedSender<Command>,
         shared: Arc<Shared>,
+        events: Option<EventStream>,
     ) -> Self {
         Self {
             key,
             commands,
             shared,
+            events,
         }
     }
 
@@ -241,6 +250,11 @@ impl Connection {
     /// What the connection has done so far.
     pub fn status(&self) -> Status {
         self.shared.get()
+    }
+
+    /// The machine's events, for whoever asks first; `None` if the options want none.
+    pub const fn events(&mut self) -> Option<EventStream> {
+        self.events.take()
     }
 
     /// Ends the connection in good order, after what was sent before.

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Shared, Status};
 use crate::datagram::{codepoint, seal};
 use crate::error::Error;
+use crate::events::EventSink;
 use crate::limits::Allowance;
 use crate::outbox::{Outbox, Way};
 use std::collections::VecDeque;
@@ -12,7 +13,7 @@ use tokio::sync::oneshot;
 use weir_proto::dccp::{self, State};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::node::{CloseReason, Endpoint, Node, WriteError};
-use weir_proto::packet::{Packet, Payload};
+use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 
 /// A connection at work.
@@ -34,6 +35,10 @@ pub(crate) struct Entry {
     pub(crate) local: Option<IpAddr>,
     /// Until the peer has proven its address: what it may be sent.
     pub(crate) allowance: Option<Allowance>,
+    /// Octets of application data that have left.
+    payload_sent: u64,
+    /// Where the machine's events go, if somebody listens.
+    sink: Option<EventSink>,
 }
 
 /// What a controller said of itself.
@@ -45,9 +50,14 @@ pub(crate) struct Controller {
 }
 
 impl Entry {
-    pub(crate) fn new(mut machine: dccp::Connection, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(
+        mut machine: dccp::Connection,
+        shared: Arc<Shared>,
+        sink: Option<EventSink>,
+    ) -> Self {
         if let Some(events) = machine.events() {
-            events.set_mask(EventMask::CONTROLLER);
+            let more = sink.as_ref().map_or(EventMask::NONE, EventSink::mask);
+            events.set_mask(EventMask::CONTROLLER.union(more));
         }
         Self {
             machine,
@@ -60,6 +70,8 @@ impl Entry {
             timer: None,
             local: None,
             allowance: None,
+            payload_sent: 0,
+            sink,
         }
     }
 
@@ -116,6 +128,9 @@ impl Entry {
                 from: self.local,
                 ecn: codepoint(packet.ip.ecn),
             };
+            if let Body::Dccp(dccp) = &packet.body {
+                self.payload_sent += u64::from(dccp.payload.len());
+            }
             outbox.push(|octets| seal(&packet, octets).then_some(way));
             self.machine.transmitted(now, packet.id);
         }
@@ -165,8 +180,8 @@ impl Entry {
         let Some(events) = self.machine.events() else {
             return;
         };
-        for (_, event) in events.drain() {
-            match event {
+        for (at, event) in events.drain() {
+            match &event {
                 Event::Rate(state) => {
                     self.controller = Controller {
                         allowed_rate_bps: state.allowed_rate.as_bps(),
@@ -188,6 +203,9 @@ impl Entry {
                 }
                 _ => {}
             }
+            if let Some(sink) = &self.sink {
+                sink.push(at, event);
+            }
         }
     }
 
@@ -197,6 +215,7 @@ impl Entry {
             state: self.machine.state().name(),
             packets_sent: statistics.packets_sent,
             bytes_sent: statistics.bytes_sent,
+            payload_sent: self.payload_sent,
             packets_received: statistics.packets_received,
             payload_received: statistics.payload_received,
             packets_lost: statistics.packets_lost,
@@ -206,6 +225,7 @@ impl Entry {
             loss_event_rate: self.controller.loss_event_rate,
             max_datagram: self.machine.max_payload(),
             limit: self.controller.limit,
+            statistics,
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cookie::cookie_of;
 use crate::datagram::{dccp_of, open};
 use crate::entry::{Entry, overhead};
 use crate::error::Error;
+use crate::events::EventSink;
 use crate::limits::{Allowance, Bucket, source};
 use crate::listener::{Board, Load};
 use crate::options::{Options, random, random_iss};
@@ -258,12 +259,13 @@ impl Hub {
         &self,
         key: Key,
         machine: dccp::Connection,
-        queue: usize,
+        options: &Options,
     ) -> Option<(Entry, Connection)> {
         let commands = self.back.upgrade()?;
-        let shared = Arc::new(Shared::new(UNDER_WAY, queue));
-        let connection = Connection::new(key, commands, Arc::clone(&shared));
-        Some((Entry::new(machine, shared), connection))
+        let shared = Arc::new(Shared::new(UNDER_WAY, options.receive_queue));
+        let (sink, stream) = EventSink::new(options.events, self.clock.now()).unzip();
+        let connection = Connection::new(key, commands, Arc::clone(&shared), stream);
+        Some((Entry::new(machine, shared, sink), connection))
     }
 
     // ---- Timers ----
@@ -319,7 +321,7 @@ impl Hub {
         };
         let key = (to, config.remote_port, config.local_port);
         let machine = dccp::Connection::client(config);
-        let Some((mut entry, connection)) = self.entry(key, machine, options.receive_queue) else {
+        let Some((mut entry, connection)) = self.entry(key, machine, options) else {
             return;
         };
         entry.opener = Some((reply, connection));

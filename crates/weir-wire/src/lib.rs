@@ -56,6 +56,7 @@ mod cookie;
 mod datagram;
 mod entry;
 mod error;
+mod events;
 mod hub;
 mod limits;
 mod listener;
@@ -69,6 +70,7 @@ mod tap;
 
 pub use connection::{Connection, Status};
 pub use error::Error;
+pub use events::EventStream;
 pub use listener::{Listener, Load};
 pub use options::{Ccid, Options, PORT};
 pub use tap::{Direction, Tap, TappedDatagram};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{self, wire::SeqNum};
+use weir_proto::event::EventMask;
 
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
 pub const PORT: u16 = 6511;
@@ -74,6 +75,8 @@ pub struct Options {
     pub keepalive: Option<Duration>,
     /// Sees every datagram of the socket.
     pub tap: Option<Arc<dyn Tap>>,
+    /// What [`Connection::events`](crate::Connection::events) tells; nothing by default.
+    pub events: EventMask,
 }
 
 impl Default for Options {
@@ -100,6 +103,7 @@ impl Default for Options {
             connect_timeout: Duration::from_mins(3),
             keepalive: Some(Duration::from_mins(1)),
             tap: None,
+            events: EventMask::NONE,
         }
     }
 }

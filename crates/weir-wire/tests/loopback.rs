@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::time::Duration;
+use weir_proto::event::{Event, EventMask};
 use weir_wire::{Ccid, Connection, Error, Listener, Options};
 
 /// Fails what does not come to an end.
@@ -71,6 +72,38 @@ async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
             })
             .await;
         }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_tells_its_events_from_its_opening_on() {
+    let kinds = EventMask::CONTROLLER.union(EventMask::RTT);
+    for ccid in all_ccids() {
+        let options = Options {
+            events: kinds.union(EventMask::WRITE),
+            ..options(ccid)
+        };
+        let (_listener, mut client, mut server) = pair("127.0.0.1:0", options).await;
+        let mut events = client.events().expect("events are wanted");
+        assert!(client.events().is_none(), "they are given once");
+        for _ in 0..20 {
+            within(client.send(&[7; 100])).await.expect("it is open");
+            within(server.receive()).await.expect("it arrives");
+        }
+        let (mut last, mut writes, mut samples, mut states) = (None, 0, 0, 0);
+        while let Some((at, event)) = events.try_next() {
+            assert!(Some(at) >= last, "in the order of time");
+            last = Some(at);
+            match event {
+                Event::Write(size) => writes += u32::from(size == 100),
+                Event::Rtt(_) => samples += 1,
+                Event::Rate(_) | Event::Window(_) => states += 1,
+                other => panic!("{other:?} was not asked for"),
+            }
+        }
+        assert_eq!((writes, events.dropped()), (20, 0));
+        assert!(samples > 0 && states > 0, "{samples} {states}");
+        assert_eq!(client.status().payload_sent, 2000);
     }
 }
 

@@ -135,6 +135,15 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
     assert!(to_server(&at_client) > 30, "{}", at_client.len());
     // What came after the client had gone is in one of them only.
     assert_eq!(to_server(&at_server), to_server(&at_client));
+    for file in &files {
+        let (status, rows, said) = weir(&["decode", text(file), "--port", &port]);
+        assert_eq!(status, Some(0), "{said}");
+        assert_eq!(rows.lines().count(), datagrams(file).len(), "{said}");
+        assert!(
+            said.ends_with("0 with a wrong checksum, 0 malformed\n"),
+            "{said}"
+        );
+    }
     let fields = [
         "_ws.col.Protocol",
         "udp.checksum.status",
@@ -176,6 +185,158 @@ fn a_capture_is_whole_after_an_interrupt() {
     assert_eq!(status, Some(0), "{said}");
     for file in &files {
         assert!(datagrams(file).len() > 10);
+    }
+}
+
+fn weir(words: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_weir"))
+        .args(words)
+        .output();
+    let output = output.expect("it starts");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (
+        output.status.code(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+fn summary(folder: &Path) -> serde_json::Value {
+    let text = std::fs::read(folder.join("summary.json")).expect("a summary");
+    serde_json::from_slice(&text).expect("json")
+}
+
+#[test]
+fn a_measured_test_is_a_run_that_can_be_drawn_and_exported() {
+    let place = tempfile::tempdir().expect("a folder");
+    let [at_server, at_client] = ["server", "client"].map(|name| place.path().join(name));
+    for ccid in ["2", "3"] {
+        let (server, port) = serve(&["--trace", text(&at_server), "--ccid", ccid]);
+        let words = ["-t", "1", "-b", "400kbit", "-P", "2", "--ccid", ccid];
+        let words = [&words[..], &["--trace", text(&at_client), "-l", "1000"]].concat();
+        let (status, said) = send(&port, &words).end();
+        assert_eq!(status, Some(0), "{said}");
+        let (status, said) = server.interrupt();
+        assert_eq!(status, Some(0), "{said}");
+        for flow in ["stream-1", "stream-2"] {
+            let measured = &summary(&at_client)["flows"][flow];
+            let goodput = measured["goodput_bps"].as_f64().expect("a rate");
+            assert!((20_000.0..600_000.0).contains(&goodput), "{measured}");
+            assert!(
+                measured["rtt_s"]["min"]
+                    .as_f64()
+                    .is_some_and(|rtt| rtt > 0.0)
+            );
+            assert!(
+                measured["rate_bps"]["mean"]
+                    .as_f64()
+                    .is_some_and(|rate| rate > 0.0)
+            );
+        }
+        let scenario = std::fs::read_to_string(at_client.join("scenario.toml")).expect("text");
+        assert!(scenario.starts_with("# measured on the wire"), "{scenario}");
+        assert!(scenario.contains(&format!("ccid = {ccid}")), "{scenario}");
+        let (status, drawn, said) = weir(&["plot", text(&at_client)]);
+        assert_eq!(status, Some(0), "{said}");
+        assert!(
+            drawn.contains("stream-2") && drawn.contains("index.html"),
+            "{drawn}"
+        );
+        let (status, _, said) = weir(&["export", text(&at_client), "--format", "csv"]);
+        assert_eq!(status, Some(0), "{said}");
+        let (status, _, said) = weir(&["export", text(&at_client), "--format", "pcapng"]);
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains("measured on the wire"), "{said}");
+    }
+    // Four connections in two servers: nothing was written over.
+    let folders = ["1", "2", "3", "4"].map(|name| at_server.join(name));
+    for folder in folders {
+        let got = &summary(&folder)["flows"];
+        let (_, got) = got
+            .as_object()
+            .and_then(|flows| flows.iter().next())
+            .expect("a flow");
+        assert!(
+            got["packets_received"]
+                .as_u64()
+                .is_some_and(|count| count > 20),
+            "{got}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
+    let place = tempfile::tempdir().expect("a folder");
+    let [at_server, at_client] = ["server", "client"].map(|name| place.path().join(name));
+    let (server, port) = serve(&["--trace", text(&at_server)]);
+    let words = [
+        "-R",
+        "-t",
+        "60",
+        "-b",
+        "400kbit",
+        "-i",
+        "200ms",
+        "--trace",
+        text(&at_client),
+    ];
+    let mut client = send(&port, &words);
+    assert!(client.line().starts_with("connecting"));
+    assert!(client.line().contains("0.00-0.20"));
+    // The server first: its test ends by itself then.
+    let (status, said) = server.interrupt();
+    assert_eq!(status, Some(0), "{said}");
+    let (status, said) = client.end();
+    assert_eq!(status, Some(0), "{said}");
+    let measured = &summary(&at_server.join("1"))["flows"]["stream-1"];
+    assert!(
+        measured["rate_bps"]["mean"].as_f64().is_some(),
+        "{measured}"
+    );
+    let (status, _, said) = weir(&["plot", text(&at_server.join("1"))]);
+    assert_eq!(status, Some(0), "{said}");
+    let got = &summary(&at_client)["flows"]["stream-1"];
+    assert!(
+        got["packets_received"]
+            .as_u64()
+            .is_some_and(|count| count > 5),
+        "{got}"
+    );
+    assert!(got["rate_bps"].is_null(), "{got}");
+}
+
+#[test]
+fn interval_lines_and_the_sum_count_the_same_octets() {
+    let (_server, port) = serve(&[]);
+    let words = [
+        "-t", "1", "-b", "80kbit", "-l", "100", "-i", "500ms", "--json",
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.args(["send", "127.0.0.1", "-p", &port]).args(words);
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8(output.stderr).expect("text");
+    // `[  1]    0.00-0.50    s    5.00 kB   80.00 kbit/s`: octets of a line with a span.
+    let octets = |span: &str| -> f64 {
+        let line = said.lines().find(|line| line.contains(span));
+        let line = line.unwrap_or_else(|| panic!("{span} in {said}"));
+        let mut words = line.split(" s ").nth(1).expect("a span").split_whitespace();
+        let number: f64 = words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .expect("octets");
+        let scale = if words.next() == Some("kB") {
+            1000.0
+        } else {
+            1.0
+        };
+        number * scale
+    };
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("json");
+    let sum = document["end"]["sum"]["bytes"].as_f64().expect("octets");
+    // Whole datagrams of 100 octets, without headers and without the request.
+    for octets in [octets("0.00-0.50"), sum] {
+        assert!(octets > 0.0 && octets % 100.0 == 0.0, "{said}");
     }
 }
 

@@ -8,6 +8,7 @@ mod codec;
 mod endpoints;
 mod handshake;
 mod live;
+mod measured;
 mod recorder;
 mod segment;
 mod smoothness;
@@ -18,6 +19,7 @@ mod tap;
 mod wire_form;
 
 pub use live::{Live, Part};
+pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,

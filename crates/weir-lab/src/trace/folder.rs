@@ -89,10 +89,27 @@ impl RunFolder {
     /// # Errors
     /// If something else is there, or the disk says no; then nothing has changed.
     pub fn write(output: &RunOutput, path: &Path) -> Result<Self, FolderError> {
+        Self::write_noted(output, "", path)
+    }
+
+    /// Finds out whether a run may be written here.
+    ///
+    /// # Errors
+    /// [`FolderError::Occupied`].
+    pub fn check_free(path: &Path) -> Result<(), FolderError> {
         let occupied = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
         if (occupied && !path.join(SUMMARY).is_file()) || path.is_file() {
             return Err(FolderError::Occupied(path.to_owned()));
         }
+        Ok(())
+    }
+
+    /// As [`write`](Self::write), with a comment at the head of the scenario.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_noted(output: &RunOutput, note: &str, path: &Path) -> Result<Self, FolderError> {
+        Self::check_free(path)?;
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
@@ -103,7 +120,7 @@ impl RunFolder {
             .tempdir_in(parent)
             .map_err(io_error("write into", parent))?;
         let new = partial.path().join("new");
-        write_all(output, &new)?;
+        write_all(output, note, &new)?;
         if path.exists() {
             let old = partial.path().join("old");
             fs::rename(path, &old).map_err(io_error("replace", path))?;
@@ -247,13 +264,17 @@ impl RunFolder {
 }
 
 /// Writes all files of a run below a folder that does not exist yet.
-fn write_all(output: &RunOutput, folder: &Path) -> Result<(), FolderError> {
+fn write_all(output: &RunOutput, note: &str, folder: &Path) -> Result<(), FolderError> {
     fs::create_dir(folder).map_err(io_error("create", folder))?;
     let text = |name: &str, text: &str| {
         let path = folder.join(name);
         fs::write(&path, text).map_err(io_error("write", &path))
     };
-    text(SCENARIO, &output.scenario.resolved_toml())?;
+    let mut scenario = output.scenario.resolved_toml();
+    if !note.is_empty() {
+        scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
+    }
+    text(SCENARIO, &scenario)?;
     text(SUMMARY, &summary_json(&output.summary))?;
     for flow in &output.flows {
         write_table(folder, &format!("flows/{}.parquet", flow.name), &flow.table)?;

@@ -41,6 +41,9 @@ pub enum RunCaptureError {
     /// No flow begins or ends at this host.
     #[error("no flow begins or ends at \"{0}\", expected one of {1}")]
     NoSuchHost(String, String),
+    /// It was not simulated.
+    #[error("the run was measured on the wire, expected a simulated one; capture with --pcap")]
+    Measured,
     /// The scenario is not the one that the summary is of.
     #[error(
         "the scenario was changed after its run, expected the one that summary.json is of; \
@@ -70,6 +73,9 @@ pub fn capture_run(
     options: &CaptureOptions<'_>,
     out: impl Write + Send + 'static,
 ) -> Result<u64, RunCaptureError> {
+    if run::is_measured(expected) {
+        return Err(RunCaptureError::Measured);
+    }
     if scenario.content_hash() != expected.run.scenario {
         return Err(RunCaptureError::Edited);
     }

@@ -235,7 +235,7 @@ impl Hub {
     fn make(&mut self, key: Key, iss: SeqNum) -> Option<()> {
         let listening = self.listening.as_ref()?;
         let machine = listening.machine(key, iss).ok()?;
-        let (mut entry, connection) = self.entry(key, machine, listening.options.receive_queue)?;
+        let (mut entry, connection) = self.entry(key, machine, &listening.options)?;
         entry.arrival = Some(connection);
         entry.allowance = Some(Allowance::default());
         self.insert(key, entry);

@@ -9,11 +9,14 @@ use weir_lab::trace::capture::{Capture, Form, Listing, ListingError};
 /// Print every DCCP packet of a capture.
 ///
 /// Reads pcap and pcapng, also packed with gzip: Ethernet with VLAN tags, Linux cooked capture,
-/// BSD loopback and raw IP; IPv4, IPv6; DCCP itself and DCCP in UDP port 6511.
+/// BSD loopback and raw IP; IPv4, IPv6; DCCP itself and DCCP in UDP.
 #[derive(Args, Clone, Debug)]
 pub struct DecodeArgs {
     /// Capture file; `-` reads standard input.
     file: PathBuf,
+    /// UDP port of DCCP
+    #[arg(long, short, default_value_t = weir_wire::PORT)]
+    port: u16,
     /// Print one JSON object a line.
     #[arg(long)]
     json: bool,
@@ -37,7 +40,10 @@ pub fn run(args: &DecodeArgs, out: &mut dyn Write) -> Result<Listing, DecodeErro
         Form::Text
     };
     let capture = Capture::open(&args.file).map_err(ListingError::Capture);
-    let listing = capture.and_then(|mut capture| capture.list(form, &mut BufWriter::new(out)));
+    let listing = capture.and_then(|mut capture| {
+        capture.set_udp_port(args.port);
+        capture.list(form, &mut BufWriter::new(out))
+    });
     listing.map_err(|cause| DecodeError {
         file: args.file.clone(),
         cause,
@@ -98,7 +104,14 @@ mod tests {
         let path = folder.path().join("small.pcap");
         std::fs::write(&path, file).expect("written");
         let mut out = Vec::new();
-        let result = run(&DecodeArgs { file: path, json }, &mut out);
+        let result = run(
+            &DecodeArgs {
+                file: path,
+                port: weir_wire::PORT,
+                json,
+            },
+            &mut out,
+        );
         (result, String::from_utf8(out).expect("text"))
     }
 
@@ -138,6 +151,7 @@ mod tests {
         assert_eq!((error.exit_code(), out.as_str()), (Some(2), ""));
         let args = DecodeArgs {
             file: "no such file.pcap".into(),
+            port: weir_wire::PORT,
             json: true,
         };
         let error = run(&args, &mut Vec::new()).expect_err("no file");

@@ -104,7 +104,9 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
 fn capture_failure(error: RunCaptureError) -> Failure {
     match error {
         RunCaptureError::Run(RunError::Cancelled(_)) => Failure::Interrupted,
-        RunCaptureError::NoSuchHost(..) => Failure::Usage(error.to_string()),
+        RunCaptureError::NoSuchHost(..) | RunCaptureError::Measured => {
+            Failure::Usage(error.to_string())
+        }
         error => Failure::Failed(error.to_string()),
     }
 }

@@ -5,6 +5,7 @@ mod completions;
 mod decode;
 mod export;
 mod live_capture;
+mod live_trace;
 mod plot;
 mod reproduce;
 mod run;

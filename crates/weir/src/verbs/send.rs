@@ -1,16 +1,17 @@
 //! `weir send HOST`: measures a path with DCCP in UDP, in the manner of iperf3.
 
 use super::live_capture::LiveCapture;
-use super::serve::Report;
-use super::wire::{self, Request};
+use super::live_trace::{self, LiveTrace};
+use super::run::folder_failure;
+use super::wire::{self, Report, Request, Stop};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 use serde_json::json;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use weir_lab::run::MeasuredFlow;
+use weir_lab::trace::RunFolder;
 use weir_wire::Connection;
 
 /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773)
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
-    let stop = wire::on_interrupt();
+    let stop = Stop::on_interrupt();
     let host = &arguments.host;
     let unknown = |why: String| Failure::Usage(format!("cannot find the host \"{host}\": {why}"));
     let to = (host.as_str(), arguments.shared.port)
@@ -60,23 +61,41 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
         .map_err(|error| unknown(error.to_string()))?
         .next()
         .ok_or_else(|| unknown("it has no address".to_owned()))?;
+    if let Some(folder) = &arguments.shared.trace {
+        RunFolder::check_free(folder).map_err(folder_failure)?;
+    }
     terminal::say(&format!("connecting to {to}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
         .map(|number| {
-            tokio::spawn(test(
-                number,
-                to,
-                Plan::of(arguments, capture),
-                Arc::clone(&stop),
-            ))
+            let plan = Plan::of(arguments, capture);
+            tokio::spawn(test(number, to, plan, stop.clone()))
         })
         .collect();
-    let mut streams = Vec::new();
+    let (mut streams, mut measured, mut failure) = (Vec::new(), Vec::new(), None);
     for test in tests {
         let result = test
             .await
             .map_err(|error| Failure::Failed(error.to_string()))?;
-        streams.push(result.map_err(|error| Failure::Failed(error.to_string()))?);
+        match result {
+            Ok(outcome) => {
+                streams.push(outcome.document);
+                measured.push(outcome.measured);
+                failure = failure.or(outcome.failure);
+            }
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    // What was measured is kept, however it ended.
+    if let Some(folder) = arguments
+        .shared
+        .trace
+        .as_ref()
+        .filter(|_| !measured.is_empty())
+    {
+        live_trace::write(measured, folder).await?;
+    }
+    if let Some(error) = failure {
+        return Err(Failure::Failed(error.to_string()));
     }
     if arguments.shared.json {
         let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();
@@ -95,7 +114,7 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
 struct Plan {
     options: weir_wire::Options,
     request: Request,
-    interval: Duration,
+    shared: wire::Shared,
 }
 
 impl Plan {
@@ -108,9 +127,17 @@ impl Plan {
                 rate_bps: arguments.bitrate,
                 duration_s: arguments.time.as_secs_f64(),
             },
-            interval: arguments.shared.interval,
+            shared: arguments.shared.clone(),
         }
     }
+}
+
+/// What became of a test.
+struct Outcome {
+    document: serde_json::Value,
+    measured: MeasuredFlow,
+    /// Why it ended early, if it did.
+    failure: Option<weir_wire::Error>,
 }
 
 /// One connection from its opening to its end.
@@ -118,45 +145,52 @@ async fn test(
     number: usize,
     to: SocketAddr,
     plan: Plan,
-    stop: Arc<Notify>,
-) -> Result<serde_json::Value, weir_wire::Error> {
+    stop: Stop,
+) -> Result<Outcome, weir_wire::Error> {
+    let opened = Instant::now();
     let mut connection = tokio::select! {
         connection = Connection::connect(to, plan.options) => connection?,
-        () = stop.notified() => return Err(weir_wire::Error::Closed),
+        () = stop.pressed() => return Err(weir_wire::Error::Closed),
     };
+    let sends = !plan.request.reverse;
+    let trace = LiveTrace::start(number, &mut connection, opened, sends);
     let request = plan.request.fitting(&connection);
-    connection.send(&request.to_datagram()).await?;
+    let first = request.to_datagram();
+    connection.send(&first).await?;
     let started = Instant::now();
-    let mut report = Report::new(number, plan.interval);
-    let mut octets = 0;
-    if request.reverse {
+    let mut report = Report::new(number, plan.shared.interval);
+    let mut failure = None;
+    let octets = if request.reverse {
+        wire::receive(&mut connection, &mut report, &stop).await
+    } else {
+        // The request is not part of what it asks for.
+        let sent = |connection: &Connection| {
+            let octets = connection.status().payload_sent;
+            octets.saturating_sub(first.len() as u64)
+        };
+        let mut sending = std::pin::pin!(wire::send(&connection, request, &stop));
         loop {
             let due = report.due();
             tokio::select! {
-                datagram = connection.receive() => match datagram {
-                    Some(datagram) => octets += datagram.len() as u64,
-                    None => break,
-                },
-                () = tokio::time::sleep_until(due) => report.tell(octets, &connection, false),
-                () = stop.notified() => break,
-            }
-        }
-    } else {
-        let mut sending = std::pin::pin!(wire::send(&connection, request, &stop));
-        octets = loop {
-            let due = report.due();
-            tokio::select! {
-                sent = &mut sending => break sent? * request.length as u64,
+                ended = &mut sending => {
+                    failure = ended.err();
+                    break;
+                }
                 () = tokio::time::sleep_until(due) => {
-                    report.tell(connection.status().bytes_sent, &connection, true);
+                    report.tell(sent(&connection), &connection, true);
                 }
             }
-        };
-    }
+        }
+        sent(&connection)
+    };
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
-    let sends = !request.reverse;
+    let measured = trace.finish(&plan.shared, &request, &connection).await;
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;
-    Ok(wire::document(number, seconds, octets, &status))
+    Ok(Outcome {
+        document: wire::document(number, seconds, octets, &status),
+        measured,
+        failure,
+    })
 }

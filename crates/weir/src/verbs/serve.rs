@@ -1,21 +1,23 @@
 //! `weir serve`: waits for tests of `weir send` over DCCP in UDP.
 
 use super::live_capture::LiveCapture;
-use super::wire::{self, Request};
+use super::live_trace::{self, LiveTrace};
+use super::wire::{self, Report, Request, Shared, Stop};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::sync::Notify;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+use tokio::task::JoinSet;
 use weir_wire::{Connection, Listener};
 
 /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773)
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    pub shared: wire::Shared,
+    pub shared: Shared,
     /// Address to listen at
     #[arg(short = 'B', long, default_value_t = IpAddr::V6(Ipv6Addr::UNSPECIFIED))]
     pub bind: IpAddr,
@@ -38,118 +40,104 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
-    let stop = wire::on_interrupt();
-    let address = SocketAddr::new(arguments.bind, arguments.shared.port);
+    let stop = Stop::on_interrupt();
+    let shared = &arguments.shared;
+    let address = SocketAddr::new(arguments.bind, shared.port);
     let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
-    let mut listener = Listener::bind(address, arguments.shared.options(capture))
+    if let Some(folder) = &shared.trace {
+        // What cannot be written is said now and not after a test.
+        std::fs::create_dir_all(folder).map_err(|error| {
+            let folder = folder.display();
+            Failure::Usage(format!("cannot create the folder \"{folder}\": {error}"))
+        })?;
+    }
+    let mut listener = Listener::bind(address, shared.options(capture))
         .await
         .map_err(failed)?;
     terminal::say(&format!("listening at {}", listener.local_address()));
+    let mut tests = JoinSet::new();
     let mut number = 0;
     loop {
         let connection = tokio::select! {
             connection = listener.accept() => connection.map_err(failed)?,
-            () = stop.notified() => return Ok(()),
+            Some(_) = tests.join_next() => continue,
+            () = stop.pressed() => break,
         };
         number += 1;
         terminal::say(&format!("[{number:3}] from {}", connection.peer_address()));
-        let interval = arguments.shared.interval;
-        let test = test(number, connection, interval, Arc::clone(&stop));
+        let test = test(number, connection, shared.clone(), stop.clone());
         if arguments.one_off {
-            let document = test.await;
-            if arguments.shared.json {
+            let document = test.await?;
+            if shared.json {
                 terminal::print(&format!("{document:#}\n"))?;
             }
             return Ok(());
         }
-        let json = arguments.shared.json;
-        tokio::spawn(async move {
-            let document = test.await;
-            if json {
-                // A closed pipe ends the output, not the server.
-                let _ = terminal::print(&format!("{document}\n"));
+        let json = shared.json;
+        tests.spawn(async move {
+            match test.await {
+                Ok(document) if json => {
+                    // A closed pipe ends the output, not the server.
+                    let _ = terminal::print(&format!("{document}\n"));
+                }
+                Ok(_) => {}
+                Err(failure) => drop(failure.report(false)),
             }
         });
     }
+    // Every test ends by itself now, and writes what it has.
+    while tests.join_next().await.is_some() {}
+    Ok(())
 }
 
 /// One test: receives, or sends if the client asked for it.
 async fn test(
     number: usize,
     mut connection: Connection,
-    interval: Duration,
-    stop: Arc<Notify>,
-) -> serde_json::Value {
+    shared: Shared,
+    stop: Stop,
+) -> Result<serde_json::Value, Failure> {
     let started = Instant::now();
-    let first = connection.receive().await;
+    let first = tokio::select! {
+        first = connection.receive() => first,
+        () = stop.pressed() => None,
+    };
     let request = first.as_deref().and_then(Request::from_datagram);
-    let mut octets = 0;
-    if let Some(request) = request.filter(|request| request.reverse) {
-        let request = request.fitting(&connection);
-        match wire::send(&connection, request, &stop).await {
-            Ok(sent) => octets = sent * request.length as u64,
-            Err(error) => terminal::say(&format!("[{number:3}] {error}")),
+    let sends = request.is_some_and(|request| request.reverse);
+    let request = request.unwrap_or_default().fitting(&connection);
+    let trace = LiveTrace::start(number, &mut connection, started, sends);
+    let octets = if sends {
+        if let Err(error) = wire::send(&connection, request, &stop).await {
+            terminal::say(&format!("[{number:3}] {error}"));
         }
-        wire::finish(&mut connection).await;
+        connection.status().payload_sent
     } else {
-        let mut report = Report::new(number, interval);
-        loop {
-            let due = report.due();
-            tokio::select! {
-                datagram = connection.receive() => match datagram {
-                    Some(datagram) => octets += datagram.len() as u64,
-                    None => break,
-                },
-                () = tokio::time::sleep_until(due) => report.tell(octets, &connection, false),
-                () = stop.notified() => break,
-            }
-        }
-    }
+        let mut report = Report::new(number, shared.interval);
+        wire::receive(&mut connection, &mut report, &stop).await
+    };
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
-    let sends = request.is_some_and(|request| request.reverse);
+    let measured = trace.finish(&shared, &request, &connection).await;
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
-    wire::document(number, seconds, octets, &status)
+    wire::finish(&mut connection).await;
+    if let Some(folder) = &shared.trace {
+        live_trace::write(vec![measured], &claim(folder, number)?).await?;
+    }
+    Ok(wire::document(number, seconds, octets, &status))
 }
 
-/// Lines at equal times.
-pub struct Report {
-    number: usize,
-    started: tokio::time::Instant,
-    interval: Duration,
-    told: u32,
-    octets: u64,
-}
-
-impl Report {
-    /// From now on, every `interval`; never if it is zero.
-    pub fn new(number: usize, interval: Duration) -> Self {
-        Self {
-            number,
-            started: tokio::time::Instant::now(),
-            interval,
-            told: 0,
-            octets: 0,
+/// Makes the folder with this number, or the next that is free.
+fn claim(folder: &Path, number: usize) -> Result<PathBuf, Failure> {
+    let mut number = number;
+    loop {
+        let path = folder.join(number.to_string());
+        match std::fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
+            Err(error) => {
+                let message = format!("cannot create the folder \"{}\": {error}", path.display());
+                return Err(Failure::Failed(message));
+            }
         }
-    }
-
-    /// When the next line is due.
-    pub fn due(&self) -> tokio::time::Instant {
-        if self.interval.is_zero() {
-            return self.started + Duration::from_hours(365 * 24);
-        }
-        self.started + self.interval * (self.told + 1)
-    }
-
-    /// Says what came since the last line.
-    pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
-        let interval = self.interval.as_secs_f64();
-        let from = interval * f64::from(self.told);
-        self.told += 1;
-        let span = (from, from + interval);
-        let status = connection.status();
-        let line = wire::line(self.number, span, octets - self.octets, &status, sends);
-        terminal::say(&line);
-        self.octets = octets;
     }
 }

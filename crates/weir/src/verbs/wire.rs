@@ -2,20 +2,22 @@
 
 use super::live_capture::LiveCapture;
 use crate::exit::Failure;
+use crate::terminal;
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::watch;
+use weir_lab::run::LiveFlow;
+use weir_proto::event::EventMask;
 use weir_proto::units;
-use weir_wire::{Ccid, Options, Status};
+use weir_wire::{Ccid, Connection, Options, Status};
 
 /// How a test's first datagram begins.
 const MAGIC: &[u8] = b"weir-test 1 ";
 
 /// Options that both sides have.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Shared {
     /// UDP port of the server
     #[arg(short, long, default_value_t = weir_wire::PORT)]
@@ -47,6 +49,10 @@ pub struct Shared {
     )]
     #[arg(requires = "pcap")]
     pub snaplen: u32,
+    /// Write the test into this folder, as `weir run` writes a run; a server makes a folder in it
+    /// for each connection. The end that sends has the controller's trace
+    #[arg(long, value_name = "DIR")]
+    pub trace: Option<PathBuf>,
     /// One JSON document with the result
     #[arg(long)]
     pub json: bool,
@@ -71,6 +77,10 @@ impl Shared {
             ecn: self.ecn,
             segmentation: !self.no_gso,
             tap: capture.map(LiveCapture::tap),
+            events: match self.trace {
+                Some(_) => LiveFlow::EVENTS,
+                None => EventMask::NONE,
+            },
             ..Options::default()
         }
     }
@@ -103,7 +113,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// What the client wants of the server.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Request {
     /// The server sends.
     pub reverse: bool,
@@ -117,7 +127,7 @@ pub struct Request {
 
 impl Request {
     /// The same with a length that the connection takes, if none was asked for.
-    pub fn fitting(mut self, connection: &weir_wire::Connection) -> Self {
+    pub fn fitting(mut self, connection: &Connection) -> Self {
         if self.length == 0 {
             self.length = 1400.min(connection.status().max_datagram as usize);
         }
@@ -155,12 +165,11 @@ impl Request {
 }
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
-/// Returns their number.
 pub async fn send(
-    connection: &weir_wire::Connection,
+    connection: &Connection,
     request: Request,
-    stop: &Notify,
-) -> Result<u64, weir_wire::Error> {
+    stop: &Stop,
+) -> Result<(), weir_wire::Error> {
     let data = vec![0x57; request.length];
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
@@ -168,16 +177,17 @@ pub async fn send(
         .rate_bps
         .map(|rate| Duration::from_secs_f64(request.length as f64 * 8.0 / rate));
     let mut sent = 0_u64;
+    let mut stopped = std::pin::pin!(stop.pressed());
     loop {
         if let Some(gap) = gap {
             let due = started + gap.mul_f64(sent as f64);
             tokio::select! {
                 () = tokio::time::sleep_until(due.min(end)) => {}
-                () = stop.notified() => return Ok(sent),
+                () = &mut stopped => return Ok(()),
             }
         }
         if tokio::time::Instant::now() >= end {
-            return Ok(sent);
+            return Ok(());
         }
         // Waiting is dear, and seldom needed.
         if connection.try_send(&data)? {
@@ -186,16 +196,33 @@ pub async fn send(
         }
         tokio::select! {
             result = connection.send(&data) => result?,
-            () = tokio::time::sleep_until(end) => return Ok(sent),
-            () = stop.notified() => return Ok(sent),
+            () = tokio::time::sleep_until(end) => return Ok(()),
+            () = &mut stopped => return Ok(()),
         }
         sent += 1;
     }
 }
 
+/// Takes datagrams until the connection ends, or `stop`; returns their octets.
+pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &Stop) -> u64 {
+    let mut octets = 0;
+    let mut stopped = std::pin::pin!(stop.pressed());
+    loop {
+        let due = report.due();
+        tokio::select! {
+            datagram = connection.receive() => match datagram {
+                Some(datagram) => octets += datagram.len() as u64,
+                None => return octets,
+            },
+            () = tokio::time::sleep_until(due) => report.tell(octets, connection, false),
+            () = &mut stopped => return octets,
+        }
+    }
+}
+
 /// Ends a connection. What was sent last is still on its way, and the peer wants to hear of the
 /// end.
-pub async fn finish(connection: &mut weir_wire::Connection) {
+pub async fn finish(connection: &mut Connection) {
     connection.close();
     let _ = tokio::time::timeout(Duration::from_secs(3), async {
         while connection.receive().await.is_some() {}
@@ -264,16 +291,71 @@ pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> se
     })
 }
 
-/// Told when Ctrl-C is pressed.
-pub fn on_interrupt() -> Arc<Notify> {
-    let stop = Arc::new(Notify::new());
-    let told = Arc::clone(&stop);
-    // Without a handler Ctrl-C ends the process, which is right too.
-    let _ = ctrlc::set_handler(move || {
-        told.notify_waiters();
-        told.notify_one();
-    });
-    stop
+/// Lines at equal times.
+pub struct Report {
+    number: usize,
+    started: tokio::time::Instant,
+    interval: Duration,
+    told: u32,
+    octets: u64,
+}
+
+impl Report {
+    /// From now on, every `interval`; never if it is zero.
+    pub fn new(number: usize, interval: Duration) -> Self {
+        Self {
+            number,
+            started: tokio::time::Instant::now(),
+            interval,
+            told: 0,
+            octets: 0,
+        }
+    }
+
+    /// When the next line is due.
+    pub fn due(&self) -> tokio::time::Instant {
+        if self.interval.is_zero() {
+            return self.started + Duration::from_hours(365 * 24);
+        }
+        self.started + self.interval * (self.told + 1)
+    }
+
+    /// Says what came since the last line.
+    pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
+        let interval = self.interval.as_secs_f64();
+        let from = interval * f64::from(self.told);
+        self.told += 1;
+        let span = (from, from + interval);
+        let status = connection.status();
+        let line = line(self.number, span, octets - self.octets, &status, sends);
+        terminal::say(&line);
+        self.octets = octets;
+    }
+}
+
+/// Knows whether Ctrl-C was pressed.
+#[derive(Clone, Debug)]
+pub struct Stop(watch::Receiver<bool>);
+
+impl Stop {
+    /// From now on Ctrl-C ends tests and not the process.
+    pub fn on_interrupt() -> Self {
+        let (pressed, told) = watch::channel(false);
+        // Without a handler Ctrl-C ends the process, which is right too.
+        let _ = ctrlc::set_handler(move || {
+            pressed.send_replace(true);
+        });
+        Self(told)
+    }
+
+    /// Waits until it is pressed; does not wait if it was.
+    pub async fn pressed(&self) {
+        let mut told = self.0.clone();
+        if told.wait_for(|pressed| *pressed).await.is_err() {
+            // There is no handler.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ const ETHERTYPES_VLAN: [u16; 4] = [0x8100, 0x88a8, 0x9100, 0x9200];
 
 const UDP: u8 = 17;
 /// The port of DCCP in UDP (RFC 6773 §3.8).
-const ENCAPSULATION_PORT: u16 = 6511;
+pub(super) const ENCAPSULATION_PORT: u16 = 6511;
 const UDP_HEADER_OCTETS: usize = 8;
 /// UDP header and the shortest DCCP header (RFC 6773 §3.3).
 const MIN_UDP_OCTETS: usize = 20;
@@ -33,6 +33,14 @@ pub struct Segment<'a> {
 /// What keeps a DCCP packet from being read: the frame holds only a fragment of it, or its
 /// envelope is broken.
 pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String> {
+    find_dccp_at(ENCAPSULATION_PORT, link, frame)
+}
+
+/// As [`find_dccp`], with DCCP in UDP at this port.
+///
+/// # Errors
+/// As [`find_dccp`].
+pub fn find_dccp_at(port: u16, link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String> {
     let Some(packet) = ip_packet(link, frame) else {
         return Ok(None);
     };
@@ -41,7 +49,7 @@ pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String>
         Some(6) => ipv6(packet),
         _ => None,
     };
-    datagram.map_or(Ok(None), Datagram::dccp)
+    datagram.map_or(Ok(None), |datagram| datagram.dccp(port))
 }
 
 /// True for the link types that [`find_dccp`] knows.
@@ -203,7 +211,7 @@ fn last_destination(routing: &[u8]) -> Option<[u8; 16]> {
 }
 
 impl<'a> Datagram<'a> {
-    fn dccp(self) -> Result<Option<Segment<'a>>, String> {
+    fn dccp(self, port: u16) -> Result<Option<Segment<'a>>, String> {
         match (self.protocol, self.fragment) {
             (PROTOCOL, Fragment::Whole) => Ok(Some(Segment {
                 bytes: self.bytes,
@@ -216,20 +224,20 @@ impl<'a> Datagram<'a> {
                 "an IP fragment from octet {octet} on; fragments are not put together"
             )),
             // Only the first fragment has the ports that tell DCCP from other traffic.
-            (UDP, Fragment::Whole | Fragment::First) => self.udp(),
+            (UDP, Fragment::Whole | Fragment::First) => self.udp(port),
             _ => Ok(None),
         }
     }
 
     /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum.
-    fn udp(self) -> Result<Option<Segment<'a>>, String> {
+    fn udp(self, port: u16) -> Result<Option<Segment<'a>>, String> {
         let field = |place| number(self.bytes, place).map(usize::from);
         let (Some(source), Some(destination), Some(octets), Some(checksum)) =
             (field(0), field(2), field(4), field(6))
         else {
             return Ok(None);
         };
-        let port = usize::from(ENCAPSULATION_PORT);
+        let port = usize::from(port);
         if source != port && destination != port {
             return Ok(None);
         }

@@ -26,7 +26,7 @@ mod row;
 mod source;
 mod timestamp;
 
-pub use link::{Segment, find_dccp};
+pub use link::{Segment, find_dccp, find_dccp_at};
 pub use listing::{Form, Listing, ListingError};
 pub use row::{PacketRow, Row};
 pub use timestamp::Timestamp;
@@ -49,6 +49,7 @@ pub struct Capture {
     format: Format,
     buffer: Vec<u8>,
     frames: u64,
+    udp_port: u16,
 }
 
 /// One frame.
@@ -162,6 +163,7 @@ impl Capture {
             format,
             buffer: Vec::new(),
             frames: 0,
+            udp_port: link::ENCAPSULATION_PORT,
         };
         if let Format::Pcapng(pcapng) = &mut capture.format {
             pcapng
@@ -169,6 +171,11 @@ impl Capture {
                 .map_err(CaptureError::NotACapture)?;
         }
         Ok(capture)
+    }
+
+    /// Takes UDP at this port, instead of 6511, for DCCP.
+    pub const fn set_udp_port(&mut self, port: u16) {
+        self.udp_port = port;
     }
 
     /// Frames read so far.
@@ -201,11 +208,12 @@ impl Capture {
                     link: frame.link,
                 });
             }
-            if !matches!(find_dccp(frame.link, frame.bytes), Ok(None)) {
+            let found = find_dccp_at(self.udp_port, frame.link, frame.bytes);
+            if !matches!(found, Ok(None)) {
                 break record;
             }
         };
-        Ok(Row::of_frame(&self.frame(&record)))
+        Ok(Row::of_frame(&self.frame(&record), self.udp_port))
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {

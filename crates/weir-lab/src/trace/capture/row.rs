@@ -1,6 +1,6 @@
 //! One DCCP packet of a capture as a row: for people and for programs.
 
-use super::{Frame, Segment, Timestamp, find_dccp};
+use super::{Frame, Segment, Timestamp, find_dccp_at};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
@@ -30,8 +30,8 @@ pub struct PacketRow<'a> {
 
 impl<'a> Row<'a> {
     /// The row of a frame; `None` if there is no DCCP in it.
-    pub fn of_frame(frame: &Frame<'a>) -> Option<Self> {
-        let content = match find_dccp(frame.link, frame.bytes) {
+    pub fn of_frame(frame: &Frame<'a>, udp_port: u16) -> Option<Self> {
+        let content = match find_dccp_at(udp_port, frame.link, frame.bytes) {
             Ok(segment) => PacketRow::of_segment(segment?),
             Err(reason) => Err(reason),
         };

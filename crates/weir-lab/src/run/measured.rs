@@ -1,0 +1,340 @@
+//! Flows that were measured on a real path, in the form of a run: the same columns, the same
+//! summary.
+//!
+//! One end of a connection knows less than a simulator. The sender's end has the controller's
+//! trace; its throughput and goodput are what it sent, and of the losses it knows those that its
+//! own transport found (CCID 2). The receiver's end has no trace; what it got is exact, and what
+//! was sent is that and what it missed. Nobody knows the path: the scenario has a link in its
+//! place with the rate that went through and half of the smallest round-trip time as delay, so
+//! that the run can be read, and simulated for comparison.
+//!
+//! Does not model: the coefficient of variation of the goodput, anything of the links.
+
+use super::build::FlowState;
+use super::recorder::{Recorder, Writes};
+use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, Trace};
+use crate::scenario::{self, ScenarioError};
+use std::fmt::Write as _;
+use weir_proto::event::{Event, EventMask, Probe, Source};
+use weir_proto::node::Statistics;
+use weir_proto::time::{Duration, Instant};
+
+/// What stands at the head of the scenario of a measured run.
+pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. Nobody knows the path: the \
+    link's rate is what went\nthrough, its delay half of the smallest round-trip time.";
+
+/// What stands in the summary instead of a program that simulates.
+const MEASURED_BY: &str = concat!("weir ", env!("CARGO_PKG_VERSION"), ", measured on the wire");
+
+const SENDER: Source = Source(0);
+const RECEIVER: Source = Source(1);
+
+/// Records the events of a sender.
+pub struct LiveFlow {
+    recorder: Recorder,
+    uses_window: bool,
+    full: bool,
+}
+
+/// Which end of a flow was here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MeasuredEnd {
+    /// The one that sent.
+    Sender,
+    /// The one that received.
+    Receiver,
+}
+
+/// What was measured at one end of a DCCP flow.
+pub struct MeasuredFlow {
+    /// Its name.
+    pub name: String,
+    /// The end that was here.
+    pub end: MeasuredEnd,
+    /// The congestion control that was asked for: 2, 3 or 4.
+    pub ccid: u8,
+    /// The name of TFRC's rules.
+    pub profile: String,
+    /// Data packets used ECN.
+    pub ecn: bool,
+    /// Octets of a datagram.
+    pub packet: u32,
+    /// The rate of the application; `None` for as much as congestion control allows.
+    pub rate_bps: Option<f64>,
+    /// From the opening of the connection to its end.
+    pub duration: Duration,
+    /// The counters of this end.
+    pub statistics: Statistics,
+    /// Octets of application data that this end has sent.
+    pub payload_sent: u64,
+    /// The events of the sender.
+    pub events: Option<LiveFlow>,
+}
+
+impl LiveFlow {
+    /// The kinds of events that are recorded.
+    pub const EVENTS: EventMask = EventMask::CONTROLLER
+        .union(EventMask::RTT)
+        .union(EventMask::WRITE);
+
+    /// For the flow of this name.
+    pub fn new(name: &str) -> Self {
+        let options = RunOptions {
+            trace: Trace::Full,
+            ..RunOptions::default()
+        };
+        let mut recorder = Recorder::new(&options, Instant::ZERO);
+        recorder.add_flow(name.to_owned(), [SENDER, RECEIVER], Writes::Kept);
+        Self {
+            recorder,
+            uses_window: false,
+            full: false,
+        }
+    }
+
+    /// An event, so long after the opening of the connection.
+    pub fn record(&mut self, at: Duration, event: &Event) {
+        self.uses_window |= matches!(event, Event::Window(_));
+        self.full |= self.recorder.too_many_rows().is_some();
+        if !self.full {
+            self.recorder.record(Instant::ZERO + at, SENDER, event);
+        }
+    }
+
+    /// True if there was no room for later events.
+    pub const fn is_full(&self) -> bool {
+        self.full
+    }
+}
+
+/// The run that these flows make. They are taken to have begun together.
+///
+/// # Errors
+/// If the flows make no scenario: two have the same name, say.
+pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError> {
+    let duration = flows.iter().map(|flow| flow.duration).max();
+    let duration = duration.unwrap_or_default();
+    let mut lines = String::new();
+    let mut summary = Summary::default();
+    let mut traces = Vec::new();
+    let mut rtt_s = f64::INFINITY;
+    for mut flow in flows {
+        let mut result = flow.summary();
+        if let Some(mut live) = flow.events.take() {
+            if live.uses_window {
+                // The peer had nothing else.
+                flow.ccid = 2;
+            }
+            let end = Instant::ZERO + flow.duration;
+            let (rtts, rate) = live.recorder.distributions(0, end);
+            result.rtt_s = rtts.summary();
+            result.rate_bps = rate.summary();
+            let (trace, _, _) = live.recorder.finish();
+            traces.extend(trace);
+        }
+        let smallest = result.rtt_s.map(|rtt| rtt.min);
+        let smoothed = flow.statistics.smoothed_rtt.as_secs_f64();
+        let smallest = smallest.or((smoothed > 0.0).then_some(smoothed));
+        rtt_s = smallest.map_or(rtt_s, |rtt| rtt_s.min(rtt));
+        flow.write_toml(&mut lines);
+        summary.flows.insert(flow.name, result);
+    }
+    let rates = summary.flows.values().map(|flow| flow.throughput_bps);
+    let rate = rates.sum::<f64>().max(1000.0).round();
+    let delay = if rtt_s.is_finite() { rtt_s / 2.0 } else { 0.0 };
+    let text = format!(
+        "[run]\nduration = \"{}ns\"\n\n[[link]]\nname = \"path\"\nbetween = [\"here\", \"there\"]\n\
+         rate = \"{rate}bit\"\ndelay = \"{}ns\"\n{lines}",
+        duration.as_nanos().max(1),
+        (delay * 1e9).round(),
+    );
+    let scenario = scenario::parse(&text, "the measured run")?;
+    summary.run = RunSummary {
+        scenario: scenario.content_hash(),
+        seed: scenario.run.seed,
+        duration_s: duration.as_secs_f64(),
+        warmup_s: 0.0,
+        events: 0,
+        build: MEASURED_BY.to_owned(),
+        wall_s: None,
+    };
+    Ok(RunOutput {
+        scenario,
+        summary,
+        flows: traces,
+        links: Vec::new(),
+        packets: None,
+    })
+}
+
+/// True for the summary of a run that was measured and cannot be made again.
+pub fn is_measured(summary: &Summary) -> bool {
+    summary.run.build.ends_with(", measured on the wire")
+}
+
+impl MeasuredFlow {
+    fn summary(&self) -> FlowSummary {
+        let here = self.statistics;
+        let none = Statistics::default();
+        let (sender, receiver) = match self.end {
+            MeasuredEnd::Sender => {
+                let far = Statistics {
+                    packets_received: here.packets_sent.saturating_sub(here.packets_lost),
+                    bytes_received: here.bytes_sent,
+                    payload_received: self.payload_sent,
+                    ..none
+                };
+                (here, far)
+            }
+            MeasuredEnd::Receiver => {
+                let sent = here.packets_received + here.packets_lost;
+                let far = Statistics {
+                    packets_sent: sent,
+                    data_packets_sent: here.data_packets_received + here.packets_lost,
+                    ..none
+                };
+                (far, here)
+            }
+        };
+        let before = FlowState {
+            sender: none,
+            receiver: none,
+        };
+        FlowSummary::between(&before, &FlowState { sender, receiver }, self.duration)
+    }
+
+    fn write_toml(&self, text: &mut String) {
+        let (from, to) = match self.end {
+            MeasuredEnd::Sender => ("here", "there"),
+            MeasuredEnd::Receiver => ("there", "here"),
+        };
+        let transport = match self.ccid {
+            2 => "ccid = 2".to_owned(),
+            ccid => format!("ccid = {ccid}, profile = \"{}\"", self.profile),
+        };
+        let app = match self.rate_bps {
+            Some(rate) => format!("\"cbr\", rate = \"{}bit\"", rate.round()),
+            None => "\"bulk\"".to_owned(),
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n[[flow]]\nname = \"{}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
+             transport = {{ kind = \"dccp\", {transport}, ecn = {} }}\n\
+             app = {{ kind = {app}, packet = {} }}\n",
+            self.name, self.ecn, self.packet,
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::Table;
+    use weir_proto::event::{Limit, RateState, WindowState};
+    use weir_proto::units::Rate;
+
+    fn flow(name: &str, end: MeasuredEnd, events: Option<LiveFlow>) -> MeasuredFlow {
+        MeasuredFlow {
+            name: name.to_owned(),
+            end,
+            ccid: 3,
+            profile: "rfc5348".to_owned(),
+            ecn: true,
+            packet: 1000,
+            rate_bps: Some(64_000.0),
+            duration: Duration::from_secs(2),
+            statistics: Statistics {
+                packets_sent: 110,
+                bytes_sent: 101_000,
+                data_packets_sent: 100,
+                packets_received: 90,
+                bytes_received: 91_000,
+                data_packets_received: 88,
+                payload_received: 88_000,
+                packets_lost: 10,
+                loss_events: 4,
+                ..Statistics::default()
+            },
+            payload_sent: 100_000,
+            events,
+        }
+    }
+
+    fn rate_state() -> Event {
+        Event::Rate(RateState {
+            allowed_rate: Rate::from_bps(80_000.0),
+            equation_rate: None,
+            receive_rate: Rate::from_bps(40_000.0),
+            loss_event_rate: 0.0,
+            rtt: Duration::from_millis(30),
+            smoothed_rtt: Duration::from_millis(30),
+            inter_packet_interval: Duration::from_millis(100),
+            segment_size: 1000,
+            state: "slow_start",
+            limit: Limit::SlowStart,
+        })
+    }
+
+    #[test]
+    fn a_sender_has_the_columns_of_a_run_and_counts_what_it_sent() {
+        let mut live = LiveFlow::new("stream");
+        live.record(Duration::from_millis(1), &Event::Write(1000));
+        live.record(Duration::from_millis(40), &rate_state());
+        for millis in [34, 30, 32] {
+            let sample = Event::Rtt(Duration::from_millis(millis));
+            live.record(Duration::from_millis(50), &sample);
+        }
+        let run = measured_run(vec![flow("stream", MeasuredEnd::Sender, Some(live))]);
+        let run = run.expect("a scenario");
+        assert_eq!(run.flows.len(), 1);
+        assert_eq!(run.flows[0].table.rows(), 1);
+        assert_eq!(run.flows[0].writes.as_ref().map(Table::rows), Some(1));
+        let summary = &run.summary.flows["stream"];
+        assert_eq!(summary.goodput_bps, 400_000.0);
+        assert_eq!(summary.throughput_bps, 404_000.0);
+        assert_eq!((summary.packets_sent, summary.packets_received), (110, 100));
+        assert_eq!(summary.rtt_s.map(|rtt| rtt.min), Some(0.030));
+        assert_eq!(summary.rate_bps.map(|rate| rate.mean), Some(80_000.0));
+        let link = &run.scenario.links[0];
+        assert_eq!(link.forward.delay, Duration::from_millis(15));
+        assert_eq!(link.forward.rate, Some(404_000));
+        assert_eq!(run.summary.run.scenario, run.scenario.content_hash());
+        assert!(is_measured(&run.summary) && !is_measured(&Summary::default()));
+    }
+
+    #[test]
+    fn a_receiver_counts_what_it_got_and_missed() {
+        let run = measured_run(vec![flow("stream", MeasuredEnd::Receiver, None)]);
+        let run = run.expect("a scenario");
+        assert!(run.flows.is_empty());
+        let summary = &run.summary.flows["stream"];
+        assert_eq!(summary.goodput_bps, 352_000.0);
+        assert_eq!((summary.packets_sent, summary.packets_lost), (100, 10));
+        assert_eq!(summary.loss_event_rate, 4.0 / 98.0);
+        assert_eq!(run.scenario.flows[0].from, "there");
+    }
+
+    #[test]
+    fn what_became_ccid_2_is_said_and_equal_names_are_refused() {
+        let mut live = LiveFlow::new("stream");
+        live.record(
+            Duration::ZERO,
+            &Event::Window(WindowState {
+                cwnd: 4380,
+                bytes_in_flight: 0,
+                partial_bytes_acked: 0,
+                ssthresh: None,
+                rtt: Duration::ZERO,
+                smoothed_rtt: Duration::ZERO,
+                state: "slow_start",
+                limit: Limit::SlowStart,
+            }),
+        );
+        let run = measured_run(vec![flow("stream", MeasuredEnd::Sender, Some(live))]);
+        let text = run.expect("a scenario").scenario.resolved_toml();
+        assert!(text.contains("ccid = 2"), "{text}");
+        let twice = [(); 2].map(|()| flow("stream", MeasuredEnd::Sender, None));
+        assert!(measured_run(twice.into()).is_err());
+    }
+}

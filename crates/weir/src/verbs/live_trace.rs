@@ -1,0 +1,145 @@
+//! `--trace DIR` of `serve` and `send`: a test in the form of a run's folder.
+
+use super::wire::{Request, Shared};
+use crate::exit::Failure;
+use crate::terminal;
+use std::path::Path;
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use weir_lab::run::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, measured_run};
+use weir_lab::trace::RunFolder;
+use weir_proto::time::Duration;
+use weir_wire::{Connection, EventStream};
+
+/// The events of a connection while they are recorded.
+pub struct Recording {
+    task: JoinHandle<(LiveFlow, u64)>,
+    stop: oneshot::Sender<()>,
+}
+
+/// A test while it goes on.
+pub struct LiveTrace {
+    name: String,
+    opened: Instant,
+    recording: Option<Recording>,
+}
+
+impl Recording {
+    /// Records what comes from now on, and what waits already; in a thread of its own, because a
+    /// sender at full speed leaves the runtime's to nobody else.
+    fn start(events: EventStream, name: &str) -> Self {
+        let (stop, stopped) = oneshot::channel();
+        let live = LiveFlow::new(name);
+        let runtime = Handle::current();
+        let recorded = record(events, live, stopped);
+        let task = tokio::task::spawn_blocking(move || runtime.block_on(recorded));
+        Self { task, stop }
+    }
+
+    /// What was recorded, and how many events were left out.
+    async fn finish(self) -> Option<(LiveFlow, u64)> {
+        let _ = self.stop.send(());
+        self.task.await.ok()
+    }
+}
+
+async fn record(
+    mut events: EventStream,
+    mut live: LiveFlow,
+    mut stopped: oneshot::Receiver<()>,
+) -> (LiveFlow, u64) {
+    loop {
+        tokio::select! {
+            event = events.next() => match event {
+                Some((at, event)) => live.record(at, &event),
+                None => break,
+            },
+            _ = &mut stopped => {
+                while let Some((at, event)) = events.try_next() {
+                    live.record(at, &event);
+                }
+                break;
+            }
+        }
+    }
+    (live, events.dropped())
+}
+
+impl LiveTrace {
+    /// Begins to record the connection that was opened at this time, if this end is to send.
+    pub fn start(number: usize, connection: &mut Connection, opened: Instant, sends: bool) -> Self {
+        let name = format!("stream-{number}");
+        let events = connection.events().filter(|_| sends);
+        let recording = events.map(|events| Recording::start(events, &name));
+        Self {
+            name,
+            opened,
+            recording,
+        }
+    }
+
+    /// What was measured up to now.
+    pub async fn finish(
+        self,
+        shared: &Shared,
+        request: &Request,
+        connection: &Connection,
+    ) -> MeasuredFlow {
+        let status = connection.status();
+        let elapsed = self.opened.elapsed();
+        let end = match self.recording {
+            Some(_) => MeasuredEnd::Sender,
+            None => MeasuredEnd::Receiver,
+        };
+        let events = match self.recording {
+            Some(recording) => recording.finish().await,
+            None => None,
+        };
+        let name = self.name;
+        let events = events.map(|(live, dropped)| {
+            if dropped > 0 || live.is_full() {
+                let more = if live.is_full() {
+                    ", and the last part"
+                } else {
+                    ""
+                };
+                terminal::say(&format!(
+                    "{name}: the trace is without {dropped} events that came too fast{more}"
+                ));
+            }
+            live
+        });
+        MeasuredFlow {
+            name,
+            end,
+            ccid: shared.ccid,
+            profile: shared.profile.clone(),
+            ecn: shared.ecn,
+            packet: request.length.max(1) as u32,
+            rate_bps: request.rate_bps,
+            duration: Duration::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
+            statistics: status.statistics,
+            payload_sent: status.payload_sent,
+            events,
+        }
+    }
+}
+
+/// Writes the folder, away from the tasks that pace packets.
+pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure> {
+    let folder = path.to_owned();
+    let written = tokio::task::spawn_blocking(move || {
+        let run = measured_run(flows).map_err(|error| error.to_string())?;
+        RunFolder::write_noted(&run, MEASURED_NOTE, &folder).map_err(|error| error.to_string())
+    });
+    let written = written.await.map_err(|error| error.to_string());
+    match written.and_then(|written| written) {
+        Ok(_) => {
+            terminal::say(&path.display().to_string());
+            Ok(())
+        }
+        Err(message) => Err(Failure::Failed(message)),
+    }
+}
