@@ -33,18 +33,20 @@
 //! DCCP checksum is zero and that of UDP counts (RFC 6773 §3.3).
 //!
 //! # Among strangers
-//! A listener on the Internet hears from who it does not know. What bounds them, by the options'
-//! defaults:
-//!
-//! | they | it |
-//! |---|---|
-//! | send Requests from addresses that are not theirs | remembers 64 of them, then none: a cookie that the client brings back holds all (`cookies_from`) |
-//! | send more of them than it can read | lets the kernel drop a share of them before they are queued (`max_requests_per_second`) |
-//! | want it to send to others | sends one packet for a packet and three times its octets at most until an address is proven, or as many (`strict`), and nothing by a timer |
-//! | take connections and keep them | has 10,000 at most, 2,000 of a source (`max_connections`, `max_connections_per_address`) |
-//! | go without a word | asks after a minute, gives up after eight more (`keepalive`) |
-//! | guess sequence numbers | believes what is in the windows of RFC 4340 §7.5, answers the rest with eight Syncs a second at most, and begins with numbers from the system's randomness |
-//! | send to ports that nobody has | answers with 1024 Resets a second at most (`max_resets_per_second`) |
+//! A listener on the Internet hears from strangers. Against
+//! - Requests from forged addresses: it remembers 64 of them and then none, for a cookie that the
+//!   client brings back holds all (`cookies_from`);
+//! - more of them than it can read: the kernel drops a share of them before they are queued
+//!   (`max_requests_per_second`);
+//! - its use against others: until an address is proven, it sends there one packet for a packet and
+//!   three times its octets at most, or as many (`strict`), and nothing by a timer;
+//! - connections that are taken and kept: it has 10,000 at most, 2,000 of a source
+//!   (`max_connections`, `max_connections_per_address`);
+//! - peers that go without a word: it asks after a minute and gives up after eight more
+//!   (`keepalive`);
+//! - guessed sequence numbers: it believes what is in the windows of RFC 4340 §7.5, answers the
+//!   rest with eight Syncs a second at most, and begins with numbers from the system's randomness;
+//! - packets for nobody: it sends 1024 Resets a second at most (`max_resets_per_second`).
 //!
 //! Nothing is encrypted or authenticated: who sees the packets can end a connection, as with TCP.
 #![forbid(unsafe_code)]
