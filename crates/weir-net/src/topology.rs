@@ -556,6 +556,12 @@ impl Topology {
         &self.flows[flow.0 as usize].name
     }
 
+    /// The hosts that a flow goes from and to.
+    pub fn ends_of_flow(&self, flow: FlowId) -> (HostId, HostId) {
+        let sender = self.agent(flow, Side::Sender);
+        (sender.host(), sender.peer())
+    }
+
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
         // What is due starts first, so that copies which come of it are counted.

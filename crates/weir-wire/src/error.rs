@@ -43,6 +43,20 @@ pub enum Error {
         /// What fits.
         limit: u32,
     },
+    /// A right is missing.
+    #[error("{0}")]
+    Privilege(&'static str),
+    /// A program is missing, or failed.
+    #[error("{program} failed: {why}")]
+    Tool {
+        /// Which.
+        program: &'static str,
+        /// What it said.
+        why: String,
+    },
+    /// The system said no.
+    #[error("cannot {0}: {1}")]
+    System(String, io::Error),
     /// The connection has ended.
     #[error("the connection is closed")]
     Closed,

@@ -62,13 +62,19 @@ mod events;
 mod hub;
 mod limits;
 mod listener;
+#[cfg(target_os = "linux")]
+pub mod netns;
 mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(target_os = "linux")]
+pub mod realtime;
 mod sieve;
 mod socket;
 mod tap;
+#[cfg(target_os = "linux")]
+pub mod testbed;
 
 pub use connection::{Connection, Status};
 pub use error::Error;

@@ -19,6 +19,10 @@ pub enum Failure {
     Scenario(Box<ScenarioError>),
     /// Status 3: it ran, and something that was expected does not hold.
     Unexpected(String),
+    /// Status 4: a privilege, program or kernel feature is missing; says the way without it.
+    Missing(String),
+    /// The status of a program that was run, which has said itself what is wrong.
+    Program(u8),
     /// Status 130: Ctrl-C.
     Interrupted,
     /// Status 0: nobody reads our output any more.
@@ -32,6 +36,8 @@ impl Failure {
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
             Self::Unexpected(_) => 3,
+            Self::Missing(_) => 4,
+            Self::Program(status) => *status,
             Self::Interrupted => 130,
         }
     }
@@ -40,7 +46,7 @@ impl Failure {
     pub fn report(&self, json: bool) -> ExitCode {
         let status = self.status();
         match self {
-            Self::ClosedPipe => {}
+            Self::ClosedPipe | Self::Program(_) => {}
             // The document of the verb has said it.
             Self::Unexpected(message) => terminal::say(message),
             _ if json => {
@@ -50,7 +56,7 @@ impl Failure {
             }
             Self::Scenario(error) => terminal::say(&drawn(error)),
             Self::Interrupted => terminal::say("interrupted"),
-            Self::Failed(message) | Self::Usage(message) => {
+            Self::Failed(message) | Self::Usage(message) | Self::Missing(message) => {
                 terminal::say(&format!("weir: {message}"));
             }
         }
@@ -67,10 +73,13 @@ impl Failure {
                 "column": error.column,
                 "help": error.help,
             }),
-            Self::Failed(message) | Self::Usage(message) | Self::Unexpected(message) => {
+            Self::Failed(message)
+            | Self::Usage(message)
+            | Self::Missing(message)
+            | Self::Unexpected(message) => {
                 serde_json::json!({ "status": self.status(), "message": message })
             }
-            Self::Interrupted | Self::ClosedPipe => {
+            Self::Interrupted | Self::ClosedPipe | Self::Program(_) => {
                 serde_json::json!({ "status": self.status(), "message": "interrupted" })
             }
         }

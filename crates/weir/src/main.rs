@@ -7,6 +7,8 @@
 
 mod exit;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod testbed;
 mod verbs;
 
 use clap::Parser;

@@ -1,7 +1,7 @@
 //! From a scenario to a topology: hosts, links, and the flows with their endpoints.
 
 use super::codec::{CodecEndpoint, Fault};
-use super::live::Part;
+use super::live::{Part, Shapers};
 use super::recorder::{Recorder, Writes};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
 use super::tap::{SharedTap, TapEnd, TapEndpoint};
@@ -116,7 +116,7 @@ impl World {
                 }
                 world.add_flows(scenario, &hosts, Form::Octets)?;
             }
-            Part::Links => world.add_segments(scenario)?,
+            Part::Links(shapers) => world.add_segments(scenario, shapers)?,
         }
         Ok(world)
     }
@@ -147,12 +147,19 @@ impl World {
     }
 
     /// Each link and medium between hosts of its own.
-    fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
+    fn add_segments(&mut self, scenario: &Scenario, shapers: Shapers) -> Result<(), RunError> {
+        // The octets that packets of flows have more on sockets shall not change what fits.
+        let more = match shapers {
+            Shapers::Kernel => wire_form::ENCAPSULATION,
+            Shapers::Own => 0,
+        };
+        let of_kernel =
+            |direction: &Direction| shapers == Shapers::Kernel && direction.changes.is_empty();
         for link in &scenario.links {
             let directions = [&link.forward, &link.backward];
             let mut ends = Vec::new();
             for (host, direction) in link.between.iter().zip(directions) {
-                let shaper = direction.shaper.filter(|_| direction.changes.is_empty());
+                let shaper = direction.shaper.filter(|_| of_kernel(direction));
                 ends.push(SegmentEnd {
                     host: index_of(scenario, host)?,
                     port: self.add_port(host, &link.name)?,
@@ -166,6 +173,7 @@ impl World {
             let rests = [&mut rest.forward, &mut rest.backward];
             for (direction, end) in rests.into_iter().zip(&ends) {
                 direction.shaper = direction.shaper.filter(|_| end.shaper.is_none());
+                direction.mtu.0 += more;
             }
             let nothing = |direction: &Direction| {
                 let mtu = direction.mtu;
@@ -182,7 +190,7 @@ impl World {
             self.segments.push(Segment {
                 name: link.name.clone(),
                 ends,
-                mtu: link.forward.mtu.0.max(link.backward.mtu.0),
+                mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
                 plain,
             });
         }
@@ -196,7 +204,11 @@ impl World {
                 });
             }
             let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
-            self.add_wifi(wifi, &ports)?;
+            let mut wifi = wifi.clone();
+            for station in &mut wifi.stations {
+                station.mtu.0 += more;
+            }
+            self.add_wifi(&wifi, &ports)?;
             let mtus = wifi.stations.iter().map(|station| station.mtu.0);
             self.segments.push(Segment {
                 name: wifi.name.clone(),
@@ -228,13 +240,9 @@ impl World {
         };
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            let headers = match form {
-                Form::Octets => wire_form::encapsulation(&flow.transport),
-                Form::Typed | Form::Checked => 0,
-            };
             let place = Place {
                 ends,
-                path_mtu: scenario.path_mtu(flow).saturating_sub(headers),
+                path_mtu: scenario.path_mtu(flow),
                 form,
             };
             for (number, name) in flow.names().enumerate() {
@@ -451,6 +459,14 @@ impl World {
                 .statistics(id, Side::Receiver)
                 .payload_received
         })
+    }
+
+    pub(super) fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
+        let ends = |&flow: &FlowId| {
+            let (source, target) = self.topology.ends_of_flow(flow);
+            (flow, source, target)
+        };
+        self.flows.iter().map(ends).collect()
     }
 
     pub(super) fn segments(&self) -> &[Segment] {

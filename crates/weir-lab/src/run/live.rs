@@ -12,7 +12,7 @@ use super::{segment::Segment, tables};
 use crate::scenario::Scenario;
 use std::sync::atomic::Ordering;
 use weir_net::{inject, simulate};
-use weir_proto::packet::{HostId, Packet};
+use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
 /// A run is simulated in so many pieces, between which it can be cancelled.
@@ -26,7 +26,16 @@ pub enum Part {
     /// The flows. Each host has a port; packets are octets, as a socket takes them.
     Flows,
     /// The links and media, each apart: every end of one has a host and a port of its own.
-    Links,
+    Links(Shapers),
+}
+
+/// Who has the token buckets of links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shapers {
+    /// The run.
+    Own,
+    /// A kernel, except of links that change.
+    Kernel,
 }
 
 /// A run under way.
@@ -160,6 +169,12 @@ impl Live {
         self.world.segments()
     }
 
+    /// Of [`Part::Flows`]: each flow, and the places of its hosts in the scenario, which are
+    /// their numbers here.
+    pub fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
+        self.world.flow_ends()
+    }
+
     /// What the run has come to. One that is ended early counts the time that it had.
     pub fn finish(mut self) -> RunOutput {
         let end = self.world.topology.now().min(self.end());
@@ -177,6 +192,7 @@ impl Live {
                 events: self.events,
                 build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
                 wall_s: None,
+                lateness_p99_s: None,
             },
             ..Summary::default()
         };

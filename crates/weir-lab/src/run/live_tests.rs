@@ -1,7 +1,7 @@
 //! A scenario in two parts, its flows and its links, is the same scenario.
 
-use super::{FlowSummary, Live, Part, RunOptions, RunOutput, run};
-use crate::scenario::{Mtu, Scenario, Transport, parse};
+use super::{FlowSummary, Live, Part, RunOptions, RunOutput, Shapers, run};
+use crate::scenario::{Scenario, parse};
 use std::collections::BTreeMap;
 use weir_proto::packet::{HostId, Packet};
 use weir_proto::time::Instant;
@@ -66,7 +66,8 @@ fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
 fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
     let options = RunOptions::default();
     let mut flows = Live::new(scenario, &options, Part::Flows).expect("flows are built");
-    let mut links = Live::new(scenario, &options, Part::Links).expect("links are built");
+    let mut links =
+        Live::new(scenario, &options, Part::Links(Shapers::Kernel)).expect("links are built");
     let [segment] = links.segments() else {
         panic!("there is one link");
     };
@@ -124,11 +125,6 @@ fn octets_over_links_apart_give_the_run_of_the_whole() {
         let mut scenario = mix.clone();
         scenario.flows = vec![flow.clone()];
         let [flows, links] = in_parts(&scenario);
-        // Octets of a UDP header are kept free in each packet, though they are not on these links.
-        if matches!(flow.transport, Transport::Dccp(_) | Transport::Tcp(_)) {
-            scenario.links[0].forward.mtu = Mtu(1492);
-            scenario.links[0].backward.mtu = Mtu(1492);
-        }
         let whole = run(&scenario, &RunOptions::default()).expect("it runs");
         assert_eq!(links.summary.links, whole.summary.links, "{}", flow.name);
         // What arrives just when the flows are looked at counts before or after.
@@ -164,7 +160,8 @@ fn a_kernel_takes_the_shaper_of_a_link_that_does_not_change() {
             "forward.shaper = { kind = \"tbf\", rate = \"1Mbit\", burst = 10000, limit = 30000 }",
         );
     let options = RunOptions::default();
-    let parts = Live::new(&scenario(&text), &options, Part::Links).expect("it is built");
+    let parts =
+        Live::new(&scenario(&text), &options, Part::Links(Shapers::Kernel)).expect("it is built");
     let [segment] = parts.segments() else {
         panic!("there is one link");
     };

@@ -157,6 +157,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         events: 0,
         build: MEASURED_BY.to_owned(),
         wall_s: None,
+        lateness_p99_s: None,
     };
     Ok(RunOutput {
         scenario,

@@ -18,7 +18,7 @@ mod tables;
 mod tap;
 mod wire_form;
 
-pub use live::{Live, Part};
+pub use live::{Live, Part, Shapers};
 pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{

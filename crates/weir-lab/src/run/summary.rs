@@ -44,6 +44,10 @@ pub struct RunSummary {
     /// command line may fill it in for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
+    /// Of a run in real time: how late 99 of 100 events were at most, in seconds. Much more than
+    /// a millisecond says that the machine was too busy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness_p99_s: Option<f64>,
 }
 
 /// A flow, from the warm-up to the end.

@@ -3,8 +3,8 @@
 //!
 //! Everything travels in UDP datagrams: QUIC and UDP as they are, DCCP as RFC 6773 has it, with a
 //! checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight octets more
-//! than over IP. A datagram of UDP begins with its number, eight octets, as iperf3 has it: without
-//! it a receiver cannot count what is lost.
+//! than over IP, which the links' MTUs are raised by. A datagram of UDP begins with its number,
+//! eight octets, as iperf3 has it: without it a receiver cannot count what is lost.
 
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
@@ -15,13 +15,8 @@ use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
 use weir_proto::{quic, tcp};
 
-/// Octets that a packet of this transport has on the wire beyond those that it counts itself.
-pub(super) const fn encapsulation(transport: &Transport) -> u32 {
-    match transport {
-        Transport::Dccp(_) | Transport::Tcp(_) => IpHeader::UDP_OCTETS,
-        Transport::Quic(_) | Transport::Udp(_) => 0,
-    }
-}
+/// Octets that packets may have on the wire beyond those that they count themselves.
+pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 
 /// What the octets hold.
 enum Kind {

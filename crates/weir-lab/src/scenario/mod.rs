@@ -13,6 +13,7 @@ mod check;
 mod document;
 mod error;
 mod flow;
+mod link_words;
 mod loss;
 mod model;
 mod netem;
@@ -35,6 +36,7 @@ mod writer;
 pub use check::MAX_FLOWS;
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
+pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{
     Application, Direction, Flow, Host, Link, Mtu, Opportunities, Run, Scenario, Shaper,
 };

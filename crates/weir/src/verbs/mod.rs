@@ -3,6 +3,7 @@
 mod bench;
 mod completions;
 mod decode;
+mod emulate;
 mod export;
 mod live_capture;
 mod live_trace;
@@ -12,6 +13,7 @@ mod run;
 mod schema;
 mod send;
 mod serve;
+mod testbed;
 mod theory;
 mod wire;
 
@@ -51,6 +53,10 @@ pub enum Verb {
     Schema(schema::Arguments),
     Serve(serve::Arguments),
     Send(send::Arguments),
+    /// Run a scenario on real sockets and kernels, in network namespaces
+    Testbed(testbed::Arguments),
+    /// Put a link of the simulator between real programs
+    Emulate(emulate::Arguments),
     /// Measure the simulator's speed
     Bench(bench::BenchArgs),
     /// Print completions for a shell
@@ -68,9 +74,10 @@ impl Verb {
             Self::Theory(arguments) => arguments.json,
             Self::Serve(arguments) => arguments.shared.json,
             Self::Send(arguments) => arguments.shared.json,
+            Self::Testbed(arguments) => arguments.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
-            Self::Decode(_) | Self::Completions(_) => false,
+            Self::Decode(_) | Self::Completions(_) | Self::Emulate(_) => false,
             Self::Bench(arguments) => arguments.json,
         }
     }
@@ -90,6 +97,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Verb::Theory(arguments) => theory::run(&arguments),
         Verb::Serve(arguments) => serve::run(&arguments),
         Verb::Send(arguments) => send::run(&arguments),
+        Verb::Testbed(arguments) => testbed::run(&arguments),
+        Verb::Emulate(arguments) => emulate::run(&arguments),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Completions(arguments) => completions::run(&arguments),
     }

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, Trace, run as simulate};
@@ -40,7 +40,11 @@ pub struct Arguments {
 
 /// Runs the scenario.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let scenarios = scenarios(arguments)?;
+    let scenarios = scenarios(
+        &arguments.scenario,
+        &arguments.set,
+        arguments.seeds.as_deref(),
+    )?;
     let cancel = interrupt_flag()?;
     let mut documents = Vec::new();
     for (number, (overrides, scenario)) in scenarios.iter().enumerate() {
@@ -73,13 +77,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Each scenario with what was changed in it; all are checked before the first one runs.
-fn scenarios(arguments: &Arguments) -> Result<Vec<(Vec<Override>, Scenario)>, Failure> {
-    let name = arguments.scenario.display().to_string();
-    let text = std::fs::read_to_string(&arguments.scenario)
+pub fn scenarios(
+    path: &Path,
+    set: &[String],
+    seeds: Option<&str>,
+) -> Result<Vec<(Vec<Override>, Scenario)>, Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
-    let axes = arguments.set.iter().map(|set| overrides::parse_set(set));
+    let axes = set.iter().map(|set| overrides::parse_set(set));
     let axes = axes.collect::<Result<Vec<_>, _>>()?;
-    let seeds = match &arguments.seeds {
+    let seeds = match seeds {
         Some(seeds) => overrides::parse_seeds(seeds)?,
         None => Vec::new(),
     };
@@ -126,7 +134,7 @@ fn one(
 }
 
 /// A summary for people.
-fn text(summary: &Summary, folder: &str) -> String {
+pub fn text(summary: &Summary, folder: &str) -> String {
     let rate = |bps: f64| format_rate(Rate::from_bps(bps));
     let mut text = String::new();
     for (name, flow) in &summary.flows {

@@ -1,0 +1,160 @@
+//! The other driver of a topology: the wall clock says how far it goes, and its ports lead to
+//! sockets or network devices.
+//!
+//! Nothing of the simulator is written anew for it: a [`World`] goes on to the present whenever an
+//! event is due or a packet comes. How late events were is measured and told, because a busy
+//! machine is a bad network.
+
+mod device;
+mod ip;
+mod lateness;
+mod relay;
+mod sockets;
+
+pub use device::Devices;
+pub use lateness::Lateness;
+pub use relay::Relay;
+pub use sockets::{FlowSocket, Sockets};
+
+use crate::clock::Clock;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use weir_net::{Stuck, Topology, inject, simulate};
+use weir_proto::packet::{HostId, Packet};
+use weir_proto::time::{Duration, Instant};
+
+/// What is due sooner is not slept for: the kernel takes about as long to wake a sleeper.
+const SHORTEST_NANOS: u64 = 60_000;
+/// A sleeper looks so often whether it shall stop.
+const LONGEST_NANOS: u64 = 50_000_000;
+/// Packets to take before events have their turn.
+const BATCH: usize = 64;
+
+/// What is driven: a topology, or what holds one.
+pub trait World {
+    /// Why it does not go on.
+    type Error;
+    /// Everything up to and including this time happens.
+    ///
+    /// # Errors
+    /// If it cannot go on.
+    fn advance(&mut self, now: Instant) -> Result<(), Self::Error>;
+    /// A packet comes in at the host that its header names as its source.
+    ///
+    /// # Errors
+    /// If it cannot go on.
+    fn inject(&mut self, packet: Packet) -> Result<(), Self::Error>;
+    /// The next packet that leaves, and the host through whose port.
+    fn poll_port(&mut self) -> Option<(HostId, Packet)>;
+    /// When the next event is due.
+    fn next_event(&mut self) -> Option<Instant>;
+}
+
+/// A topology that nobody listens to.
+impl World for Topology {
+    type Error = Stuck;
+
+    fn advance(&mut self, now: Instant) -> Result<(), Stuck> {
+        simulate(self, now, &mut ()).map(drop)
+    }
+    fn inject(&mut self, packet: Packet) -> Result<(), Stuck> {
+        inject(self, packet, &mut ())
+    }
+    fn poll_port(&mut self) -> Option<(HostId, Packet)> {
+        Self::poll_port(self)
+    }
+    fn next_event(&mut self) -> Option<Instant> {
+        Self::next_event(self)
+    }
+}
+
+/// What a topology's ports lead to.
+pub trait Outside {
+    /// What becomes readable when a packet has come.
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
+    /// The next packet that has come, addressed for the topology; `None` if none waits.
+    fn receive(&mut self) -> Option<Packet>;
+    /// Sends a packet that left through this host's port. What the system refuses is lost, as on
+    /// any wire.
+    fn send(&mut self, host: HostId, packet: Packet);
+}
+
+/// Drives a world from now on for as long as it shall last, or until somebody sets `stop`.
+/// Time begins at zero.
+///
+/// # Errors
+/// If the world cannot go on.
+pub fn drive<W: World>(
+    world: &mut W,
+    outside: &mut dyn Outside,
+    duration: Duration,
+    stop: &AtomicBool,
+) -> Result<Lateness, W::Error> {
+    // Without it a sleep ends 50 µs later; where it is refused that shows as lateness.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    let clock = Clock::start_at(Instant::ZERO);
+    let end = Instant::ZERO + duration;
+    let mut lateness = Lateness::default();
+    loop {
+        let now = clock.now().min(end);
+        let due = world.next_event().filter(|due| *due <= now);
+        world.advance(now)?;
+        if let Some(due) = due {
+            lateness.record(now.since(due));
+        }
+        send(world, outside);
+        if now >= end || stop.load(Ordering::Relaxed) {
+            return Ok(lateness);
+        }
+        if receive(world, outside, &clock, end)? {
+            continue;
+        }
+        let due = world.next_event().unwrap_or(Instant::FAR_FUTURE).min(end);
+        wait(outside, due.since(clock.now()).as_nanos());
+    }
+}
+
+fn send<W: World>(world: &mut W, outside: &mut dyn Outside) {
+    while let Some((host, packet)) = world.poll_port() {
+        outside.send(host, packet);
+    }
+}
+
+/// Takes some of the packets that have come; true if there were any.
+fn receive<W: World>(
+    world: &mut W,
+    outside: &mut dyn Outside,
+    clock: &Clock,
+    end: Instant,
+) -> Result<bool, W::Error> {
+    for taken in 0..BATCH {
+        let Some(packet) = outside.receive() else {
+            return Ok(taken > 0);
+        };
+        world.advance(clock.now().min(end))?;
+        world.inject(packet)?;
+        send(world, outside);
+    }
+    Ok(true)
+}
+
+/// Sleeps for this long, or until a packet comes.
+fn wait(outside: &dyn Outside, nanos: u64) {
+    if nanos < SHORTEST_NANOS {
+        std::thread::yield_now();
+        return;
+    }
+    let nanos = (nanos - SHORTEST_NANOS / 2).min(LONGEST_NANOS);
+    let timeout = Timespec {
+        tv_sec: 0,
+        tv_nsec: nanos as _,
+    };
+    let descriptors = outside.descriptors();
+    let mut waited: Vec<_> = descriptors
+        .iter()
+        .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
+        .collect();
+    // An interrupted sleep is a short one.
+    let _ = poll(&mut waited, Some(&timeout));
+}

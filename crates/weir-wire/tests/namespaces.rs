@@ -1,0 +1,186 @@
+//! Two kernels and a token bucket between them: needs root, `ip` and `tc`.
+#![cfg(target_os = "linux")]
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::time::Duration;
+use weir_proto::packet::HostId;
+use weir_wire::testbed::{End, Segment, Testbed, TokenBucket};
+use weir_wire::{Ccid, Connection, Error, Listener, Options};
+
+/// A wire from host 0 to host 1 behind a bucket; `None`, with a line that is seen, without the
+/// right to make it.
+fn shaped(rate: u64) -> Option<Testbed> {
+    let end = |host: usize, shaper| End {
+        host,
+        port: HostId(host as u32),
+        shaper,
+    };
+    let shaper = TokenBucket {
+        rate,
+        burst: 10_000,
+        limit: 30_000,
+        peak: None,
+        overhead: 0,
+    };
+    let segment = Segment {
+        ends: vec![end(0, Some(shaper)), end(1, None)],
+        mtu: 1500,
+        plain: true,
+    };
+    match Testbed::build(2, vec![segment]) {
+        Ok(testbed) => Some(testbed),
+        Err(error @ (Error::Privilege(_) | Error::Tool { .. })) => {
+            // Not by way of the test runner, which would keep it for itself.
+            let _ = writeln!(std::io::stderr(), "SKIPPED: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Runs something asynchronous in the namespace of a host.
+fn inside<T: Send + 'static, F: Future<Output = T>>(
+    testbed: &Testbed,
+    host: usize,
+    work: impl FnOnce() -> F + Send + 'static,
+) -> T {
+    let namespace = testbed.namespace(host).expect("the host is there");
+    let done = namespace.run(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime can be had");
+        runtime.block_on(work())
+    });
+    done.expect("it does not panic")
+}
+
+fn options() -> Options {
+    Options {
+        ccid: Ccid::Tfrc("rfc5348".to_owned()),
+        ..Options::default()
+    }
+}
+
+/// A server in host 1 that counts what it receives of `connections` connections, and a client in
+/// host 0; what each says in the end.
+fn talk<T: Send + 'static, F: Future<Output = T>>(
+    testbed: &Testbed,
+    connections: usize,
+    client: impl FnOnce(SocketAddr) -> F + Send + 'static,
+) -> (T, usize, u64) {
+    let (found, address) = std::sync::mpsc::channel();
+    let at = SocketAddr::new(testbed.address_of(1), 0);
+    std::thread::scope(|scope| {
+        let server = scope.spawn(|| {
+            inside(testbed, 1, move || async move {
+                let mut listener = Listener::bind(at, options()).await.expect("it listens");
+                found
+                    .send(listener.local_address())
+                    .expect("somebody wants to know");
+                let mut readers = Vec::new();
+                for _ in 0..connections {
+                    let mut connection = listener.accept().await.expect("somebody comes");
+                    readers.push(tokio::spawn(async move {
+                        let mut octets = 0;
+                        while let Some(datagram) = connection.receive().await {
+                            octets += datagram.len() as u64;
+                        }
+                        octets
+                    }));
+                }
+                let (mut ended, mut octets) = (0, 0);
+                for reader in readers {
+                    octets += reader.await.expect("a reader does not panic");
+                    ended += 1;
+                }
+                (ended, octets)
+            })
+        });
+        let address = address.recv().expect("the server has an address");
+        let said = inside(testbed, 0, move || client(address));
+        let (ended, octets) = server.join().expect("the server does not panic");
+        (said, ended, octets)
+    })
+}
+
+#[test]
+fn two_hundred_handshakes_through_a_bucket_succeed_and_all_connections_end() {
+    let Some(testbed) = shaped(1_000_000) else {
+        return;
+    };
+    let (failures, ended, octets) = talk(&testbed, 200, |address| async move {
+        let mut failures = Vec::new();
+        for number in 0..200 {
+            match Connection::connect(address, options()).await {
+                Ok(connection) => {
+                    let sent = connection
+                        .send(format!("hello {number:03}").as_bytes())
+                        .await;
+                    failures.extend(sent.err());
+                }
+                Err(error) => failures.push(error),
+            }
+        }
+        // What was closed by being dropped still has to say so.
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        failures
+    });
+    assert!(failures.is_empty(), "{failures:?}");
+    assert_eq!((ended, octets), (200, 200 * 9));
+}
+
+#[test]
+fn ten_seconds_of_ccid_3_fill_nine_tenths_of_a_bucket() {
+    let Some(testbed) = shaped(1_000_000) else {
+        return;
+    };
+    let seconds = 10;
+    let (rtt, ended, octets) = talk(&testbed, 1, move |address| async move {
+        let mut connection = Connection::connect(address, options())
+            .await
+            .expect("it opens");
+        let end = tokio::time::Instant::now() + Duration::from_secs(seconds);
+        let datagram = [7; 1400];
+        while let Ok(sent) = tokio::time::timeout_at(end, connection.send(&datagram)).await {
+            sent.expect("the connection is open");
+        }
+        let rtt = connection.status().smoothed_rtt_s;
+        connection.close();
+        while connection.receive().await.is_some() {}
+        rtt
+    });
+    let [bucket] = testbed
+        .buckets()
+        .expect("tc says it")
+        .try_into()
+        .expect("there is one");
+    // Headers of Ethernet, IP, UDP and DCCP count for the bucket.
+    let rate = bucket.bytes as f64 * 8.0 / seconds as f64;
+    assert!(
+        rate > 0.9e6,
+        "{rate} bit/s passed: {bucket:?}, {octets} octets received"
+    );
+    assert!(octets as f64 > 0.9 * rate * seconds as f64 / 8.0 && ended == 1);
+    assert!((0.000_05..0.3).contains(&rtt), "{rtt} s");
+}
+
+#[test]
+fn namespaces_leave_nothing_behind() {
+    let names = || {
+        let devices = std::fs::read_dir("/sys/class/net").expect("there are devices");
+        let mut names: Vec<_> = devices
+            .filter_map(|entry| Some(entry.ok()?.file_name()))
+            .collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let Some(testbed) = shaped(1_000_000) else {
+        return;
+    };
+    assert_eq!(names(), before);
+    drop(testbed);
+    assert_eq!(names(), before);
+}

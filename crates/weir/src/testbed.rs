@@ -1,0 +1,183 @@
+//! A scenario in network namespaces: the laboratory's endpoints and links, driven in real time by
+//! the wire's driver. The only place that joins the two.
+
+use crate::exit::Failure;
+use crate::terminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Shapers, Trace};
+use weir_lab::run::{Segment as LabSegment, SegmentShaper};
+use weir_lab::scenario::Scenario;
+use weir_proto::packet::{HostId, Packet};
+use weir_proto::time::{Duration, Instant};
+use weir_wire::realtime::{Lateness, Outside, World, drive};
+use weir_wire::testbed::{BucketCounters, End, Segment, Testbed, TokenBucket};
+
+const OPTIONS: RunOptions<'_> = RunOptions {
+    trace: Trace::Full,
+    packets: false,
+    tap: None,
+    progress: None,
+    cancel: None,
+};
+
+/// A part of a scenario, as the driver has it.
+pub struct LivePart(pub Live);
+
+const UNTRACED: RunOptions<'_> = RunOptions {
+    trace: Trace::Counters,
+    ..OPTIONS
+};
+
+impl World for LivePart {
+    type Error = RunError;
+
+    fn advance(&mut self, now: Instant) -> Result<(), RunError> {
+        self.0.advance(&OPTIONS, now)
+    }
+    fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
+        self.0.inject(packet)
+    }
+    fn poll_port(&mut self) -> Option<(HostId, Packet)> {
+        self.0.poll_port()
+    }
+    fn next_event(&mut self) -> Option<Instant> {
+        self.0.next_event()
+    }
+}
+
+impl LivePart {
+    /// Builds a part of a scenario, with its whole trace.
+    pub fn new(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+        Self::with(scenario, &OPTIONS, part)
+    }
+
+    /// The same without a trace, for a run of any length.
+    pub fn untraced(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+        Self::with(scenario, &UNTRACED, part)
+    }
+
+    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Part) -> Result<Self, Failure> {
+        let live = Live::new(scenario, options, part);
+        Ok(Self(live.map_err(|e| Failure::Failed(e.to_string()))?))
+    }
+}
+
+/// What the wire's errors mean for the exit status.
+pub fn wire_failure(error: weir_wire::Error) -> Failure {
+    match error {
+        weir_wire::Error::Privilege(_) | weir_wire::Error::Tool { .. } => {
+            Failure::Missing(error.to_string())
+        }
+        error => Failure::Failed(error.to_string()),
+    }
+}
+
+fn bucket(shaper: SegmentShaper) -> TokenBucket {
+    TokenBucket {
+        rate: shaper.bucket.rate,
+        burst: shaper.bucket.burst,
+        limit: shaper.limit,
+        peak: shaper.bucket.peak,
+        overhead: shaper.bucket.overhead,
+    }
+}
+
+fn segment(segment: &LabSegment) -> Segment {
+    let ends = segment.ends.iter().map(|end| End {
+        host: end.host,
+        port: end.port,
+        shaper: end.shaper.map(bucket),
+    });
+    Segment {
+        ends: ends.collect(),
+        mtu: segment.mtu,
+        plain: segment.plain,
+    }
+}
+
+/// Runs the scenario until its end, or until `stop` is set.
+pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure> {
+    let links = LivePart::new(scenario, Part::Links(Shapers::Kernel))?;
+    let flows = LivePart::new(scenario, Part::Flows)?;
+    let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
+    let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(|error| {
+        match wire_failure(error) {
+            Failure::Missing(message) => Failure::Missing(format!(
+                "{message}; without it, `weir emulate` relays UDP between two ports through the \
+                 same links, and `weir run` simulates the scenario"
+            )),
+            failure => failure,
+        }
+    })?;
+    let ends = flows.0.flow_ends();
+    let ends: Vec<_> = ends
+        .iter()
+        .map(|(flow, from, to)| (*flow, from.0 as usize, to.0 as usize))
+        .collect();
+    let mut sockets = testbed.sockets(&ends).map_err(wire_failure)?;
+    let mut devices = testbed.devices();
+    let duration = scenario.run.duration;
+    let over = AtomicBool::new(false);
+    let (flows, links) = std::thread::scope(|scope| {
+        let emulator = scope.spawn(|| part(links, &mut devices, duration, &over));
+        let flows = part(flows, &mut sockets, duration, stop);
+        over.store(true, Ordering::Relaxed);
+        (flows, emulator.join())
+    });
+    let (mut output, late) = flows?;
+    let (network, emulator_late) =
+        links.map_err(|_| Failure::Failed("the emulator panicked".to_owned()))??;
+    output.links = network.links;
+    output.summary.links = network.summary.links;
+    let buckets = testbed.buckets().map_err(wire_failure)?;
+    count_buckets(scenario, &buckets, &mut output);
+    let p99 = late.p99().max(emulator_late.p99());
+    output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
+    let max = late.max().max(emulator_late.max());
+    terminal::say(&lateness(p99, max));
+    if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
+        terminal::say("this machine was too busy: the results are not trustworthy");
+    }
+    Ok(output)
+}
+
+fn part(
+    mut part: LivePart,
+    outside: &mut dyn Outside,
+    duration: Duration,
+    stop: &AtomicBool,
+) -> Result<(RunOutput, Lateness), Failure> {
+    let lateness = drive(&mut part, outside, duration, stop);
+    let lateness = lateness.map_err(|error| Failure::Failed(error.to_string()))?;
+    Ok((part.0.finish(), lateness))
+}
+
+/// How late events were, for people.
+pub fn lateness(p99: Duration, max: Duration) -> String {
+    let millis = |span: Duration| span.as_secs_f64() * 1e3;
+    let (p99, max) = (millis(p99), millis(max));
+    format!("events late by {p99:.3} ms (p99), {max:.3} ms (max)")
+}
+
+/// Adds what the kernel's buckets did to the summaries of their links.
+fn count_buckets(scenario: &Scenario, buckets: &[BucketCounters], output: &mut RunOutput) {
+    let seconds = output.summary.run.duration_s.max(1e-9);
+    for bucket in buckets {
+        // The links come first, each with two ends, from which its directions begin.
+        let Some(link) = scenario.links.get(bucket.segment) else {
+            continue;
+        };
+        let [forward, backward] = link.trace_names();
+        let (name, direction) = match bucket.end {
+            0 => (forward, &link.forward),
+            _ => (backward, &link.backward),
+        };
+        if let (Some(summary), Some(shaper)) =
+            (output.summary.links.get_mut(&name), &direction.shaper)
+        {
+            summary.drops += bucket.drops;
+            let rate = bucket.bytes as f64 * 8.0 / seconds;
+            summary.utilisation = (rate / shaper.bucket.rate as f64).min(1.0);
+        }
+    }
+}

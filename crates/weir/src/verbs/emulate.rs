@@ -1,0 +1,243 @@
+//! `weir emulate`: a link of the simulator between real programs, in real time. Either a UDP relay
+//! from one port to another, which needs no privilege, or a network namespace for a program, all
+//! of whose packets go over the link.
+
+use crate::exit::Failure;
+use clap::Args;
+use std::net::SocketAddr;
+use std::time::Duration;
+use weir_lab::scenario::{LinkWordsError, Scenario, link_scenario};
+
+/// The words after the verb.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The link, in the words of tc: "rate 1mbit delay 25ms 2ms loss 0.1% limit 50",
+    /// "tbf rate 1000kbit buffer 10000 limit 30000", "delay 20ms fq_codel", "mahimahi FILE"
+    #[arg(long, value_name = "WORDS")]
+    link: String,
+    /// The link's other direction, if it differs: from the server, or to the program
+    #[arg(long, value_name = "WORDS")]
+    back: Option<String>,
+    /// Relay: the address to listen at; port 0 for any
+    #[arg(long, value_name = "ADDRESS", requires = "to")]
+    listen: Option<SocketAddr>,
+    /// Relay: the server's address
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "program")]
+    to: Option<SocketAddr>,
+    /// Seed of losses and jitter
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// End after so long: seconds, or with a unit
+    #[arg(short, long, value_name = "TIME", value_parser = super::wire::time)]
+    time: Option<Duration>,
+    /// The program and its arguments
+    #[arg(last = true)]
+    program: Vec<String>,
+}
+
+fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
+    let back = arguments.back.as_deref();
+    link_scenario(&arguments.link, back, arguments.seed).map_err(|error| match error {
+        LinkWordsError::Word(_) => Failure::Usage(error.to_string()),
+        LinkWordsError::Value(error) => error.into(),
+    })
+}
+
+/// Emulates until Ctrl-C, or until the program ends.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scenario = scenario(arguments)?;
+    match (arguments.to, arguments.program.as_slice()) {
+        (Some(to), []) => wired::relay(&scenario, arguments, to),
+        (None, [program, words @ ..]) => wired::program(&scenario, arguments, (program, words)),
+        _ => {
+            let message = "expected --to ADDRESS for a relay, or -- and a program";
+            Err(Failure::Usage(message.to_owned()))
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod wired {
+    use super::{Arguments, Failure, Scenario, SocketAddr};
+
+    fn missing() -> Failure {
+        let message = "emulation needs Linux; `weir run` simulates such a link";
+        Failure::Missing(message.to_owned())
+    }
+    pub(super) fn relay(_: &Scenario, _: &Arguments, _: SocketAddr) -> Result<(), Failure> {
+        Err(missing())
+    }
+    pub(super) fn program(
+        _: &Scenario,
+        _: &Arguments,
+        _: (&str, &[String]),
+    ) -> Result<(), Failure> {
+        Err(missing())
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod wired {
+    use super::{Arguments, Failure, Scenario, SocketAddr};
+    use crate::terminal;
+    use crate::testbed::{LivePart, lateness, wire_failure};
+    use crate::verbs::run::interrupt_flag;
+    use std::collections::BTreeMap;
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::process::{Command, ExitStatus};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use weir_lab::run::{Part, Shapers};
+    use weir_proto::packet::HostId;
+    use weir_proto::time::Duration;
+    use weir_wire::netns::Namespace;
+    use weir_wire::realtime::{Devices, Outside, Relay, drive};
+    use weir_wire::testbed::tun;
+
+    /// The link, and the hosts at its ends.
+    fn link(
+        scenario: &Scenario,
+        arguments: &Arguments,
+    ) -> Result<(LivePart, [HostId; 2]), Failure> {
+        let mut scenario = scenario.clone();
+        // Far beyond any use, and short enough for any sum of times.
+        let year = Duration::from_secs(365 * 24 * 3600);
+        let time = arguments
+            .time
+            .map(|time| Duration::from_nanos(time.as_nanos() as u64));
+        scenario.run.duration = time.unwrap_or(year);
+        let links = LivePart::untraced(&scenario, Part::Links(Shapers::Own))?;
+        let ports: Vec<_> = links
+            .0
+            .segments()
+            .iter()
+            .flat_map(|segment| segment.ends.iter().map(|end| end.port))
+            .collect();
+        match ports.as_slice() {
+            &[near, far] => Ok((links, [near, far])),
+            _ => Err(Failure::Failed("the link has no two ends".to_owned())),
+        }
+    }
+
+    /// Drives the link until it shall stop; says what it did.
+    fn carry(
+        mut link: LivePart,
+        outside: &mut dyn Outside,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        let duration = link.0.end().since(weir_proto::time::Instant::ZERO);
+        let late = drive(&mut link, outside, duration, stop)
+            .map_err(|error| Failure::Failed(error.to_string()))?;
+        for (name, direction) in link.0.finish().summary.links {
+            let backward = name.ends_with(".backward");
+            terminal::say(&format!(
+                "{}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
+                if backward { "back" } else { "link" },
+                direction.drops,
+                direction.marks,
+                direction.queue_bytes.mean,
+                direction.queue_bytes.max,
+            ));
+        }
+        terminal::say(&lateness(late.p99(), late.max()));
+        Ok(())
+    }
+
+    pub(super) fn relay(
+        scenario: &Scenario,
+        arguments: &Arguments,
+        to: SocketAddr,
+    ) -> Result<(), Failure> {
+        let (link, ends) = link(scenario, arguments)?;
+        let any = match to {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            SocketAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
+        };
+        let at = arguments.listen.unwrap_or(SocketAddr::new(any, 0));
+        let mut relay = Relay::bind(at, to, (ends[0], ends[1]))
+            .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
+        let stop = interrupt_flag()?;
+        terminal::say(&format!("relay at {} to {to}", relay.local_address()?));
+        carry(link, &mut relay, &stop)
+    }
+
+    /// The addresses of the program's namespace and of this side, which many may have at a time.
+    fn addresses() -> [Ipv4Addr; 2] {
+        let number = std::process::id();
+        let (third, fourth) = ((number >> 6) as u8, (number << 2) as u8);
+        // RFC 6598 §7: what is used between a network and what it carries.
+        [1, 2].map(|end| Ipv4Addr::new(100, 64, third, fourth | end))
+    }
+
+    pub(super) fn program(
+        scenario: &Scenario,
+        arguments: &Arguments,
+        (program, words): (&str, &[String]),
+    ) -> Result<(), Failure> {
+        let (link, [near, far]) = link(scenario, arguments)?;
+        let missing = |error| match wire_failure(error) {
+            Failure::Missing(message) => Failure::Missing(format!(
+                "{message}; without it, --listen and --to relay UDP from one port to another"
+            )),
+            failure => failure,
+        };
+        let inside = Namespace::new().map_err(missing)?;
+        let [here, there] = addresses();
+        let name = format!("weir{}", std::process::id());
+        let mtu = scenario
+            .links
+            .first()
+            .map_or(1500, |link| link.forward.mtu.0);
+        let ours = tun(&name, mtu).map_err(missing)?;
+        let theirs = {
+            let name = name.clone();
+            inside
+                .run(move || tun(&name, mtu))
+                .and_then(|tun| tun)
+                .map_err(missing)?
+        };
+        let lines = |own: Ipv4Addr, peer: Ipv4Addr| {
+            vec![
+                format!("addr add {own} peer {peer} dev {name}"),
+                format!("link set {name} up"),
+            ]
+        };
+        Namespace::ip_here(&lines(here, there)).map_err(missing)?;
+        let mut within = lines(there, here);
+        within.push("link set lo up".to_owned());
+        within.push(format!("route add default via {here} dev {name}"));
+        inside.ip(&within).map_err(missing)?;
+        let mut devices = Devices::default();
+        let all = BTreeMap::new();
+        devices.add(theirs, near, all.clone(), Some(far))?;
+        devices.add(ours, far, all, Some(near))?;
+        terminal::say(&format!(
+            "{program} is at {there}; this host is {here} to it (WEIR_HOST)"
+        ));
+        // Ctrl-C is for the program: it and its link end together.
+        let _ = interrupt_flag()?;
+        let stop = AtomicBool::new(false);
+        let status = std::thread::scope(|scope| {
+            let carrier = scope.spawn(|| carry(link, &mut devices, &stop));
+            let mut command = Command::new(program);
+            command.args(words).env("WEIR_HOST", here.to_string());
+            let status = inside.run(move || command.status());
+            stop.store(true, Ordering::Relaxed);
+            let carried = carrier.join();
+            carried.map_err(|_| Failure::Failed("the link panicked".to_owned()))??;
+            status
+                .map_err(wire_failure)?
+                .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))
+        })?;
+        ended(program, status)
+    }
+
+    fn ended(program: &str, status: ExitStatus) -> Result<(), Failure> {
+        if status.success() {
+            return Ok(());
+        }
+        match status.code().map(u8::try_from) {
+            Some(Ok(code)) => Err(Failure::Program(code)),
+            _ => Err(Failure::Failed(format!("{program} ended with {status}"))),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `weir testbed SCENARIO`: the scenario's endpoints on real sockets, its hosts network
+//! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
+//! real time. Gives the folder that `weir run` gives.
+
+use super::run::{folder_failure, interrupt_flag, scenarios, text};
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
+use std::path::PathBuf;
+use weir_lab::scenario::Scenario;
+
+/// The words after the verb.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The scenario, TOML
+    scenario: PathBuf,
+    /// Change a value, or several in turn: flow.stream.transport.tfrc.oscillation=off,full
+    #[arg(long = "set", value_name = "PATH=VALUE[,VALUE…]")]
+    set: Vec<String>,
+    /// Where the folders of the runs go
+    #[arg(long, short, default_value = "results")]
+    out: PathBuf,
+    /// One JSON document with the summaries
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the scenario, or one for each combination of values, one after the other.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scenarios = scenarios(&arguments.scenario, &arguments.set, None)?;
+    let stop = interrupt_flag()?;
+    let mut documents = Vec::new();
+    for (number, (_, scenario)) in scenarios.iter().enumerate() {
+        let seconds = scenario.run.duration.as_secs_f64();
+        let count = scenarios.len();
+        terminal::say(&format!("run {}/{count}: {seconds} s", number + 1));
+        documents.push(one(arguments, scenario, &stop)?);
+        if stop.load(std::sync::atomic::Ordering::Relaxed) {
+            break;
+        }
+    }
+    if arguments.json {
+        let document = serde_json::json!({ "runs": documents });
+        terminal::print(&format!("{document:#}\n"))?;
+    }
+    if stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(Failure::Interrupted);
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn one(
+    _: &Arguments,
+    _: &Scenario,
+    _: &std::sync::atomic::AtomicBool,
+) -> Result<serde_json::Value, Failure> {
+    let message = "network namespaces need Linux; `weir run` simulates the same scenario";
+    Err(Failure::Missing(message.to_owned()))
+}
+
+#[cfg(target_os = "linux")]
+fn one(
+    arguments: &Arguments,
+    scenario: &Scenario,
+    stop: &std::sync::atomic::AtomicBool,
+) -> Result<serde_json::Value, Failure> {
+    use weir_lab::trace::{RunFolder, name_of};
+    let output = crate::testbed::run(scenario, stop)?;
+    let path = arguments.out.join(format!("{}-testbed", name_of(scenario)));
+    RunFolder::write(&output, &path).map_err(folder_failure)?;
+    let folder = path.display().to_string();
+    if !arguments.json {
+        terminal::print(&text(&output.summary, &folder))?;
+    }
+    let summary = serde_json::to_value(&output.summary).unwrap_or_default();
+    Ok(serde_json::json!({ "folder": folder, "summary": summary }))
+}
