@@ -1,7 +1,7 @@
 //! What measures need of a run: the flow's trace in two views, and a few totals.
 
 use super::published::RunPlan;
-use crate::run::{RunOptions, Trace, run};
+use crate::run::{Registry, RunOptions, Trace, run};
 use crate::scenario::{self, overrides::parse_set};
 use crate::trace::{Table, Values};
 use std::borrow::Cow;
@@ -71,10 +71,16 @@ impl Scenario {
     ///
     /// # Errors
     /// Why the run gave no result.
-    pub fn observe(&self, plan: &RunPlan, seed: Option<u32>) -> Result<Observation, String> {
+    pub fn observe(
+        &self,
+        plan: &RunPlan,
+        seed: Option<u32>,
+        registry: Registry<'_>,
+    ) -> Result<Observation, String> {
         let mut scenario = self.0.clone();
         let mut options = RunOptions {
             trace: Trace::Full,
+            registry,
             ..RunOptions::default()
         };
         if let Some(seed) = seed {

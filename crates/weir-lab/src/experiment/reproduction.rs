@@ -7,6 +7,7 @@ use super::published::{Published, RunPlan};
 use super::source::Source;
 use super::verdict::{RowResult, Verdict, judge};
 use crate::report::NamedPlot;
+use crate::run::Registry;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -166,12 +167,14 @@ struct Job<'a> {
 }
 
 /// Reproduces the experiments. All files are read and checked before the first run starts.
-/// `progress` is called after each run, perhaps from several threads.
+/// `progress` is called after each run, perhaps from several threads. `registry` has the
+/// transports that this crate lacks.
 ///
 /// # Errors
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
     sources: &[Source],
+    registry: Registry<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -183,7 +186,7 @@ pub fn reproduce(
             .reads_log_of(&job.plan.name);
         let result = job
             .scenario
-            .observe(job.plan, job.seed)
+            .observe(job.plan, job.seed, registry)
             .map(|observation| observation.with_log_if(log))
             .map_err(|message| ExperimentError::Run {
                 experiment: prepared[job.experiment].name.clone(),

@@ -1,6 +1,7 @@
 //! `weir reproduce [NAME…]`: published experiments, measured against published.
 
 use crate::exit::Failure;
+use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
@@ -24,7 +25,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
-    let result = reproduce(&sources, &|progress| {
+    let result = reproduce(&sources, quinn::registry(), &|progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
