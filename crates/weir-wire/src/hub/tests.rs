@@ -99,7 +99,9 @@ struct Client {
 
 impl Client {
     fn new(scene: &Scene, last: u8) -> Self {
-        let mut config = Options::default().config(8).expect("a configuration");
+        let mut config = Options::default()
+            .config(8, SeqNum::new(77_777))
+            .expect("a configuration");
         (config.local_port, config.remote_port) = (40_000, Options::default().port);
         let mut machine = dccp::Connection::client(config);
         machine.connect(scene.hub.clock.now());
@@ -161,6 +163,38 @@ async fn with_cookies_nothing_is_remembered_until_the_client_acknowledges() {
     assert_eq!((scene.memory(), scene.arrived()), ([1, 0, 1], 1));
     let key = (client.address, 40_000, Options::default().port);
     assert_eq!(scene.hub.connections[&key].machine.state(), State::Open);
+}
+
+#[tokio::test]
+async fn the_answer_that_is_kept_is_what_a_machine_would_say() {
+    let mut scene = Scene::new(&forgetful());
+    let mut clients = [Client::new(&scene, 1), Client::new(&scene, 2)];
+    let [first, mut second] = clients.each_mut().map(|client| {
+        let request = client.says(&scene).remove(0);
+        scene.receive(client.address, &request).remove(0)
+    });
+    assert_eq!(first.kind, PacketType::Response);
+    assert_ne!(first.seq, second.seq);
+    assert_ne!(cookie_of(&first), cookie_of(&second));
+    let without_cookie = |packet: &wire::Packet| {
+        let mut options = packet.options.clone();
+        options.clear();
+        for option in packet.options.iter().filter(|option| option.kind() != 36) {
+            options.push(&option);
+        }
+        options
+    };
+    assert_eq!(without_cookie(&first), without_cookie(&second));
+    second.options = first.options.clone();
+    second.seq = first.seq;
+    assert_eq!(first, second);
+    let mut bare = wire::Packet::request(SeqNum::new(5), 0).with_ports(40_000, 5001);
+    let other = scene.receive(peer(3), &bare).remove(0);
+    bare.seq = SeqNum::new(6);
+    let again = scene.receive(peer(4), &bare).remove(0);
+    assert_ne!(without_cookie(&first), without_cookie(&other));
+    assert_eq!(without_cookie(&other), without_cookie(&again));
+    assert_eq!(again.ack(), Some(bare.seq));
 }
 
 #[tokio::test]
