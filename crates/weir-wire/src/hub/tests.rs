@@ -421,3 +421,51 @@ async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_
     }
     assert!(answers > 500, "{answers}");
 }
+
+/// Octets that are nearly packets, from few and from many, at a listener with narrow limits: no
+/// panic, no more answers than packets, no more memory than the options give.
+#[tokio::test]
+async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
+    for (seed, cookies_from) in [(1, 0), (2, 5), (3, usize::MAX)] {
+        let options = Options {
+            cookies_from,
+            max_handshakes: 5,
+            max_connections: 20,
+            max_connections_per_address: 3,
+            ..Options::default()
+        };
+        let mut scene = Scene::new(&options);
+        let mut rng = Rng::stream(seed, "noise");
+        let models = packets();
+        for _ in 0..20_000 {
+            let model = &models[rng.below(models.len() as u64) as usize];
+            let mut octets = octets_of(model);
+            for _ in 0..rng.below(4) {
+                let at = rng.below(octets.len() as u64) as usize;
+                octets[at] = rng.next_u64() as u8;
+            }
+            octets.truncate(octets.len() - rng.below(3) as usize);
+            let Some(packet) = open(&octets, None) else {
+                continue;
+            };
+            let from = peer(rng.below(250) as u8);
+            if let Some(key) = scene.hub.handle_packet(from, None, packet) {
+                scene.hub.settle(key);
+            }
+            let mut sent = 0;
+            while let Some(run) = scene.hub.outbox.run(1) {
+                assert_eq!(run.way.to, from);
+                assert!(HEADERS + run.size <= 3 * (HEADERS + octets.len()));
+                sent += 1;
+                scene.hub.outbox.remove(1);
+            }
+            assert!(sent <= 1);
+            let [connections, handshakes, sources] = scene.memory();
+            assert!(connections <= 20 && handshakes <= 5 && sources <= connections);
+        }
+        assert_eq!(scene.arrived(), 0, "nobody has acknowledged anything");
+        let load = scene.hub.load;
+        assert!(load.resets_sent > 0, "{load:?}");
+        assert_eq!(load.cookies_sent > 0, cookies_from < 100, "{load:?}");
+    }
+}
