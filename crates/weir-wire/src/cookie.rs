@@ -284,6 +284,23 @@ mod tests {
     }
 
     #[test]
+    fn cookies_in_another_order_do_not_open() {
+        let mut cookies = Cookies::new(at(0)).expect("randomness");
+        let cookie = minted(&mut cookies, at(0), &[9; 250]);
+        let (first, second) = cookie.split_at(MOST_DATA);
+        let mut opens = |parts: [&[u8]; 2]| {
+            let mut ack = Packet::new_ack(SeqNum::new(78), SeqNum::new(1));
+            for part in parts {
+                assert!(ack.options.push(&DccpOption::InitCookie(part)));
+            }
+            let cookie = cookie_of(&ack).expect("a cookie");
+            cookies.open(at(1), (key(1, 9), SERVICE), &cookie).is_some()
+        };
+        assert!(opens([first, second]));
+        assert!(!opens([second, first]) && !opens([first, first]));
+    }
+
+    #[test]
     fn no_cookie_opens_with_a_bit_changed_a_part_missing_or_for_somebody_else() {
         let mut cookies = Cookies::new(at(0)).expect("randomness");
         let cookie = minted(&mut cookies, at(0), &[3, 2]);

@@ -29,6 +29,9 @@ pub enum Error {
     /// No window controller of this name.
     #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
     UnknownController(String),
+    /// TLS cannot be set up.
+    #[error("cannot set up TLS: {0}")]
+    Tls(String),
     /// Nobody answered.
     #[error("{0} does not answer")]
     TimedOut(SocketAddr),
@@ -60,6 +63,13 @@ pub enum Error {
     /// The connection has ended.
     #[error("the connection is closed")]
     Closed,
+}
+
+#[cfg(feature = "quinn")]
+impl Error {
+    pub(crate) fn tls(error: impl ToString) -> Self {
+        Self::Tls(error.to_string())
+    }
 }
 
 /// The names of all window controllers.

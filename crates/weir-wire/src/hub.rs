@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::events::EventSink;
 use crate::limits::{Allowance, Bucket, source};
 use crate::listener::{Board, Load};
-use crate::options::{Options, random};
+use crate::options::{Options, random, random_iss};
 use crate::outbox::Outbox;
 use crate::sieve::Sieve;
 use crate::socket::Socket;
@@ -88,7 +88,7 @@ impl Hub {
     ) -> Result<(Self, mpsc::UnboundedSender<Command>), Error> {
         let (sender, commands) = mpsc::unbounded_channel();
         let clock = Clock::start();
-        let resets = options.max_resets_per_second;
+        let (buffer, resets) = (socket.buffer(), options.max_resets_per_second);
         let listening = sink.map(|sink| Listening::new(options, sink, clock.now()));
         let hub = Self {
             clock,
@@ -99,7 +99,7 @@ impl Hub {
             back: sender.downgrade(),
             listening: listening.transpose()?,
             strict: options.strict,
-            sieve: Sieve::new(options.max_requests_per_second, clock.now()),
+            sieve: Sieve::new(options.max_requests_per_second, buffer, clock.now()),
             resets: Bucket::new(resets, resets, clock.now()),
             load: Load::default(),
             board: Arc::default(),
@@ -172,10 +172,11 @@ impl Hub {
     /// Reads a batch; true if something came.
     fn read(&mut self) -> bool {
         let mut packets = std::mem::take(&mut self.read);
-        let came = self.socket.read(|meta, octets| {
+        let reads = self.socket.read(|meta, octets| {
             let packet = open(octets, meta.ecn);
             packets.extend(packet.map(|packet| (meta.addr, meta.dst_ip, packet)));
         });
+        let count = packets.len();
         let mut last = None;
         for (from, to, packet) in packets.drain(..) {
             let key = self.handle_packet(from, to, packet);
@@ -190,7 +191,8 @@ impl Hub {
         if let Some(key) = last {
             self.settle(key);
         }
-        came
+        self.sieve.end_read(count, reads == Socket::MOST_READS);
+        reads > 0
     }
 
     /// Gives a packet to its connection, which it names, and sends what that says to it.
@@ -307,7 +309,8 @@ impl Hub {
         reply: oneshot::Sender<Result<Connection, Error>>,
     ) {
         // RFC 6056: a port that nobody guesses, above the well-known ones.
-        let made = options.config(overhead(to)).and_then(|mut config| {
+        let made = random_iss().and_then(|iss| {
+            let mut config = options.config(overhead(to), iss)?;
             config.local_port = 49_152 + (random()? % 16_384) as u16;
             config.remote_port = options.port;
             Ok(config)

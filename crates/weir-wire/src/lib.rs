@@ -31,6 +31,24 @@
 //! load, bounds on the number of connections, in all and for each source, and on what is sent to
 //! who has not proven its address. What it leaves out: raw IP protocol 33, path-MTU discovery; the
 //! DCCP checksum is zero and that of UDP counts (RFC 6773 §3.3).
+//!
+//! # Among strangers
+//! A listener on the Internet hears from strangers. Against
+//! - Requests from forged addresses: it remembers 64 of them and then none, for a cookie that the
+//!   client brings back holds all (`cookies_from`);
+//! - more of them than it can read: the kernel drops a share of them before they are queued
+//!   (`max_requests_per_second`);
+//! - its use against others: until an address is proven, it sends there one packet for a packet and
+//!   three times its octets at most, or as many (`strict`), and nothing by a timer;
+//! - connections that are taken and kept: it has 10,000 at most, 2,000 of a source
+//!   (`max_connections`, `max_connections_per_address`);
+//! - peers that go without a word: it asks after a minute and gives up after eight more
+//!   (`keepalive`);
+//! - guessed sequence numbers: it believes what is in the windows of RFC 4340 §7.5, answers the
+//!   rest with eight Syncs a second at most, and begins with numbers from the system's randomness;
+//! - packets for nobody: it sends 1024 Resets a second at most (`max_resets_per_second`).
+//!
+//! Nothing is encrypted or authenticated: who sees the packets can end a connection, as with TCP.
 #![forbid(unsafe_code)]
 
 mod alarm;

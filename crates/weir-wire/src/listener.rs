@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::hub::{Command, Hub};
-use crate::options::Options;
+use crate::options::{Options, random_iss};
 use crate::socket::Socket;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,7 +65,7 @@ impl Listener {
     )]
     pub async fn bind(address: SocketAddr, options: Options) -> Result<Self, Error> {
         // What is wrong with the options is said here and not to a client.
-        options.config(0)?;
+        options.config(0, random_iss()?)?;
         let socket = Socket::bind(address, &options)?;
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);

@@ -5,7 +5,7 @@ use crate::tap::Tap;
 use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
-use weir_proto::dccp;
+use weir_proto::dccp::{self, wire::SeqNum};
 use weir_proto::event::EventMask;
 
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
@@ -58,7 +58,8 @@ pub struct Options {
     pub max_connections: usize,
     /// Of a listener's connections, those from one IPv4 address or 64 bits of IPv6 at most.
     pub max_connections_per_address: usize,
-    /// Requests that a listener answers; what is more is dropped, by the kernel if it can.
+    /// Requests that a listener answers; what is more, or more than it can read, is dropped, by the
+    /// kernel if it can.
     pub max_requests_per_second: u32,
     /// Resets to packets that have no connection, in all (RFC 4340 §8.1.3).
     pub max_resets_per_second: u32,
@@ -94,7 +95,7 @@ impl Default for Options {
             cookies_from: 64,
             max_connections: 10_000,
             max_connections_per_address: 2_000,
-            max_requests_per_second: 50_000,
+            max_requests_per_second: 200_000,
             max_resets_per_second: 1024,
             strict: false,
             pad_requests: true,
@@ -110,7 +111,7 @@ impl Default for Options {
 impl Options {
     /// What a state machine is made from; `overhead` are the octets that IP and UDP take beyond
     /// an IPv4 header.
-    pub(crate) fn config(&self, overhead: u32) -> Result<dccp::Config, Error> {
+    pub(crate) fn config(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {
         let profile = |name: &String| {
             let found = Profile::named(name);
             found
@@ -124,7 +125,7 @@ impl Options {
         };
         Ok(dccp::Config {
             service_code: self.service_code,
-            initial_sequence: random()? & ((1 << 48) - 1),
+            initial_sequence: iss.get(),
             sequence_window: self.sequence_window,
             send_ccid: ccid.clone(),
             receive_ccid: ccid,
@@ -143,7 +144,12 @@ fn nanos(duration: Duration) -> weir_proto::time::Duration {
     weir_proto::time::Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A number that nobody can guess: sequence numbers and ports depend on it (RFC 4340 §7.2).
+/// An initial sequence number (RFC 4340 §7.2).
+pub(crate) fn random_iss() -> Result<SeqNum, Error> {
+    random().map(SeqNum::new)
+}
+
+/// A number that nobody can guess.
 pub(crate) fn random() -> Result<u64, Error> {
     getrandom::u64().map_err(|error| Error::Randomness(error.to_string()))
 }

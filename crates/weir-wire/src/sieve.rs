@@ -2,19 +2,26 @@
 //!
 //! What a flood costs is not the answers, which cookies make cheap, but the socket's queue: a
 //! sender that is faster than the listener reads keeps it full, and the packets of connections are
-//! lost with those of the flood. So when more Requests come than the options allow, a classic BPF
-//! program drops them at random before they are queued. Other packets pass. A client whose Request
-//! was dropped asks again after a second, so it comes in as soon as its luck allows.
+//! lost with those of the flood. So when Requests come faster than they are read, or more of them
+//! than the options allow, a classic BPF program drops them at random before they are queued. Other
+//! packets pass. A client whose Request was dropped asks again after a second, so it comes in as
+//! soon as its luck allows.
 //!
 //! Without such filters, away from Linux, the surplus is dropped here, after the queue.
 
 use crate::limits::Bucket;
+use crate::socket::Socket;
 use weir_proto::time::{Duration, Instant};
 
 /// After a narrowing the queue is given this long to show its effect.
 const PATIENCE: Duration = Duration::from_millis(2);
-/// How long few Requests must come until more are let in.
-const CALM: Duration = Duration::from_millis(100);
+/// After so many full reads in a row, most of it Requests, the queue counts as growing.
+const STREAK: u32 = 16;
+/// Octets of the socket's buffer that these reads may stand for: an eighth of what the kernel
+/// charges for small packets, 768 octets each.
+const OCTETS_PER_READ: usize = 8 * 768 * Socket::MOST_READS;
+/// How long no Request must be too many until more are let in.
+const CALM: Duration = Duration::from_millis(25);
 /// No less than one in four thousand is let in.
 const NARROWEST: u32 = 12;
 
@@ -22,35 +29,50 @@ const NARROWEST: u32 = 12;
 #[derive(Debug)]
 pub(crate) struct Sieve {
     bucket: Bucket,
-    rate: u32,
+    longest_streak: u32,
     /// One in two to the power of this passes the kernel's filter.
     width: u32,
     changed: Instant,
-    /// Requests since the last change or look.
-    seen: u32,
-    /// Some of them were too many.
-    dry: bool,
+    /// Requests in this read.
+    read: usize,
+    /// Full reads in a row.
+    streak: u32,
+    /// Since the last change some Requests were too many.
+    overrun: bool,
 }
 
 impl Sieve {
-    /// For so many Requests a second.
-    pub(crate) fn new(rate: u32, now: Instant) -> Self {
+    /// For so many Requests a second, and a socket's buffer of so many octets.
+    pub(crate) fn new(rate: u32, buffer: usize, now: Instant) -> Self {
+        let reads = u32::try_from(buffer / OCTETS_PER_READ).unwrap_or(STREAK);
         Self {
+            longest_streak: reads.clamp(2, STREAK),
             bucket: Bucket::new(rate, (rate / 100).max(1), now),
-            rate,
             width: 0,
             changed: now,
-            seen: 0,
-            dry: false,
+            read: 0,
+            streak: 0,
+            overrun: false,
         }
     }
 
     /// A Request has come; true if it is not one too many.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
-        self.seen = self.seen.saturating_add(1);
+        self.read += 1;
         let admitted = self.bucket.take(now);
-        self.dry |= !admitted;
+        self.overrun |= !admitted;
         admitted
+    }
+
+    /// So many packets were read; `full` if there was no room for more of them.
+    pub(crate) fn end_read(&mut self, packets: usize, full: bool) {
+        let requests = std::mem::take(&mut self.read);
+        self.streak = if full && requests * 2 >= packets {
+            self.streak.saturating_add(1)
+        } else {
+            0
+        };
+        self.overrun |= self.streak >= self.longest_streak;
     }
 
     /// In so many nanoseconds it must be looked at again, even if nothing comes.
@@ -66,15 +88,14 @@ impl Sieve {
     pub(crate) fn adjust(&mut self, now: Instant) -> Option<u32> {
         let since = now.since(self.changed);
         let before = self.width;
-        if self.dry && since >= PATIENCE {
-            self.width = (before + 2).min(NARROWEST);
-        } else if before > 0 && since >= CALM {
-            let few = f64::from(self.rate) * since.as_secs_f64() / 4.0;
-            self.width -= u32::from(f64::from(self.seen) < few);
+        if self.overrun && since >= PATIENCE {
+            self.width = (before + 1).min(NARROWEST);
+        } else if !self.overrun && before > 0 && since >= CALM {
+            self.width -= 1;
         } else {
             return None;
         }
-        (self.changed, self.seen, self.dry) = (now, 0, false);
+        (self.changed, self.streak, self.overrun) = (now, 0, false);
         (self.width != before).then_some(self.width)
     }
 }
@@ -150,12 +171,34 @@ mod tests {
     fn the_sieve_is_open_below_its_rate_narrow_above_and_opens_again() {
         let start = Instant::from_nanos(1_000_000_000);
         let second = Duration::from_secs(1);
-        let mut sieve = Sieve::new(10_000, start);
+        let mut sieve = Sieve::new(10_000, 1 << 23, start);
         assert_eq!(flood(&mut sieve, start, 8_000), (1.0, 4_000));
         let (share, admitted) = flood(&mut sieve, start + second, 1_000_000);
-        assert!(share < 0.02, "{share}");
-        assert!((1_000..=5_200).contains(&admitted), "{admitted}");
+        assert!(share < 0.03, "{share}");
+        assert!((2_000..=5_200).contains(&admitted), "{admitted}");
         flood(&mut sieve, start + second * 2, 1_000);
         assert_eq!(flood(&mut sieve, start + second * 3, 8_000), (1.0, 4_000));
+    }
+
+    #[test]
+    fn the_sieve_narrows_when_requests_fill_the_reads_and_not_when_data_do() {
+        let start = Instant::from_nanos(1_000_000_000);
+        for (requests, narrows) in [(32, true), (16, true), (15, false), (0, false)] {
+            let mut sieve = Sieve::new(1_000_000, 1 << 23, start);
+            for _ in 0..STREAK {
+                for _ in 0..requests {
+                    assert!(sieve.admit(start));
+                }
+                sieve.end_read(32, true);
+            }
+            let width = sieve.adjust(start + PATIENCE);
+            assert_eq!(width, narrows.then_some(1), "{requests}");
+        }
+        let mut sieve = Sieve::new(1_000_000, 1 << 23, start);
+        for number in 0..100 {
+            sieve.admit(start);
+            sieve.end_read(1, number % STREAK == 0);
+        }
+        assert_eq!(sieve.adjust(start + CALM), None);
     }
 }

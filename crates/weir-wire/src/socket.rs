@@ -36,6 +36,9 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
+    /// Reads that the kernel combines at most.
+    pub(crate) const MOST_READS: usize = BATCH_SIZE;
+
     /// A socket at this address, port 0 for any.
     pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
@@ -70,6 +73,11 @@ impl Socket {
         })
     }
 
+    /// Octets that may wait to be read, as the kernel counts them.
+    pub(crate) fn buffer(&self) -> usize {
+        SockRef::from(&self.io).recv_buffer_size().unwrap_or(0)
+    }
+
     /// Lets one Request in two to the power of `width` in, if the kernel can choose.
     pub(crate) fn narrow(&self, width: u32) {
         // Without it the surplus is dropped after it was read.
@@ -85,8 +93,9 @@ impl Socket {
         self.io.readable().await
     }
 
-    /// Reads what there is; calls `take` with each datagram. False if there was none.
-    pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> bool {
+    /// Reads what there is; calls `take` with each datagram. Says how many reads the kernel
+    /// combined, none if there was nothing.
+    pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> usize {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..
@@ -100,7 +109,7 @@ impl Socket {
             Ok(count) => count,
             Err(error) => {
                 self.refused |= error.kind() == io::ErrorKind::ConnectionRefused;
-                return false;
+                return 0;
             }
         };
         for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
@@ -119,7 +128,7 @@ impl Socket {
                 take(meta, datagram);
             }
         }
-        count > 0
+        count
     }
 
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.

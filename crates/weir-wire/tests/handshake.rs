@@ -93,17 +93,21 @@ async fn two_hundred_clients_connect_at_once_to_a_listener_that_remembers_no_req
 #[tokio::test]
 async fn a_strict_listener_answers_padded_requests_only() {
     within(async {
-        for cookies_from in [0, 64] {
+        let tfrc = || Ccid::Tfrc("rfc5348".to_owned());
+        let small = Ccid::TfrcSmallPackets("rfc5348".to_owned());
+        for (cookies_from, ccid) in [(0, Ccid::TcpLike), (0, tfrc()), (0, small), (64, tfrc())] {
             let strict = Options {
                 strict: true,
                 cookies_from,
+                ccid: ccid.clone(),
                 ..Options::default()
             };
             let (mut listener, to) = listener(strict).await;
-            let (client, server) = tokio::join!(
-                Connection::connect(to, Options::default()),
-                listener.accept()
-            );
+            let padded = Options {
+                ccid,
+                ..Options::default()
+            };
+            let (client, server) = tokio::join!(Connection::connect(to, padded), listener.accept());
             assert!(client.is_ok() && server.is_ok());
             let bare = Options {
                 pad_requests: false,

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod exit;
+mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;

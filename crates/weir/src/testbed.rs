@@ -2,6 +2,7 @@
 //! the wire's driver. The only place that joins the two.
 
 use crate::exit::Failure;
+use crate::quinn;
 use crate::terminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Shapers, Trace};
@@ -18,6 +19,7 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     tap: None,
     progress: None,
     cancel: None,
+    registry: quinn::registry(),
 };
 
 /// A part of a scenario, as the driver has it.

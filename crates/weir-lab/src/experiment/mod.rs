@@ -21,7 +21,7 @@ mod series;
 mod source;
 mod verdict;
 
-pub use observation::Testbed;
+pub use observation::{Equipment, Testbed};
 pub use published::{Kind, Published};
 pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
 pub use source::Source;

@@ -2,7 +2,7 @@
 
 use super::ExperimentError;
 use super::draw;
-use super::observation::{Observation, Scenario, Testbed};
+use super::observation::{Equipment, Observation, Scenario};
 use super::published::{Published, RunPlan};
 use super::source::Source;
 use super::verdict::{RowResult, Verdict, judge};
@@ -166,14 +166,14 @@ struct Job<'a> {
 }
 
 /// Reproduces the experiments. All files are read and checked before the first run starts.
-/// `progress` is called after each run, perhaps from several threads. Runs that need a testbed
-/// come last, one after the other, so that nothing else keeps the machine busy.
+/// `progress` is called after each run, perhaps from several threads. Runs on the testbed come
+/// last, one after the other, so that nothing else keeps the machine busy.
 ///
 /// # Errors
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
     sources: &[Source],
-    testbed: Option<&Testbed<'_>>,
+    equipment: Equipment<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -185,7 +185,7 @@ pub fn reproduce(
             .reads_log_of(&job.plan.name);
         let result = job
             .scenario
-            .observe(job.plan, job.seed, testbed)
+            .observe(job.plan, job.seed, equipment)
             .map(|observation| observation.with_log_if(log))
             .map_err(|message| ExperimentError::Run {
                 experiment: prepared[job.experiment].name.clone(),

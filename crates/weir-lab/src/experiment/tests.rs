@@ -1,6 +1,6 @@
 //! Files, verdicts and the exit status.
 
-use super::observation::{Observation, Scenario};
+use super::observation::{Equipment, Observation, Scenario};
 use super::published::Published;
 use super::verdict::judge;
 use super::*;
@@ -42,7 +42,7 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
     let scenario = Scenario::parse(&plan.scenario, &text, &[]).unwrap();
-    let observation = scenario.observe(plan, None).unwrap();
+    let observation = scenario.observe(plan, None, Equipment::default()).unwrap();
     let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();

@@ -1,12 +1,14 @@
 //! From a scenario to a topology: hosts, links, and the flows with their endpoints.
 
 use super::codec::{CodecEndpoint, Fault};
+use super::endpoints::Surroundings;
 use super::live::{Part, Shapers};
 use super::recorder::{Recorder, Writes};
+use super::registry::{Pair, Registry};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
 use super::tap::{SharedTap, TapEnd, TapEndpoint};
 use super::wire_form::WireForm;
-use super::{RunError, endpoints, wire_form};
+use super::{RunError, RunOptions, endpoints, wire_form};
 use crate::scenario::{
     Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
 };
@@ -69,6 +71,7 @@ struct Place<'a> {
     ends: [(HostId, &'a Host); 2],
     path_mtu: u32,
     form: Form,
+    registry: Registry<'a>,
 }
 
 /// In which form packets travel.
@@ -85,11 +88,11 @@ type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
 impl World {
-    /// Builds what this part of the scenario names, with a tap on all endpoints if there is one.
+    /// Builds what this part of the scenario names, with the options' tap on all endpoints.
     pub(super) fn build(
         scenario: &Scenario,
         part: Part,
-        tap: Option<&SharedTap>,
+        options: &RunOptions<'_>,
     ) -> Result<Self, RunError> {
         let mut world = Self {
             topology: Topology::new(scenario.run.seed),
@@ -101,20 +104,20 @@ impl World {
             link_names: Vec::new(),
             segments: Vec::new(),
             fault: Fault::default(),
-            tap: tap.cloned(),
+            tap: options.tap.cloned(),
         };
         match part {
             Part::Whole => {
                 let hosts = world.add_hosts(scenario);
                 world.add_network(scenario, &hosts)?;
-                world.add_flows(scenario, &hosts, Form::Typed)?;
+                world.add_flows(scenario, &hosts, (Form::Typed, options.registry))?;
             }
             Part::Flows => {
                 let hosts = world.add_hosts(scenario);
                 for (id, _) in hosts.values() {
                     world.topology.add_port(*id).map_err(built)?;
                 }
-                world.add_flows(scenario, &hosts, Form::Octets)?;
+                world.add_flows(scenario, &hosts, (Form::Octets, options.registry))?;
             }
             Part::Links(shapers) => world.add_segments(scenario, shapers)?,
         }
@@ -232,7 +235,7 @@ impl World {
         &mut self,
         scenario: &Scenario,
         hosts: &Hosts<'_>,
-        form: Form,
+        (form, registry): (Form, Registry<'_>),
     ) -> Result<(), RunError> {
         let form = match form {
             Form::Typed if scenario.run.codec => Form::Checked,
@@ -244,6 +247,7 @@ impl World {
                 ends,
                 path_mtu: scenario.path_mtu(flow),
                 form,
+                registry,
             };
             for (number, name) in flow.names().enumerate() {
                 let start = Instant::ZERO + flow.start + flow.stagger * number as u64;
@@ -344,17 +348,23 @@ impl World {
         place: &Place<'_>,
     ) -> Result<(), RunError> {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
-        let hosts = place.ends.map(|(_, host)| host);
-        let pair = endpoints::pair(flow, hosts, place.path_mtu, seed);
+        let around = Surroundings {
+            hosts: place.ends.map(|(_, host)| host),
+            path_mtu: place.path_mtu,
+            seed,
+            registry: place.registry,
+        };
+        let pair = endpoints::pair(flow, &around).map_err(RunError::Build)?;
         let pair = self.tapped(pair, TapEnd::pair(flow, self.flows.len(), place.ends));
         let header = match &flow.transport {
             Transport::Quic(quic) => quic.header,
-            Transport::Dccp(_) | Transport::Tcp(_) | Transport::Udp(_) => HeaderFormat::RFC9000,
+            _ => HeaderFormat::RFC9000,
         };
-        // A datagram of UDP is its payload: there is nothing to check.
-        let form = match place.form {
-            Form::Checked if matches!(flow.transport, Transport::Udp(_)) => Form::Typed,
-            form => form,
+        let form = match (place.form, &flow.transport) {
+            // A datagram of UDP is its payload, quinn's packets are octets from the start: there
+            // is nothing to check.
+            (Form::Checked, Transport::Udp(_) | Transport::Quinn(_)) => Form::Typed,
+            (form, _) => form,
         };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             match form {
@@ -382,13 +392,13 @@ impl World {
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
             Transport::Dccp(_) => Writes::Kept,
-            Transport::Quic(_) | Transport::Tcp(_) | Transport::Udp(_) => Writes::Dropped,
+            _ => Writes::Dropped,
         });
         Ok(())
     }
 
     /// The endpoints with the tap on them, if there is one.
-    fn tapped(&self, pair: endpoints::Pair, ends: [TapEnd; 2]) -> endpoints::Pair {
+    fn tapped(&self, pair: Pair, ends: [TapEnd; 2]) -> Pair {
         let Some(tap) = &self.tap else {
             return pair;
         };
@@ -403,7 +413,7 @@ impl World {
     fn apps(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
         let carriage = match flow.transport {
             Transport::Dccp(_) | Transport::Udp(_) => Carriage::Datagrams,
-            Transport::Quic(_) | Transport::Tcp(_) => Carriage::Stream,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Carriage::Stream,
         };
         let source: Box<dyn App + Send> = match flow.app {
             Application::Bulk(config) => Box::new(Bulk::new(config)),

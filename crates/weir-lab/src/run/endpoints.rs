@@ -1,16 +1,29 @@
 //! The two ends of a flow, made from what its scenario says.
 
 use super::handshake::SlowHandshake;
+use super::registry::{Pair, QuinnFlow, Registry};
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
 use weir_proto::{dccp, quic, tcp, udp};
 
-/// Sender and receiver.
-pub(super) type Pair = [Box<dyn Endpoint + Send>; 2];
+/// What the endpoints of a flow depend on beside the flow.
+pub(super) struct Surroundings<'a> {
+    /// Where they run.
+    pub hosts: [&'a Host; 2],
+    /// Octets that a packet may have, from the IP header on.
+    pub path_mtu: u32,
+    /// The flow's own.
+    pub seed: u64,
+    /// Transports that the caller brings.
+    pub registry: Registry<'a>,
+}
 
-/// Makes the endpoints of one flow; the sender connects. `path_mtu` counts from the IP header on;
-/// `seed` is the flow's own.
-pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32, seed: u64) -> Pair {
+/// Makes the endpoints of one flow; the sender connects.
+///
+/// # Errors
+/// Why a transport of the caller's cannot be had.
+pub(super) fn pair(flow: &Flow, around: &Surroundings<'_>) -> Result<Pair, String> {
+    let (hosts, path_mtu, seed) = (around.hosts, around.path_mtu, around.seed);
     let [sender, receiver]: Pair = match &flow.transport {
         Transport::Dccp(dccp) => {
             let config = dccp::Config {
@@ -41,8 +54,13 @@ pub(super) fn pair(flow: &Flow, hosts: [&Host; 2], path_mtu: u32, seed: u64) -> 
                 Box::new(quic::Connection::server(config)),
             ]
         }
+        Transport::Quinn(quinn) => around.registry.quinn(&QuinnFlow {
+            settings: quinn,
+            datagram_size: quinn.datagram_size(path_mtu),
+            seed,
+        })?,
     };
-    [slowed(sender, hosts[0]), slowed(receiver, hosts[1])]
+    Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
 }
 
 /// The endpoint behind its host's delay of handshakes.

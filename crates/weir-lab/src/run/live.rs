@@ -59,7 +59,7 @@ impl Live {
         options: &RunOptions<'_>,
         part: Part,
     ) -> Result<Self, RunError> {
-        let mut world = World::build(scenario, part, options.tap)?;
+        let mut world = World::build(scenario, part, options)?;
         let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
         world.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);

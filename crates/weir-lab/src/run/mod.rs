@@ -10,6 +10,7 @@ mod handshake;
 mod live;
 mod measured;
 mod recorder;
+mod registry;
 mod segment;
 mod smoothness;
 mod statistics;
@@ -20,6 +21,7 @@ mod wire_form;
 
 pub use live::{Live, Part, Shapers};
 pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
+pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{
     AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
@@ -58,6 +60,8 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a AtomicBool>,
     /// Sees every packet as the hosts of its ends see it; changes nothing.
     pub tap: Option<&'a SharedTap>,
+    /// Transports that this crate does not have itself.
+    pub registry: Registry<'a>,
 }
 
 /// What a run gives.

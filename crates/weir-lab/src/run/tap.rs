@@ -81,6 +81,7 @@ impl TapEnd {
     pub(super) fn pair(flow: &Flow, number: usize, ends: [(HostId, &Host); 2]) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
             Transport::Quic(quic) => (QUIC_PORT, Carrier::Udp, quic.header),
+            Transport::Quinn(_) => (QUIC_PORT, Carrier::Udp, HeaderFormat::RFC9000),
             Transport::Udp(udp) => {
                 let carrier = match udp.checksum {
                     udp::Checksum::Full => Carrier::Udp,

@@ -435,3 +435,53 @@ fn ccid_4_keeps_ten_milliseconds_between_packets() {
         "100 packets of 160 bytes: {rate}"
     );
 }
+
+/// The lossy link with a transport that somebody else makes.
+fn quinn_text() -> String {
+    let (head, rest) = LOSSY.split_once("transport = ").expect("a transport");
+    let (_, tail) = rest.split_once('\n').expect("an end");
+    let quinn = "{ kind = \"quinn\", controller = \"quinn-cubic\", max_datagram_size = \"1220b\" }";
+    format!("{head}transport = {quinn}\n{tail}").replace("\"11s\"", "\"4s\"")
+}
+
+#[test]
+fn without_quinn_a_flow_of_it_says_so() {
+    let scenario = scenario::parse(&quinn_text(), "test.toml").unwrap();
+    let error = run(&scenario, &RunOptions::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("this build has no quinn"), "{text}");
+}
+
+#[test]
+fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
+    use weir_proto::quic::{Config, Connection};
+    let asked = Mutex::new(Vec::new());
+    let factory = |flow: &QuinnFlow<'_>| -> Result<Pair, String> {
+        let settings = flow.settings.controller;
+        let mut asked = asked.lock().map_err(|error| error.to_string())?;
+        asked.push((settings, flow.datagram_size, flow.seed));
+        let config = Config::default();
+        Ok([
+            Box::new(Connection::client(config.clone())),
+            Box::new(Connection::server(config)),
+        ])
+    };
+    let options = RunOptions {
+        registry: Registry {
+            quinn: Some(&factory),
+        },
+        ..RunOptions::default()
+    };
+    let summary = run_text(&quinn_text(), &options).summary;
+    assert!(summary.flows["stream"].goodput_bps > 1e6);
+    let whole_path = quinn_text().replace(", max_datagram_size = \"1220b\"", "");
+    run_text(&whole_path, &options);
+    let seeded = quinn_text().replace("[run]", "[run]\nseed = 2");
+    run_text(&seeded, &options);
+    let asked = asked.into_inner().unwrap();
+    let (sizes, seeds): (Vec<_>, Vec<_>) = asked.iter().map(|ask| (ask.1, ask.2)).unzip();
+    assert_eq!(sizes, [1220, 1252, 1220]);
+    assert!(asked.iter().all(|ask| ask.0 == "quinn-cubic"));
+    assert_eq!(seeds[0], seeds[1]);
+    assert_ne!(seeds[0], seeds[2]);
+}

@@ -1,10 +1,10 @@
 //! Packets as octets, for sockets that carry them: the form of a flow whose ends have a real
 //! network between them.
 //!
-//! Everything travels in UDP datagrams: QUIC and UDP as they are, DCCP as RFC 6773 has it, with a
-//! checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight octets more
-//! than over IP, which the links' MTUs are raised by. A datagram of UDP begins with its number,
-//! eight octets, as iperf3 has it: without it a receiver cannot count what is lost.
+//! Everything travels in UDP datagrams: QUIC, quinn and UDP as they are, DCCP as RFC 6773 has
+//! it, with a checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight
+//! octets more than over IP, which the links' MTUs are raised by. A datagram of UDP begins with
+//! its number, eight octets, as iperf3 has it: without it a receiver cannot count what is lost.
 
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
@@ -23,6 +23,8 @@ enum Kind {
     Dccp,
     Tcp,
     Udp,
+    /// They are octets inside the endpoint too.
+    Quinn,
     /// The header, and the packet number that comes next in the Initial and the data space.
     Quic(HeaderFormat, [u64; 2]),
 }
@@ -40,6 +42,7 @@ impl WireForm {
             Transport::Dccp(_) => Kind::Dccp,
             Transport::Tcp(_) => Kind::Tcp,
             Transport::Udp(_) => Kind::Udp,
+            Transport::Quinn(_) => Kind::Quinn,
             Transport::Quic(quic) => Kind::Quic(quic.header, [0; 2]),
         };
         Self {
@@ -56,6 +59,7 @@ impl WireForm {
             (Body::Dccp(dccp), _) => dccp.encode(None, &mut self.buffer).ok()?,
             (Body::Quic(quic), Kind::Quic(header, _)) => quic.encode(header, &mut self.buffer),
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
+            (Body::Other(payload), Kind::Quinn) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
                 let octets = payload.content().unwrap_or_default();
                 self.buffer.extend_from_slice(octets);
@@ -85,6 +89,10 @@ impl WireForm {
                 packet.id = octets.first_chunk().map_or(0, |id| u64::from_be_bytes(*id));
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(Payload::of_len(len))
+            }
+            Kind::Quinn => {
+                packet.size += IpHeader::UDP_OCTETS;
+                Body::Other(payload.clone())
             }
             Kind::Quic(header, expected) => {
                 packet.size += IpHeader::UDP_OCTETS;

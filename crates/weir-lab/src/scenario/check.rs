@@ -4,7 +4,7 @@ use super::document::{Document, Step};
 use super::error::{Problem, ScenarioError, suggestion};
 use super::model::{Application, Flow, Host, Scenario};
 use super::network::parse_opportunities;
-use super::transport::{Quic, Transport};
+use super::transport::Transport;
 use super::wifi::Wifi;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -319,7 +319,12 @@ impl Check<'_> {
 
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
         match &flow.transport {
-            Transport::Quic(quic) => return self.datagram_fits(index, quic, mtu),
+            Transport::Quic(quic) => {
+                return self.datagram_fits(index, quic.max_datagram_size, mtu);
+            }
+            Transport::Quinn(quinn) => {
+                return self.datagram_fits(index, quinn.max_datagram_size, mtu);
+            }
             Transport::Tcp(_) => return Ok(()),
             Transport::Dccp(_) | Transport::Udp(_) => {}
         }
@@ -351,7 +356,7 @@ impl Check<'_> {
         self.error(&path, message, format!("write at most {fits} bytes"))
     }
 
-    fn datagram_fits(&self, index: usize, quic: &Quic, mtu: u32) -> Checked {
+    fn datagram_fits(&self, index: usize, size: Option<u32>, mtu: u32) -> Checked {
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         let largest = mtu.saturating_sub(headers);
         let at = |key| {
@@ -369,8 +374,7 @@ impl Check<'_> {
             );
             return self.error(&at("kind"), message, help);
         }
-        if quic.max_datagram_size.is_some_and(|size| size > largest) {
-            let size = quic.max_datagram_size.unwrap_or(0);
+        if let Some(size) = size.filter(|&size| size > largest) {
             let message = format!(
                 "max_datagram_size: {size} bytes and {headers} of headers are more than the path's MTU of {mtu}"
             );

@@ -21,6 +21,7 @@ mod network;
 pub mod overrides;
 mod profile;
 mod queue;
+mod quinn;
 mod reader;
 mod schema;
 mod send_ahead;
@@ -42,6 +43,7 @@ pub use model::{
 };
 pub use netem::{Change, LossChange, NetemChange};
 pub use overrides::{Override, parse_with};
+pub use quinn::Quinn;
 pub use schema::schema;
 pub use tcp::Tcp;
 pub use transport::{Dccp, Quic, Transport, Udp};

@@ -18,6 +18,8 @@ pub enum Transport {
     Dccp(Box<Dccp>),
     /// QUIC (RFC 9000, 9002) with one of the window controllers.
     Quic(Box<Quic>),
+    /// quinn, an implementation of QUIC that real programs use.
+    Quinn(Box<super::Quinn>),
     /// TCP.
     Tcp(Box<super::Tcp>),
     /// UDP.
@@ -201,6 +203,10 @@ impl Variants for Transport {
                 "quic",
                 "A reliable stream (RFC 9000 and 9002, without TLS).",
             ),
+            (
+                "quinn",
+                "A reliable stream by the QUIC implementation quinn, with TLS, in virtual time.",
+            ),
             ("tcp", "A reliable stream: the yardstick of friendliness."),
             (
                 "udp",
@@ -212,6 +218,7 @@ impl Variants for Transport {
         match self {
             Self::Dccp(_) => "dccp",
             Self::Quic(_) => "quic",
+            Self::Quinn(_) => "quinn",
             Self::Tcp(_) => "tcp",
             Self::Udp(_) => "udp",
         }
@@ -219,6 +226,7 @@ impl Variants for Transport {
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
             "quic" => Self::Quic(Box::default()),
+            "quinn" => Self::Quinn(Box::default()),
             "tcp" => Self::Tcp(Box::default()),
             "udp" => Self::Udp(Udp::default()),
             _ => Self::Dccp(Box::default()),
@@ -228,6 +236,7 @@ impl Variants for Transport {
         match self {
             Self::Dccp(dccp) => dccp.visit(v),
             Self::Quic(quic) => quic.visit(v),
+            Self::Quinn(quinn) => quinn.visit(v),
             Self::Tcp(tcp) => tcp.visit(v),
             Self::Udp(udp) => udp.visit(v),
         }
@@ -320,7 +329,7 @@ impl Dccp {
 }
 
 /// CUBIC's constants.
-struct Cubic<'a>(&'a mut CubicConfig);
+pub(super) struct Cubic<'a>(pub(super) &'a mut CubicConfig);
 
 impl Section for Cubic<'_> {
     fn visit(&mut self, v: &mut dyn Visitor) {

@@ -6,7 +6,7 @@
 
 use super::pcapng::{CapturedPacket, Direction, Interface, InterfaceId, PcapngWriter};
 use crate::run::{
-    self, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, Trace, address_of,
+    self, Registry, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, Trace, address_of,
 };
 use crate::scenario::Scenario;
 use std::cmp::Reverse;
@@ -27,6 +27,8 @@ pub struct CaptureOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end early.
     pub cancel: Option<&'a AtomicBool>,
+    /// Transports that this crate does not have itself.
+    pub registry: Registry<'a>,
 }
 
 /// Why there is no capture of a run.
@@ -87,6 +89,7 @@ pub fn capture_run(
         progress: options.progress,
         cancel: options.cancel,
         tap: Some(&tap),
+        registry: options.registry,
         ..RunOptions::default()
     };
     let output = run::run(scenario, &run_options)?;

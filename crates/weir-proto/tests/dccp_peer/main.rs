@@ -1,5 +1,6 @@
 //! One DCCP end against a peer that sends whatever a test wants.
 
+mod cookie;
 mod property;
 mod script;
 mod table;

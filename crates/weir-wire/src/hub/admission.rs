@@ -13,12 +13,12 @@ use crate::cookie::{Cookies, Terms, cookie_of};
 use crate::datagram::dccp_of;
 use crate::error::Error;
 use crate::limits::{Allowance, source};
-use crate::options::Options;
+use crate::options::{Options, random_iss};
 use crate::outbox::Way;
 use std::net::IpAddr;
 use tokio::sync::mpsc;
 use weir_proto::dccp;
-use weir_proto::dccp::wire::{self, PacketType, SeqNum};
+use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::node::Node;
 use weir_proto::packet::{Body, Packet};
 use weir_proto::time::Instant;
@@ -38,6 +38,8 @@ pub(super) struct Listening {
     /// Where its connections go.
     pub(super) sink: mpsc::Sender<Connection>,
     cookies: Cookies,
+    /// The options of the last Request that was answered from no state, and the answer.
+    answered: Option<(wire::Options, wire::Packet)>,
 }
 
 /// A packet that no connection has.
@@ -72,17 +74,44 @@ impl Listening {
             options: options.clone(),
             sink,
             cookies: Cookies::new(now)?,
+            answered: None,
         })
     }
 
     /// A listening machine for this peer.
-    fn machine(&self, key: Key, iss: Option<SeqNum>) -> Result<dccp::Connection, Error> {
-        let mut config = self.options.config(overhead(key.0))?;
+    fn machine(&self, key: Key, iss: SeqNum) -> Result<dccp::Connection, Error> {
+        let mut config = self.options.config(overhead(key.0), iss)?;
         (config.local_port, config.remote_port) = (key.2, key.1);
-        if let Some(iss) = iss {
-            config.initial_sequence = iss.get();
-        }
         Ok(dccp::Connection::server(config))
+    }
+
+    /// What a machine answers to a Request. The last answer is kept: to the same options comes the
+    /// same one, with other numbers.
+    fn answer(&mut self, now: Instant, stranger: Stranger, iss: SeqNum) -> Option<wire::Packet> {
+        let request = stranger.body()?;
+        let isr = request.seq;
+        if let Some((options, answer)) = &self.answered
+            && *options == request.options
+        {
+            let subheader = Subheader::AckService(isr, self.options.service_code);
+            return Some(wire::Packet {
+                source_port: stranger.key.2,
+                destination_port: stranger.key.1,
+                seq: iss,
+                subheader,
+                ..answer.clone()
+            });
+        }
+        let options = request.options.clone();
+        let mut machine = self.machine(stranger.key, iss).ok()?;
+        machine.handle(now, stranger.packet);
+        let Body::Dccp(answer) = machine.poll_transmit(now)?.body else {
+            return None;
+        };
+        if answer.kind == PacketType::Response {
+            self.answered = Some((options, answer.clone()));
+        }
+        Some(answer)
     }
 }
 
@@ -189,7 +218,7 @@ impl Hub {
         {
             self.forget(oldest);
         }
-        self.make(stranger.key, None)?;
+        self.make(stranger.key, random_iss().ok()?)?;
         self.handshakes.push_back(stranger.key);
         let before = self.outbox.len();
         let key = self.give(stranger.key, stranger.local, stranger.packet)?;
@@ -203,7 +232,7 @@ impl Hub {
     }
 
     /// A new connection in LISTEN.
-    fn make(&mut self, key: Key, iss: Option<SeqNum>) -> Option<()> {
+    fn make(&mut self, key: Key, iss: SeqNum) -> Option<()> {
         let listening = self.listening.as_ref()?;
         let machine = listening.machine(key, iss).ok()?;
         let (mut entry, connection) = self.entry(key, machine, &listening.options)?;
@@ -218,18 +247,13 @@ impl Hub {
         let now = self.clock.now();
         let (allowance, way) = (stranger.allowance(self.strict), stranger.way());
         let listening = self.listening.as_mut()?;
-        let iss = SeqNum::new(crate::options::random().ok()?);
-        let terms = Terms::of(stranger.body()?, iss);
-        let mut machine = listening.machine(stranger.key, Some(iss)).ok()?;
-        machine.handle(now, stranger.packet);
-        let Body::Dccp(mut answer) = machine.poll_transmit(now)?.body else {
-            return None;
-        };
+        let terms = Terms::of(stranger.body()?, random_iss().ok()?);
+        let client = (stranger.key, listening.options.service_code);
+        let mut answer = listening.answer(now, stranger, terms.iss)?;
         let response = answer.kind == PacketType::Response;
         if response {
-            let client = (stranger.key, listening.options.service_code);
-            listening
-                .cookies
+            let cookies = &mut listening.cookies;
+            cookies
                 .put(now, client, &terms, &mut answer.options)
                 .then_some(())?;
         }
@@ -266,7 +290,7 @@ impl Hub {
             self.refuse(&stranger, code::TOO_BUSY);
             return None;
         }
-        self.make(key, Some(terms.iss))?;
+        self.make(key, terms.iss)?;
         let entry = self.connections.get_mut(&key)?;
         let request = Packet {
             body: Body::Dccp(terms.request(key, service_code)),

@@ -99,7 +99,9 @@ struct Client {
 
 impl Client {
     fn new(scene: &Scene, last: u8) -> Self {
-        let mut config = Options::default().config(8).expect("a configuration");
+        let mut config = Options::default()
+            .config(8, SeqNum::new(77_777))
+            .expect("a configuration");
         (config.local_port, config.remote_port) = (40_000, Options::default().port);
         let mut machine = dccp::Connection::client(config);
         machine.connect(scene.hub.clock.now());
@@ -161,6 +163,38 @@ async fn with_cookies_nothing_is_remembered_until_the_client_acknowledges() {
     assert_eq!((scene.memory(), scene.arrived()), ([1, 0, 1], 1));
     let key = (client.address, 40_000, Options::default().port);
     assert_eq!(scene.hub.connections[&key].machine.state(), State::Open);
+}
+
+#[tokio::test]
+async fn the_answer_that_is_kept_is_what_a_machine_would_say() {
+    let mut scene = Scene::new(&forgetful());
+    let mut clients = [Client::new(&scene, 1), Client::new(&scene, 2)];
+    let [first, mut second] = clients.each_mut().map(|client| {
+        let request = client.says(&scene).remove(0);
+        scene.receive(client.address, &request).remove(0)
+    });
+    assert_eq!(first.kind, PacketType::Response);
+    assert_ne!(first.seq, second.seq);
+    assert_ne!(cookie_of(&first), cookie_of(&second));
+    let without_cookie = |packet: &wire::Packet| {
+        let mut options = packet.options.clone();
+        options.clear();
+        for option in packet.options.iter().filter(|option| option.kind() != 36) {
+            options.push(&option);
+        }
+        options
+    };
+    assert_eq!(without_cookie(&first), without_cookie(&second));
+    second.options = first.options.clone();
+    second.seq = first.seq;
+    assert_eq!(first, second);
+    let mut bare = wire::Packet::request(SeqNum::new(5), 0).with_ports(40_000, 5001);
+    let other = scene.receive(peer(3), &bare).remove(0);
+    bare.seq = SeqNum::new(6);
+    let again = scene.receive(peer(4), &bare).remove(0);
+    assert_ne!(without_cookie(&first), without_cookie(&other));
+    assert_eq!(without_cookie(&other), without_cookie(&again));
+    assert_eq!(again.ack(), Some(bare.seq));
 }
 
 #[tokio::test]
@@ -386,4 +420,52 @@ async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_
         }
     }
     assert!(answers > 500, "{answers}");
+}
+
+/// Octets that are nearly packets, from few and from many, at a listener with narrow limits: no
+/// panic, no more answers than packets, no more memory than the options give.
+#[tokio::test]
+async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
+    for (seed, cookies_from) in [(1, 0), (2, 5), (3, usize::MAX)] {
+        let options = Options {
+            cookies_from,
+            max_handshakes: 5,
+            max_connections: 20,
+            max_connections_per_address: 3,
+            ..Options::default()
+        };
+        let mut scene = Scene::new(&options);
+        let mut rng = Rng::stream(seed, "noise");
+        let models = packets();
+        for _ in 0..20_000 {
+            let model = &models[rng.below(models.len() as u64) as usize];
+            let mut octets = octets_of(model);
+            for _ in 0..rng.below(4) {
+                let at = rng.below(octets.len() as u64) as usize;
+                octets[at] = rng.next_u64() as u8;
+            }
+            octets.truncate(octets.len() - rng.below(3) as usize);
+            let Some(packet) = open(&octets, None) else {
+                continue;
+            };
+            let from = peer(rng.below(250) as u8);
+            if let Some(key) = scene.hub.handle_packet(from, None, packet) {
+                scene.hub.settle(key);
+            }
+            let mut sent = 0;
+            while let Some(run) = scene.hub.outbox.run(1) {
+                assert_eq!(run.way.to, from);
+                assert!(HEADERS + run.size <= 3 * (HEADERS + octets.len()));
+                sent += 1;
+                scene.hub.outbox.remove(1);
+            }
+            assert!(sent <= 1);
+            let [connections, handshakes, sources] = scene.memory();
+            assert!(connections <= 20 && handshakes <= 5 && sources <= connections);
+        }
+        assert_eq!(scene.arrived(), 0, "nobody has acknowledged anything");
+        let load = scene.hub.load;
+        assert!(load.resets_sent > 0, "{load:?}");
+        assert_eq!(load.cookies_sent > 0, cookies_from < 100, "{load:?}");
+    }
 }

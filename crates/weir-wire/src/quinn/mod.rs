@@ -13,7 +13,17 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The other way round, [`Connection`] is quinn's state machine as an endpoint of the simulator:
+//! a real implementation, with TLS, beside the lean one of `weir-proto`.
 
+mod config;
 mod controller;
+mod endpoint;
+mod identity;
+mod watch;
 
+pub use config::Config;
 pub use controller::{Controller, Running};
+pub use endpoint::Connection;
+pub use watch::Choice;

@@ -2,6 +2,7 @@
 
 use super::run::{folder_failure, interrupt_flag};
 use crate::exit::Failure;
+use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::fs::File;
@@ -91,6 +92,7 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         snap_octets: arguments.snaplen,
         progress: Some(&progress),
         cancel: Some(&cancel),
+        registry: quinn::registry(),
     };
     let packets = write_renamed(&path, |file| {
         let out = BufWriter::new(file);

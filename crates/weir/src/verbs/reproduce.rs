@@ -1,11 +1,14 @@
 //! `weir reproduce [NAME…]`: published experiments, measured against published.
 
 use crate::exit::Failure;
+use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
-use weir_lab::experiment::{ExperimentResult, Reproduction, Source, Testbed, Verdict, reproduce};
+use weir_lab::experiment::{
+    Equipment, ExperimentResult, Reproduction, Source, Testbed, Verdict, reproduce,
+};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
@@ -24,7 +27,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
-    let result = reproduce(&sources, testbed(&sources)?, &|progress| {
+    let equipment = Equipment {
+        registry: quinn::registry(),
+        testbed: testbed(&sources)?,
+    };
+    let result = reproduce(&sources, equipment, &|progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });

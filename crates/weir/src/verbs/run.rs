@@ -1,6 +1,7 @@
 //! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds.
 
 use crate::exit::Failure;
+use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
@@ -124,6 +125,7 @@ fn one(
         progress: Some(&progress),
         cancel: Some(cancel),
         tap: None,
+        registry: quinn::registry(),
     };
     let output = simulate(scenario, &options);
     bar.finish_and_clear();

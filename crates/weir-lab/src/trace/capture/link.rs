@@ -229,7 +229,8 @@ impl<'a> Datagram<'a> {
         }
     }
 
-    /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum.
+    /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum. A checksum that the
+    /// network card was to finish is none of them.
     fn udp(self, port: u16) -> Result<Option<Segment<'a>>, String> {
         let field = |place| number(self.bytes, place).map(usize::from);
         let (Some(source), Some(destination), Some(octets), Some(checksum)) =
@@ -260,6 +261,7 @@ impl<'a> Datagram<'a> {
         }
         if let Some(datagram) = self.bytes.get(..octets)
             && internet_checksum(&self.addresses, UDP, octets as u32, datagram) != 0
+            && checksum != self.unfinished_checksum(octets)
         {
             return Err("the UDP checksum is wrong".to_owned());
         }
@@ -273,4 +275,47 @@ impl<'a> Datagram<'a> {
     }
 }
 
+impl Datagram<'_> {
+    /// What a sender writes that leaves the checksum to its network card: the sum over the
+    /// pseudoheader. So do captures on a host show what leaves it, and all of loopback.
+    fn unfinished_checksum(&self, octets: usize) -> usize {
+        let finished = internet_checksum(&self.addresses, UDP, octets as u32, &[]);
+        usize::from(!finished)
+    }
+}
+
 const FIRST_FRAGMENT: &str = "the first fragment of an IP packet; fragments are not put together";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::headers::{Carrier, Envelope};
+    use weir_proto::packet::Ecn;
+
+    #[test]
+    fn a_checksum_that_the_network_card_was_to_finish_is_no_wrong_one() {
+        for (source, destination, place) in [
+            ("10.0.0.1:6511", "10.0.0.2:5", 26),
+            ("[2001:db8::1]:5", "[2001:db8::2]:6511", 46),
+        ] {
+            let envelope = Envelope {
+                source: source.parse().expect("an address"),
+                destination: destination.parse().expect("an address"),
+                ecn: Ecn::NotEct,
+                ttl: 64,
+                id: 0,
+            };
+            let mut packet = Vec::new();
+            let wrapped = envelope.wrap(Carrier::Udp, &[7; 16], &mut packet);
+            wrapped.expect("it fits");
+            assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
+            // What Linux leaves in the field.
+            let sum = !internet_checksum(&envelope.pseudo_header(), UDP, 24, &[]);
+            packet[place..place + 2].copy_from_slice(&sum.to_be_bytes());
+            assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
+            packet[place + 1] ^= 1;
+            let wrong = find_dccp(101, &packet).expect_err("wrong");
+            assert_eq!(wrong, "the UDP checksum is wrong");
+        }
+    }
+}

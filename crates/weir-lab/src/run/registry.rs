@@ -1,0 +1,40 @@
+//! Transports that are made elsewhere.
+//!
+//! This crate has no real network stacks, so that it builds for the browser. Whoever runs a
+//! scenario and has one brings it along, and the scenario names it.
+
+use crate::scenario::Quinn;
+use weir_proto::node::Endpoint;
+
+/// Sender and receiver of a flow; the sender connects.
+pub type Pair = [Box<dyn Endpoint + Send>; 2];
+
+/// What a flow of quinn is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct QuinnFlow<'a> {
+    /// The scenario's settings.
+    pub settings: &'a Quinn,
+    /// Octets of the largest datagram without IP and UDP headers.
+    pub datagram_size: u32,
+    /// The flow's own seed; the same seed must give the same run.
+    pub seed: u64,
+}
+
+/// Makes both ends of a flow, or says why not.
+pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<Pair, String> + Sync + 'a;
+
+/// The transports that a caller brings.
+#[derive(Clone, Copy, Default)]
+pub struct Registry<'a> {
+    /// `kind = "quinn"`.
+    pub quinn: Option<&'a QuinnFactory<'a>>,
+}
+
+impl Registry<'_> {
+    pub(super) fn quinn(&self, flow: &QuinnFlow<'_>) -> Result<Pair, String> {
+        let make = self
+            .quinn
+            .ok_or("this build has no quinn: transport = { kind = \"quinn\" } cannot be run")?;
+        make(flow)
+    }
+}

@@ -1,0 +1,40 @@
+//! The server of simulated connections: a name, a key and a certificate signed by itself.
+//!
+//! Made once for each process. Ed25519 keys, signatures and this certificate have the same
+//! length every time, so that a handshake takes the same octets in every run.
+
+use crate::error::Error;
+use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::sync::OnceLock;
+
+/// What the client calls the server.
+pub(super) const NAME: &str = "server.invalid";
+
+/// A certificate and its key.
+#[derive(Debug)]
+pub(super) struct Identity {
+    pub certificate: CertificateDer<'static>,
+    pub key: PrivateKeyDer<'static>,
+}
+
+/// This process's identity.
+pub(super) fn get() -> Result<&'static Identity, Error> {
+    static IDENTITY: OnceLock<Result<Identity, String>> = OnceLock::new();
+    IDENTITY
+        .get_or_init(|| make().map_err(|error| error.to_string()))
+        .as_ref()
+        .map_err(Error::tls)
+}
+
+fn make() -> Result<Identity, rcgen::Error> {
+    let key = KeyPair::generate_for(&PKCS_ED25519)?;
+    let mut params = CertificateParams::new([NAME.to_owned()])?;
+    // A random number's length would vary.
+    params.serial_number = Some(1.into());
+    let certificate = params.self_signed(&key)?;
+    Ok(Identity {
+        certificate: certificate.der().clone(),
+        key: PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
+    })
+}

@@ -1,0 +1,107 @@
+//! quinn in the laboratory, as the command runs it.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::Path;
+
+const SCENARIO: &str = r#"
+[run]
+duration = "5s"
+warmup = "1s"
+
+[[link]]
+name = "bottleneck"
+between = ["client", "server"]
+rate = "10Mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = "50000b" }
+
+[[flow]]
+name = "stream"
+from = "client"
+to = "server"
+transport = { kind = "quinn", controller = "newreno" }
+app = { kind = "bulk", packet = 15000 }
+loss = { kind = "random", rate = 0.002 }
+"#;
+
+/// The folder and the summary of one run of the scenario with this setting.
+fn run(folder: &Path, set: &str) -> (String, Value) {
+    std::fs::write(folder.join("path.toml"), SCENARIO).expect("written");
+    let mut command = Command::cargo_bin("weir").expect("the binary is built");
+    let words = ["run", "path.toml", "--json", "--set", set];
+    let output = command.current_dir(folder).args(words).output();
+    let output = output.expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let run = &document["runs"][0];
+    let folder = run["folder"].as_str().expect("a folder").to_owned();
+    (folder, run["summary"].clone())
+}
+
+#[test]
+fn quinn_runs_under_each_controller_and_the_same_seed_gives_the_same_summary() {
+    for controller in ["newreno", "cubic", "quinn-newreno", "quinn-cubic"] {
+        let [first, second] = [(); 2].map(|()| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let set = format!("flow.stream.transport.controller={controller}");
+            run(folder.path(), &set).1
+        });
+        let flow = &first["flows"]["stream"];
+        let goodput = flow["goodput_bps"].as_f64().expect("a number");
+        assert!((4e6..10e6).contains(&goodput), "{controller}: {flow}");
+        assert!(flow["packets_lost"].as_u64() > Some(0), "{controller}");
+        assert_eq!(first, second, "{controller}");
+    }
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [first, second] = ["run.seed=1", "run.seed=2"].map(|set| run(folder.path(), set).1);
+    assert_ne!(first["flows"], second["flows"]);
+}
+
+#[test]
+fn checking_the_codec_changes_nothing_for_octets() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [off, on] = ["run.codec=false", "run.codec=true"].map(|set| run(folder.path(), set).1);
+    assert_eq!(off["flows"], on["flows"]);
+}
+
+#[test]
+fn a_run_has_a_trace_of_the_window_and_a_capture_of_its_datagrams() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (path, _) = run(folder.path(), "flow.stream.transport.controller=cubic");
+    let export = |format: &str| {
+        let mut command = Command::cargo_bin("weir").expect("the binary is built");
+        let words = ["export", &path, "--format", format];
+        let output = command.current_dir(folder.path()).args(words).output();
+        let output = output.expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{format}: {said}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let capture = export("pcapng");
+    let size = std::fs::metadata(folder.path().join(capture.trim_end())).expect("a file");
+    assert!(size.len() > 4_000_000, "{}", size.len());
+    export("csv");
+    let table = folder.path().join(&path).join("csv/flows/stream.csv");
+    let table = std::fs::read_to_string(&table).expect("a table");
+    for column in [
+        "cwnd_bytes",
+        "bytes_in_flight",
+        "smoothed_rtt_s",
+        "ssthresh_bytes",
+    ] {
+        assert!(
+            table
+                .lines()
+                .next()
+                .is_some_and(|head| head.contains(column))
+        );
+    }
+    assert!(table.contains("recovery") && table.contains("congestion_avoidance"));
+    assert!(table.lines().count() > 2000, "{}", table.lines().count());
+}
