@@ -199,7 +199,7 @@ pub fn reproduce(
         result
     };
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
-    let mut results = all(&simulated, &work)?.into_iter();
+    let mut results = all(&simulated, work)?.into_iter();
     let mut real_results = real
         .into_iter()
         .map(&work)

@@ -121,7 +121,8 @@ fn unknown_experiments_are_named_with_the_known_ones() {
     let message = Source::embedded("loopbak").unwrap_err().to_string();
     assert_eq!(
         message,
-        "there is no experiment \"loopbak\"; known are loopback, lossy-link, oscillation, deep-fifo, cut-off, friendliness"
+        "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
+         oscillation, deep-fifo, cut-off, friendliness, sim-vs-wire"
     );
 }
 
