@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     pub(crate) timer: Option<Instant>,
     /// The address of ours that the peer used.
     pub(crate) local: Option<IpAddr>,
+    /// It is over, and in TIMEWAIT.
+    pub(crate) lingering: bool,
     /// Until the peer has proven its address: what it may be sent.
     pub(crate) allowance: Option<Allowance>,
     /// Octets of application data that have left.
@@ -69,6 +71,7 @@ impl Entry {
             controller: Controller::default(),
             timer: None,
             local: None,
+            lingering: false,
             allowance: None,
             payload_sent: 0,
             sink,

@@ -57,6 +57,7 @@ const EMBEDDED: &[Embedded] = &[
             "random-every-other.toml",
             "inet-now-every.toml",
             "inet-now-every-other.toml",
+            "quinn-every.toml",
         ]
     ),
     folder!("oscillation", ["tbf.toml", "wifi.toml"]),
