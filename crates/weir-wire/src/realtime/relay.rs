@@ -38,7 +38,6 @@ pub struct Relay {
     far_host: HostId,
     clients: BTreeMap<u32, Client>,
     by_address: BTreeMap<SocketAddr, u32>,
-    next_client: u32,
     datagrams: u64,
     buffer: Vec<u8>,
     ready: VecDeque<Packet>,
@@ -92,7 +91,6 @@ impl Relay {
             far_host,
             clients: BTreeMap::new(),
             by_address: BTreeMap::new(),
-            next_client: 0,
             datagrams: 0,
             buffer: vec![0; 1 << 16],
             ready: VecDeque::new(),
@@ -127,8 +125,8 @@ impl Relay {
         };
         let far = Io::bind(SocketAddr::new(any, 0)).ok()?;
         far.socket.connect(self.server).ok()?;
-        let number = self.next_client;
-        self.next_client += 1;
+        let free = |number: &u32| !self.clients.contains_key(number);
+        let number = (0..MOST_CLIENTS as u32).find(free)?;
         let last = self.datagrams;
         let client = Client { address, far, last };
         self.clients.insert(number, client);
