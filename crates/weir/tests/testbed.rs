@@ -134,6 +134,52 @@ fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
     assert!(utilisation > 0.9, "the kernel's bucket counted: {real}");
 }
 
+/// The lines that tshark prints of a capture, with our words for DCCP in UDP; `None` without it.
+fn tshark(capture: &Path, words: &[&str]) -> Option<Vec<String>> {
+    let script = concat!(
+        "lua_script:",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/dccp-udp.lua"
+    );
+    let mut command = Command::new("tshark");
+    command.args(["-X", script, "-o", "dccp.check_checksum:FALSE", "-r"]);
+    let output = command.arg(capture).args(words).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn a_capture_of_a_testbed_has_every_host_and_no_malformed_packet() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    let short = BUCKET.replace("14s", "2s").replace("4s", "500ms");
+    std::fs::write(&file, short).expect("the folder can be written");
+    let capture = out.path().join("hosts.pcapng");
+    let paths = [&file, &capture, &out.path().join("runs")];
+    let [file, pcap, runs] = paths.map(|path| path.to_str().expect("a plain name"));
+    let words = ["testbed", file, "--pcap", pcap, "--out", runs, "--json"];
+    if document(&mut weir(&words)).is_none() {
+        return;
+    }
+    let fields = [
+        "-T",
+        "fields",
+        "-e",
+        "frame.interface_name",
+        "-e",
+        "_ws.col.Protocol",
+    ];
+    let Some(lines) = tshark(&capture, &fields) else {
+        return skipped("there is no tshark");
+    };
+    let of = |line: &str| lines.iter().filter(|other| *other == line).count();
+    let (sent, received) = (of("sender\tDCCP"), of("receiver\tDCCP"));
+    assert_eq!(sent + received, lines.len(), "{:?}", lines.first());
+    assert!(sent >= received && received > 100, "{sent} and {received}");
+    let malformed = tshark(&capture, &["-Y", "_ws.malformed"]);
+    assert_eq!(malformed, Some(Vec::new()));
+}
+
 #[test]
 fn hosts_in_the_middle_forward_and_all_transports_pass() {
     let out = tempfile::tempdir().expect("a folder");
@@ -225,7 +271,12 @@ fn relay(link: &str, server: &UdpSocket) -> (Running, String) {
     let child = weir(&["emulate", "--link", link, "--to", &to, "--time", "20"])
         .stderr(Stdio::piped())
         .spawn();
-    let mut child = Running(child.expect("it starts"));
+    address_of(child.expect("it starts"))
+}
+
+/// The address that a relay says first.
+fn address_of(child: Child) -> (Running, String) {
+    let mut child = Running(child);
     let mut line = String::new();
     let said = child.0.stderr.take().expect("piped");
     BufReader::new(said).read_line(&mut line).expect("a line");
@@ -309,6 +360,29 @@ fn a_program_meets_the_link_in_a_namespace_of_its_own() {
         Some(7),
         "the program's status: {said}"
     );
+}
+
+#[test]
+fn a_relay_goes_through_the_network_of_a_scenario() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, ROW).expect("the folder can be written");
+    let server = socket();
+    let to = server.local_addr().expect("it is bound").to_string();
+    let file = file.to_str().expect("a plain name");
+    let child = weir(&["emulate", "--scenario", file, "--to", &to, "--time", "20"])
+        .stderr(Stdio::piped())
+        .spawn();
+    let (_relay, at) = address_of(child.expect("it starts"));
+    let client = socket();
+    let began = Instant::now();
+    client.send_to(b"over two links", &at).expect("it sends");
+    let mut buffer = [0; 100];
+    let (len, from) = server.recv_from(&mut buffer).expect("it comes");
+    server.send_to(&buffer[..len], from).expect("it sends");
+    let (len, _) = client.recv_from(&mut buffer).expect("the answer comes");
+    assert_eq!(&buffer[..len], b"over two links");
+    assert!(began.elapsed() >= Duration::from_millis(20));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn testbed(sources: &[Source]) -> Result<Option<&'static Testbed<'static>>, Fail
         crate::testbed::check()?;
         Ok(Some(&|scenario| {
             let never = std::sync::atomic::AtomicBool::new(false);
-            crate::testbed::run(scenario, &never).map_err(|failure| failure.message())
+            crate::testbed::run(scenario, None, &never).map_err(|failure| failure.message())
         }))
     }
     #[cfg(not(target_os = "linux"))]
