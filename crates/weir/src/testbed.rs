@@ -162,13 +162,7 @@ pub fn run(
     let over = AtomicBool::new(false);
     let (flows, links, before) = std::thread::scope(|scope| {
         let emulator = scope.spawn(|| part(links, &mut devices, duration, &over));
-        let before = scope.spawn(|| {
-            // As all of a summary's, the buckets' numbers count from the warm-up on.
-            std::thread::sleep(std::time::Duration::from_nanos(
-                scenario.run.warmup.as_nanos(),
-            ));
-            testbed.buckets()
-        });
+        let before = scope.spawn(|| watch(scenario, &testbed, &over));
         let flows = part(flows, &mut sockets, duration, stop);
         over.store(true, Ordering::Relaxed);
         (flows, emulator.join(), before.join())
@@ -192,6 +186,29 @@ pub fn run(
         terminal::say("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
+}
+
+/// Shows how far a run is until it is over. Gives the buckets' counters at the end of the
+/// warm-up, from which all of a summary's numbers count.
+fn watch(
+    scenario: &Scenario,
+    testbed: &Testbed,
+    over: &AtomicBool,
+) -> Result<Vec<BucketCounters>, weir_wire::Error> {
+    let seconds = scenario.run.duration.as_secs_f64();
+    let bar = terminal::progress(seconds.ceil() as u64, "seconds");
+    let began = std::time::Instant::now();
+    let mut before = None;
+    while !over.load(Ordering::Relaxed) {
+        let elapsed = began.elapsed().as_secs_f64();
+        bar.set_position(elapsed as u64);
+        if before.is_none() && elapsed >= scenario.run.warmup.as_secs_f64() {
+            before = Some(testbed.buckets()?);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    bar.finish_and_clear();
+    before.map_or_else(|| testbed.buckets(), Ok)
 }
 
 fn part(
