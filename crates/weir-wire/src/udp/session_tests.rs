@@ -52,7 +52,7 @@ impl Path {
                     }
                 }
             }
-            self.now = self.now + Duration::from_micros(100);
+            self.now += Duration::from_micros(100);
             for side in [0, 1] {
                 let now = self.now;
                 let due = self.on_way[side].extract_if(.., |(at, _)| *at <= now);
@@ -84,7 +84,7 @@ fn a_test_is_asked_for_sent_and_reported_in_both_directions() {
         assert_eq!(sender.received.octets, 125_000);
         let rtt = sender.smoothed_rtt_s.expect("a sample");
         assert!((0.002..0.0025).contains(&rtt), "{rtt}");
-        let ends = path.ends.iter().map(|end| end.over());
+        let ends = path.ends.iter().map(Session::over);
         assert!(ends.eq([Some(Ending::Done); 2]));
     }
 }
@@ -114,7 +114,7 @@ fn a_sender_stops_when_nothing_comes_back() {
     let mut path = Path::new(false, |taken, message| {
         taken > 10 && matches!(message, Message::Report(_))
     });
-    path.ends[0].plan.duration = std::time::Duration::from_secs(60);
+    path.ends[0].plan.duration = std::time::Duration::from_mins(1);
     path.run(Duration::from_secs(20));
     assert_eq!(path.ends[0].over(), Some(Ending::Silent));
     let sent = path.status(0).sent;

@@ -120,7 +120,8 @@ impl Shared {
 
     /// Begins the capture, if there is to be one.
     pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
-        let start = |path: &PathBuf| LiveCapture::start(path, name, self.snaplen);
+        let start =
+            |path: &PathBuf| LiveCapture::start(path, &[(name.to_owned(), None)], self.snaplen);
         self.pcap.as_ref().map(start).transpose()
     }
 
