@@ -11,6 +11,7 @@ use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
@@ -29,7 +30,7 @@ pub(crate) struct Socket {
     segmentation: bool,
     tap: Option<Arc<dyn Tap>>,
     connected: bool,
-    refused: bool,
+    refused: AtomicBool,
     local: SocketAddr,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
@@ -55,7 +56,7 @@ impl Socket {
             segmentation: options.segmentation,
             tap: options.tap.clone(),
             connected: false,
-            refused: false,
+            refused: AtomicBool::new(false),
             local,
             buffers: vec![0; BUFFER * BATCH_SIZE],
         })
@@ -88,9 +89,19 @@ impl Socket {
         self.local
     }
 
-    /// Waits until there is something to read.
+    /// Waits until there is something to read, or an answer that the peer's port is nobody's.
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        self.io.readable().await
+        let ready = self.io.ready(Interest::READABLE | Interest::ERROR).await?;
+        if ready.is_error() {
+            let error = self.io.take_error()?;
+            if error.is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+                self.refused.store(true, Ordering::Relaxed);
+            }
+            // It is told once.
+            let nothing = || Err::<(), _>(io::ErrorKind::WouldBlock.into());
+            let _ = self.io.try_io(Interest::ERROR, nothing);
+        }
+        Ok(())
     }
 
     /// Reads what there is; calls `take` with each datagram. Says how many reads the kernel
@@ -108,7 +119,7 @@ impl Socket {
         let count = match read {
             Ok(count) => count,
             Err(error) => {
-                self.refused |= error.kind() == io::ErrorKind::ConnectionRefused;
+                *self.refused.get_mut() |= error.kind() == io::ErrorKind::ConnectionRefused;
                 return 0;
             }
         };
@@ -145,7 +156,7 @@ impl Socket {
             let mut sent = self.send(&run);
             if is(&sent, io::ErrorKind::ConnectionRefused) {
                 // An answer to an earlier datagram, in whose place this one was not sent.
-                self.refused = true;
+                *self.refused.get_mut() = true;
                 sent = self.send(&run);
             }
             if is(&sent, io::ErrorKind::WouldBlock) {
@@ -188,7 +199,7 @@ impl Socket {
     /// True once after the peer's host has said that nobody has the port we send to: an ICMP
     /// message, which a connected socket alone hears of.
     pub(crate) fn take_refused(&mut self) -> bool {
-        std::mem::take(&mut self.refused)
+        std::mem::take(self.refused.get_mut())
     }
 
     fn transmit<'a>(run: &Run<'a>) -> Transmit<'a> {
