@@ -56,6 +56,7 @@ mod clock;
 mod connection;
 mod cookie;
 mod datagram;
+mod encapsulation;
 mod entry;
 mod error;
 mod events;
@@ -68,6 +69,7 @@ mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+mod raw_socket;
 #[cfg(target_os = "linux")]
 pub mod realtime;
 mod sieve;
@@ -77,6 +79,7 @@ mod tap;
 pub mod testbed;
 
 pub use connection::{Connection, Status};
+pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;
 pub use listener::{Listener, Load};
