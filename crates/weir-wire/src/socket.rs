@@ -140,13 +140,28 @@ impl Socket {
 
     /// Waits until there is something to read.
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        let Some(other) = &self.other else {
-            return self.io.readable().await;
+        // An ICMP message makes a socket no more readable than it was.
+        let something = Interest::READABLE | Interest::ERROR;
+        let ready = match &self.other {
+            None => self.io.ready(something).await,
+            Some(other) => tokio::select! {
+                ready = self.io.ready(something) => ready,
+                ready = other.io.ready(something) => ready,
+            },
         };
-        tokio::select! {
-            ready = self.io.readable() => ready,
-            ready = other.io.readable() => ready,
-        }
+        ready.map(drop)
+    }
+
+    /// Looks whether an ICMP message has come, which a raw socket says at no other occasion.
+    fn hear_refusal(&mut self) {
+        let heard = self.io.try_io(Interest::ERROR, || {
+            match SockRef::from(&self.io).take_error()? {
+                Some(error) => Ok(is_refusal(&error)),
+                // It was told already; nothing more comes until the next one.
+                None => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        });
+        self.refused |= heard.is_ok_and(|refused| refused);
     }
 
     /// Reads what there is; calls `take` with each datagram. Says how many reads the kernel
@@ -158,6 +173,7 @@ impl Socket {
     }
 
     fn read_own(&mut self, take: &mut impl FnMut(&RecvMeta, &[u8])) -> usize {
+        self.hear_refusal();
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..

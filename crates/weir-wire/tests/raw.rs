@@ -4,7 +4,6 @@
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -158,7 +157,7 @@ fn echo<T: Send + 'static, F: Future<Output = T>>(
 async fn call(to: IpAddr, options: Options) -> Result<u32, Error> {
     let mut connection = Connection::connect(SocketAddr::new(to, 6511), options).await?;
     let most = connection.status().max_datagram;
-    for size in [0, 1, 2, 999, most] {
+    for size in [1, 2, 999, most] {
         let datagram: Vec<u8> = (0..size).map(|at| (at ^ size) as u8).collect();
         connection.send(&datagram).await?;
         let back = connection.receive().await;
@@ -236,7 +235,7 @@ fn ecn_codepoints_survive_the_wire() {
                 .iter()
                 .filter(|(ecn, _)| *ecn != Ecn::NotEct)
                 .count();
-            assert!(capable >= 5, "{to}: {packets:?}");
+            assert!(capable >= 4, "{to}: {packets:?}");
         }
     }
 }
@@ -395,38 +394,23 @@ fn a_host_without_a_raw_socket_refuses() {
     }
 }
 
-/// What tshark says of a capture: a line for each packet.
-fn dissect(file: &Path) -> Vec<Vec<String>> {
+/// tshark on the wire of host 0, which says of each packet of DCCP what it thinks of it.
+fn dissector() -> Command {
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-i", "weir0", "-l", "-T", "fields"]);
+    tshark.args(["-Y", "ip.proto == 33 || ipv6.nxt == 33"]);
     let fields = [
-        "ip.proto",
-        "ipv6.nxt",
         "dccp.type",
         "dccp.checksum.status",
         "_ws.malformed",
         "_ws.expert.message",
     ];
-    let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(file);
-    tshark.args([
-        "-o",
-        "dccp.check_checksum:TRUE",
-        "-o",
-        "ip.check_checksum:TRUE",
-    ]);
-    tshark.args([
-        "-T",
-        "fields",
-        "-Y",
-        "dccp || ip.proto == 33 || ipv6.nxt == 33",
-    ]);
     for field in fields {
         tshark.args(["-e", field]);
     }
-    let output = tshark.output().expect("tshark reads it");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let lines = text.lines();
-    let split = |line: &str| line.split('\t').map(str::to_owned).collect();
-    lines.map(split).collect()
+    tshark.args(["-o", "dccp.check_checksum:TRUE"]);
+    tshark.stderr(Stdio::piped()).stdout(Stdio::piped());
+    tshark
 }
 
 #[test]
@@ -435,34 +419,43 @@ fn tshark_sees_dccp_with_right_checksums_and_nothing_malformed() {
         return skip("tshark is not installed");
     }
     let Some(testbed) = wire() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("wire.pcapng");
-    let mut tshark = Command::new("tshark");
-    tshark.args(["-i", "weir0", "-w"]).arg(&file);
-    tshark.stderr(Stdio::piped()).stdout(Stdio::null());
     let mut tshark = testbed
         .namespace(0)
         .expect("the host is there")
-        .run(move || tshark.spawn())
+        .run(|| dissector().spawn())
         .expect("it does not panic")
         .expect("it starts");
-    let mut lines = BufReader::new(tshark.stderr.take().expect("piped")).lines();
-    let begun = lines.any(|line| line.is_ok_and(|line| line.contains("File: ")));
+    let mut messages = BufReader::new(tshark.stderr.take().expect("piped")).lines();
+    let begun = messages.any(|line| line.is_ok_and(|line| line.contains("Capture started")));
     assert!(begun, "it captures");
     for to in addresses(&testbed, 1) {
         echo(&testbed, (to, raw()), 1, move || call(to, raw())).expect("they talk");
     }
-    let stop = Command::new("kill")
-        .args(["-INT", &tshark.id().to_string()])
-        .status();
-    assert!(stop.expect("there is kill").success());
+    let mut packets = Vec::new();
+    let mut resets = 0;
+    for line in BufReader::new(tshark.stdout.take().expect("piped")).lines() {
+        let line = line.expect("text");
+        let fields: Vec<_> = line.split('\t').map(str::to_owned).collect();
+        resets += usize::from(fields.first().is_some_and(|kind| kind == "7"));
+        packets.push(fields);
+        // The end of either connection.
+        if resets == 2 {
+            break;
+        }
+    }
+    // It ends the program that captures for it.
+    let number = tshark.id().to_string();
+    let told = Command::new("kill").args(["-INT", &number]).status();
+    assert!(told.is_ok_and(|told| told.success()));
     tshark.wait().expect("it ends");
-    let packets = dissect(&file);
-    let of = |column: usize| packets.iter().filter(|p| p[column] == "33").count();
-    // Handshake, data with their echo, acknowledgements and the end.
-    assert!(of(0) >= 14 && of(1) >= 14, "{packets:?}");
+    // Two handshakes, data with their echo, acknowledgements and the end.
+    assert!(packets.len() >= 28, "{packets:?}");
     for packet in &packets {
-        // 1 is "Good".
-        assert!(packet[3] == "1" && packet[4].is_empty(), "{packet:?}");
+        // A checksum that is good is 1.
+        assert_eq!(
+            packet.get(1..).map(|rest| rest.concat()).as_deref(),
+            Some("1"),
+            "{packet:?}"
+        );
     }
 }
