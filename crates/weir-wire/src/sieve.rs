@@ -7,6 +7,9 @@
 //! packets pass. A client whose Request was dropped asks again after a second, so it comes in as
 //! soon as its luck allows.
 //!
+//! A raw socket would get every packet of the protocol that comes to its address; the same program
+//! lets only those in that are for the socket's own DCCP port.
+//!
 //! Without such filters, away from Linux, the surplus is dropped here, after the queue.
 
 use crate::limits::Bucket;

@@ -144,7 +144,7 @@ fn echo<T: Send + 'static, F: Future<Output = T>>(
                 for task in tasks {
                     task.await.expect("it does not panic");
                 }
-            })
+            });
         });
         listens.recv().expect("the server listens");
         let said = inside(testbed, 0, client);
@@ -389,7 +389,7 @@ fn a_host_without_a_raw_socket_refuses() {
             matches!(refused, Err(Error::Refused(peer)) if peer == at),
             "{to}: {refused:?}"
         );
-        let said = refused.err().expect("it failed").to_string();
+        let said = refused.expect_err("it failed").to_string();
         assert_eq!(said, format!("nobody listens at {to}, protocol 33"));
     }
 }
@@ -453,7 +453,7 @@ fn tshark_sees_dccp_with_right_checksums_and_nothing_malformed() {
     for packet in &packets {
         // A checksum that is good is 1.
         assert_eq!(
-            packet.get(1..).map(|rest| rest.concat()).as_deref(),
+            packet.get(1..).map(<[String]>::concat).as_deref(),
             Some("1"),
             "{packet:?}"
         );

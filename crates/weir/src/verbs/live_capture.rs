@@ -40,8 +40,13 @@ struct Sender {
 }
 
 impl LiveCapture {
-    /// Begins a file with an interface of this name.
-    pub fn start(path: &Path, name: &str, snap_octets: u32) -> Result<Self, Failure> {
+    /// Begins a file with an interface of this name, on which this carries DCCP.
+    pub fn start(
+        path: &Path,
+        name: &str,
+        snap_octets: u32,
+        carrier: Carrier,
+    ) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let path = path.display();
             Failure::Usage(format!("cannot write the capture \"{path}\": {error}"))
@@ -61,7 +66,7 @@ impl LiveCapture {
             dropped: AtomicU64::new(0),
         });
         let began = (Instant::now(), SystemTime::now());
-        let thread = std::thread::spawn(move || write(writer, interface, began, &queue));
+        let thread = std::thread::spawn(move || write(writer, (interface, carrier), began, &queue));
         Ok(Self {
             path: path.to_owned(),
             tap,
@@ -118,7 +123,7 @@ impl Tap for Sender {
 /// Writes what comes until the end of the capture; returns the number of packets.
 fn write(
     mut writer: PcapngWriter<BufWriter<File>>,
-    interface: InterfaceId,
+    (interface, carrier): (InterfaceId, Carrier),
     began: (Instant, SystemTime),
     queue: &Receiver<Item>,
 ) -> io::Result<u64> {
@@ -128,7 +133,7 @@ fn write(
     while let Ok(Some((at, direction, envelope, content))) = queue.recv() {
         let time = since_1970 + at.saturating_duration_since(began.0);
         octets.clear();
-        if envelope.wrap(Carrier::Udp, &content, &mut octets).is_err() {
+        if envelope.wrap(carrier, &content, &mut octets).is_err() {
             continue;
         }
         writer.write(&CapturedPacket {

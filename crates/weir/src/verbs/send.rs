@@ -1,4 +1,4 @@
-//! `weir send HOST`: measures a path with DCCP in UDP, in the manner of iperf3.
+//! `weir send HOST`: measures a path with DCCP in UDP, or over IP itself, in the manner of iperf3.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
@@ -14,7 +14,7 @@ use weir_lab::run::MeasuredFlow;
 use weir_lab::trace::RunFolder;
 use weir_wire::Connection;
 
-/// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773)
+/// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or over IP itself
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The server: a name or an address
@@ -56,7 +56,7 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
     let stop = Stop::on_interrupt();
     let host = &arguments.host;
     let unknown = |why: String| Failure::Usage(format!("cannot find the host \"{host}\": {why}"));
-    let to = (host.as_str(), arguments.shared.port)
+    let to = (host.as_str(), arguments.shared.udp_port())
         .to_socket_addrs()
         .map_err(|error| unknown(error.to_string()))?
         .next()
@@ -64,7 +64,8 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
     if let Some(folder) = &arguments.shared.trace {
         RunFolder::check_free(folder).map_err(folder_failure)?;
     }
-    terminal::say(&format!("connecting to {to}"));
+    let place = arguments.shared.place(to);
+    terminal::say(&format!("connecting to {place}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
         .map(|number| {
             let plan = Plan::of(arguments, capture);
@@ -95,7 +96,7 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
         live_trace::write(measured, folder).await?;
     }
     if let Some(error) = failure {
-        return Err(Failure::Failed(error.to_string()));
+        return Err(wire::failure(&error));
     }
     if arguments.shared.json {
         let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();

@@ -1,4 +1,4 @@
-//! `weir serve`: waits for tests of `weir send` over DCCP in UDP.
+//! `weir serve`: waits for tests of `weir send` over DCCP in UDP, or over IP itself.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
@@ -13,7 +13,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 use weir_wire::{Connection, Listener};
 
-/// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773)
+/// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or over IP itself
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -42,8 +42,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
     let stop = Stop::on_interrupt();
     let shared = &arguments.shared;
-    let address = SocketAddr::new(arguments.bind, shared.port);
-    let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
+    let address = SocketAddr::new(arguments.bind, shared.udp_port());
+    let failed = |error| wire::failure(&error);
     if let Some(folder) = &shared.trace {
         // What cannot be written is said now and not after a test.
         std::fs::create_dir_all(folder).map_err(|error| {
@@ -54,7 +54,8 @@ async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(
     let mut listener = Listener::bind(address, shared.options(capture))
         .await
         .map_err(failed)?;
-    terminal::say(&format!("listening at {}", listener.local_address()));
+    let place = shared.place(listener.local_address());
+    terminal::say(&format!("listening at {place}"));
     let mut tests = JoinSet::new();
     let mut number = 0;
     loop {
@@ -64,7 +65,11 @@ async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(
             () = stop.pressed() => break,
         };
         number += 1;
-        terminal::say(&format!("[{number:3}] from {}", connection.peer_address()));
+        let peer = connection.peer_address();
+        terminal::say(&match shared.raw {
+            true => format!("[{number:3}] from {}", peer.ip()),
+            false => format!("[{number:3}] from {peer}"),
+        });
         let test = test(number, connection, shared.clone(), stop.clone());
         if arguments.one_off {
             let document = test.await?;

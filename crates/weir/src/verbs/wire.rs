@@ -5,13 +5,15 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 use serde_json::json;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
+use weir_lab::trace::headers::Carrier;
 use weir_proto::event::EventMask;
 use weir_proto::units;
-use weir_wire::{Ccid, Connection, Options, Status};
+use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status};
 
 /// How a test's first datagram begins.
 const MAGIC: &[u8] = b"weir-test 1 ";
@@ -19,9 +21,12 @@ const MAGIC: &[u8] = b"weir-test 1 ";
 /// Options that both sides have.
 #[derive(Clone, Debug, Args)]
 pub struct Shared {
-    /// UDP port of the server
-    #[arg(short, long, default_value_t = weir_wire::PORT)]
-    pub port: u16,
+    /// UDP port of the server, 6511 by default; with --raw its DCCP port, 5001 by default
+    #[arg(short, long)]
+    pub port: Option<u16>,
+    /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
+    #[arg(long)]
+    pub raw: bool,
     /// Congestion control: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
     pub ccid: u8,
@@ -61,14 +66,40 @@ pub struct Shared {
 impl Shared {
     /// Begins the capture, if there is to be one.
     pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
-        let start = |path: &PathBuf| LiveCapture::start(path, name, self.snaplen);
+        let carrier = if self.raw {
+            Carrier::Dccp
+        } else {
+            Carrier::Udp
+        };
+        let start = |path: &PathBuf| LiveCapture::start(path, name, self.snaplen, carrier);
         self.pcap.as_ref().map(start).transpose()
+    }
+
+    /// The UDP port, which means nothing without UDP.
+    pub fn udp_port(&self) -> u16 {
+        self.port.filter(|_| !self.raw).unwrap_or(weir_wire::PORT)
+    }
+
+    /// A server's address in words.
+    pub fn place(&self, address: SocketAddr) -> String {
+        if !self.raw {
+            return address.to_string();
+        }
+        let port = self.port.unwrap_or(Options::default().port);
+        format!("{}, protocol 33, DCCP port {port}", address.ip())
     }
 
     /// The options of the connection or listener.
     pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
         let profile = self.profile.clone();
+        let usual = Options::default();
         Options {
+            port: self.port.filter(|_| self.raw).unwrap_or(usual.port),
+            encapsulation: if self.raw {
+                Encapsulation::RawIp
+            } else {
+                Encapsulation::Udp
+            },
             ccid: match self.ccid {
                 2 => Ccid::TcpLike,
                 4 => Ccid::TfrcSmallPackets(profile),
@@ -81,8 +112,16 @@ impl Shared {
                 Some(_) => LiveFlow::EVENTS,
                 None => EventMask::NONE,
             },
-            ..Options::default()
+            ..usual
         }
+    }
+}
+
+/// Why a test does not work.
+pub fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Privilege(_) => Failure::Missing(format!("{error}: leave --raw out")),
+        _ => Failure::Failed(error.to_string()),
     }
 }
 
@@ -165,11 +204,7 @@ impl Request {
 }
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
-pub async fn send(
-    connection: &Connection,
-    request: Request,
-    stop: &Stop,
-) -> Result<(), weir_wire::Error> {
+pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
     let data = vec![0x57; request.length];
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
