@@ -35,6 +35,8 @@ pub(crate) struct Entry {
     encapsulation: Encapsulation,
     /// The address of ours that the peer used.
     pub(crate) local: Option<IpAddr>,
+    /// It is over, and in TIMEWAIT.
+    pub(crate) lingering: bool,
     /// Until the peer has proven its address: what it may be sent.
     pub(crate) allowance: Option<Allowance>,
     /// Octets of application data that have left.
@@ -73,6 +75,7 @@ impl Entry {
             timer: None,
             encapsulation,
             local: None,
+            lingering: false,
             allowance: None,
             payload_sent: 0,
             sink,

@@ -79,6 +79,8 @@ pub(crate) struct Hub {
     census: BTreeMap<IpAddr, usize>,
     /// Connections of a listener whose handshake is not done, oldest first.
     handshakes: VecDeque<Key>,
+    /// Connections in TIMEWAIT, oldest first.
+    lingering: VecDeque<Key>,
 }
 
 impl Hub {
@@ -110,6 +112,7 @@ impl Hub {
             read: Vec::new(),
             census: BTreeMap::new(),
             handshakes: VecDeque::new(),
+            lingering: VecDeque::new(),
         };
         Ok((hub, sender))
     }
@@ -254,6 +257,15 @@ impl Hub {
         if entry.arrival.is_some() {
             self.handshakes.retain(|other| *other != key);
         }
+        if entry.lingering {
+            self.lingering.retain(|other| *other != key);
+        } else {
+            self.uncount(key);
+        }
+    }
+
+    /// The source has one connection less.
+    fn uncount(&mut self, key: Key) {
         let source = source(key.0.ip());
         if let Some(count) = self.census.get_mut(&source) {
             *count -= 1;
@@ -406,6 +418,8 @@ impl Hub {
         let gone = ended.is_some() && (due.is_none() || entry.is_half_open());
         if gone || entry.machine.state() == dccp::State::Closed {
             self.forget(key);
+        } else if ended.is_some() {
+            self.linger(key);
         }
     }
 }

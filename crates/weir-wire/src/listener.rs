@@ -15,10 +15,12 @@ const BACKLOG: usize = 1024;
 /// What a listener holds, and what it has done with packets that had no connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
-    /// Connections, those whose handshake is not done included.
+    /// Connections, those included whose handshake is not done or which are over.
     pub connections: usize,
     /// Connections whose handshake is not done.
     pub handshakes: usize,
+    /// Connections that are over and in TIMEWAIT.
+    pub lingering: usize,
     /// Responses that carried an Init Cookie, so that nothing was remembered.
     pub cookies_sent: u64,
     /// Connections that came to be from a cookie.

@@ -77,6 +77,19 @@ impl TokenBucket {
     }
 }
 
+/// A flow from one host to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPlan {
+    /// Its number in the topology of flows.
+    pub flow: FlowId,
+    /// The sender's host.
+    pub from: usize,
+    /// The receiver's host.
+    pub to: usize,
+    /// The receiver's UDP port, if it is free; zero for any.
+    pub port: u16,
+}
+
 /// What a bucket did, as the kernel counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketCounters {
@@ -259,15 +272,17 @@ impl Testbed {
         IpAddr::V4(address(host))
     }
 
-    /// A pair of UDP sockets for each flow, which goes from one host to another.
+    /// A pair of UDP sockets for each flow.
     ///
     /// # Errors
     /// [`Error::Socket`].
-    pub fn sockets(&self, flows: &[(FlowId, usize, usize)]) -> Result<Sockets, Error> {
+    pub fn sockets(&self, flows: &[FlowPlan]) -> Result<Sockets, Error> {
         let mut ends = Vec::new();
-        for &(flow, from, to) in flows {
-            let [near, far] = [(from, to), (to, from)].map(|(host, _)| self.bind(host));
-            let (near, far) = (near?, far?);
+        for plan in flows {
+            let FlowPlan { flow, from, to, .. } = *plan;
+            let near = self.bind(from, 0)?;
+            // Another flow may have the port already.
+            let far = self.bind(to, plan.port).or_else(|_| self.bind(to, 0))?;
             let addresses = [local(&near)?, local(&far)?];
             connect(&near, addresses[1])?;
             connect(&far, addresses[0])?;
@@ -288,8 +303,8 @@ impl Testbed {
         Sockets::new(ends).map_err(|error| Error::System("set a socket up".to_owned(), error))
     }
 
-    fn bind(&self, host: usize) -> Result<UdpSocket, Error> {
-        let address = SocketAddr::new(self.address_of(host), 0);
+    fn bind(&self, host: usize, port: u16) -> Result<UdpSocket, Error> {
+        let address = SocketAddr::new(self.address_of(host), port);
         let socket = self.host(host)?.run(move || UdpSocket::bind(address))?;
         socket.map_err(|source| Error::Socket { address, source })
     }

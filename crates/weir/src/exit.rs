@@ -42,6 +42,13 @@ impl Failure {
         }
     }
 
+    /// What happened, in a line.
+    pub fn message(&self) -> String {
+        let document = self.document();
+        let message = document.get("message").and_then(|message| message.as_str());
+        message.unwrap_or_default().to_owned()
+    }
+
     /// Says what happened, on stderr or as one JSON document on stdout, and gives the status.
     pub fn report(&self, json: bool) -> ExitCode {
         let status = self.status();

@@ -4,14 +4,16 @@
 use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
+use crate::verbs::live_capture::LiveCapture;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Shapers, Trace};
+use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Trace};
 use weir_lab::run::{Segment as LabSegment, SegmentShaper};
-use weir_lab::scenario::Scenario;
-use weir_proto::packet::{HostId, Packet};
+use weir_lab::scenario::{Host, Scenario, Transport};
+use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 use weir_wire::realtime::{Lateness, Outside, World, drive};
-use weir_wire::testbed::{BucketCounters, End, Segment, Testbed, TokenBucket};
+use weir_wire::testbed::{BucketCounters, End, FlowPlan, Segment, Testbed, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
     trace: Trace::Full,
@@ -97,42 +99,85 @@ fn segment(segment: &LabSegment) -> Segment {
     }
 }
 
+/// Says what is missing for a testbed, if anything is.
+pub fn check() -> Result<(), Failure> {
+    Testbed::build(2, Vec::new()).map(drop).map_err(without)
+}
+
+/// A failure with the way around it.
+fn without(error: weir_wire::Error) -> Failure {
+    match wire_failure(error) {
+        Failure::Missing(message) => Failure::Missing(format!(
+            "{message}; without it, `weir emulate` relays UDP between two ports through the same \
+             links, and `weir run` simulates the scenario"
+        )),
+        failure => failure,
+    }
+}
+
+/// The UDP port by which other programs know a transport.
+const fn port_of(transport: &Transport) -> u16 {
+    match transport {
+        Transport::Dccp(_) => weir_wire::PORT,
+        Transport::Quic(_) | Transport::Quinn(_) => 443,
+        Transport::Tcp(_) | Transport::Udp(_) => 0,
+    }
+}
+
 /// Runs the scenario until its end, or until `stop` is set.
-pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure> {
-    let links = LivePart::new(scenario, Part::Links(Shapers::Kernel))?;
+/// `pcap` is the file for what all sockets send and receive.
+pub fn run(
+    scenario: &Scenario,
+    pcap: Option<&Path>,
+    stop: &AtomicBool,
+) -> Result<RunOutput, Failure> {
+    let links = LivePart::new(scenario, Part::Links)?;
     let flows = LivePart::new(scenario, Part::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
-    let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(|error| {
-        match wire_failure(error) {
-            Failure::Missing(message) => Failure::Missing(format!(
-                "{message}; without it, `weir emulate` relays UDP between two ports through the \
-                 same links, and `weir run` simulates the scenario"
-            )),
-            failure => failure,
-        }
-    })?;
+    let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
     let ends = flows.0.flow_ends();
-    let ends: Vec<_> = ends
-        .iter()
-        .map(|(flow, from, to)| (*flow, from.0 as usize, to.0 as usize))
-        .collect();
-    let mut sockets = testbed.sockets(&ends).map_err(wire_failure)?;
+    let ports = scenario.flows.iter().flat_map(|flow| {
+        let port = port_of(&flow.transport);
+        flow.names().map(move |_| port)
+    });
+    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| FlowPlan {
+        flow,
+        from: from.0 as usize,
+        to: to.0 as usize,
+        port,
+    };
+    let plans: Vec<_> = ends.into_iter().zip(ports).map(plan).collect();
+    let mut sockets = testbed.sockets(&plans).map_err(wire_failure)?;
     let mut devices = testbed.devices();
+    let capture = pcap.map(|path| {
+        let hosts = scenario.hosts.iter().enumerate();
+        let place = |(n, host): (usize, &Host)| (host.name.clone(), Some(testbed.address_of(n)));
+        LiveCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
+    });
+    let capture = capture.transpose()?;
+    if let Some(capture) = &capture {
+        sockets.set_tap(capture.tap());
+    }
     let duration = scenario.run.duration;
     let over = AtomicBool::new(false);
-    let (flows, links) = std::thread::scope(|scope| {
+    let (flows, links, before) = std::thread::scope(|scope| {
         let emulator = scope.spawn(|| part(links, &mut devices, duration, &over));
+        let before = scope.spawn(|| watch(scenario, &testbed, &over));
         let flows = part(flows, &mut sockets, duration, stop);
         over.store(true, Ordering::Relaxed);
-        (flows, emulator.join())
+        (flows, emulator.join(), before.join())
     });
+    let panicked = |_| Failure::Failed("a thread panicked".to_owned());
     let (mut output, late) = flows?;
-    let (network, emulator_late) =
-        links.map_err(|_| Failure::Failed("the emulator panicked".to_owned()))??;
+    let (network, emulator_late) = links.map_err(panicked)??;
     output.links = network.links;
     output.summary.links = network.summary.links;
-    let buckets = testbed.buckets().map_err(wire_failure)?;
-    count_buckets(scenario, &buckets, &mut output);
+    let before = before.map_err(panicked)?.map_err(wire_failure)?;
+    let after = testbed.buckets().map_err(wire_failure)?;
+    count_buckets(scenario, (&before, &after), &mut output);
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
     let p99 = late.p99().max(emulator_late.p99());
     output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
     let max = late.max().max(emulator_late.max());
@@ -141,6 +186,29 @@ pub fn run(scenario: &Scenario, stop: &AtomicBool) -> Result<RunOutput, Failure>
         terminal::say("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
+}
+
+/// Shows how far a run is until it is over. Gives the buckets' counters at the end of the
+/// warm-up, from which all of a summary's numbers count.
+fn watch(
+    scenario: &Scenario,
+    testbed: &Testbed,
+    over: &AtomicBool,
+) -> Result<Vec<BucketCounters>, weir_wire::Error> {
+    let seconds = scenario.run.duration.as_secs_f64();
+    let bar = terminal::progress(seconds.ceil() as u64, "seconds");
+    let began = std::time::Instant::now();
+    let mut before = None;
+    while !over.load(Ordering::Relaxed) {
+        let elapsed = began.elapsed().as_secs_f64();
+        bar.set_position(elapsed as u64);
+        if before.is_none() && elapsed >= scenario.run.warmup.as_secs_f64() {
+            before = Some(testbed.buckets()?);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    bar.finish_and_clear();
+    before.map_or_else(|| testbed.buckets(), Ok)
 }
 
 fn part(
@@ -162,9 +230,14 @@ pub fn lateness(p99: Duration, max: Duration) -> String {
 }
 
 /// Adds what the kernel's buckets did to the summaries of their links.
-fn count_buckets(scenario: &Scenario, buckets: &[BucketCounters], output: &mut RunOutput) {
-    let seconds = output.summary.run.duration_s.max(1e-9);
-    for bucket in buckets {
+fn count_buckets(
+    scenario: &Scenario,
+    (before, after): (&[BucketCounters], &[BucketCounters]),
+    output: &mut RunOutput,
+) {
+    let run = &output.summary.run;
+    let seconds = (run.duration_s - run.warmup_s).max(1e-9);
+    for (old, bucket) in before.iter().zip(after) {
         // The links come first, each with two ends, from which its directions begin.
         let Some(link) = scenario.links.get(bucket.segment) else {
             continue;
@@ -177,8 +250,9 @@ fn count_buckets(scenario: &Scenario, buckets: &[BucketCounters], output: &mut R
         if let (Some(summary), Some(shaper)) =
             (output.summary.links.get_mut(&name), &direction.shaper)
         {
-            summary.drops += bucket.drops;
-            let rate = bucket.bytes as f64 * 8.0 / seconds;
+            summary.drops += bucket.drops.saturating_sub(old.drops);
+            let bytes = bucket.bytes.saturating_sub(old.bytes);
+            let rate = bytes as f64 * 8.0 / seconds;
             summary.utilisation = (rate / shaper.bucket.rate as f64).min(1.0);
         }
     }

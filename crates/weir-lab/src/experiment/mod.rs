@@ -7,7 +7,8 @@
 //! ([`Source::embedded`]); any other folder can be given.
 //!
 //! Everything is deterministic: runs are independent and collected in the order of the file, and
-//! no clock is read, so a second reproduction gives the same bytes.
+//! no clock is read, so a second reproduction gives the same bytes. Only what runs in real time on
+//! a testbed, which somebody else has, is different each time.
 
 mod columns;
 mod draw;
@@ -20,6 +21,7 @@ mod series;
 mod source;
 mod verdict;
 
+pub use observation::{Equipment, Testbed};
 pub use published::{Kind, Published};
 pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
 pub use source::Source;

@@ -1,10 +1,22 @@
 //! What measures need of a run: the flow's trace in two views, and a few totals.
 
 use super::published::RunPlan;
-use crate::run::{Registry, RunOptions, Trace, run};
+use crate::run::{Registry, RunOptions, RunOutput, Trace, run};
 use crate::scenario::{self, overrides::parse_set};
 use crate::trace::{Table, Values};
 use std::borrow::Cow;
+
+/// Runs a scenario on real sockets in real time, or says why it cannot.
+pub type Testbed<'a> = dyn Fn(&scenario::Scenario) -> Result<RunOutput, String> + Sync + 'a;
+
+/// What runs may need beyond this crate.
+#[derive(Clone, Copy, Default)]
+pub struct Equipment<'a> {
+    /// Transports that are made elsewhere.
+    pub registry: Registry<'a>,
+    /// Real sockets, for runs that want them.
+    pub testbed: Option<&'a Testbed<'a>>,
+}
 
 /// One run, or one seed of it. The flow is the scenario's first.
 #[derive(Clone, Debug, Default)]
@@ -75,19 +87,23 @@ impl Scenario {
         &self,
         plan: &RunPlan,
         seed: Option<u32>,
-        registry: Registry<'_>,
+        equipment: Equipment<'_>,
     ) -> Result<Observation, String> {
         let mut scenario = self.0.clone();
         let mut options = RunOptions {
             trace: Trace::Full,
-            registry,
+            registry: equipment.registry,
             ..RunOptions::default()
         };
         if let Some(seed) = seed {
             scenario.run.seed = u64::from(seed);
             options.trace = Trace::Counters;
         }
-        let output = run(&scenario, &options).map_err(|error| error.to_string())?;
+        let output = match (plan.testbed, equipment.testbed) {
+            (false, _) => run(&scenario, &options).map_err(|error| error.to_string())?,
+            (true, Some(testbed)) => testbed(&scenario)?,
+            (true, None) => return Err("it needs a testbed".to_owned()),
+        };
         let name = scenario.flows.iter().flat_map(scenario::Flow::names).next();
         let name = name.unwrap_or_default();
         let summary = output.summary.flows.get(&name);

@@ -54,6 +54,9 @@ pub struct RunPlan {
     /// `flow.stream.transport.tfrc.oscillation=full`.
     #[serde(default)]
     pub set: Vec<String>,
+    /// Runs in real time, on real sockets between network namespaces.
+    #[serde(default)]
+    pub testbed: bool,
     /// Seeds 1 to this number; absent: one run with the scenario's own seed, traced.
     pub seeds: Option<u32>,
 }
@@ -88,6 +91,8 @@ pub struct Row {
     pub kind: Kind,
     /// The published number, in `unit`.
     pub published: Option<f64>,
+    /// In place of a published number: what another run measured.
+    pub reference: Option<Measure>,
     /// The unit of `published` and of the measured value as shown.
     #[serde(default)]
     pub unit: String,
@@ -286,6 +291,11 @@ impl Published {
         Ok(())
     }
 
+    /// True if a run needs more than the simulator.
+    pub fn needs_testbed(&self) -> bool {
+        self.runs.iter().any(|run| run.testbed)
+    }
+
     /// All places that name a row.
     fn references(&self) -> Vec<(String, &str)> {
         let mut all = Vec::new();
@@ -320,7 +330,7 @@ impl Published {
 
 impl Row {
     fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
-        let expected = self.published.is_some();
+        let expected = self.published.is_some() || self.reference.is_some();
         let tolerance = self.within.is_some() || self.within_percent.is_some() || self.in_band;
         let bound = self.at_least.is_some() || self.at_most.is_some();
         if unit_scale(&self.unit).is_none() {
@@ -346,6 +356,12 @@ impl Row {
         }
         if self.explanation.is_empty() != self.explained_by.is_empty() {
             return Err("explanation and explained_by belong together".to_owned());
+        }
+        if let Some(reference) = &self.reference {
+            if self.published.is_some() {
+                return Err("it has a published value and a reference".to_owned());
+            }
+            reference.check(runs)?;
         }
         measure.check(runs)
     }

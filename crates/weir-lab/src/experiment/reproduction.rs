@@ -2,12 +2,11 @@
 
 use super::ExperimentError;
 use super::draw;
-use super::observation::{Observation, Scenario};
+use super::observation::{Equipment, Observation, Scenario};
 use super::published::{Published, RunPlan};
 use super::source::Source;
 use super::verdict::{RowResult, Verdict, judge};
 use crate::report::NamedPlot;
-use crate::run::Registry;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -167,14 +166,14 @@ struct Job<'a> {
 }
 
 /// Reproduces the experiments. All files are read and checked before the first run starts.
-/// `progress` is called after each run, perhaps from several threads. `registry` has the
-/// transports that this crate lacks.
+/// `progress` is called after each run, perhaps from several threads. Runs on the testbed come
+/// last, one after the other, so that nothing else keeps the machine busy.
 ///
 /// # Errors
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
     sources: &[Source],
-    registry: Registry<'_>,
+    equipment: Equipment<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -186,7 +185,7 @@ pub fn reproduce(
             .reads_log_of(&job.plan.name);
         let result = job
             .scenario
-            .observe(job.plan, job.seed, registry)
+            .observe(job.plan, job.seed, equipment)
             .map(|observation| observation.with_log_if(log))
             .map_err(|message| ExperimentError::Run {
                 experiment: prepared[job.experiment].name.clone(),
@@ -199,9 +198,21 @@ pub fn reproduce(
         });
         result
     };
-    let observations = all(&jobs, work)?;
+    let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
+    let mut results = all(&simulated, work)?.into_iter();
+    let mut real_results = real
+        .into_iter()
+        .map(&work)
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter();
     let mut runs: Vec<BTreeMap<String, Vec<Observation>>> = vec![BTreeMap::new(); prepared.len()];
-    for (job, observation) in jobs.iter().zip(observations) {
+    for job in &jobs {
+        let next = if job.plan.testbed {
+            real_results.next()
+        } else {
+            results.next()
+        };
+        let Some(observation) = next else { continue };
         let of_run = runs[job.experiment]
             .entry(job.plan.name.clone())
             .or_default();
@@ -218,21 +229,21 @@ pub fn reproduce(
 /// All jobs' results in the order of the jobs; the first error of that order, if any.
 #[cfg(feature = "files")]
 fn all<'a, T: Send>(
-    jobs: &[Job<'a>],
+    jobs: &[&Job<'a>],
     work: impl Fn(&Job<'a>) -> Result<T, ExperimentError> + Sync,
 ) -> Result<Vec<T>, ExperimentError> {
     use rayon::prelude::*;
     // Collected first, so that which error is reported does not depend on the threads.
-    let results: Vec<_> = jobs.par_iter().map(&work).collect();
+    let results: Vec<_> = jobs.par_iter().map(|job| work(job)).collect();
     results.into_iter().collect()
 }
 
 #[cfg(not(feature = "files"))]
 fn all<'a, T>(
-    jobs: &[Job<'a>],
+    jobs: &[&Job<'a>],
     work: impl Fn(&Job<'a>) -> Result<T, ExperimentError>,
 ) -> Result<Vec<T>, ExperimentError> {
-    jobs.iter().map(work).collect()
+    jobs.iter().map(|job| work(job)).collect()
 }
 
 fn prepare(source: &Source) -> Result<Prepared, ExperimentError> {

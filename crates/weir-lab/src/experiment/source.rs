@@ -1,6 +1,6 @@
 //! Where an experiment's files come from: the binary itself, or a folder.
 
-use super::ExperimentError;
+use super::{ExperimentError, Published};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -57,12 +57,14 @@ const EMBEDDED: &[Embedded] = &[
             "random-every-other.toml",
             "inet-now-every.toml",
             "inet-now-every-other.toml",
+            "quinn-every.toml",
         ]
     ),
     folder!("oscillation", ["tbf.toml", "wifi.toml"]),
     folder!("deep-fifo", ["router.toml"]),
     folder!("cut-off", ["stream.toml"]),
     folder!("friendliness", ["dumbbell.toml"]),
+    folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
 ];
 
 impl Source {
@@ -90,6 +92,15 @@ impl Source {
                 .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()))
                 .collect(),
         })
+    }
+
+    /// True if some of its runs are in real time, which needs a testbed.
+    ///
+    /// # Errors
+    /// What is wrong with `published.toml`.
+    pub fn needs_testbed(&self) -> Result<bool, ExperimentError> {
+        let file = format!("{}/published.toml", self.name);
+        Ok(Published::parse(&file, &self.published)?.needs_testbed())
     }
 
     /// The experiment in a folder: `published.toml` and the other `.toml` files beside it.

@@ -1,6 +1,6 @@
 //! Files, verdicts and the exit status.
 
-use super::observation::{Observation, Scenario};
+use super::observation::{Equipment, Observation, Scenario};
 use super::published::Published;
 use super::verdict::judge;
 use super::*;
@@ -42,9 +42,7 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
     let scenario = Scenario::parse(&plan.scenario, &text, &[]).unwrap();
-    let observation = scenario
-        .observe(plan, None, crate::run::Registry::default())
-        .unwrap();
+    let observation = scenario.observe(plan, None, Equipment::default()).unwrap();
     let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
@@ -123,7 +121,8 @@ fn unknown_experiments_are_named_with_the_known_ones() {
     let message = Source::embedded("loopbak").unwrap_err().to_string();
     assert_eq!(
         message,
-        "there is no experiment \"loopbak\"; known are loopback, lossy-link, oscillation, deep-fifo, cut-off, friendliness"
+        "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
+         oscillation, deep-fifo, cut-off, friendliness, sim-vs-wire"
     );
 }
 

@@ -109,10 +109,11 @@ pub(super) fn judge(
         runs,
         rows: &measured,
     };
-    let mut results: Vec<RowResult> = rows
-        .iter()
-        .map(|row| row.result(measured.get(&row.id).copied(), row.seeds(&from)))
-        .collect();
+    let mut results = Vec::new();
+    for row in rows {
+        let row = row.with_reference(&from).map_err(|e| (row.id.clone(), e))?;
+        results.push(row.result(measured.get(&row.id).copied(), row.seeds(&from)));
+    }
     explain(rows, &mut results);
     Ok(results)
 }
@@ -136,6 +137,16 @@ fn explain(rows: &[Row], results: &mut [RowResult]) {
 }
 
 impl Row {
+    /// The row with what its reference measured in the place of the published number.
+    fn with_reference(&self, from: &Sources<'_>) -> Result<Self, TheoryError> {
+        let mut row = self.clone();
+        if let Some(reference) = &self.reference {
+            let scale = unit_scale(&self.unit).unwrap_or(1.0);
+            row.published = reference.value(from)?.map(|value| value / scale);
+        }
+        Ok(row)
+    }
+
     fn seeds(&self, from: &Sources<'_>) -> Option<Seeds> {
         use super::measure::Take;
         let measure = self.measure.as_ref()?;

@@ -2,7 +2,7 @@
 
 use super::codec::{CodecEndpoint, Fault};
 use super::endpoints::Surroundings;
-use super::live::{Part, Shapers};
+use super::live::Part;
 use super::recorder::{Recorder, Writes};
 use super::registry::{Pair, Registry};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
@@ -114,12 +114,15 @@ impl World {
             }
             Part::Flows => {
                 let hosts = world.add_hosts(scenario);
-                for (id, _) in hosts.values() {
-                    world.topology.add_port(*id).map_err(built)?;
-                }
+                world.add_ports(&hosts)?;
                 world.add_flows(scenario, &hosts, (Form::Octets, options.registry))?;
             }
-            Part::Links(shapers) => world.add_segments(scenario, shapers)?,
+            Part::Links => world.add_segments(scenario)?,
+            Part::Network => {
+                let hosts = world.add_hosts(scenario);
+                world.add_network(scenario, &hosts)?;
+                world.add_ports(&hosts)?;
+            }
         }
         Ok(world)
     }
@@ -131,6 +134,11 @@ impl World {
             hosts.insert(host.name.as_str(), (id, host));
         }
         hosts
+    }
+
+    fn add_ports(&mut self, hosts: &Hosts<'_>) -> Result<(), RunError> {
+        let mut ids = hosts.values().map(|(id, _)| *id);
+        ids.try_for_each(|id| self.topology.add_port(id).map_err(built))
     }
 
     fn add_network(&mut self, scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), RunError> {
@@ -150,14 +158,10 @@ impl World {
     }
 
     /// Each link and medium between hosts of its own.
-    fn add_segments(&mut self, scenario: &Scenario, shapers: Shapers) -> Result<(), RunError> {
+    fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
         // The octets that packets of flows have more on sockets shall not change what fits.
-        let more = match shapers {
-            Shapers::Kernel => wire_form::ENCAPSULATION,
-            Shapers::Own => 0,
-        };
-        let of_kernel =
-            |direction: &Direction| shapers == Shapers::Kernel && direction.changes.is_empty();
+        let more = wire_form::ENCAPSULATION;
+        let of_kernel = |direction: &Direction| direction.changes.is_empty();
         for link in &scenario.links {
             let directions = [&link.forward, &link.backward];
             let mut ends = Vec::new();

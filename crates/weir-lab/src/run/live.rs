@@ -25,17 +25,11 @@ pub enum Part {
     Whole,
     /// The flows. Each host has a port; packets are octets, as a socket takes them.
     Flows,
-    /// The links and media, each apart: every end of one has a host and a port of its own.
-    Links(Shapers),
-}
-
-/// Who has the token buckets of links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shapers {
-    /// The run.
-    Own,
-    /// A kernel, except of links that change.
-    Kernel,
+    /// The links and media, each apart: every end of one has a host and a port of its own. Token
+    /// buckets are left out, for a kernel to have, except those of links that change.
+    Links,
+    /// The hosts, links and media as one network. Each host has a port.
+    Network,
 }
 
 /// A run under way.

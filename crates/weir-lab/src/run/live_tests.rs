@@ -1,6 +1,6 @@
 //! A scenario in two parts, its flows and its links, is the same scenario.
 
-use super::{FlowSummary, Live, Part, RunOptions, RunOutput, Shapers, run};
+use super::{FlowSummary, Live, Part, RunOptions, RunOutput, run};
 use crate::scenario::{Scenario, parse};
 use std::collections::BTreeMap;
 use weir_proto::packet::{HostId, Packet};
@@ -66,8 +66,7 @@ fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
 fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
     let options = RunOptions::default();
     let mut flows = Live::new(scenario, &options, Part::Flows).expect("flows are built");
-    let mut links =
-        Live::new(scenario, &options, Part::Links(Shapers::Kernel)).expect("links are built");
+    let mut links = Live::new(scenario, &options, Part::Links).expect("links are built");
     let [segment] = links.segments() else {
         panic!("there is one link");
     };
@@ -160,8 +159,7 @@ fn a_kernel_takes_the_shaper_of_a_link_that_does_not_change() {
             "forward.shaper = { kind = \"tbf\", rate = \"1Mbit\", burst = 10000, limit = 30000 }",
         );
     let options = RunOptions::default();
-    let parts =
-        Live::new(&scenario(&text), &options, Part::Links(Shapers::Kernel)).expect("it is built");
+    let parts = Live::new(&scenario(&text), &options, Part::Links).expect("it is built");
     let [segment] = parts.segments() else {
         panic!("there is one link");
     };

@@ -19,7 +19,7 @@ mod tables;
 mod tap;
 mod wire_form;
 
-pub use live::{Live, Part, Shapers};
+pub use live::{Live, Part};
 pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
 pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};

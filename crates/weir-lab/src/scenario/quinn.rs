@@ -10,7 +10,7 @@ use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
 
 /// Our controllers, by their names in the registry, and quinn's own.
-const CONTROLLERS: [&str; 4] = ["newreno", "cubic", "quinn-newreno", "quinn-cubic"];
+const CONTROLLERS: [&str; 5] = ["newreno", "cubic", "tfrc", "quinn-newreno", "quinn-cubic"];
 
 /// A flow of quinn: both ends alike. What is not here is quinn's default.
 #[derive(Clone, Debug, PartialEq)]

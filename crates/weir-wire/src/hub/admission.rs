@@ -185,11 +185,38 @@ impl Hub {
         }
     }
 
+    /// A connection is over and in TIMEWAIT, which nobody may use to keep others out: it does not
+    /// count any more, and beyond as many as there may be connections the oldest is forgotten.
+    pub(super) fn linger(&mut self, key: Key) {
+        let Some(entry) = self.connections.get_mut(&key) else {
+            return;
+        };
+        if std::mem::replace(&mut entry.lingering, true) {
+            return;
+        }
+        self.uncount(key);
+        self.lingering.push_back(key);
+        let most = self
+            .listening
+            .as_ref()
+            .map_or(1, |l| l.options.max_connections);
+        if self.lingering.len() > most
+            && let Some(&oldest) = self.lingering.front()
+        {
+            self.forget(oldest);
+        }
+    }
+
+    /// Connections that are neither over nor in their handshake.
+    fn proven(&self) -> usize {
+        let others = self.handshakes.len() + self.lingering.len();
+        self.connections.len().saturating_sub(others)
+    }
+
     /// Is there room for one more? Handshakes that are not done take none: they give way.
     fn has_room(&self, key: Key, options: &Options) -> bool {
         let same = self.census.get(&source(key.0.ip())).copied().unwrap_or(0);
-        let proven = self.connections.len().saturating_sub(self.handshakes.len());
-        same < options.max_connections_per_address && proven < options.max_connections
+        same < options.max_connections_per_address && self.proven() < options.max_connections
     }
 
     /// Answers with a Reset, if limits allow it.
@@ -222,7 +249,7 @@ impl Hub {
         let Listening { options, .. } = self.listening.as_ref()?;
         let (most, all) = (options.max_handshakes.max(1), options.max_connections);
         // Nothing is said to who gives way: it may never have asked.
-        if (self.handshakes.len() >= most || self.connections.len() >= all)
+        if (self.handshakes.len() >= most || self.proven() + self.handshakes.len() >= all)
             && let Some(oldest) = self.handshakes.pop_front()
         {
             self.forget(oldest);
@@ -323,6 +350,7 @@ impl Hub {
     pub(super) fn publish(&mut self) {
         self.load.connections = self.connections.len();
         self.load.handshakes = self.handshakes.len();
+        self.load.lingering = self.lingering.len();
         self.board.set(self.load);
     }
 }

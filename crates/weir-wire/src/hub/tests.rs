@@ -95,6 +95,9 @@ impl Scene {
 struct Client {
     machine: dccp::Connection,
     address: SocketAddr,
+    /// The last numbers of both sides.
+    said: SeqNum,
+    heard: SeqNum,
 }
 
 impl Client {
@@ -108,18 +111,23 @@ impl Client {
         Self {
             machine,
             address: peer(last),
+            said: SeqNum::default(),
+            heard: SeqNum::default(),
         }
     }
 
     fn says(&mut self, scene: &Scene) -> Vec<wire::Packet> {
         let now = scene.hub.clock.now();
-        std::iter::from_fn(|| self.machine.poll_transmit(now))
+        let said: Vec<_> = std::iter::from_fn(|| self.machine.poll_transmit(now))
             .map(body)
-            .collect()
+            .collect();
+        self.said = said.last().map_or(self.said, |packet| packet.seq);
+        said
     }
 
     fn hears(&mut self, scene: &Scene, packets: Vec<wire::Packet>) {
         for packet in packets {
+            self.heard = packet.seq;
             let packet = open(&octets_of(&packet), None, None).expect("a packet");
             self.machine.handle(scene.hub.clock.now(), packet);
         }
@@ -420,6 +428,27 @@ async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_
         }
     }
     assert!(answers > 500, "{answers}");
+}
+
+#[tokio::test]
+async fn connections_that_are_over_keep_nobody_out_and_are_forgotten_beyond_a_bound() {
+    let mut scene = Scene::new(&Options {
+        max_connections: 10,
+        max_connections_per_address: 2,
+        ..Options::default()
+    });
+    for round in 0..50_u16 {
+        let mut client = Client::new(&scene, 1);
+        client.address.set_port(round + 1);
+        client.talk(&mut scene);
+        assert_eq!(scene.arrived(), 1, "round {round}");
+        // A Reset leaves the server in TIMEWAIT.
+        let reset = wire::Packet::reset(client.said.next(), client.heard, 2, [0; 3]);
+        scene.receive(client.address, &reset.with_ports(40_000, 5001));
+        let over = usize::from(round + 1).min(10);
+        assert_eq!(scene.hub.lingering.len(), over, "round {round}");
+        assert_eq!(scene.memory(), [over, 0, 0], "round {round}");
+    }
 }
 
 /// Octets that are nearly packets, from few and from many, at a listener with narrow limits: no

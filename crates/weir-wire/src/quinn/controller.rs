@@ -31,7 +31,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    /// The controller that scenarios call by this name, such as `newreno` and `cubic`.
+    /// The controller that scenarios call by this name, such as `newreno`, `cubic` and `tfrc`.
     ///
     /// # Errors
     /// [`Error::UnknownController`] if there is none.

@@ -1,7 +1,8 @@
 //! Weir and the QUIC implementation [quinn](https://docs.rs/quinn).
 //!
 //! [`Controller`] plugs the window controllers of `weir-proto` into quinn, where any user of
-//! quinn can run them on real connections:
+//! quinn can run them on real connections: `newreno`, `cubic`, and `tfrc`, the window that TFRC's
+//! rate makes.
 //!
 //! ```
 //! use std::sync::Arc;

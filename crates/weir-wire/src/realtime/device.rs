@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use tun_rs::SyncDevice;
-use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
-
-/// The flow of packets that belong to none of the topology's.
-const FOREIGN: FlowId = FlowId(u32::MAX);
+use weir_proto::packet::{Body, Ecn, HostId, IpHeader, Packet, Payload};
 
 /// Where the packets of one device go.
 struct Place {
@@ -88,7 +85,7 @@ impl Outside for Devices {
             };
             return Some(Packet {
                 id: 0,
-                flow: FOREIGN,
+                flow: header.flow,
                 ip: IpHeader {
                     source: place.host,
                     target,

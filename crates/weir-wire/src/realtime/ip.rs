@@ -1,14 +1,34 @@
 //! The few fields of an IP header that a network reads and writes (RFC 791, RFC 8200).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use weir_proto::packet::Ecn;
+use weir_proto::packet::{Ecn, FlowId};
+
+/// Packets are told apart into so many flows.
+const FLOWS: u32 = 1024;
 
 /// What a network reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    pub(super) source: IpAddr,
     pub(super) target: IpAddr,
     pub(super) ecn: Ecn,
+    /// The same for all packets with the same addresses, protocol and ports.
+    pub(super) flow: FlowId,
+}
+
+/// A flow's number from what is the same in all its packets (FNV-1a).
+fn flow_of<'a>(octets: impl IntoIterator<Item = &'a u8>) -> FlowId {
+    let mix = |hash: u32, octet: &u8| (hash ^ u32::from(*octet)).wrapping_mul(16_777_619);
+    let hash = octets.into_iter().fold(2_166_136_261, mix);
+    FlowId((hash ^ (hash >> 16)) % FLOWS)
+}
+
+/// The octets that hold the ports, of protocols that begin with them.
+fn ports(protocol: u8, octets: &[u8]) -> &[u8] {
+    match protocol {
+        // TCP, UDP, DCCP, SCTP, UDP-Lite.
+        6 | 17 | 33 | 132 | 136 => octets.get(..4).unwrap_or_default(),
+        _ => &[],
+    }
 }
 
 /// Reads the header of a packet; `None` if it has none.
@@ -22,26 +42,27 @@ pub(super) fn read(octets: &[u8]) -> Option<Header> {
     match octets.first()? >> 4 {
         4 => {
             let header: &[u8; 20] = octets.first_chunk()?;
-            let [source, target] = [12, 16].map(|at| {
-                let address = [header[at], header[at + 1], header[at + 2], header[at + 3]];
-                IpAddr::V4(Ipv4Addr::from(address))
-            });
+            // Only the first fragment of a datagram has its ports; so none counts with them.
+            let whole = [header[6] & 0x3f, header[7]] == [0, 0];
+            let length = usize::from(header[0] & 15) * 4;
+            let content = octets.get(length..).filter(|_| whole).unwrap_or_default();
+            let constant = header[12..].iter().chain(&header[9..10]);
+            let target = [header[16], header[17], header[18], header[19]];
             Some(Header {
-                source,
-                target,
+                target: IpAddr::V4(Ipv4Addr::from(target)),
                 ecn: codepoint(header[1]),
+                flow: flow_of(constant.chain(ports(header[9], content))),
             })
         }
         6 => {
             let header: &[u8; 40] = octets.first_chunk()?;
-            let address = |at: usize| {
-                let octets: Option<&[u8; 16]> = header[at..].first_chunk();
-                octets.map(|octets| IpAddr::V6(Ipv6Addr::from(*octets)))
-            };
+            let target: &[u8; 16] = header[24..].first_chunk()?;
+            let content = octets.get(40..).unwrap_or_default();
+            let constant = header[8..].iter().chain(&header[6..7]);
             Some(Header {
-                source: address(8)?,
-                target: address(24)?,
+                target: IpAddr::V6(Ipv6Addr::from(*target)),
                 ecn: codepoint(header[1] >> 4),
+                flow: flow_of(constant.chain(ports(header[6], content))),
             })
         }
         _ => None,
@@ -107,11 +128,25 @@ mod tests {
     }
 
     #[test]
+    fn packets_of_one_flow_have_one_number_and_ports_tell_flows_apart() {
+        let packet = |port: u8, fragment: u8, content: u8| {
+            let mut octets = [0_u8; 40];
+            (octets[0], octets[9], octets[6]) = (0x45, 17, fragment);
+            (octets[23], octets[39]) = (port, content);
+            read(&octets).unwrap().flow
+        };
+        assert_eq!(packet(1, 0, 5), packet(1, 0, 6));
+        assert_ne!(packet(1, 0, 5), packet(2, 0, 5));
+        assert_eq!(packet(1, 0x20, 5), packet(2, 0x20, 5));
+        let numbers: std::collections::BTreeSet<_> = (0..200).map(|n| packet(n, 0, 0)).collect();
+        assert!(numbers.len() > 150 && numbers.iter().all(|flow| flow.0 < FLOWS));
+    }
+
+    #[test]
     fn headers_of_both_versions_are_read_and_rubbish_is_not() {
         let mut six = [0_u8; 40];
         (six[0], six[1], six[23], six[39]) = (0x60, 0x20, 1, 2);
         let header = read(&six).unwrap();
-        assert_eq!(header.source, "::1".parse::<IpAddr>().unwrap());
         assert_eq!(header.target, "::2".parse::<IpAddr>().unwrap());
         assert_eq!(header.ecn, Ecn::Ect0);
         mark(&mut six);

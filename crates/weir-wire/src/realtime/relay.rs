@@ -6,11 +6,13 @@
 
 use super::Outside;
 use crate::datagram::{codepoint, ecn_of};
+use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 
 /// Clients at the same time; the one that was silent longest gives way to a new one.
@@ -19,6 +21,7 @@ const MOST_CLIENTS: usize = 1024;
 /// A socket and its state.
 struct Io {
     socket: UdpSocket,
+    own: SocketAddr,
     state: UdpSocketState,
 }
 
@@ -38,10 +41,10 @@ pub struct Relay {
     far_host: HostId,
     clients: BTreeMap<u32, Client>,
     by_address: BTreeMap<SocketAddr, u32>,
-    next_client: u32,
     datagrams: u64,
     buffer: Vec<u8>,
     ready: VecDeque<Packet>,
+    tap: Option<Arc<dyn Tap>>,
 }
 
 impl Io {
@@ -50,7 +53,8 @@ impl Io {
         socket.set_nonblocking(true)?;
         let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(1 << 22);
         let state = UdpSocketState::new((&socket).into())?;
-        Ok(Self { socket, state })
+        let own = socket.local_addr()?;
+        Ok(Self { socket, own, state })
     }
 
     fn receive(&self, buffer: &mut [u8]) -> Option<RecvMeta> {
@@ -92,11 +96,16 @@ impl Relay {
             far_host,
             clients: BTreeMap::new(),
             by_address: BTreeMap::new(),
-            next_client: 0,
             datagrams: 0,
             buffer: vec![0; 1 << 16],
             ready: VecDeque::new(),
+            tap: None,
         })
+    }
+
+    /// Lets somebody see every datagram that comes to the relay or leaves it.
+    pub fn set_tap(&mut self, tap: Arc<dyn Tap>) {
+        self.tap = Some(tap);
     }
 
     /// Where clients find it.
@@ -125,10 +134,11 @@ impl Relay {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let far = Io::bind(SocketAddr::new(any, 0)).ok()?;
+        let mut far = Io::bind(SocketAddr::new(any, 0)).ok()?;
         far.socket.connect(self.server).ok()?;
-        let number = self.next_client;
-        self.next_client += 1;
+        far.own = far.socket.local_addr().ok()?;
+        let free = |number: &u32| !self.clients.contains_key(number);
+        let number = (0..MOST_CLIENTS as u32).find(free)?;
         let last = self.datagrams;
         let client = Client { address, far, last };
         self.clients.insert(number, client);
@@ -137,13 +147,23 @@ impl Relay {
     }
 
     /// Queues what lies in the buffer.
-    fn take(&mut self, meta: RecvMeta, client: u32, way: (HostId, HostId)) {
+    fn take(&mut self, (meta, own): (RecvMeta, SocketAddr), client: u32, way: (HostId, HostId)) {
         let octets = self.buffer.get(..meta.len).unwrap_or_default();
         let headers = match meta.addr.ip().to_canonical() {
             IpAddr::V4(_) => IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS,
             IpAddr::V6(_) => 40 + IpHeader::UDP_OCTETS,
         };
         for datagram in octets.chunks(meta.stride.max(1)) {
+            if let Some(tap) = &self.tap {
+                tap.datagram(&TappedDatagram {
+                    at: std::time::Instant::now(),
+                    direction: Direction::Received,
+                    from: canonical(meta.addr),
+                    to: ours(own, meta.dst_ip, meta.addr),
+                    ecn: ecn_of(meta.ecn),
+                    octets: datagram,
+                });
+            }
             self.ready.push_back(Packet {
                 id: 0,
                 flow: FlowId(client),
@@ -177,12 +197,13 @@ impl Outside for Relay {
             && let Some(meta) = self.near.receive(&mut self.buffer)
             && let Some(client) = self.client(meta.addr)
         {
-            self.take(meta, client, (self.near_host, self.far_host));
+            let own = self.near.own;
+            self.take((meta, own), client, (self.near_host, self.far_host));
         }
         if self.ready.is_empty() {
             let heard = self.clients.iter().find_map(|(number, client)| {
                 let meta = client.far.receive(&mut self.buffer)?;
-                Some((meta, *number))
+                Some(((meta, client.far.own), *number))
             });
             if let Some((meta, client)) = heard {
                 self.take(meta, client, (self.far_host, self.near_host));
@@ -209,10 +230,21 @@ impl Outside for Relay {
             }
         }
         let ecn = codepoint(packet.ip.ecn);
-        if host == self.far_host {
-            client.far.send(self.server, ecn, &octets);
+        let (io, to) = if host == self.far_host {
+            (&client.far, self.server)
         } else {
-            self.near.send(client.address, ecn, &octets);
+            (&self.near, client.address)
+        };
+        io.send(to, ecn, &octets);
+        if let Some(tap) = &self.tap {
+            tap.datagram(&TappedDatagram {
+                at: std::time::Instant::now(),
+                direction: Direction::Sent,
+                from: ours(io.own, None, to),
+                to: canonical(to),
+                ecn: packet.ip.ecn,
+                octets: &octets,
+            });
         }
     }
 }

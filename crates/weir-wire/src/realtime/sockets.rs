@@ -2,11 +2,13 @@
 
 use super::Outside;
 use crate::datagram::{codepoint, ecn_of};
+use crate::tap::{Direction, Tap, TappedDatagram};
 use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 
 /// Octets of IP and UDP headers before a datagram's content.
@@ -26,6 +28,7 @@ pub struct FlowSocket {
 
 struct Place {
     end: FlowSocket,
+    own: SocketAddr,
     to: SocketAddr,
     state: UdpSocketState,
 }
@@ -39,6 +42,7 @@ pub struct Sockets {
     buffer: Vec<u8>,
     /// Packets of the last read: the kernel may join equal ones.
     ready: VecDeque<Packet>,
+    tap: Option<Arc<dyn Tap>>,
 }
 
 impl Sockets {
@@ -53,6 +57,7 @@ impl Sockets {
             let _ = socket2::SockRef::from(&end.socket).set_recv_buffer_size(1 << 22);
             let state = UdpSocketState::new((&end.socket).into())?;
             Ok(Place {
+                own: end.socket.local_addr()?,
                 to: end.socket.peer_addr()?,
                 state,
                 end,
@@ -68,7 +73,13 @@ impl Sockets {
             turn: 0,
             buffer: vec![0; 1 << 16],
             ready: VecDeque::new(),
+            tap: None,
         })
+    }
+
+    /// Lets somebody see every datagram.
+    pub fn set_tap(&mut self, tap: Arc<dyn Tap>) {
+        self.tap = Some(tap);
     }
 }
 
@@ -85,7 +96,12 @@ impl Outside for Sockets {
             if !self.ready.is_empty() {
                 break;
             }
-            let Place { end, state, .. } = self.places.get(self.turn)?;
+            let Place {
+                end,
+                own,
+                to,
+                state,
+            } = self.places.get(self.turn)?;
             let mut metas = [RecvMeta::default()];
             let mut slices = [IoSliceMut::new(&mut self.buffer)];
             let read = state.recv((&end.socket).into(), &mut slices, &mut metas);
@@ -96,6 +112,16 @@ impl Outside for Sockets {
             }
             let octets = self.buffer.get(..meta.len).unwrap_or_default();
             for datagram in octets.chunks(meta.stride.max(1)) {
+                if let Some(tap) = &self.tap {
+                    tap.datagram(&TappedDatagram {
+                        at: std::time::Instant::now(),
+                        direction: Direction::Received,
+                        from: *to,
+                        to: *own,
+                        ecn: ecn_of(meta.ecn),
+                        octets: datagram,
+                    });
+                }
                 self.ready.push_back(Packet {
                     id: 0,
                     flow: end.flow,
@@ -133,5 +159,15 @@ impl Outside for Sockets {
             src_ip: None,
         };
         let _ = place.state.try_send((&place.end.socket).into(), &transmit);
+        if let Some(tap) = &self.tap {
+            tap.datagram(&TappedDatagram {
+                at: std::time::Instant::now(),
+                direction: Direction::Sent,
+                from: place.own,
+                to: place.to,
+                ecn: packet.ip.ecn,
+                octets: contents,
+            });
+        }
     }
 }

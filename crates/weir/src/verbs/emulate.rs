@@ -5,19 +5,23 @@
 use crate::exit::Failure;
 use clap::Args;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
-use weir_lab::scenario::{LinkWordsError, Scenario, link_scenario};
+use weir_lab::scenario::{LinkWordsError, Scenario, link_scenario, parse};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The link, in the words of tc: "rate 1mbit delay 25ms 2ms loss 0.1% limit 50",
     /// "tbf rate 1000kbit buffer 10000 limit 30000", "delay 20ms fq_codel", "mahimahi FILE"
-    #[arg(long, value_name = "WORDS")]
-    link: String,
+    #[arg(long, value_name = "WORDS", required_unless_present = "scenario")]
+    link: Option<String>,
     /// The link's other direction, if it differs: from the server, or to the program
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", requires = "link")]
     back: Option<String>,
+    /// In place of --link: the network of a scenario, between the hosts of its first flow
+    #[arg(long, value_name = "FILE", conflicts_with = "link")]
+    scenario: Option<PathBuf>,
     /// Relay: the address to listen at; port 0 for any
     #[arg(long, value_name = "ADDRESS", requires = "to")]
     listen: Option<SocketAddr>,
@@ -30,14 +34,26 @@ pub struct Arguments {
     /// End after so long: seconds, or with a unit
     #[arg(short, long, value_name = "TIME", value_parser = super::wire::time)]
     time: Option<Duration>,
+    /// Write what comes and leaves as pcapng
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// The program and its arguments
     #[arg(last = true)]
     program: Vec<String>,
 }
 
 fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
+    if let Some(file) = &arguments.scenario {
+        let name = file.display().to_string();
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
+        let mut scenario = parse(&text, &name)?;
+        scenario.run.seed = arguments.seed;
+        return Ok(scenario);
+    }
+    let link = arguments.link.as_deref().unwrap_or_default();
     let back = arguments.back.as_deref();
-    link_scenario(&arguments.link, back, arguments.seed).map_err(|error| match error {
+    link_scenario(link, back, arguments.seed).map_err(|error| match error {
         LinkWordsError::Word(_) => Failure::Usage(error.to_string()),
         LinkWordsError::Value(error) => error.into(),
     })
@@ -81,14 +97,17 @@ mod wired {
     use super::{Arguments, Failure, Scenario, SocketAddr};
     use crate::terminal;
     use crate::testbed::{LivePart, lateness, wire_failure};
+    use crate::verbs::live_capture::{LiveCapture, Place};
     use crate::verbs::run::interrupt_flag;
     use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
+    use std::os::fd::BorrowedFd;
     use std::process::{Command, ExitStatus};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use weir_lab::run::{Part, Shapers};
-    use weir_proto::packet::HostId;
+    use weir_lab::run::Part;
+    use weir_proto::packet::{Body, HostId, Packet};
     use weir_proto::time::Duration;
+    use weir_wire::Direction;
     use weir_wire::netns::Namespace;
     use weir_wire::realtime::{Devices, Outside, Relay, drive};
     use weir_wire::testbed::tun;
@@ -105,16 +124,46 @@ mod wired {
             .time
             .map(|time| Duration::from_nanos(time.as_nanos() as u64));
         scenario.run.duration = time.unwrap_or(year);
-        let links = LivePart::untraced(&scenario, Part::Links(Shapers::Own))?;
-        let ports: Vec<_> = links
-            .0
-            .segments()
-            .iter()
-            .flat_map(|segment| segment.ends.iter().map(|end| end.port))
-            .collect();
-        match ports.as_slice() {
-            &[near, far] => Ok((links, [near, far])),
-            _ => Err(Failure::Failed("the link has no two ends".to_owned())),
+        let network = LivePart::untraced(&scenario, Part::Network)?;
+        let flow = scenario.flows.first();
+        let place = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
+        let ends = flow.and_then(|flow| Some([place(&flow.from)?, place(&flow.to)?]));
+        match ends {
+            Some(ends) => Ok((network, ends.map(|end| HostId(end as u32)))),
+            None => Err(Failure::Failed("the scenario has no flow".to_owned())),
+        }
+    }
+
+    /// The file of `--pcap`, with these places.
+    fn capture(arguments: &Arguments, places: &[Place]) -> Result<Option<LiveCapture>, Failure> {
+        let start = |path| LiveCapture::start(path, places, 0);
+        arguments.pcap.as_deref().map(start).transpose()
+    }
+
+    /// Devices whose packets somebody sees.
+    struct Tapped<'a> {
+        devices: Devices,
+        capture: &'a LiveCapture,
+    }
+
+    impl Outside for Tapped<'_> {
+        fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+            self.devices.descriptors()
+        }
+        fn receive(&mut self) -> Option<Packet> {
+            let packet = self.devices.receive()?;
+            if let Body::Other(payload) = &packet.body {
+                let octets = payload.content().unwrap_or_default();
+                self.capture.packet(Direction::Received, octets);
+            }
+            Some(packet)
+        }
+        fn send(&mut self, host: HostId, packet: Packet) {
+            if let Body::Other(payload) = &packet.body {
+                let octets = payload.content().unwrap_or_default();
+                self.capture.packet(Direction::Sent, octets);
+            }
+            self.devices.send(host, packet);
         }
     }
 
@@ -128,10 +177,8 @@ mod wired {
         let late = drive(&mut link, outside, duration, stop)
             .map_err(|error| Failure::Failed(error.to_string()))?;
         for (name, direction) in link.0.finish().summary.links {
-            let backward = name.ends_with(".backward");
             terminal::say(&format!(
-                "{}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
-                if backward { "back" } else { "link" },
+                "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
                 direction.drops,
                 direction.marks,
                 direction.queue_bytes.mean,
@@ -156,8 +203,13 @@ mod wired {
         let mut relay = Relay::bind(at, to, (ends[0], ends[1]))
             .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
         let stop = interrupt_flag()?;
+        let capture = capture(arguments, &[("relay".to_owned(), None)])?;
+        if let Some(capture) = &capture {
+            relay.set_tap(capture.tap());
+        }
         terminal::say(&format!("relay at {} to {to}", relay.local_address()?));
-        carry(link, &mut relay, &stop)
+        carry(link, &mut relay, &stop)?;
+        capture.map_or(Ok(()), LiveCapture::finish)
     }
 
     /// The addresses of the program's namespace and of this side, which many may have at a time.
@@ -216,8 +268,13 @@ mod wired {
         // Ctrl-C is for the program: it and its link end together.
         let _ = interrupt_flag()?;
         let stop = AtomicBool::new(false);
+        let capture = capture(arguments, &[(program.to_owned(), None)])?;
+        let mut outside: Box<dyn Outside + Send> = match &capture {
+            Some(capture) => Box::new(Tapped { devices, capture }),
+            None => Box::new(devices),
+        };
         let status = std::thread::scope(|scope| {
-            let carrier = scope.spawn(|| carry(link, &mut devices, &stop));
+            let carrier = scope.spawn(|| carry(link, &mut *outside, &stop));
             let mut command = Command::new(program);
             command.args(words).env("WEIR_HOST", here.to_string());
             let status = inside.run(move || command.status());
@@ -228,6 +285,8 @@ mod wired {
                 .map_err(wire_failure)?
                 .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))
         })?;
+        drop(outside);
+        capture.map_or(Ok(()), LiveCapture::finish)?;
         ended(program, status)
     }
 

@@ -1,13 +1,14 @@
-//! `--pcap FILE` of `serve` and `send`: what passes through the socket, as a capture.
+//! `--pcap FILE`: what passes through sockets or devices, as a capture.
 //!
-//! The hub hands each datagram to a thread that writes; when that thread is too slow, datagrams
-//! are left out and counted, as tcpdump does, because waiting would change what is measured. The
+//! Each datagram is handed to a thread that writes; when that thread is too slow, datagrams
+//! are left out and counted, as tcpdump does, because waiting would change what is measured. A
 //! socket does not say the hop limit and the identification of IP: they are 64 and 0.
 
 use crate::exit::Failure;
 use crate::terminal;
 use std::fs::File;
 use std::io::{self, BufWriter};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +30,19 @@ pub struct LiveCapture {
     thread: JoinHandle<io::Result<u64>>,
 }
 
-/// A datagram on its way to the thread; none ends the file.
-type Item = Option<(Instant, pcapng::Direction, Envelope, Vec<u8>)>;
+/// A place at which packets are seen, and its own address, if it is known.
+pub type Place = (String, Option<IpAddr>);
+
+/// A packet on its way to the thread; none ends the file.
+type Item = Option<Seen>;
+
+struct Seen {
+    at: Instant,
+    direction: pcapng::Direction,
+    /// What UDP carried, with its addresses, if it is no whole packet.
+    envelope: Option<Envelope>,
+    octets: Vec<u8>,
+}
 
 /// Where datagrams come in.
 #[derive(Debug)]
@@ -40,13 +52,8 @@ struct Sender {
 }
 
 impl LiveCapture {
-    /// Begins a file with an interface of this name, on which this carries DCCP.
-    pub fn start(
-        path: &Path,
-        name: &str,
-        snap_octets: u32,
-        carrier: Carrier,
-    ) -> Result<Self, Failure> {
+    /// Begins a file with an interface for each place.
+    pub fn start(path: &Path, places: &[Place], snap_octets: u32) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let path = path.display();
             Failure::Usage(format!("cannot write the capture \"{path}\": {error}"))
@@ -55,23 +62,36 @@ impl LiveCapture {
         let application = concat!("weir ", env!("CARGO_PKG_VERSION"));
         let out = BufWriter::new(file);
         let mut writer = PcapngWriter::new(out, application, snap_octets).map_err(failed)?;
-        let interface = Interface {
-            name: name.to_owned(),
-            address: None,
-        };
-        let interface = writer.add_interface(&interface).map_err(failed)?;
+        let mut interfaces = Vec::new();
+        for (name, address) in places {
+            let interface = Interface {
+                name: name.clone(),
+                address: *address,
+            };
+            interfaces.push((writer.add_interface(&interface).map_err(failed)?, *address));
+        }
         let (items, queue) = sync_channel(UNDER_WAY);
         let tap = Arc::new(Sender {
             items,
             dropped: AtomicU64::new(0),
         });
         let began = (Instant::now(), SystemTime::now());
-        let thread = std::thread::spawn(move || write(writer, (interface, carrier), began, &queue));
+        let thread = std::thread::spawn(move || write(writer, &interfaces, began, &queue));
         Ok(Self {
             path: path.to_owned(),
             tap,
             thread,
         })
+    }
+
+    /// Sees a whole IP packet that came or left.
+    pub fn packet(&self, direction: Direction, octets: &[u8]) {
+        self.tap.push(Seen {
+            at: Instant::now(),
+            direction: direction_of(direction),
+            envelope: None,
+            octets: octets.to_vec(),
+        });
     }
 
     /// What the options of a socket take.
@@ -100,6 +120,21 @@ impl LiveCapture {
     }
 }
 
+const fn direction_of(direction: Direction) -> pcapng::Direction {
+    match direction {
+        Direction::Received => pcapng::Direction::Inbound,
+        Direction::Sent => pcapng::Direction::Outbound,
+    }
+}
+
+impl Sender {
+    fn push(&self, seen: Seen) {
+        if let Err(TrySendError::Full(_)) = self.items.try_send(Some(seen)) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
 impl Tap for Sender {
     fn datagram(&self, datagram: &TappedDatagram<'_>) {
         let envelope = Envelope {
@@ -109,37 +144,59 @@ impl Tap for Sender {
             ttl: HOP_LIMIT,
             id: 0,
         };
-        let direction = match datagram.direction {
-            Direction::Received => pcapng::Direction::Inbound,
-            Direction::Sent => pcapng::Direction::Outbound,
-        };
-        let item = (datagram.at, direction, envelope, datagram.octets.to_vec());
-        if let Err(TrySendError::Full(_)) = self.items.try_send(Some(item)) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
+        self.push(Seen {
+            at: datagram.at,
+            direction: direction_of(datagram.direction),
+            envelope: Some(envelope),
+            octets: datagram.octets.to_vec(),
+        });
+    }
+}
+
+/// What carries DCCP: without UDP there are no ports.
+const fn carrier(envelope: &Envelope) -> Carrier {
+    match (envelope.source.port(), envelope.destination.port()) {
+        (0, 0) => Carrier::Dccp,
+        _ => Carrier::Udp,
     }
 }
 
 /// Writes what comes until the end of the capture; returns the number of packets.
 fn write(
     mut writer: PcapngWriter<BufWriter<File>>,
-    (interface, carrier): (InterfaceId, Carrier),
+    interfaces: &[(InterfaceId, Option<IpAddr>)],
     began: (Instant, SystemTime),
     queue: &Receiver<Item>,
 ) -> io::Result<u64> {
     let since_1970 = began.1.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut octets = Vec::new();
     let mut packets = 0;
-    while let Ok(Some((at, direction, envelope, content))) = queue.recv() {
-        let time = since_1970 + at.saturating_duration_since(began.0);
-        octets.clear();
-        if envelope.wrap(carrier, &content, &mut octets).is_err() {
+    while let Ok(Some(seen)) = queue.recv() {
+        let time = since_1970 + seen.at.saturating_duration_since(began.0);
+        let own = seen.envelope.map(|envelope| match seen.direction {
+            pcapng::Direction::Inbound => envelope.destination.ip(),
+            pcapng::Direction::Outbound => envelope.source.ip(),
+        });
+        let place = interfaces
+            .iter()
+            .find(|(_, address)| own.is_some() && *address == own);
+        let Some((interface, _)) = place.or(interfaces.first()) else {
             continue;
+        };
+        octets.clear();
+        match seen.envelope {
+            None => octets.extend_from_slice(&seen.octets),
+            Some(envelope) => {
+                let wrapped = envelope.wrap(carrier(&envelope), &seen.octets, &mut octets);
+                if wrapped.is_err() {
+                    continue;
+                }
+            }
         }
         writer.write(&CapturedPacket {
-            interface,
+            interface: *interface,
             nanos: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            direction,
+            direction: seen.direction,
             octets: &octets,
         })?;
         packets += 1;

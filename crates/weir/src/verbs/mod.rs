@@ -5,7 +5,7 @@ mod completions;
 mod decode;
 mod emulate;
 mod export;
-mod live_capture;
+pub mod live_capture;
 mod live_trace;
 mod plot;
 mod reproduce;

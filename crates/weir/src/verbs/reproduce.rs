@@ -6,12 +6,14 @@ use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
-use weir_lab::experiment::{ExperimentResult, Reproduction, Source, Verdict, reproduce};
+use weir_lab::experiment::{
+    Equipment, ExperimentResult, Reproduction, Source, Testbed, Verdict, reproduce,
+};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Experiments by name, or folders with a published.toml; all by default
+    /// Experiments by name, or folders with a published.toml; by default all that only simulate
     names: Vec<String>,
     /// Where the report goes
     #[arg(long, short, default_value = "reports")]
@@ -25,7 +27,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
-    let result = reproduce(&sources, quinn::registry(), &|progress| {
+    let equipment = Equipment {
+        registry: quinn::registry(),
+        testbed: testbed(&sources)?,
+    };
+    let result = reproduce(&sources, equipment, &|progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -51,10 +57,18 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
     let usage = |error: weir_lab::experiment::ExperimentError| Failure::Usage(error.to_string());
     if names.is_empty() {
-        return Source::names()
-            .into_iter()
-            .map(|name| Source::embedded(name).map_err(usage))
-            .collect();
+        let mut sources = Vec::new();
+        for name in Source::names() {
+            let source = Source::embedded(name).map_err(usage)?;
+            if source.needs_testbed().map_err(usage)? {
+                terminal::say(&format!(
+                    "not run: {name}, which takes real time and root; name it to run it"
+                ));
+            } else {
+                sources.push(source);
+            }
+        }
+        return Ok(sources);
     }
     let source = |name: &String| {
         let folder = PathBuf::from(name);
@@ -65,6 +79,30 @@ fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
         }
     };
     names.iter().map(source).collect()
+}
+
+/// How to run what needs a testbed, if anything does.
+fn testbed(sources: &[Source]) -> Result<Option<&'static Testbed<'static>>, Failure> {
+    let mut needed = false;
+    for source in sources {
+        let needs = source.needs_testbed();
+        needed |= needs.map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    if !needed {
+        return Ok(None);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        crate::testbed::check()?;
+        Ok(Some(&|scenario| {
+            let never = std::sync::atomic::AtomicBool::new(false);
+            crate::testbed::run(scenario, None, &never).map_err(|failure| failure.message())
+        }))
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(Failure::Missing(
+        "network namespaces need Linux; every other experiment runs here".to_owned(),
+    ))
 }
 
 /// The rows of all experiments, and a line that sums each up.

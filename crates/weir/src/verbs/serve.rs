@@ -66,10 +66,12 @@ async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(
         };
         number += 1;
         let peer = connection.peer_address();
-        terminal::say(&match shared.raw {
-            true => format!("[{number:3}] from {}", peer.ip()),
-            false => format!("[{number:3}] from {peer}"),
-        });
+        let peer = if shared.raw {
+            peer.ip().to_string()
+        } else {
+            peer.to_string()
+        };
+        terminal::say(&format!("[{number:3}] from {peer}"));
         let test = test(number, connection, shared.clone(), stop.clone());
         if arguments.one_off {
             let document = test.await?;

@@ -20,6 +20,9 @@ pub struct Arguments {
     /// Where the folders of the runs go
     #[arg(long, short, default_value = "results")]
     out: PathBuf,
+    /// Write what the hosts send and receive as pcapng, each host an interface; one run only
+    #[arg(long, value_name = "FILE")]
+    pcap: Option<PathBuf>,
     /// One JSON document with the summaries
     #[arg(long)]
     pub json: bool,
@@ -28,6 +31,10 @@ pub struct Arguments {
 /// Runs the scenario, or one for each combination of values, one after the other.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scenarios = scenarios(&arguments.scenario, &arguments.set, None)?;
+    if arguments.pcap.is_some() && scenarios.len() > 1 {
+        let message = "--pcap takes one run, and these values make several";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let stop = interrupt_flag()?;
     let mut documents = Vec::new();
     for (number, (_, scenario)) in scenarios.iter().enumerate() {
@@ -66,7 +73,7 @@ fn one(
     stop: &std::sync::atomic::AtomicBool,
 ) -> Result<serde_json::Value, Failure> {
     use weir_lab::trace::{RunFolder, name_of};
-    let output = crate::testbed::run(scenario, stop)?;
+    let output = crate::testbed::run(scenario, arguments.pcap.as_deref(), stop)?;
     let path = arguments.out.join(format!("{}-testbed", name_of(scenario)));
     RunFolder::write(&output, &path).map_err(folder_failure)?;
     let folder = path.display().to_string();

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
-use weir_lab::trace::headers::Carrier;
 use weir_proto::event::EventMask;
 use weir_proto::units;
 use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status};
@@ -66,12 +65,8 @@ pub struct Shared {
 impl Shared {
     /// Begins the capture, if there is to be one.
     pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
-        let carrier = if self.raw {
-            Carrier::Dccp
-        } else {
-            Carrier::Udp
-        };
-        let start = |path: &PathBuf| LiveCapture::start(path, name, self.snaplen, carrier);
+        let start =
+            |path: &PathBuf| LiveCapture::start(path, &[(name.to_owned(), None)], self.snaplen);
         self.pcap.as_ref().map(start).transpose()
     }
 

@@ -157,6 +157,11 @@ impl Sender {
         self.inter_packet_interval
     }
 
+    /// MSS from now on, in octets of payload.
+    pub fn set_maximum_segment_size(&mut self, octets: u32) {
+        self.maximum_segment_size = octets.max(1);
+    }
+
     /// The handshake's round-trip time.
     pub fn on_handshake_rtt(&mut self, rtt: Duration) {
         if self.profile.handshake_rtt == HandshakeRtt::Use {

@@ -6,12 +6,15 @@
 //! congestion avoidance and what a congestion event leaves of it. A new controller is a file
 //! with a policy and a line in [`REGISTRY`].
 //!
+//! [`EquationWindow`] is the exception: the window that TFRC's rate makes, without the mechanism.
+//!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
 //! where MDS is the maximum datagram size without IP and UDP headers.
 //!
 //! The [`Rules`] hold what revisions and implementations do differently.
 
 mod cubic;
+mod equation;
 mod mechanism;
 mod new_reno;
 mod rules;
@@ -20,6 +23,7 @@ mod slow_start;
 mod tests;
 
 pub use cubic::{Cubic, CubicConfig};
+pub use equation::EquationWindow;
 pub use mechanism::{Policy, Window};
 pub use new_reno::NewReno;
 pub use rules::{Increase, RecoveryBoundary, Rules, SendGate};
@@ -79,7 +83,7 @@ pub struct Entry {
 }
 
 /// All controllers.
-pub static REGISTRY: [Entry; 2] = [
+pub static REGISTRY: [Entry; 3] = [
     Entry {
         name: "newreno",
         make: |config| Box::new(Window::new(config, NewReno::new(config))),
@@ -87,6 +91,10 @@ pub static REGISTRY: [Entry; 2] = [
     Entry {
         name: "cubic",
         make: |config| Box::new(Window::new(config, Cubic::new(config))),
+    },
+    Entry {
+        name: "tfrc",
+        make: |config| Box::new(EquationWindow::new(config)),
     },
 ];
 

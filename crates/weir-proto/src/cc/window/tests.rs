@@ -1,7 +1,7 @@
 //! The mechanism against hand-computed windows.
 
 use super::*;
-use crate::cc::{Acked, Congestion, Rtt};
+use crate::cc::{Acked, Congestion, Rtt, Sent};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
@@ -29,6 +29,14 @@ fn lost(now: u64, sent_at: u64) -> Congestion {
         lost_bytes: MDS,
         bytes_in_flight: 0,
         ecn: false,
+    }
+}
+
+fn sent(now: u64) -> Sent {
+    Sent {
+        now: at(now),
+        bytes: MDS,
+        bytes_in_flight: 10 * MDS,
     }
 }
 
@@ -256,7 +264,11 @@ fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
 fn a_copy_goes_on_by_itself_from_the_same_state() {
     for entry in &REGISTRY {
         let mut window = (entry.make)(&WindowConfig::default());
+        for _ in 0..10 {
+            window.on_sent(&sent(0));
+        }
         window.on_ack(&acked(10, 0, 10 * MDS));
+        window.on_sent(&sent(15));
         let mut copy = window.clone_box();
         assert_eq!(copy.window(), window.window(), "{}", entry.name);
         copy.on_congestion(&lost(20, 15));

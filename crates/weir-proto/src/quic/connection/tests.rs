@@ -112,7 +112,7 @@ fn everything_written_arrives_whatever_is_lost() {
         let mut rng = Rng::stream(seed, "world");
         let preset = Config::NAMES[rng.below(3) as usize];
         let mut config = Config::named(preset).unwrap();
-        config.controller = &window::REGISTRY[rng.below(2) as usize];
+        config.controller = &window::REGISTRY[rng.below(3) as usize];
         config.rules.losses_before_acks = rng.chance(0.5);
         config.rules.undo_spurious = rng.chance(0.5);
         config.flow_control.initial_max_data = 20_000 + rng.below(200_000);

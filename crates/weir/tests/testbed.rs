@@ -1,0 +1,402 @@
+//! `weir testbed` and `weir emulate` with real kernels and real programs.
+#![cfg(target_os = "linux")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::UdpSocket;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The user "nobody".
+const NOBODY: u32 = 65_534;
+
+const BUCKET: &str = r#"
+[run]
+duration = "14s"
+warmup = "4s"
+
+[[link]]
+name = "wire"
+between = ["sender", "receiver"]
+rate = "100Mbit"
+delay = "10ms"
+forward = { shaper = { kind = "tbf", rate = "1000kbit", burst = "10000b", limit = "30000b" } }
+
+[[flow]]
+name = "stream"
+from = "sender"
+to = "receiver"
+app = { kind = "bulk", packet = 1424 }
+transport = { kind = "dccp", ccid = 3, profile = "linux-2008" }
+"#;
+
+/// Three hosts in a row: a plain wire, and one that drops and delays.
+const ROW: &str = r#"
+[run]
+duration = "4s"
+
+[[link]]
+name = "near"
+between = ["left", "middle"]
+
+[[link]]
+name = "far"
+between = ["middle", "right"]
+rate = "5Mbit"
+delay = "10ms"
+
+[[flow]]
+name = "tcp"
+from = "left"
+to = "right"
+transport = { kind = "tcp" }
+app = { kind = "bulk" }
+
+[[flow]]
+name = "udp"
+from = "right"
+to = "left"
+transport = { kind = "udp" }
+app = { kind = "cbr", packet = 400, rate = "160kbit" }
+loss = { kind = "periodic", rate = 0.1 }
+"#;
+
+fn weir(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
+    command.args(words);
+    command
+}
+
+/// Ends a program that a test started, whatever becomes of the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A line that is seen though the test passes.
+fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
+}
+
+/// The one document of a verb; `None` where a right is missing, with a line that says so.
+fn document(command: &mut Command) -> Option<serde_json::Value> {
+    let output = command.output().expect("it starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() == Some(4) {
+        skipped(text.trim());
+        return None;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{text}{said}");
+    Some(serde_json::from_str(&text).expect("one JSON document"))
+}
+
+/// The summary of a scenario, run by this verb.
+fn summary(verb: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
+    let file = out.join("scenario.toml");
+    std::fs::write(&file, scenario).expect("the folder can be written");
+    let [file, out] = [&file, out].map(|path| path.to_str().expect("a plain name"));
+    // What a flow over a bucket does depends on its oscillation: the mean of a damped one is
+    // steady after seconds.
+    let damped = "flow.stream.transport.tfrc.oscillation=full";
+    let mut words = vec![verb, file, "--out", out, "--json"];
+    if scenario.contains("tbf") {
+        words.extend(["--set", damped]);
+    }
+    let document = document(&mut weir(&words))?;
+    let folder = document["runs"][0]["folder"].as_str().expect("a folder");
+    assert!(Path::new(folder).join("flows/stream.parquet").exists() || !scenario.contains("tbf"));
+    Some(document["runs"][0]["summary"].clone())
+}
+
+#[test]
+fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
+    let out = tempfile::tempdir().expect("a folder");
+    let Some(real) = summary("testbed", BUCKET, out.path()) else {
+        return;
+    };
+    let simulated = summary("run", BUCKET, out.path()).expect("simulating needs no right");
+    let number = |summary: &serde_json::Value, pointer: &str| {
+        let number = summary.pointer(pointer).and_then(serde_json::Value::as_f64);
+        number.unwrap_or_else(|| panic!("{pointer} of {summary}"))
+    };
+    let throughput = number(&real, "/flows/stream/throughput_bps");
+    assert!(throughput > 0.9e6, "{throughput} bit/s: {real}");
+    let rtt = "/flows/stream/rtt_s/mean";
+    let ratio = number(&real, rtt) / number(&simulated, rtt);
+    assert!((0.85..1.15).contains(&ratio), "{ratio}: {real} {simulated}");
+    let utilisation = number(&real, "/links/wire/utilisation");
+    assert!(utilisation > 0.9, "the kernel's bucket counted: {real}");
+}
+
+/// The lines that tshark prints of a capture, with our words for DCCP in UDP; `None` without it.
+fn tshark(capture: &Path, words: &[&str]) -> Option<Vec<String>> {
+    let script = concat!(
+        "lua_script:",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/dccp-udp.lua"
+    );
+    let mut command = Command::new("tshark");
+    command.args(["-X", script, "-o", "dccp.check_checksum:FALSE", "-r"]);
+    let output = command.arg(capture).args(words).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Some(text.lines().map(str::to_owned).collect())
+}
+
+#[test]
+fn a_capture_of_a_testbed_has_every_host_and_no_malformed_packet() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    let short = BUCKET.replace("14s", "2s").replace("4s", "500ms");
+    std::fs::write(&file, short).expect("the folder can be written");
+    let capture = out.path().join("hosts.pcapng");
+    let paths = [&file, &capture, &out.path().join("runs")];
+    let [file, pcap, runs] = paths.map(|path| path.to_str().expect("a plain name"));
+    let words = ["testbed", file, "--pcap", pcap, "--out", runs, "--json"];
+    if document(&mut weir(&words)).is_none() {
+        return;
+    }
+    let fields = [
+        "-T",
+        "fields",
+        "-e",
+        "frame.interface_name",
+        "-e",
+        "_ws.col.Protocol",
+    ];
+    let Some(lines) = tshark(&capture, &fields) else {
+        return skipped("there is no tshark");
+    };
+    let of = |line: &str| lines.iter().filter(|other| *other == line).count();
+    let (sent, received) = (of("sender\tDCCP"), of("receiver\tDCCP"));
+    assert_eq!(sent + received, lines.len(), "{:?}", lines.first());
+    assert!(sent >= received && received > 100, "{sent} and {received}");
+    let malformed = tshark(&capture, &["-Y", "_ws.malformed"]);
+    assert_eq!(malformed, Some(Vec::new()));
+}
+
+#[test]
+fn hosts_in_the_middle_forward_and_all_transports_pass() {
+    let out = tempfile::tempdir().expect("a folder");
+    let Some(real) = summary("testbed", ROW, out.path()) else {
+        return;
+    };
+    let flow = |name: &str| real["flows"][name].clone();
+    let tcp = flow("tcp")["throughput_bps"].as_f64().expect("a rate");
+    assert!((3.5e6..5.1e6).contains(&tcp), "{real}");
+    let [sent, received, lost] = ["packets_sent", "packets_received", "packets_lost"]
+        .map(|key| flow("udp")[key].as_u64().expect("a count"));
+    // Fifty packets a second; one of eleven stays at the sender's socket.
+    assert!((190..=202).contains(&sent), "{real}");
+    assert!(
+        lost.abs_diff(sent / 11) <= 2 && received + lost <= sent,
+        "{real}"
+    );
+}
+
+#[test]
+fn nothing_is_left_of_a_testbed_that_is_killed() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let file = file.to_str().expect("a plain name");
+    let links = || {
+        Command::new("ip")
+            .args(["-o", "link"])
+            .output()
+            .map(|o| o.stdout)
+    };
+    let before = links();
+    let folder = out.path().to_str().expect("a plain name");
+    let child = weir(&["testbed", file, "--out", folder])
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = Running(child.expect("it starts"));
+    let mut said = BufReader::new(child.0.stderr.take().expect("piped"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("a line");
+    // It is building or running; both end the same way.
+    std::thread::sleep(Duration::from_millis(300));
+    child.0.kill().expect("it can be killed");
+    let status = child.0.wait().expect("it ends");
+    if status.code() == Some(4) {
+        return skipped("a testbed needs root");
+    }
+    assert_eq!(
+        links().expect("ip lists"),
+        before.expect("ip lists"),
+        "a device is left"
+    );
+    let entries = std::fs::read_dir(out.path()).expect("the folder is there");
+    assert_eq!(entries.count(), 1, "half a run is left");
+}
+
+#[test]
+fn without_the_right_the_message_names_the_way_without() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let mut command = weir(&["testbed", file.to_str().expect("a plain name"), "--json"]);
+    if is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(out.path(), open).expect("it is ours");
+    }
+    match command.output() {
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(4), "{said}");
+            assert!(
+                said.contains("root") && said.contains("weir emulate"),
+                "{said}"
+            );
+        }
+        Err(error) => skipped(&format!("this folder is closed to others: {error}")),
+    }
+}
+
+fn is_root() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status.lines().any(|line| line.starts_with("Uid:\t0\t"))
+}
+
+/// A relay over this link to a server; the address to send to.
+fn relay(link: &str, server: &UdpSocket) -> (Running, String) {
+    let to = server.local_addr().expect("it is bound").to_string();
+    let child = weir(&["emulate", "--link", link, "--to", &to, "--time", "20"])
+        .stderr(Stdio::piped())
+        .spawn();
+    address_of(child.expect("it starts"))
+}
+
+/// The address that a relay says first.
+fn address_of(child: Child) -> (Running, String) {
+    let mut child = Running(child);
+    let mut line = String::new();
+    let said = child.0.stderr.take().expect("piped");
+    BufReader::new(said).read_line(&mut line).expect("a line");
+    let words: Vec<_> = line.split(' ').collect();
+    assert_eq!(words.first(), Some(&"relay"), "{line}");
+    (child, words[2].to_owned())
+}
+
+fn socket() -> UdpSocket {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback is there");
+    let net = Some(Duration::from_secs(10));
+    socket.set_read_timeout(net).expect("a timeout can be set");
+    socket
+}
+
+#[test]
+fn a_relay_delays_both_ways_and_tells_clients_apart() {
+    let server = socket();
+    let (_relay, at) = relay("delay 20ms", &server);
+    let clients = [socket(), socket()];
+    let began = Instant::now();
+    let mut buffer = [0; 100];
+    for (number, client) in clients.iter().enumerate() {
+        client.send_to(&[number as u8; 10], &at).expect("it sends");
+    }
+    for _ in &clients {
+        let (len, from) = server.recv_from(&mut buffer).expect("it comes");
+        server.send_to(&buffer[..len], from).expect("it sends");
+    }
+    for (number, client) in clients.iter().enumerate() {
+        let (len, _) = client.recv_from(&mut buffer).expect("the answer comes");
+        assert_eq!(&buffer[..len], [number as u8; 10]);
+    }
+    // A lower bound, which no busy machine breaks.
+    assert!(began.elapsed() >= Duration::from_millis(40));
+}
+
+#[test]
+fn a_relay_loses_what_its_link_loses() {
+    let server = socket();
+    let (_relay, at) = relay("loss 50% limit 5000", &server);
+    let client = socket();
+    let reader = server.try_clone().expect("it can be shared");
+    let soon = Some(Duration::from_secs(1));
+    reader.set_read_timeout(soon).expect("a timeout can be set");
+    let count = std::thread::spawn(move || {
+        let mut received = 0;
+        while reader.recv(&mut [0; 100]).is_ok() {
+            received += 1;
+        }
+        received
+    });
+    for number in 0..1000_u32 {
+        client
+            .send_to(&number.to_be_bytes(), &at)
+            .expect("it sends");
+        if number % 20 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let received: u32 = count.join().expect("it counts");
+    // Six deviations of a binomial of 1000 and a half.
+    assert!((405..=595).contains(&received), "{received} of 1000");
+}
+
+#[test]
+fn a_program_meets_the_link_in_a_namespace_of_its_own() {
+    let script = "test \"$(ls /sys/class/net | wc -l)\" -ge 1 && \
+                  ip -o addr show | grep -c 'inet 100.64' && \
+                  ip route get $WEIR_HOST | grep -c weir && exit 7";
+    let words = ["emulate", "--link", "delay 5ms", "--", "sh", "-c", script];
+    let output = weir(&words).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(4) {
+        return skipped(said.trim());
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed, "1\n1\n", "{said}");
+    assert_eq!(
+        output.status.code(),
+        Some(7),
+        "the program's status: {said}"
+    );
+}
+
+#[test]
+fn a_relay_goes_through_the_network_of_a_scenario() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, ROW).expect("the folder can be written");
+    let server = socket();
+    let to = server.local_addr().expect("it is bound").to_string();
+    let file = file.to_str().expect("a plain name");
+    let child = weir(&["emulate", "--scenario", file, "--to", &to, "--time", "20"])
+        .stderr(Stdio::piped())
+        .spawn();
+    let (_relay, at) = address_of(child.expect("it starts"));
+    let client = socket();
+    let began = Instant::now();
+    client.send_to(b"over two links", &at).expect("it sends");
+    let mut buffer = [0; 100];
+    let (len, from) = server.recv_from(&mut buffer).expect("it comes");
+    server.send_to(&buffer[..len], from).expect("it sends");
+    let (len, _) = client.recv_from(&mut buffer).expect("the answer comes");
+    assert_eq!(&buffer[..len], b"over two links");
+    assert!(began.elapsed() >= Duration::from_millis(20));
+}
+
+#[test]
+fn words_that_are_no_link_are_named() {
+    let output = weir(&[
+        "emulate",
+        "--link",
+        "rate 1mbit wings 3",
+        "--to",
+        "127.0.0.1:9",
+    ])
+    .output()
+    .expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("\"wings\""), "{said}");
+}
