@@ -35,6 +35,9 @@ pub enum Error {
     /// Nobody answered.
     #[error("{} does not answer", place(.0))]
     TimedOut(SocketAddr),
+    /// The server has too many tests.
+    #[error("{0} is busy: it has as many tests as it takes")]
+    Busy(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
     #[error("the peer reset the connection with code {0}")]
     Reset(u64),

@@ -24,8 +24,8 @@
 //! # }
 //! ```
 //!
-//! For users of the QUIC implementation quinn, the module `quinn` has Weir's congestion
-//! controllers.
+//! [`udp`] has tests at a constant rate over plain UDP. For users of the QUIC implementation
+//! quinn, the module `quinn` has Weir's congestion controllers.
 //!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
 //! (GSO) of equal packets that leave at once, random initial sequence numbers, Init Cookies under
@@ -79,6 +79,7 @@ mod socket;
 mod tap;
 #[cfg(target_os = "linux")]
 pub mod testbed;
+pub mod udp;
 
 pub use connection::{Connection, Status};
 pub use encapsulation::Encapsulation;

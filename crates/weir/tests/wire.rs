@@ -20,8 +20,15 @@ fn weir(words: &[&str]) -> Command {
 
 /// A server for one connection at a port that the system chose.
 fn serve(address: &str) -> (Server, String) {
-    let words = ["serve", "--one-off", "-B", address, "-p", "0"];
-    let server = weir(&words).stderr(Stdio::piped()).spawn();
+    serve_over("dccp", &["--one-off", "-B", address])
+}
+
+/// A server for this transport at a port that the system chose.
+fn serve_over(transport: &str, words: &[&str]) -> (Server, String) {
+    let always = ["serve", "-p", "0", "--transport", transport];
+    let server = weir(&[&always, words].concat())
+        .stderr(Stdio::piped())
+        .spawn();
     let mut server = Server(server.expect("it starts"));
     let mut line = String::new();
     let said = server.0.stderr.take().expect("piped");
@@ -75,6 +82,105 @@ fn an_unknown_profile_is_refused_before_anything_is_sent() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_ne!(output.status.code(), Some(0));
         assert!(said.contains("best"), "{said}");
+    }
+}
+
+/// The one stream of a test whose result both ends know.
+fn stream(document: &serde_json::Value) -> &serde_json::Value {
+    let streams = document["end"]["streams"].as_array().expect("streams");
+    assert_eq!(streams.len(), 1, "{document:#}");
+    &streams[0]
+}
+
+#[test]
+fn udp_keeps_its_rate_and_counts_what_came_both_ways() {
+    for (host, reverse) in [
+        ("127.0.0.1", false),
+        ("127.0.0.1", true),
+        ("::1", false),
+        ("::1", true),
+    ] {
+        if std::net::UdpSocket::bind((host, 0)).is_err() {
+            eprintln!("skipped: this machine has no {host}");
+            continue;
+        }
+        let (_server, port) = serve_over("udp", &["--one-off", "-B", host]);
+        let words = ["--transport", "udp", "-b", "1mbit", "-l", "125", "-R"];
+        let words = &words[..if reverse { 7 } else { 6 }];
+        let document = send(host, &port, words);
+        let stream = stream(&document);
+        let count = |key: &str| stream[key].as_u64().expect("a number");
+        // Of a thousand in a second a machine with other things to do may give up a few.
+        assert!((500..=1001).contains(&count("packets")), "{stream:#}");
+        assert_eq!(
+            count("packets_received") + count("packets_lost"),
+            count("packets")
+        );
+        assert_eq!(count("bytes_received"), 125 * count("packets_received"));
+        assert_eq!(count("duplicates"), 0);
+        assert_eq!(stream["complete"], true, "{stream:#}");
+        assert_eq!(stream["sender"], !reverse);
+    }
+}
+
+#[test]
+fn fifty_tests_run_at_once_where_few_files_may_be_open() {
+    if !cfg!(unix) {
+        eprintln!("skipped: only Unix has such a limit");
+        return;
+    }
+    for (transport, few) in [("dccp", 64), ("udp", 64)] {
+        let (_server, port) = serve_over(transport, &["-B", "127.0.0.1"]);
+        let script = format!("ulimit -S -n {few} && exec \"$0\" \"$@\"");
+        let words = [
+            "-b", "100kbit", "-l", "500", "-P", "50", "-i", "0", "--json",
+        ];
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_weir")])
+            .args(["send", "127.0.0.1", "-p", &port, "-t", "1"])
+            .args(["--transport", transport])
+            .args(words)
+            .output();
+        let output = output.expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{transport}: {said}");
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).expect("one JSON document");
+        let streams = document["end"]["streams"].as_array().expect("streams");
+        assert_eq!(streams.len(), 50);
+        for stream in streams {
+            assert!(stream["bytes"].as_u64() > Some(5000), "{stream:#}");
+        }
+    }
+}
+
+#[test]
+fn a_port_where_nobody_listens_is_said_at_once() {
+    // It was free a moment ago.
+    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let port = socket.local_addr().expect("a port").port().to_string();
+    drop(socket);
+    for transport in ["dccp", "udp"] {
+        let words = ["send", "127.0.0.1", "-p", &port, "--transport", transport];
+        let output = weir(&words).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{transport}: {said}");
+        assert!(said.contains("nobody listens at"), "{transport}: {said}");
+    }
+}
+
+#[test]
+fn what_a_transport_does_not_have_is_refused() {
+    for words in [
+        &["send", "127.0.0.1", "--transport", "udp", "--ccid", "2"][..],
+        &["serve", "--transport", "udp", "--profile", "rfc5348"],
+        &["serve", "--transport", "udp", "--raw"],
+        &["send", "127.0.0.1", "--transport", "udp", "-l", "10"],
+    ] {
+        let output = weir(words).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains("expected"), "{words:?}: {said}");
     }
 }
 
