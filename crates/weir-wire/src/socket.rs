@@ -50,6 +50,15 @@ impl Socket {
     /// Reads that the kernel combines at most.
     pub(crate) const MOST_READS: usize = BATCH_SIZE;
 
+    /// A socket of UDP, whatever the options say of DCCP.
+    pub(crate) fn bind_udp(address: SocketAddr, options: &Options) -> Result<Self, Error> {
+        let options = Options {
+            encapsulation: Encapsulation::Udp,
+            ..options.clone()
+        };
+        Self::bind(address, &options)
+    }
+
     /// A socket at this address, port 0 for any.
     pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };

@@ -268,11 +268,7 @@ impl Request {
 }
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
-pub async fn send(
-    connection: &Connection,
-    request: Request,
-    stop: &Stop,
-) -> Result<(), Error> {
+pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
     let data = vec![0x57; request.length];
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
