@@ -1,6 +1,6 @@
 //! `weir serve` and `weir send` over loopback, bounded to two seconds and to a free port.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 struct Server(Child);
@@ -206,6 +206,7 @@ fn what_a_transport_does_not_have_is_refused() {
     for words in [
         &["send", "127.0.0.1", "--transport", "udp", "--ccid", "2"][..],
         &["serve", "--transport", "udp", "--profile", "rfc5348"],
+        &["serve", "--transport", "udp", "--raw"],
         &["send", "127.0.0.1", "--transport", "udp", "-l", "10"],
         &["send", "127.0.0.1", "--controller", "cubic"],
         &["serve", "--transport", "quic", "--controller", "best"],
@@ -214,5 +215,80 @@ fn what_a_transport_does_not_have_is_refused() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{words:?}: {said}");
         assert!(said.contains("expected"), "{words:?}: {said}");
+    }
+}
+
+/// Has this process the right to open a raw socket?
+#[cfg(target_os = "linux")]
+fn may_use_raw_sockets() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").expect("it is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let set = u64::from_str_radix(line.expect("capabilities").trim(), 16);
+    // CAP_NET_RAW.
+    set.expect("a number") >> 13 & 1 == 1
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn over_ip_itself_a_test_runs_and_its_capture_is_dccp_without_udp() {
+    if !may_use_raw_sockets() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: CAP_NET_RAW is missing");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("raw.pcapng");
+    let file = file.to_str().expect("text");
+    // Nobody else on this host may have the port.
+    let port = (10_000 + std::process::id() % 20_000).to_string();
+    let words = [
+        "serve",
+        "--raw",
+        "--one-off",
+        "-B",
+        "127.0.0.1",
+        "-p",
+        &port,
+    ];
+    let server = weir(&words).stderr(Stdio::piped()).spawn();
+    let mut server = Server(server.expect("it starts"));
+    let mut line = String::new();
+    let said = server.0.stderr.take().expect("piped");
+    BufReader::new(said).read_line(&mut line).expect("a line");
+    let place = format!("listening at 127.0.0.1, protocol 33, DCCP port {port}\n");
+    assert_eq!(line, place);
+    let words = ["--raw", "-b", "200kbit", "-l", "250", "--pcap", file];
+    let document = send("127.0.0.1", &port, &words);
+    let bytes = document["end"]["sum"]["bytes"].as_f64().expect("bytes");
+    assert!((80.0..=101.0).contains(&(bytes / 250.0)), "{document:#}");
+    let decoded = weir(&["decode", file]).output().expect("it starts");
+    let decoded = String::from_utf8(decoded.stdout).expect("text");
+    let data = decoded.lines().filter(|line| line.contains("Data"));
+    assert!(data.count() >= 80, "{decoded}");
+    assert!(!decoded.contains(":6511"), "{decoded}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn without_the_capability_a_raw_socket_is_refused_with_status_4_and_the_way_without() {
+    use std::os::unix::process::CommandExt;
+    for words in [&["serve", "--raw"][..], &["send", "--raw", "127.0.0.1"]] {
+        let mut command = weir(words);
+        if may_use_raw_sockets() {
+            // Nobody has no capabilities, but may not reach the program where it is.
+            command.uid(65_534).gid(65_534);
+        }
+        let Ok(output) = command.output() else {
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: nobody cannot start the program"
+            );
+            return;
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{said}");
+        assert!(
+            said.contains("CAP_NET_RAW") && said.contains("leave --raw out"),
+            "{said}"
+        );
     }
 }

@@ -91,7 +91,7 @@ impl Test {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let mut socket = Socket::bind(SocketAddr::new(any, 0), options)?;
+        let mut socket = Socket::bind_udp(SocketAddr::new(any, 0), options)?;
         socket.connect(to)?;
         let mut hub = Hub::new(socket, None)?;
         let session = Session::client(options::random()?, plan, hub.clock.now());
@@ -172,7 +172,7 @@ impl Listener {
     /// # Errors
     /// [`Error::Socket`].
     pub async fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
-        let socket = Socket::bind(address, options)?;
+        let socket = Socket::bind_udp(address, options)?;
         let local = socket.local();
         let (sink, tests) = mpsc::channel(MOST);
         let hub = Hub::new(socket, Some(sink))?;

@@ -1,4 +1,4 @@
-//! `weir send HOST`: measures a path in the manner of iperf3; here with DCCP in UDP.
+//! `weir send HOST`: measures a path in the manner of iperf3; here with DCCP in UDP, or over IP.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
@@ -85,7 +85,8 @@ async fn measure(
     capture: Option<&LiveCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
-    terminal::say(&format!("connecting to {to}"));
+    let place = arguments.shared.place(to);
+    terminal::say(&format!("connecting to {place}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
         .map(|number| {
             let plan = Plan::of(arguments, capture);
@@ -109,7 +110,7 @@ async fn measure(
     // What was measured is kept, however it ended.
     live_trace::write_wanted(measured, arguments.shared.trace.as_deref()).await?;
     if let Some(error) = failure {
-        return Err(Failure::Failed(error.to_string()));
+        return Err(wire::failure(&error));
     }
     let settings = json!({ "ccid": arguments.shared.ccid(),
                            "profile": arguments.shared.profile() });

@@ -1,4 +1,4 @@
-//! `weir serve`: waits for tests of `weir send`; here over DCCP in UDP.
+//! `weir serve`: waits for tests of `weir send`; here over DCCP in UDP, or over IP.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
@@ -64,11 +64,12 @@ async fn serve(
 ) -> Result<(), Failure> {
     let shared = &arguments.shared;
     let address = arguments.address();
-    let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
+    let failed = |error| wire::failure(&error);
     let mut listener = Listener::bind(address, shared.options(capture))
         .await
         .map_err(failed)?;
-    terminal::say(&format!("listening at {}", listener.local_address()));
+    let place = shared.place(listener.local_address());
+    terminal::say(&format!("listening at {place}"));
     let mut tests = Tests::new(arguments);
     loop {
         let connection = tokio::select! {
@@ -115,7 +116,10 @@ impl Tests {
     /// Gives a number to the test of this peer.
     pub fn welcome(&mut self, peer: SocketAddr) -> usize {
         self.started += 1;
-        terminal::say(&format!("[{:3}] from {peer}", self.started));
+        terminal::say(&match peer.port() {
+            0 => format!("[{:3}] from {}", self.started, peer.ip()),
+            _ => format!("[{:3}] from {peer}", self.started),
+        });
         self.started
     }
 

@@ -5,13 +5,14 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
 use weir_proto::event::EventMask;
 use weir_proto::units;
-use weir_wire::{Ccid, Connection, Options, Status, udp};
+use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status, udp};
 
 /// The UDP port of servers of tests over QUIC: the second after that of DCCP.
 const QUIC_PORT: u16 = 6513;
@@ -25,8 +26,11 @@ pub struct Shared {
     /// What carries the data; both ends must have the same
     #[arg(long, value_enum, default_value_t = Transport::Dccp)]
     pub transport: Transport,
-    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for
-    /// QUIC
+    /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
+    #[arg(long)]
+    pub raw: bool,
+    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for QUIC. With
+    /// --raw its DCCP port, by default 5001
     #[arg(short, long)]
     pub port: Option<u16>,
     /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
@@ -98,6 +102,7 @@ impl Shared {
         let dccp = self.transport == Transport::Dccp;
         let quic = self.transport == Transport::Quic;
         for (option, given, fits, of) in [
+            ("--raw", self.raw, dccp, "dccp"),
             ("--ccid", self.ccid.is_some(), dccp, "dccp"),
             ("--profile", self.profile.is_some(), dccp, "dccp"),
             ("--controller", self.controller.is_some(), quic, "quic"),
@@ -112,13 +117,22 @@ impl Shared {
         Ok(())
     }
 
-    /// The server's port.
+    /// The server's UDP port, which means nothing without UDP.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(match self.transport {
             Transport::Dccp => weir_wire::PORT,
             Transport::Quic => QUIC_PORT,
             Transport::Udp => udp::PORT,
         })
+    }
+
+    /// A server's address in words.
+    pub fn place(&self, address: SocketAddr) -> String {
+        if !self.raw {
+            return address.to_string();
+        }
+        let port = self.port.unwrap_or(Options::default().port);
+        format!("{}, protocol 33, DCCP port {port}", address.ip())
     }
 
     /// DCCP's congestion control.
@@ -146,7 +160,14 @@ impl Shared {
     /// The options of the connection or listener.
     pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
         let profile = self.profile().to_owned();
+        let usual = Options::default();
         Options {
+            port: self.port.filter(|_| self.raw).unwrap_or(usual.port),
+            encapsulation: if self.raw {
+                Encapsulation::RawIp
+            } else {
+                Encapsulation::Udp
+            },
             ccid: match self.ccid() {
                 2 => Ccid::TcpLike,
                 4 => Ccid::TfrcSmallPackets(profile),
@@ -159,8 +180,16 @@ impl Shared {
                 Some(_) => LiveFlow::EVENTS,
                 None => EventMask::NONE,
             },
-            ..Options::default()
+            ..usual
         }
+    }
+}
+
+/// Why a test does not work.
+pub fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Privilege(_) => Failure::Missing(format!("{error}: leave --raw out")),
+        _ => Failure::Failed(error.to_string()),
     }
 }
 
@@ -256,11 +285,7 @@ impl Request {
 }
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
-pub async fn send(
-    connection: &Connection,
-    request: Request,
-    stop: &Stop,
-) -> Result<(), weir_wire::Error> {
+pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
     let data = vec![0x57; request.length];
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
