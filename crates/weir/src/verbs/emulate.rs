@@ -7,7 +7,7 @@ use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
-use weir_lab::scenario::{LinkWordsError, Scenario, link_scenario, parse};
+use weir_lab::scenario::{Scenario, link_scenario, parse};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
@@ -53,10 +53,7 @@ fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
     }
     let link = arguments.link.as_deref().unwrap_or_default();
     let back = arguments.back.as_deref();
-    link_scenario(link, back, arguments.seed).map_err(|error| match error {
-        LinkWordsError::Word(_) => Failure::Usage(error.to_string()),
-        LinkWordsError::Value(error) => error.into(),
-    })
+    link_scenario(link, back, arguments.seed).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Emulates until Ctrl-C, or until the program ends.
