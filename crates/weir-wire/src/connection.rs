@@ -158,13 +158,15 @@ impl Connection {
         }
     }
 
-    /// Opens a connection to the DCCP server behind this UDP address, from a socket of its own.
+    /// Opens a connection to the DCCP server behind this UDP address, from a socket of its own. The
+    /// port means nothing if there is no UDP.
     ///
     /// # Errors
-    /// [`Error::Socket`], [`Error::Refused`] if the network says that nobody listens there,
-    /// [`Error::Reset`] if the server refuses, [`Error::TimedOut`] if nobody
-    /// answers within the options' time.
+    /// [`Error::Socket`], [`Error::Privilege`], [`Error::Refused`] if the network says that nobody
+    /// listens there, [`Error::Reset`] if the server refuses, [`Error::TimedOut`] if nobody answers
+    /// within the options' time.
     pub async fn connect(to: SocketAddr, options: Options) -> Result<Self, Error> {
+        let to = options.encapsulation.peer(to);
         let any = match to {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -179,7 +181,7 @@ impl Connection {
         answer.await.map_err(|_| Error::Closed)?
     }
 
-    /// The peer's UDP address.
+    /// The peer's UDP address, with port 0 if there is no UDP.
     pub const fn peer_address(&self) -> SocketAddr {
         SocketAddr::new(self.key.0.ip().to_canonical(), self.key.0.port())
     }

@@ -1,13 +1,23 @@
-//! DCCP in UDP (RFC 6773): a datagram's content is a DCCP packet, its checksum zero (§3.3), and
-//! the ECN field is that of the outer IP header (§3.7).
+//! A DCCP packet as the socket has it: the content of a UDP datagram, its checksum zero (RFC 6773
+//! §3.3), or that of an IP packet, with a checksum over a pseudoheader (RFC 4340 §9.1). The ECN
+//! field is that of the outer IP header (RFC 6773 §3.7).
 
 use quinn_udp::EcnCodepoint;
+use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
 use weir_proto::dccp::wire::{self, decode};
 use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
 
-/// The packet that a datagram holds; `None` if it holds none.
-pub(crate) fn open(octets: &[u8], ecn: Option<EcnCodepoint>) -> Option<Packet> {
+/// The packet that a datagram holds; `None` if it holds none, or if its checksum over this
+/// pseudoheader is wrong (RFC 4340 §8.5 step 1: no answer).
+pub(crate) fn open(
+    octets: &[u8],
+    ecn: Option<EcnCodepoint>,
+    pseudo: Option<&PseudoHeader>,
+) -> Option<Packet> {
     let decoded = decode(octets).ok()?;
+    if pseudo.is_some_and(|pseudo| decoded.checksum_status(octets, pseudo) != Status::Good) {
+        return None;
+    }
     let body = decoded.into_packet();
     Some(Packet {
         id: 0,
@@ -22,10 +32,11 @@ pub(crate) fn open(octets: &[u8], ecn: Option<EcnCodepoint>) -> Option<Packet> {
     })
 }
 
-/// Appends the datagram's content; false for what has no wire form.
-pub(crate) fn seal(packet: &Packet, octets: &mut Vec<u8>) -> bool {
+/// Appends the datagram's content, with a checksum over this pseudoheader; false for what has no
+/// wire form.
+pub(crate) fn seal(packet: &Packet, pseudo: Option<&PseudoHeader>, octets: &mut Vec<u8>) -> bool {
     match &packet.body {
-        Body::Dccp(body) => body.encode(None, octets).is_ok(),
+        Body::Dccp(body) => body.encode(pseudo, octets).is_ok(),
         _ => false,
     }
 }
@@ -64,10 +75,9 @@ mod tests {
     use weir_proto::dccp::wire::SeqNum;
     use weir_proto::packet::Payload;
 
-    #[test]
-    fn a_sealed_packet_opens_to_the_same_with_a_checksum_of_zero() {
+    fn packet() -> Packet {
         let body = wire::Packet::data(SeqNum::new(77), Payload::from_bytes(b"music"));
-        let packet = Packet {
+        Packet {
             id: 0,
             flow: weir_proto::packet::FlowId::default(),
             ip: IpHeader {
@@ -77,13 +87,37 @@ mod tests {
             size: IpHeader::V4_OCTETS + body.wire_len(),
             damaged_at: None,
             body: Body::Dccp(body),
-        };
+        }
+    }
+
+    #[test]
+    fn a_sealed_packet_opens_to_the_same_with_a_checksum_of_zero() {
+        let packet = packet();
         let mut octets = Vec::new();
-        assert!(seal(&packet, &mut octets));
+        assert!(seal(&packet, None, &mut octets));
         let ecn = codepoint(packet.ip.ecn);
         assert_eq!(octets.get(6..8), Some(&[0, 0][..]));
-        assert_eq!(open(&octets, ecn), Some(packet));
-        assert_eq!(open(&octets[..11], None), None);
-        assert_eq!(open(&[], None), None);
+        assert_eq!(open(&octets, ecn, None), Some(packet));
+        assert_eq!(open(&octets[..11], None, None), None);
+        assert_eq!(open(&[], None, None), None);
+    }
+
+    #[test]
+    fn with_a_pseudoheader_every_bit_of_packet_and_addresses_counts() {
+        let pseudo = |last| PseudoHeader::V4 {
+            source: [192, 0, 2, 1],
+            destination: [192, 0, 2, last],
+        };
+        let (packet, ours) = (packet(), pseudo(2));
+        let mut octets = Vec::new();
+        assert!(seal(&packet, Some(&ours), &mut octets));
+        let ecn = codepoint(packet.ip.ecn);
+        assert_eq!(open(&octets, ecn, Some(&pseudo(3))), None);
+        for bit in 0..octets.len() * 8 {
+            octets[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(open(&octets, ecn, Some(&ours)), None, "bit {bit}");
+            octets[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert_eq!(open(&octets, ecn, Some(&ours)), Some(packet));
     }
 }

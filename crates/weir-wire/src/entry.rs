@@ -2,6 +2,7 @@
 
 use crate::connection::{Connection, Shared, Status};
 use crate::datagram::{codepoint, seal};
+use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::events::EventSink;
 use crate::limits::Allowance;
@@ -31,6 +32,7 @@ pub(crate) struct Entry {
     /// What the controller said last.
     pub(crate) controller: Controller,
     pub(crate) timer: Option<Instant>,
+    encapsulation: Encapsulation,
     /// The address of ours that the peer used.
     pub(crate) local: Option<IpAddr>,
     /// It is over, and in TIMEWAIT.
@@ -56,6 +58,7 @@ impl Entry {
         mut machine: dccp::Connection,
         shared: Arc<Shared>,
         sink: Option<EventSink>,
+        encapsulation: Encapsulation,
     ) -> Self {
         if let Some(events) = machine.events() {
             let more = sink.as_ref().map_or(EventMask::NONE, EventSink::mask);
@@ -70,6 +73,7 @@ impl Entry {
             closing: false,
             controller: Controller::default(),
             timer: None,
+            encapsulation,
             local: None,
             lingering: false,
             allowance: None,
@@ -134,7 +138,8 @@ impl Entry {
             if let Body::Dccp(dccp) = &packet.body {
                 self.payload_sent += u64::from(dccp.payload.len());
             }
-            outbox.push(|octets| seal(&packet, octets).then_some(way));
+            let pseudo = self.encapsulation.pseudo_header(&way);
+            outbox.push(|octets| seal(&packet, pseudo.as_ref(), octets).then_some(way));
             self.machine.transmitted(now, packet.id);
         }
         // What was not used for an answer is not kept for later.
@@ -143,7 +148,7 @@ impl Entry {
     }
 
     fn exceeds_allowance(&mut self, packet: &Packet, to: SocketAddr) -> bool {
-        let size = packet.size + overhead(to);
+        let size = packet.size + self.encapsulation.overhead(to);
         self.allowance.as_mut().is_some_and(|all| !all.take(size))
     }
 
@@ -230,13 +235,5 @@ impl Entry {
             limit: self.controller.limit,
             statistics,
         }
-    }
-}
-
-/// Octets of IP and UDP headers beyond the twenty of IPv4 that the machine counts itself.
-pub(crate) const fn overhead(peer: SocketAddr) -> u32 {
-    match peer.ip().to_canonical() {
-        IpAddr::V4(_) => 8,
-        IpAddr::V6(_) => 20 + 8,
     }
 }

@@ -8,7 +8,7 @@ use weir_proto::cc::window::REGISTRY;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The socket cannot be had or used.
-    #[error("cannot use a UDP socket at {address}: {source}")]
+    #[error("cannot use a socket at {address}: {source}")]
     Socket {
         /// Where.
         address: SocketAddr,
@@ -23,8 +23,8 @@ pub enum Error {
         "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
     )]
     UnknownProfile(String),
-    /// The peer's host says that nobody listens at this UDP port.
-    #[error("nobody listens at UDP {0}")]
+    /// The peer's host says that nobody listens at this UDP port, or nobody for DCCP over IP.
+    #[error("nobody listens at {}", place(.0))]
     Refused(SocketAddr),
     /// No window controller of this name.
     #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
@@ -33,8 +33,11 @@ pub enum Error {
     #[error("cannot set up TLS: {0}")]
     Tls(String),
     /// Nobody answered.
-    #[error("{0} does not answer")]
+    #[error("{} does not answer", place(.0))]
     TimedOut(SocketAddr),
+    /// The server has too many tests.
+    #[error("{0} is busy: it has as many tests as it takes")]
+    Busy(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
     #[error("the peer reset the connection with code {0}")]
     Reset(u64),
@@ -69,6 +72,14 @@ pub enum Error {
 impl Error {
     pub(crate) fn tls(error: impl ToString) -> Self {
         Self::Tls(error.to_string())
+    }
+}
+
+/// An address in words; no port means that there is no UDP.
+fn place(address: &SocketAddr) -> String {
+    match address.port() {
+        0 => format!("{}, protocol 33", address.ip().to_canonical()),
+        _ => format!("UDP {address}"),
     }
 }
 

@@ -13,7 +13,8 @@ use crate::clock::Clock;
 use crate::connection::{Connection, Shared};
 use crate::cookie::cookie_of;
 use crate::datagram::{dccp_of, open};
-use crate::entry::{Entry, overhead};
+use crate::encapsulation::Encapsulation;
+use crate::entry::Entry;
 use crate::error::Error;
 use crate::events::EventSink;
 use crate::limits::{Allowance, Bucket, source};
@@ -65,6 +66,7 @@ pub(crate) struct Hub {
     commands: mpsc::UnboundedReceiver<Command>,
     back: mpsc::WeakUnboundedSender<Command>,
     listening: Option<Listening>,
+    encapsulation: Encapsulation,
     strict: bool,
     sieve: Sieve,
     resets: Bucket,
@@ -100,6 +102,7 @@ impl Hub {
             commands,
             back: sender.downgrade(),
             listening: listening.transpose()?,
+            encapsulation: options.encapsulation,
             strict: options.strict,
             sieve: Sieve::new(options.max_requests_per_second, buffer, clock.now()),
             resets: Bucket::new(resets, resets, clock.now()),
@@ -175,8 +178,10 @@ impl Hub {
     /// Reads a batch; true if something came.
     fn read(&mut self) -> bool {
         let mut packets = std::mem::take(&mut self.read);
+        let encapsulation = self.encapsulation;
         let reads = self.socket.read(|meta, octets| {
-            let packet = open(octets, meta.ecn);
+            let pseudo = encapsulation.pseudo_header_from(meta.addr, meta.dst_ip);
+            let packet = open(octets, meta.ecn, pseudo.as_ref());
             packets.extend(packet.map(|packet| (meta.addr, meta.dst_ip, packet)));
         });
         let count = packets.len();
@@ -226,7 +231,10 @@ impl Hub {
     /// Gives a packet to a connection that there is.
     fn give(&mut self, key: Key, to: Option<IpAddr>, packet: Packet) -> Option<Key> {
         let now = self.clock.now();
-        let allowance = Allowance::after(packet.size + overhead(key.0), self.strict);
+        let allowance = Allowance::after(
+            packet.size + self.encapsulation.overhead(key.0),
+            self.strict,
+        );
         let entry = self.connections.get_mut(&key)?;
         entry.local = to.or(entry.local);
         entry.handle(now, packet, allowance);
@@ -277,7 +285,8 @@ impl Hub {
         let shared = Arc::new(Shared::new(UNDER_WAY, options.receive_queue));
         let (sink, stream) = EventSink::new(options.events, self.clock.now()).unzip();
         let connection = Connection::new(key, commands, Arc::clone(&shared), stream);
-        Some((Entry::new(machine, shared, sink), connection))
+        let entry = Entry::new(machine, shared, sink, self.encapsulation);
+        Some((entry, connection))
     }
 
     // ---- Timers ----
@@ -322,7 +331,7 @@ impl Hub {
     ) {
         // RFC 6056: a port that nobody guesses, above the well-known ones.
         let made = random_iss().and_then(|iss| {
-            let mut config = options.config(overhead(to), iss)?;
+            let mut config = options.config(options.encapsulation.overhead(to), iss)?;
             config.local_port = 49_152 + (random()? % 16_384) as u16;
             config.remote_port = options.port;
             Ok(config)
@@ -332,11 +341,13 @@ impl Hub {
             Err(error) => return drop(reply.send(Err(error))),
         };
         let key = (to, config.remote_port, config.local_port);
+        self.socket.expect(config.local_port);
         let machine = dccp::Connection::client(config);
         let Some((mut entry, connection)) = self.entry(key, machine, options) else {
             return;
         };
         entry.opener = Some((reply, connection));
+        entry.local = self.socket.source();
         entry.machine.connect(self.clock.now());
         self.insert(key, entry);
         self.settle(key);

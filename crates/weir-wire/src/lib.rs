@@ -1,8 +1,9 @@
 //! DCCP on real sockets: the state machines of `weir-proto`, the very same that the simulator
 //! runs, driven in real time over UDP (RFC 6773, port 6511), without privileges and without a
-//! kernel that knows DCCP.
+//! kernel that knows DCCP; or over IP itself (RFC 4340, protocol 33) by raw sockets, which take
+//! the capability `CAP_NET_RAW` ([`Encapsulation`]).
 //!
-//! A [`Listener`] or an outgoing [`Connection`] owns a UDP socket and a task, the hub, that moves
+//! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, the hub, that moves
 //! packets between the socket and its connections, fires their timers and paces what they send.
 //! The application sends and receives whole datagrams, unreliably and in any order, at the rate
 //! that congestion control allows: [`Connection::send`] waits for room in the send queue.
@@ -23,14 +24,15 @@
 //! # }
 //! ```
 //!
-//! For users of the QUIC implementation quinn, the module `quinn` has Weir's congestion
-//! controllers.
+//! [`udp`] has tests at a constant rate over plain UDP. For users of the QUIC implementation
+//! quinn, the module `quinn` has Weir's congestion controllers.
 //!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
 //! (GSO) of equal packets that leave at once, random initial sequence numbers, Init Cookies under
 //! load, bounds on the number of connections, in all and for each source, and on what is sent to
-//! who has not proven its address. What it leaves out: raw IP protocol 33, path-MTU discovery; the
-//! DCCP checksum is zero and that of UDP counts (RFC 6773 §3.3).
+//! who has not proven its address. In UDP the DCCP checksum is zero and that of UDP counts (RFC
+//! 6773 §3.3); over IP it is written, and what has a wrong one is dropped. What it leaves out:
+//! path-MTU discovery, segmented sends over IP.
 //!
 //! # Among strangers
 //! A listener on the Internet hears from strangers. Against
@@ -56,6 +58,7 @@ mod clock;
 mod connection;
 mod cookie;
 mod datagram;
+mod encapsulation;
 mod entry;
 mod error;
 mod events;
@@ -68,6 +71,7 @@ mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+mod raw_socket;
 #[cfg(target_os = "linux")]
 pub mod realtime;
 mod sieve;
@@ -75,8 +79,10 @@ mod socket;
 mod tap;
 #[cfg(target_os = "linux")]
 pub mod testbed;
+pub mod udp;
 
 pub use connection::{Connection, Status};
+pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;
 pub use listener::{Listener, Load};

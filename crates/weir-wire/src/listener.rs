@@ -58,9 +58,10 @@ pub struct Listener {
 
 impl Listener {
     /// Listens at this UDP address, port 0 for any, for the service and DCCP port of the options.
+    /// The port means nothing if there is no UDP.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::UnknownProfile`]; [`Error::Randomness`].
+    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::UnknownProfile`]; [`Error::Randomness`].
     #[allow(
         clippy::unused_async,
         reason = "a socket needs the runtime that it runs in"
@@ -68,7 +69,8 @@ impl Listener {
     pub async fn bind(address: SocketAddr, options: Options) -> Result<Self, Error> {
         // What is wrong with the options is said here and not to a client.
         options.config(0, random_iss()?)?;
-        let socket = Socket::bind(address, &options)?;
+        let mut socket = Socket::bind(address, &options)?;
+        socket.expect(options.port);
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);
         let (hub, commands) = Hub::new(socket, &options, Some(sink))?;
@@ -82,7 +84,7 @@ impl Listener {
         })
     }
 
-    /// The UDP address.
+    /// The UDP address, with port 0 if there is no UDP.
     pub const fn local_address(&self) -> SocketAddr {
         self.local
     }

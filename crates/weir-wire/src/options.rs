@@ -1,5 +1,6 @@
 //! What an application may choose.
 
+use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::tap::Tap;
 use std::sync::Arc;
@@ -33,6 +34,8 @@ pub struct Options {
     pub service_code: u32,
     /// The DCCP port of the server; the UDP port is the socket's.
     pub port: u16,
+    /// What carries the packets.
+    pub encapsulation: Encapsulation,
     /// Congestion control of both directions. What the peer does not have becomes CCID 2.
     pub ccid: Ccid,
     /// Datagrams that may wait for their transmission.
@@ -84,6 +87,7 @@ impl Default for Options {
         Self {
             service_code: 0,
             port: 5001,
+            encapsulation: Encapsulation::Udp,
             ccid: Ccid::Tfrc("rfc5348".to_owned()),
             send_queue: 64,
             receive_queue: 4096,
@@ -109,8 +113,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What a state machine is made from; `overhead` are the octets that IP and UDP take beyond
-    /// an IPv4 header.
+    /// What a state machine is made from; `overhead` are the octets of headers around DCCP
+    /// beyond an IPv4 header.
     pub(crate) fn config(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {
         let profile = |name: &String| {
             let found = Profile::named(name);

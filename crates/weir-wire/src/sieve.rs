@@ -7,6 +7,9 @@
 //! packets pass. A client whose Request was dropped asks again after a second, so it comes in as
 //! soon as its luck allows.
 //!
+//! A raw socket would get every packet of the protocol that comes to its address; the same program
+//! lets only those in that are for the socket's own DCCP port.
+//!
 //! Without such filters, away from Linux, the surplus is dropped here, after the queue.
 
 use crate::limits::Bucket;
@@ -100,42 +103,72 @@ impl Sieve {
     }
 }
 
+/// Where DCCP begins in what the kernel's program sees of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start {
+    /// Behind so many octets.
+    At(u32),
+    /// Behind an IPv4 header, which may have options.
+    BehindIpv4,
+}
+
+/// Which packets a socket wants at all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scope {
+    pub(crate) start: Start,
+    /// Those for this DCCP port; `None` for all.
+    pub(crate) port: Option<u16>,
+}
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod filter {
+    use super::{Scope, Start};
     use socket2::{SockFilter, SockRef};
     use std::io;
 
     /// The kernel's random number (SKF_AD_OFF + SKF_AD_RANDOM).
     const RANDOM: u32 = 0xffff_f000 + 56;
-    /// Octets of the UDP header, which the program sees first, and of DCCP's before its type.
-    const TYPE_AT: u32 = 8 + 8;
-
-    /// Lets one Request in two to the power of `width` pass.
-    pub(crate) fn attach(socket: &SockRef<'_>, width: u32) -> io::Result<()> {
-        if width == 0 {
+    /// Lets packets pass that are for the port, and of Requests one in two to the power of `width`.
+    pub(crate) fn attach(socket: &SockRef<'_>, scope: Scope, width: u32) -> io::Result<()> {
+        if width == 0 && scope.port.is_none() {
             return socket.detach_filter();
         }
-        let below = 1 << 32_u32.saturating_sub(width);
-        socket.attach_filter(&[
-            // A type of zero, between Res and X, is a Request.
-            SockFilter::new(0x30, 0, 0, TYPE_AT),
-            SockFilter::new(0x54, 0, 0, 0x1e),
-            SockFilter::new(0x15, 0, 2, 0),
-            SockFilter::new(0x20, 0, 0, RANDOM),
-            SockFilter::new(0x35, 1, 0, below),
-            SockFilter::new(0x06, 0, 0, u32::MAX),
-            SockFilter::new(0x06, 0, 0, 0),
-        ])
+        let mut program = vec![match scope.start {
+            Start::At(octets) => SockFilter::new(0x01, 0, 0, octets),
+            // Four times the low half of the first octet.
+            Start::BehindIpv4 => SockFilter::new(0xb1, 0, 0, 0),
+        }];
+        if let Some(port) = scope.port {
+            // To the end, if the destination port is another.
+            let rest = if width > 0 { 6 } else { 1 };
+            program.push(SockFilter::new(0x48, 0, 0, 2));
+            program.push(SockFilter::new(0x15, 0, rest, port.into()));
+        }
+        if width > 0 {
+            let below = 1 << 32_u32.saturating_sub(width);
+            program.extend([
+                // A type of zero, between Res and X, is a Request.
+                SockFilter::new(0x50, 0, 0, 8),
+                SockFilter::new(0x54, 0, 0, 0x1e),
+                SockFilter::new(0x15, 0, 2, 0),
+                SockFilter::new(0x20, 0, 0, RANDOM),
+                SockFilter::new(0x35, 1, 0, below),
+            ]);
+        }
+        program.push(SockFilter::new(0x06, 0, 0, u32::MAX));
+        program.push(SockFilter::new(0x06, 0, 0, 0));
+        socket.attach_filter(&program)
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod filter {
+    use super::Scope;
     use socket2::SockRef;
     use std::io;
 
     /// There is none.
-    pub(crate) fn attach(_socket: &SockRef<'_>, _width: u32) -> io::Result<()> {
+    pub(crate) fn attach(_socket: &SockRef<'_>, _scope: Scope, _width: u32) -> io::Result<()> {
         Ok(())
     }
 }

@@ -1,15 +1,20 @@
-//! A UDP socket that reads and writes batches with ECN.
+//! A socket that reads and writes batches with ECN: of UDP, or raw for DCCP over IP.
+//!
+//! Raw sockets have one family each, so a listener at the unspecified IPv6 address has two of them
+//! to hear both, as a UDP socket does alone.
 
 use crate::datagram::ecn_of;
+use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::options::Options;
 use crate::outbox::{Outbox, Run};
-use crate::sieve;
+use crate::raw_socket;
+use crate::sieve::{self, Scope, Start};
 use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::Interest;
@@ -18,8 +23,9 @@ use tokio::net::UdpSocket;
 /// Octets of a buffer: with GRO the kernel puts several datagrams into one.
 const BUFFER: usize = 1 << 16;
 
-fn is(result: &io::Result<()>, kind: io::ErrorKind) -> bool {
-    result.as_ref().is_err_and(|error| error.kind() == kind)
+/// The peer's host has said that nobody is there.
+fn is_refusal(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::ConnectionRefused || raw_socket::is_refusal(error)
 }
 
 /// The socket.
@@ -31,6 +37,11 @@ pub(crate) struct Socket {
     connected: bool,
     refused: bool,
     local: SocketAddr,
+    encapsulation: Encapsulation,
+    /// What the kernel lets in.
+    scope: Scope,
+    /// A raw socket for IPv4 beside one for IPv6.
+    other: Option<Box<Self>>,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
 }
@@ -39,24 +50,50 @@ impl Socket {
     /// Reads that the kernel combines at most.
     pub(crate) const MOST_READS: usize = BATCH_SIZE;
 
+    /// A socket of UDP, whatever the options say of DCCP.
+    pub(crate) fn bind_udp(address: SocketAddr, options: &Options) -> Result<Self, Error> {
+        let options = Options {
+            encapsulation: Encapsulation::Udp,
+            ..options.clone()
+        };
+        Self::bind(address, &options)
+    }
+
     /// A socket at this address, port 0 for any.
     pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
-        let socket = std::net::UdpSocket::bind(address).map_err(failed)?;
+        let encapsulation = options.encapsulation;
+        let raw = encapsulation == Encapsulation::RawIp;
+        let socket = if raw {
+            raw_socket::bind(address)?
+        } else {
+            std::net::UdpSocket::bind(address).map_err(failed)?
+        };
         // A burst that arrives while the task is busy must fit; the kernel may allow less.
         let _ = SockRef::from(&socket).set_recv_buffer_size(1 << 22);
         socket.set_nonblocking(true).map_err(failed)?;
         let state = UdpSocketState::new((&socket).into()).map_err(failed)?;
-        let local = socket.local_addr().map_err(failed)?;
+        let local = encapsulation.peer(socket.local_addr().map_err(failed)?);
         let io = UdpSocket::from_std(socket).map_err(failed)?;
+        let start = match local {
+            _ if !raw => Start::At(8),
+            SocketAddr::V4(_) => Start::BehindIpv4,
+            SocketAddr::V6(_) => Start::At(0),
+        };
+        let both = raw && local.is_ipv6() && local.ip().is_unspecified();
+        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let other = both.then(|| Self::bind(v4, options)).transpose()?;
         Ok(Self {
             io,
             state,
-            segmentation: options.segmentation,
+            segmentation: options.segmentation && !raw,
             tap: options.tap.clone(),
             connected: false,
             refused: false,
             local,
+            encapsulation,
+            scope: Scope { start, port: None },
+            other: other.map(Box::new),
             buffers: vec![0; BUFFER * BATCH_SIZE],
         })
     }
@@ -66,7 +103,8 @@ impl Socket {
         let connected = SockRef::from(&self.io).connect(&to.into());
         self.connected = true;
         // Now it is known which address of ours leads there.
-        self.local = self.io.local_addr().unwrap_or(self.local);
+        let local = self.io.local_addr();
+        self.local = local.map_or(self.local, |local| self.encapsulation.peer(local));
         connected.map_err(|source| Error::Socket {
             address: to,
             source,
@@ -81,21 +119,70 @@ impl Socket {
     /// Lets one Request in two to the power of `width` in, if the kernel can choose.
     pub(crate) fn narrow(&self, width: u32) {
         // Without it the surplus is dropped after it was read.
-        let _ = sieve::attach(&SockRef::from(&self.io), width);
+        let _ = sieve::attach(&SockRef::from(&self.io), self.scope, width);
+        if let Some(other) = &self.other {
+            other.narrow(width);
+        }
+    }
+
+    /// From now on the kernel lets in what is for this DCCP port, where it would give every packet
+    /// of the protocol to every raw socket. Until then such packets came, and are dropped later.
+    pub(crate) fn expect(&mut self, port: u16) {
+        if self.encapsulation == Encapsulation::RawIp {
+            self.scope.port = Some(port);
+            if let Some(other) = &mut self.other {
+                other.scope.port = Some(port);
+            }
+            self.narrow(0);
+        }
     }
 
     pub(crate) const fn local(&self) -> SocketAddr {
         self.local
     }
 
+    /// The address that packets of a raw socket leave from, which is in their checksums. That of a
+    /// UDP socket is the kernel's choice.
+    pub(crate) fn source(&self) -> Option<IpAddr> {
+        (self.encapsulation == Encapsulation::RawIp).then_some(self.local.ip())
+    }
+
     /// Waits until there is something to read.
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        self.io.readable().await
+        // An ICMP message makes a socket no more readable than it was.
+        let something = Interest::READABLE | Interest::ERROR;
+        let ready = match &self.other {
+            None => self.io.ready(something).await,
+            Some(other) => tokio::select! {
+                ready = self.io.ready(something) => ready,
+                ready = other.io.ready(something) => ready,
+            },
+        };
+        ready.map(drop)
+    }
+
+    /// Looks whether an ICMP message has come, which a raw socket says at no other occasion.
+    fn hear_refusal(&mut self) {
+        let heard = self.io.try_io(Interest::ERROR, || {
+            match SockRef::from(&self.io).take_error()? {
+                Some(error) => Ok(is_refusal(&error)),
+                // It was told already; nothing more comes until the next one.
+                None => Err(io::ErrorKind::WouldBlock.into()),
+            }
+        });
+        self.refused |= heard.is_ok_and(|refused| refused);
     }
 
     /// Reads what there is; calls `take` with each datagram. Says how many reads the kernel
-    /// combined, none if there was nothing.
+    /// combined at most, none if there was nothing.
     pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> usize {
+        let count = self.read_own(&mut take);
+        let other = self.other.as_mut();
+        count.max(other.map_or(0, |other| other.read_own(&mut take)))
+    }
+
+    fn read_own(&mut self, take: &mut impl FnMut(&RecvMeta, &[u8])) -> usize {
+        self.hear_refusal();
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
             io, state, buffers, ..
@@ -108,27 +195,40 @@ impl Socket {
         let count = match read {
             Ok(count) => count,
             Err(error) => {
-                self.refused |= error.kind() == io::ErrorKind::ConnectionRefused;
+                self.refused |= is_refusal(&error);
                 return 0;
             }
         };
         for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
-            for datagram in octets.chunks(meta.stride.max(1)) {
-                if let Some(tap) = &self.tap {
-                    tap.datagram(&TappedDatagram {
-                        at: Instant::now(),
-                        direction: Direction::Received,
-                        from: canonical(meta.addr),
-                        to: ours(self.local, meta.dst_ip, meta.addr),
-                        ecn: ecn_of(meta.ecn),
-                        octets: datagram,
-                    });
+            if self.encapsulation == Encapsulation::RawIp {
+                if let Some(content) = raw_socket::content(meta.addr, octets) {
+                    self.show_received(meta, content);
+                    take(meta, content);
                 }
+                continue;
+            }
+            for datagram in octets.chunks(meta.stride.max(1)) {
+                self.show_received(meta, datagram);
                 take(meta, datagram);
             }
         }
         count
+    }
+
+    /// Shows the tap what has come.
+    fn show_received(&self, meta: &RecvMeta, octets: &[u8]) {
+        let Some(tap) = &self.tap else {
+            return;
+        };
+        tap.datagram(&TappedDatagram {
+            at: Instant::now(),
+            direction: Direction::Received,
+            from: canonical(meta.addr),
+            to: ours(self.local, meta.dst_ip, meta.addr),
+            ecn: ecn_of(meta.ecn),
+            octets,
+        });
     }
 
     /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
@@ -142,13 +242,17 @@ impl Socket {
         };
         while let Some(run) = outbox.run(most) {
             // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let mut sent = self.send(&run);
-            if is(&sent, io::ErrorKind::ConnectionRefused) {
+            let socket = self.of_family(&run);
+            let mut sent = socket.send(&run);
+            if sent.as_ref().is_err_and(is_refusal) {
                 // An answer to an earlier datagram, in whose place this one was not sent.
+                sent = socket.send(&run);
                 self.refused = true;
-                sent = self.send(&run);
             }
-            if is(&sent, io::ErrorKind::WouldBlock) {
+            if sent
+                .as_ref()
+                .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+            {
                 return;
             }
             if sent.is_ok() {
@@ -174,6 +278,12 @@ impl Socket {
                 octets: datagram,
             });
         }
+    }
+
+    /// The socket that takes what goes there.
+    fn of_family(&self, run: &Run<'_>) -> &Self {
+        let other = self.other.as_deref();
+        other.filter(|_| run.way.to.is_ipv4()).unwrap_or(self)
     }
 
     fn send(&self, run: &Run<'_>) -> io::Result<()> {

@@ -25,13 +25,14 @@ pub struct TappedDatagram<'a> {
     pub at: Instant,
     /// Which way.
     pub direction: Direction,
-    /// The UDP address it comes from.
+    /// The UDP address it comes from; the port is 0 where IP carries DCCP.
     pub from: SocketAddr,
-    /// The UDP address it goes to. An address of ours that is not known is unspecified.
+    /// The UDP address it goes to, in the same way. An address of ours that is not known is
+    /// unspecified.
     pub to: SocketAddr,
     /// The codepoint of its IP header.
     pub ecn: Ecn,
-    /// What UDP carries.
+    /// What UDP or IP carries: a packet of DCCP.
     pub octets: &'a [u8],
 }
 

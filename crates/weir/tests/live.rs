@@ -341,6 +341,41 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
 }
 
 #[test]
+fn an_interrupt_at_either_end_ends_a_udp_test_with_what_came() {
+    for at_server in [false, true] {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("trace");
+        let udp = ["--transport", "udp"];
+        let (server, port) = serve(&udp);
+        let words = ["-t", "60", "-i", "200ms", "--trace", text(&folder)];
+        let mut client = send(&port, &[&udp, &words[..]].concat());
+        let lines = [(); 3].map(|()| client.line());
+        assert!(lines[2].contains("0.00-0.20"), "{lines:?}");
+        if at_server {
+            let (status, said) = server.interrupt();
+            assert_eq!(status, Some(0), "{said}");
+            let (status, said) = client.end();
+            assert_eq!(status, Some(0), "{said}");
+        } else {
+            let (status, said) = client.interrupt();
+            assert_eq!(status, Some(0), "{said}");
+            let (status, said) = server.interrupt();
+            assert_eq!(status, Some(0), "{said}");
+            assert!(said.contains("lost 0/"), "{said}");
+        }
+        let measured = &summary(&folder)["flows"]["stream-1"];
+        assert!(
+            measured["packets_received"].as_u64() > Some(5),
+            "{measured}"
+        );
+        assert_eq!(
+            measured["packets_sent"], measured["packets_received"],
+            "{measured}"
+        );
+    }
+}
+
+#[test]
 fn a_capture_that_cannot_be_written_is_said_before_anything_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("no folder").join("file");

@@ -105,3 +105,40 @@ fn a_run_has_a_trace_of_the_window_and_a_capture_of_its_datagrams() {
     assert!(table.contains("recovery") && table.contains("congestion_avoidance"));
     assert!(table.lines().count() > 2000, "{}", table.lines().count());
 }
+
+#[test]
+fn a_connection_that_quinn_gives_up_says_how_it_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, summary) = run(folder.path(), "flow.stream.loss.rate=1.0");
+    let flow = &summary["flows"]["stream"];
+    assert_eq!(
+        flow.get("ended"),
+        None,
+        "five seconds are too short to give up"
+    );
+    let set = "flow.stream.transport.idle_timeout=2s";
+    let scenario = SCENARIO.replace("rate = 0.002", "rate = 1.0");
+    std::fs::write(folder.path().join("deaf.toml"), scenario).expect("written");
+    let mut command = Command::cargo_bin("weir").expect("the binary is built");
+    let words = ["run", "deaf.toml", "--set", set];
+    let output = command.current_dir(folder.path()).args(words).output();
+    let said = String::from_utf8(output.expect("it starts").stdout).expect("text");
+    assert!(said.contains("ended early: timed out"), "{said}");
+}
+
+#[test]
+fn large_datagrams_fill_a_path_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = SCENARIO
+        .replace("delay = \"10ms\"", "delay = \"10ms\"\nmtu = 9000")
+        .replace("rate = 0.002", "rate = 0.0")
+        .replace("\"newreno\"", "\"tfrc\"");
+    std::fs::write(folder.path().join("jumbo.toml"), scenario).expect("written");
+    let mut command = Command::cargo_bin("weir").expect("the binary is built");
+    let words = ["run", "jumbo.toml", "--json"];
+    let output = command.current_dir(folder.path()).args(words).output();
+    let output = output.expect("it starts");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let goodput = &document["runs"][0]["summary"]["flows"]["stream"]["goodput_bps"];
+    assert!(goodput.as_f64() > Some(7e6), "{goodput}");
+}

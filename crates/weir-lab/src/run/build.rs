@@ -23,7 +23,7 @@ use weir_net::{
     TopologyError,
 };
 use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{Endpoint, Statistics};
+use weir_proto::node::{CloseReason, Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
@@ -441,6 +441,20 @@ impl World {
     pub(super) fn audio(&self, flow: usize) -> Option<(AudioStatistics, Gaps)> {
         let id = *self.flows.get(flow)?;
         Some((self.topology.audio(id)?, self.topology.gaps(id)))
+    }
+
+    /// How the connection of a flow ended, if not in good order: what its sender says, or else its
+    /// receiver.
+    pub(super) fn ended(&self, flow: usize) -> Option<String> {
+        let id = *self.flows.get(flow)?;
+        let closed = [Side::Sender, Side::Receiver]
+            .into_iter()
+            .find_map(|side| self.topology.app_statistics(id, side).closed)?;
+        match closed {
+            CloseReason::Finished => None,
+            CloseReason::Reset(code) => Some(format!("reset with code {code}")),
+            CloseReason::TimedOut => Some("timed out".to_owned()),
+        }
     }
 
     /// Tells every node what the recorder wants to hear.

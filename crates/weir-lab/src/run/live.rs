@@ -197,6 +197,7 @@ impl Live {
             flow.rtt_s = rtts.summary();
             flow.rate_bps = rate.summary();
             flow.goodput_cov = self.smoothness.of_flow(index);
+            flow.ended = self.world.ended(index);
             summary.flows.insert(name.clone(), flow);
         }
         for (index, name) in self.world.link_names().iter().enumerate() {

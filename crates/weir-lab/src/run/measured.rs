@@ -45,18 +45,32 @@ pub enum MeasuredEnd {
     Receiver,
 }
 
-/// What was measured at one end of a DCCP flow.
+/// What carried a measured flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MeasuredTransport {
+    /// DCCP.
+    Dccp {
+        /// The congestion control that was asked for: 2, 3 or 4.
+        ccid: u8,
+        /// The name of TFRC's rules.
+        profile: String,
+        /// Data packets used ECN.
+        ecn: bool,
+    },
+    /// Plain UDP.
+    Udp,
+    /// quinn with the controller of this name.
+    Quinn(&'static str),
+}
+
+/// What was measured at one end of a flow.
 pub struct MeasuredFlow {
     /// Its name.
     pub name: String,
     /// The end that was here.
     pub end: MeasuredEnd,
-    /// The congestion control that was asked for: 2, 3 or 4.
-    pub ccid: u8,
-    /// The name of TFRC's rules.
-    pub profile: String,
-    /// Data packets used ECN.
-    pub ecn: bool,
+    /// What carried it.
+    pub transport: MeasuredTransport,
     /// Octets of a datagram.
     pub packet: u32,
     /// The rate of the application; `None` for as much as congestion control allows.
@@ -67,6 +81,8 @@ pub struct MeasuredFlow {
     pub statistics: Statistics,
     /// Octets of application data that this end has sent.
     pub payload_sent: u64,
+    /// Octets of application data that the receiver has got, if the sender knows.
+    pub payload_delivered: Option<u64>,
     /// The events of the sender.
     pub events: Option<LiveFlow>,
 }
@@ -121,9 +137,11 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
     for mut flow in flows {
         let mut result = flow.summary();
         if let Some(mut live) = flow.events.take() {
-            if live.uses_window {
+            if let MeasuredTransport::Dccp { ccid, .. } = &mut flow.transport
+                && live.uses_window
+            {
                 // The peer had nothing else.
-                flow.ccid = 2;
+                *ccid = 2;
             }
             let end = Instant::ZERO + flow.duration;
             let (rtts, rate) = live.recorder.distributions(0, end);
@@ -182,7 +200,7 @@ impl MeasuredFlow {
                 let far = Statistics {
                     packets_received: here.packets_sent.saturating_sub(here.packets_lost),
                     bytes_received: here.bytes_sent,
-                    payload_received: self.payload_sent,
+                    payload_received: self.payload_delivered.unwrap_or(self.payload_sent),
                     ..none
                 };
                 (here, far)
@@ -209,9 +227,17 @@ impl MeasuredFlow {
             MeasuredEnd::Sender => ("here", "there"),
             MeasuredEnd::Receiver => ("there", "here"),
         };
-        let transport = match self.ccid {
-            2 => "ccid = 2".to_owned(),
-            ccid => format!("ccid = {ccid}, profile = \"{}\"", self.profile),
+        let transport = match &self.transport {
+            MeasuredTransport::Dccp { ccid: 2, ecn, .. } => {
+                format!("\"dccp\", ccid = 2, ecn = {ecn}")
+            }
+            MeasuredTransport::Dccp { ccid, profile, ecn } => {
+                format!("\"dccp\", ccid = {ccid}, profile = \"{profile}\", ecn = {ecn}")
+            }
+            MeasuredTransport::Udp => "\"udp\"".to_owned(),
+            MeasuredTransport::Quinn(controller) => {
+                format!("\"quinn\", controller = \"{controller}\"")
+            }
         };
         let app = match self.rate_bps {
             Some(rate) => format!("\"cbr\", rate = \"{}bit\"", rate.round()),
@@ -221,9 +247,9 @@ impl MeasuredFlow {
         let _ = write!(
             text,
             "\n[[flow]]\nname = \"{}\"\nfrom = \"{from}\"\nto = \"{to}\"\n\
-             transport = {{ kind = \"dccp\", {transport}, ecn = {} }}\n\
+             transport = {{ kind = {transport} }}\n\
              app = {{ kind = {app}, packet = {} }}\n",
-            self.name, self.ecn, self.packet,
+            self.name, self.packet,
         );
     }
 }
@@ -239,9 +265,11 @@ mod tests {
         MeasuredFlow {
             name: name.to_owned(),
             end,
-            ccid: 3,
-            profile: "rfc5348".to_owned(),
-            ecn: true,
+            transport: MeasuredTransport::Dccp {
+                ccid: 3,
+                profile: "rfc5348".to_owned(),
+                ecn: true,
+            },
             packet: 1000,
             rate_bps: Some(64_000.0),
             duration: Duration::from_secs(2),
@@ -258,6 +286,7 @@ mod tests {
                 ..Statistics::default()
             },
             payload_sent: 100_000,
+            payload_delivered: None,
             events,
         }
     }
@@ -314,6 +343,27 @@ mod tests {
         assert_eq!((summary.packets_sent, summary.packets_lost), (100, 10));
         assert_eq!(summary.loss_event_rate, 4.0 / 98.0);
         assert_eq!(run.scenario.flows[0].from, "there");
+    }
+
+    #[test]
+    fn other_transports_are_named_and_a_sender_may_know_what_came() {
+        for (transport, named) in [
+            (MeasuredTransport::Udp, "kind = \"udp\""),
+            (
+                MeasuredTransport::Quinn("quinn-cubic"),
+                "controller = \"quinn-cubic\"",
+            ),
+        ] {
+            let measured = MeasuredFlow {
+                transport,
+                payload_delivered: Some(90_000),
+                ..flow("stream", MeasuredEnd::Sender, None)
+            };
+            let run = measured_run(vec![measured]).expect("a scenario");
+            assert_eq!(run.summary.flows["stream"].goodput_bps, 360_000.0);
+            let text = run.scenario.resolved_toml();
+            assert!(text.contains(named), "{text}");
+        }
     }
 
     #[test]

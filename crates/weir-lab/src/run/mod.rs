@@ -20,7 +20,10 @@ mod tap;
 mod wire_form;
 
 pub use live::{Live, Part};
-pub use measured::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, is_measured, measured_run};
+pub use measured::{
+    LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, is_measured,
+    measured_run,
+};
 pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
 pub use segment::{Segment, SegmentEnd, SegmentShaper};
 pub use summary::{

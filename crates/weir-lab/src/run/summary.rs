@@ -79,6 +79,9 @@ pub struct FlowSummary {
     /// What a listener heard, if the application is audio; from the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioSummary>,
+    /// How the connection ended, if not in good order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// What a listener heard since the start of the run. Units are frames or pages.
@@ -233,6 +236,7 @@ impl FlowSummary {
             rate_bps: None,
             goodput_cov: BTreeMap::new(),
             audio: None,
+            ended: None,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! A feature is located at one of the two hosts. Its host sends Change L and Confirm L, the other
 //! Change R and Confirm R. Server-priority features take the first entry of the server's list
 //! that the client's list has too; non-negotiable ones take the value of their host. A change is
-//! repeated on every packet that may carry it until it is confirmed.
+//! repeated on every packet that may carry it until it is confirmed; packets are made for it by a
+//! timer that backs off (§6.6.3).
 //!
 //! Does not model: changing one's mind while a change is out (UNSTABLE, §6.6.2); the values that
 //! we want are fixed when the connection is made.
@@ -216,9 +217,14 @@ impl Negotiation {
         }
     }
 
-    /// True while a change awaits its confirmation or a confirmation is due.
-    pub(super) fn has_something_to_say(&self) -> bool {
-        !self.replies.is_empty() || self.features.iter().any(|f| f.status == Status::Changing)
+    /// True while a confirmation is due.
+    pub(super) fn owes_reply(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// True while a change awaits its confirmation.
+    pub(super) fn is_changing(&self) -> bool {
+        self.features.iter().any(|f| f.status == Status::Changing)
     }
 
     /// Deals with a message.
@@ -388,7 +394,7 @@ mod tests {
                 } else {
                     (&mut *b, &mut *a)
                 };
-                if from.has_something_to_say() {
+                if from.owes_reply() || from.is_changing() {
                     silent = false;
                     let mut options = Options::new();
                     from.write(&mut options);

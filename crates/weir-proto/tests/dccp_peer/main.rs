@@ -4,6 +4,7 @@ mod cookie;
 mod property;
 mod script;
 mod table;
+mod unconfirmed;
 
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Config, Connection};

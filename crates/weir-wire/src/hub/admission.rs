@@ -7,10 +7,11 @@
 //! Whatever happens, a sender whose address is not proven gets one packet for each of its own at
 //! most, of three times the octets at most, and nothing by a timer.
 
-use super::{Hub, Key, overhead};
+use super::{Hub, Key};
 use crate::connection::Connection;
 use crate::cookie::{Cookies, Terms, cookie_of};
 use crate::datagram::dccp_of;
+use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::limits::{Allowance, source};
 use crate::options::{Options, random_iss};
@@ -80,7 +81,8 @@ impl Listening {
 
     /// A listening machine for this peer.
     fn machine(&self, key: Key, iss: SeqNum) -> Result<dccp::Connection, Error> {
-        let mut config = self.options.config(overhead(key.0), iss)?;
+        let overhead = self.options.encapsulation.overhead(key.0);
+        let mut config = self.options.config(overhead, iss)?;
         (config.local_port, config.remote_port) = (key.2, key.1);
         Ok(dccp::Connection::server(config))
     }
@@ -120,8 +122,10 @@ impl Stranger {
         dccp_of(&self.packet)
     }
 
-    fn allowance(&self, strict: bool) -> Allowance {
-        Allowance::after(self.packet.size + overhead(self.key.0), strict)
+    /// What may be sent in answer.
+    fn allowance(&self, hub: &Hub) -> Allowance {
+        let size = self.packet.size + hub.encapsulation.overhead(self.key.0);
+        Allowance::after(size, hub.strict)
     }
 
     /// The way back.
@@ -160,6 +164,8 @@ impl Hub {
         let here = listening.filter(|l| l.options.port == body.destination_port);
         match (body.kind, here) {
             (PacketType::Reset | PacketType::Listen, _) => Verdict::Ignore,
+            // A raw socket hears what is for others on this host, who answer for themselves.
+            (_, None) if self.encapsulation == Encapsulation::RawIp => Verdict::Ignore,
             (PacketType::Request, None) => Verdict::Refuse(code::CONNECTION_REFUSED),
             (PacketType::Request, Some(Listening { options, .. })) => {
                 if body.service_code() != Some(options.service_code) {
@@ -217,21 +223,24 @@ impl Hub {
     fn refuse(&mut self, stranger: &Stranger, code: u8) {
         let refusal = stranger.body().and_then(|body| body.refusal(code));
         if let Some(refusal) = refusal {
-            self.send_unproven(stranger.allowance(self.strict), stranger.way(), &refusal);
+            self.send_unproven(stranger.allowance(self), stranger.way(), &refusal);
         }
     }
 
     /// Sends a packet to who has not proven its address.
     fn send_unproven(&mut self, mut allowance: Allowance, way: Way, packet: &wire::Packet) -> bool {
-        let octets = 20 + overhead(way.to) + packet.wire_len();
+        let octets = 20 + self.encapsulation.overhead(way.to) + packet.wire_len();
         let reset = packet.kind == PacketType::Reset;
         if !allowance.take(octets) || (reset && !self.resets.take(self.clock.now())) {
             self.load.unanswered += 1;
             return false;
         }
         self.load.resets_sent += u64::from(reset);
-        self.outbox
-            .push(|out| packet.encode(None, out).is_ok().then_some(way));
+        let pseudo = self.encapsulation.pseudo_header(&way);
+        self.outbox.push(|out| {
+            let sealed = packet.encode(pseudo.as_ref(), out);
+            sealed.is_ok().then_some(way)
+        });
         true
     }
 
@@ -272,7 +281,7 @@ impl Hub {
     /// Answers a Request with an Init Cookie and keeps nothing.
     fn answer_and_forget(&mut self, stranger: Stranger) -> Option<()> {
         let now = self.clock.now();
-        let (allowance, way) = (stranger.allowance(self.strict), stranger.way());
+        let (allowance, way) = (stranger.allowance(self), stranger.way());
         let listening = self.listening.as_mut()?;
         let terms = Terms::of(stranger.body()?, random_iss().ok()?);
         let client = (stranger.key, listening.options.service_code);

@@ -63,14 +63,14 @@ impl Scene {
 
     /// What the hub sends when this comes from there.
     fn receive(&mut self, from: SocketAddr, packet: &wire::Packet) -> Vec<wire::Packet> {
-        let packet = open(&octets_of(packet), None).expect("a packet");
+        let packet = open(&octets_of(packet), None, None).expect("a packet");
         if let Some(key) = self.hub.handle_packet(from, None, packet) {
             self.hub.settle(key);
         }
         let mut sent = Vec::new();
         while let Some(run) = self.hub.outbox.run(1) {
             assert_eq!(run.way.to, from);
-            sent.push(body(open(run.octets, None).expect("a packet")));
+            sent.push(body(open(run.octets, None, None).expect("a packet")));
             self.hub.outbox.remove(1);
         }
         sent
@@ -128,7 +128,7 @@ impl Client {
     fn hears(&mut self, scene: &Scene, packets: Vec<wire::Packet>) {
         for packet in packets {
             self.heard = packet.seq;
-            let packet = open(&octets_of(&packet), None).expect("a packet");
+            let packet = open(&octets_of(&packet), None, None).expect("a packet");
             self.machine.handle(scene.hub.clock.now(), packet);
         }
     }
@@ -474,7 +474,7 @@ async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
                 octets[at] = rng.next_u64() as u8;
             }
             octets.truncate(octets.len() - rng.below(3) as usize);
-            let Some(packet) = open(&octets, None) else {
+            let Some(packet) = open(&octets, None, None) else {
                 continue;
             };
             let from = peer(rng.below(250) as u8);

@@ -153,6 +153,14 @@ impl Tap for Sender {
     }
 }
 
+/// What carries DCCP: without UDP there are no ports.
+const fn carrier(envelope: &Envelope) -> Carrier {
+    match (envelope.source.port(), envelope.destination.port()) {
+        (0, 0) => Carrier::Dccp,
+        _ => Carrier::Udp,
+    }
+}
+
 /// Writes what comes until the end of the capture; returns the number of packets.
 fn write(
     mut writer: PcapngWriter<BufWriter<File>>,
@@ -179,10 +187,8 @@ fn write(
         match seen.envelope {
             None => octets.extend_from_slice(&seen.octets),
             Some(envelope) => {
-                if envelope
-                    .wrap(Carrier::Udp, &seen.octets, &mut octets)
-                    .is_err()
-                {
+                let wrapped = envelope.wrap(carrier(&envelope), &seen.octets, &mut octets);
+                if wrapped.is_err() {
                     continue;
                 }
             }

@@ -8,7 +8,9 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use weir_lab::run::{LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, measured_run};
+use weir_lab::run::{
+    LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, measured_run,
+};
 use weir_lab::trace::RunFolder;
 use weir_proto::time::Duration;
 use weir_wire::{Connection, EventStream};
@@ -114,16 +116,27 @@ impl LiveTrace {
         MeasuredFlow {
             name,
             end,
-            ccid: shared.ccid,
-            profile: shared.profile.clone(),
-            ecn: shared.ecn,
+            transport: MeasuredTransport::Dccp {
+                ccid: shared.ccid(),
+                profile: shared.profile().to_owned(),
+                ecn: shared.ecn,
+            },
             packet: request.length.max(1) as u32,
             rate_bps: request.rate_bps,
             duration: Duration::from_nanos(u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)),
             statistics: status.statistics,
             payload_sent: status.payload_sent,
+            payload_delivered: None,
             events,
         }
+    }
+}
+
+/// Writes the folder, if there is to be one and something to write.
+pub async fn write_wanted(flows: Vec<MeasuredFlow>, path: Option<&Path>) -> Result<(), Failure> {
+    match path {
+        Some(path) if !flows.is_empty() => write(flows, path).await,
+        _ => Ok(()),
     }
 }
 

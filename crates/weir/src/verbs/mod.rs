@@ -15,6 +15,7 @@ mod send;
 mod serve;
 mod testbed;
 mod theory;
+mod udp;
 mod wire;
 
 use crate::exit::Failure;

@@ -156,6 +156,9 @@ pub fn text(summary: &Summary, folder: &str) -> String {
                 rtt.mean, rtt.max
             );
         }
+        if let Some(ended) = &flow.ended {
+            let _ = write!(text, ", ended early: {ended}");
+        }
         text.push('\n');
     }
     let _ = writeln!(text, "{folder}");

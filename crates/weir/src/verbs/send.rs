@@ -1,9 +1,10 @@
-//! `weir send HOST`: measures a path with DCCP in UDP, in the manner of iperf3.
+//! `weir send HOST`: measures a path in the manner of iperf3; here with DCCP in UDP, or over IP.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
 use super::run::folder_failure;
-use super::wire::{self, Report, Request, Stop};
+use super::udp;
+use super::wire::{self, Report, Request, Stop, Transport};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -14,7 +15,7 @@ use weir_lab::run::MeasuredFlow;
 use weir_lab::trace::RunFolder;
 use weir_wire::Connection;
 
-/// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773)
+/// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The server: a name or an address
@@ -24,7 +25,8 @@ pub struct Arguments {
     /// How long to send: seconds, or with a unit
     #[arg(short, long, default_value = "10", value_name = "TIME", value_parser = wire::time)]
     pub time: Duration,
-    /// Constant rate of payload, such as 64kbit; without it as much as congestion control allows
+    /// Constant rate of payload, such as 64kbit; without it as much as congestion control allows,
+    /// and with UDP 1 Mbit/s
     #[arg(short, long, value_name = "RATE", value_parser = wire::rate)]
     pub bitrate: Option<f64>,
     /// Bytes of a datagram; 1400 or what the path takes, if it is less
@@ -41,30 +43,49 @@ pub struct Arguments {
 
 /// Runs the test.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.shared.check()?;
+    wire::raise_open_files();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let capture = arguments.shared.start_capture("weir send")?;
-    let done = runtime.block_on(measure(arguments, capture.as_ref()));
+    let capturing = capture.as_ref();
+    let done = runtime.block_on(async {
+        let stop = Stop::on_interrupt();
+        let to = find(arguments)?;
+        if let Some(folder) = &arguments.shared.trace {
+            RunFolder::check_free(folder).map_err(folder_failure)?;
+        }
+        match arguments.shared.transport {
+            Transport::Dccp => measure(arguments, to, capturing, stop).await,
+            Transport::Udp => udp::send(arguments, to, capturing, stop).await,
+        }
+    });
     // Nothing is sent any more.
     drop(runtime);
     let written = capture.map_or(Ok(()), LiveCapture::finish);
     done.and(written)
 }
 
-async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
-    let stop = Stop::on_interrupt();
+/// The server's address.
+fn find(arguments: &Arguments) -> Result<SocketAddr, Failure> {
     let host = &arguments.host;
     let unknown = |why: String| Failure::Usage(format!("cannot find the host \"{host}\": {why}"));
-    let to = (host.as_str(), arguments.shared.port)
+    (host.as_str(), arguments.shared.port())
         .to_socket_addrs()
         .map_err(|error| unknown(error.to_string()))?
         .next()
-        .ok_or_else(|| unknown("it has no address".to_owned()))?;
-    if let Some(folder) = &arguments.shared.trace {
-        RunFolder::check_free(folder).map_err(folder_failure)?;
-    }
-    terminal::say(&format!("connecting to {to}"));
+        .ok_or_else(|| unknown("it has no address".to_owned()))
+}
+
+async fn measure(
+    arguments: &Arguments,
+    to: SocketAddr,
+    capture: Option<&LiveCapture>,
+    stop: Stop,
+) -> Result<(), Failure> {
+    let place = arguments.shared.place(to);
+    terminal::say(&format!("connecting to {place}"));
     let tests: Vec<_> = (1..=usize::from(arguments.parallel))
         .map(|number| {
             let plan = Plan::of(arguments, capture);
@@ -86,28 +107,39 @@ async fn measure(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result
         }
     }
     // What was measured is kept, however it ended.
-    if let Some(folder) = arguments
-        .shared
-        .trace
-        .as_ref()
-        .filter(|_| !measured.is_empty())
-    {
-        live_trace::write(measured, folder).await?;
-    }
+    live_trace::write_wanted(measured, arguments.shared.trace.as_deref()).await?;
     if let Some(error) = failure {
-        return Err(Failure::Failed(error.to_string()));
+        return Err(wire::failure(&error));
     }
-    if arguments.shared.json {
+    let settings = json!({ "ccid": arguments.shared.ccid(),
+                           "profile": arguments.shared.profile() });
+    arguments.print_document(settings, streams)
+}
+
+impl Arguments {
+    /// Prints what all connections did, if it is wanted; `settings` are those of the transport.
+    pub fn print_document(
+        &self,
+        settings: serde_json::Value,
+        streams: Vec<serde_json::Value>,
+    ) -> Result<(), Failure> {
+        if !self.shared.json {
+            return Ok(());
+        }
         let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();
+        let mut start = json!({ "host": self.host, "reverse": self.reverse,
+                                "transport": self.shared.transport.name() });
+        if let (Some(start), Some(settings)) = (start.as_object_mut(), settings.as_object()) {
+            start.extend(settings.clone());
+        }
         let document = json!({
-            "start": { "host": host, "ccid": arguments.shared.ccid,
-                       "profile": arguments.shared.profile, "reverse": arguments.reverse },
-            "end": { "streams": streams,
-                     "sum": { "bytes": sum("bytes"), "bits_per_second": sum("bits_per_second") } },
+            "start": start,
+            "end": { "sum": { "bytes": sum("bytes"), "bits_per_second": sum("bits_per_second") },
+                     "streams": streams },
         });
         terminal::print(&format!("{document:#}\n"))?;
+        Ok(())
     }
-    Ok(())
 }
 
 /// What a test needs of the arguments.

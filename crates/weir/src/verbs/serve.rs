@@ -1,8 +1,9 @@
-//! `weir serve`: waits for tests of `weir send` over DCCP in UDP.
+//! `weir serve`: waits for tests of `weir send`; here over DCCP in UDP, or over IP.
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
-use super::wire::{self, Report, Request, Shared, Stop};
+use super::udp;
+use super::wire::{self, Report, Request, Shared, Stop, Transport};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -13,7 +14,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 use weir_wire::{Connection, Listener};
 
-/// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773)
+/// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -28,53 +29,121 @@ pub struct Arguments {
 
 /// Serves until Ctrl-C, or one connection.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    arguments.shared.check()?;
+    wire::raise_open_files();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let capture = arguments.shared.start_capture("weir serve")?;
-    let done = runtime.block_on(serve(arguments, capture.as_ref()));
+    let capturing = capture.as_ref();
+    let done = runtime.block_on(async {
+        let stop = Stop::on_interrupt();
+        if let Some(folder) = &arguments.shared.trace {
+            // What cannot be written is said now and not after a test.
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let folder = folder.display();
+                Failure::Usage(format!("cannot create the folder \"{folder}\": {error}"))
+            })?;
+        }
+        match arguments.shared.transport {
+            Transport::Dccp => serve(arguments, capturing, stop).await,
+            Transport::Udp => udp::serve(arguments, capturing, stop).await,
+        }
+    });
     // Nothing is sent any more.
     drop(runtime);
     let written = capture.map_or(Ok(()), LiveCapture::finish);
     done.and(written)
 }
 
-async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(), Failure> {
-    let stop = Stop::on_interrupt();
+async fn serve(
+    arguments: &Arguments,
+    capture: Option<&LiveCapture>,
+    stop: Stop,
+) -> Result<(), Failure> {
     let shared = &arguments.shared;
-    let address = SocketAddr::new(arguments.bind, shared.port);
-    let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
-    if let Some(folder) = &shared.trace {
-        // What cannot be written is said now and not after a test.
-        std::fs::create_dir_all(folder).map_err(|error| {
-            let folder = folder.display();
-            Failure::Usage(format!("cannot create the folder \"{folder}\": {error}"))
-        })?;
-    }
+    let address = arguments.address();
+    let failed = |error| wire::failure(&error);
     let mut listener = Listener::bind(address, shared.options(capture))
         .await
         .map_err(failed)?;
-    terminal::say(&format!("listening at {}", listener.local_address()));
-    let mut tests = JoinSet::new();
-    let mut number = 0;
+    let place = shared.place(listener.local_address());
+    terminal::say(&format!("listening at {place}"));
+    let mut tests = Tests::new(arguments);
     loop {
         let connection = tokio::select! {
             connection = listener.accept() => connection.map_err(failed)?,
-            Some(_) = tests.join_next() => continue,
+            () = tests.one_ended() => continue,
             () = stop.pressed() => break,
         };
-        number += 1;
-        terminal::say(&format!("[{number:3}] from {}", connection.peer_address()));
+        let number = tests.welcome(connection.peer_address());
         let test = test(number, connection, shared.clone(), stop.clone());
-        if arguments.one_off {
+        if tests.start(test).await? {
+            break;
+        }
+    }
+    tests.finish().await;
+    Ok(())
+}
+
+impl Arguments {
+    /// Where to listen.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.bind, self.shared.port())
+    }
+}
+
+/// The tests of a server.
+pub struct Tests {
+    set: JoinSet<()>,
+    started: usize,
+    one_off: bool,
+    json: bool,
+}
+
+impl Tests {
+    /// None yet.
+    pub fn new(arguments: &Arguments) -> Self {
+        Self {
+            set: JoinSet::new(),
+            started: 0,
+            one_off: arguments.one_off,
+            json: arguments.shared.json,
+        }
+    }
+
+    /// Gives a number to the test of this peer.
+    pub fn welcome(&mut self, peer: SocketAddr) -> usize {
+        self.started += 1;
+        terminal::say(&match peer.port() {
+            0 => format!("[{:3}] from {}", self.started, peer.ip()),
+            _ => format!("[{:3}] from {peer}", self.started),
+        });
+        self.started
+    }
+
+    /// Waits until one has ended; for ever if there is none.
+    pub async fn one_ended(&mut self) {
+        if self.set.join_next().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Runs a test, beside the server or, if it is to be the only one, before it goes on. True if
+    /// it was that one.
+    pub async fn start(
+        &mut self,
+        test: impl Future<Output = Result<serde_json::Value, Failure>> + Send + 'static,
+    ) -> Result<bool, Failure> {
+        let json = self.json;
+        if self.one_off {
             let document = test.await?;
-            if shared.json {
+            if json {
                 terminal::print(&format!("{document:#}\n"))?;
             }
-            return Ok(());
+            return Ok(true);
         }
-        let json = shared.json;
-        tests.spawn(async move {
+        self.set.spawn(async move {
             match test.await {
                 Ok(document) if json => {
                     // A closed pipe ends the output, not the server.
@@ -84,10 +153,13 @@ async fn serve(arguments: &Arguments, capture: Option<&LiveCapture>) -> Result<(
                 Err(failure) => drop(failure.report(false)),
             }
         });
+        Ok(false)
     }
-    // Every test ends by itself now, and writes what it has.
-    while tests.join_next().await.is_some() {}
-    Ok(())
+
+    /// Waits for all. Every test ends by itself after Ctrl-C, and writes what it has.
+    pub async fn finish(mut self) {
+        while self.set.join_next().await.is_some() {}
+    }
 }
 
 /// One test: receives, or sends if the client asked for it.
@@ -127,7 +199,7 @@ async fn test(
 }
 
 /// Makes the folder with this number, or the next that is free.
-fn claim(folder: &Path, number: usize) -> Result<PathBuf, Failure> {
+pub fn claim(folder: &Path, number: usize) -> Result<PathBuf, Failure> {
     let mut number = number;
     loop {
         let path = folder.join(number.to_string());

@@ -3,15 +3,16 @@
 use super::live_capture::LiveCapture;
 use crate::exit::Failure;
 use crate::terminal;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
 use weir_proto::event::EventMask;
 use weir_proto::units;
-use weir_wire::{Ccid, Connection, Options, Status};
+use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status, udp};
 
 /// How a test's first datagram begins.
 const MAGIC: &[u8] = b"weir-test 1 ";
@@ -19,15 +20,23 @@ const MAGIC: &[u8] = b"weir-test 1 ";
 /// Options that both sides have.
 #[derive(Clone, Debug, Args)]
 pub struct Shared {
-    /// UDP port of the server
-    #[arg(short, long, default_value_t = weir_wire::PORT)]
-    pub port: u16,
-    /// Congestion control: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=4))]
-    pub ccid: u8,
-    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline
-    #[arg(long, default_value = "rfc5348")]
-    pub profile: String,
+    /// What carries the data; both ends must have the same
+    #[arg(long, value_enum, default_value_t = Transport::Dccp)]
+    pub transport: Transport,
+    /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
+    #[arg(long)]
+    pub raw: bool,
+    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP. With --raw its DCCP port,
+    /// by default 5001
+    #[arg(short, long)]
+    pub port: Option<u16>,
+    /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
+    /// default 3
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4))]
+    pub ccid: Option<u8>,
+    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline; by default rfc5348
+    #[arg(long)]
+    pub profile: Option<String>,
     /// Use explicit congestion notification
     #[arg(long)]
     pub ecn: bool,
@@ -58,7 +67,72 @@ pub struct Shared {
     pub json: bool,
 }
 
+/// What carries the data of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Transport {
+    /// DCCP in UDP (RFC 6773)
+    Dccp,
+    /// Datagrams at a constant rate; nothing controls congestion
+    Udp,
+}
+
+impl Transport {
+    /// As on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dccp => "dccp",
+            Self::Udp => "udp",
+        }
+    }
+}
+
 impl Shared {
+    /// Refuses what the transport does not have.
+    pub fn check(&self) -> Result<(), Failure> {
+        let of_dccp = [
+            ("--raw", self.raw),
+            ("--ccid", self.ccid.is_some()),
+            ("--profile", self.profile.is_some()),
+        ];
+        for (option, given) in of_dccp {
+            if given && self.transport != Transport::Dccp {
+                let message = format!(
+                    "expected {option} with DCCP only, which another transport \
+                                       does not have"
+                );
+                return Err(Failure::Usage(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The server's UDP port, which means nothing without UDP.
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or(match self.transport {
+            Transport::Dccp => weir_wire::PORT,
+            Transport::Udp => udp::PORT,
+        })
+    }
+
+    /// A server's address in words.
+    pub fn place(&self, address: SocketAddr) -> String {
+        if !self.raw {
+            return address.to_string();
+        }
+        let port = self.port.unwrap_or(Options::default().port);
+        format!("{}, protocol 33, DCCP port {port}", address.ip())
+    }
+
+    /// DCCP's congestion control.
+    pub fn ccid(&self) -> u8 {
+        self.ccid.unwrap_or(3)
+    }
+
+    /// TFRC's rules.
+    pub fn profile(&self) -> &str {
+        self.profile.as_deref().unwrap_or("rfc5348")
+    }
+
     /// Begins the capture, if there is to be one.
     pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
         let start =
@@ -68,9 +142,16 @@ impl Shared {
 
     /// The options of the connection or listener.
     pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
-        let profile = self.profile.clone();
+        let profile = self.profile().to_owned();
+        let usual = Options::default();
         Options {
-            ccid: match self.ccid {
+            port: self.port.filter(|_| self.raw).unwrap_or(usual.port),
+            encapsulation: if self.raw {
+                Encapsulation::RawIp
+            } else {
+                Encapsulation::Udp
+            },
+            ccid: match self.ccid() {
                 2 => Ccid::TcpLike,
                 4 => Ccid::TfrcSmallPackets(profile),
                 _ => Ccid::Tfrc(profile),
@@ -82,8 +163,29 @@ impl Shared {
                 Some(_) => LiveFlow::EVENTS,
                 None => EventMask::NONE,
             },
-            ..Options::default()
+            ..usual
         }
+    }
+}
+
+/// Why a test does not work.
+pub fn failure(error: &Error) -> Failure {
+    match error {
+        Error::Privilege(_) => Failure::Missing(format!("{error}: leave --raw out")),
+        _ => Failure::Failed(error.to_string()),
+    }
+}
+
+/// Lets this process have as many open files as the system allows it: each connection has a
+/// socket and a timer, and the limit that most systems begin with is 1024.
+pub fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // What cannot be raised may be enough.
+        let _ = setrlimit(Resource::Nofile, limit);
     }
 }
 
@@ -166,11 +268,7 @@ impl Request {
 }
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
-pub async fn send(
-    connection: &Connection,
-    request: Request,
-    stop: &Stop,
-) -> Result<(), weir_wire::Error> {
+pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
     let data = vec![0x57; request.length];
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
@@ -240,12 +338,7 @@ pub fn line(
     status: &Status,
     sends: bool,
 ) -> String {
-    let rate = octets as f64 * 8.0 / (until_s - from_s).max(1e-9);
-    let line = format!(
-        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}",
-        scaled(octets as f64, "B"),
-        scaled(rate, "bit/s"),
-    );
+    let line = throughput(number, (from_s, until_s), octets);
     if !sends {
         return match status.datagrams_dropped {
             0 => line,
@@ -261,8 +354,18 @@ pub fn line(
     )
 }
 
+/// The beginning of every line: which connection, when, how much, how fast.
+pub fn throughput(number: usize, (from_s, until_s): (f64, f64), octets: u64) -> String {
+    let rate = octets as f64 * 8.0 / (until_s - from_s).max(1e-9);
+    format!(
+        "[{number:3}] {from_s:7.2}-{until_s:<7.2} s  {}  {}",
+        scaled(octets as f64, "B"),
+        scaled(rate, "bit/s"),
+    )
+}
+
 /// A value with a prefix, in a width that lines up.
-fn scaled(value: f64, unit: &str) -> String {
+pub fn scaled(value: f64, unit: &str) -> String {
     let (scale, prefix) = match value {
         v if v >= 1e9 => (1e9, "G"),
         v if v >= 1e6 => (1e6, "M"),
@@ -321,12 +424,17 @@ impl Report {
         self.started + self.interval * (self.told + 1)
     }
 
-    /// Says what came since the last line.
-    pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
+    /// The span of the line that is due, which is told herewith.
+    pub fn next_span(&mut self) -> (f64, f64) {
         let interval = self.interval.as_secs_f64();
         let from = interval * f64::from(self.told);
         self.told += 1;
-        let span = (from, from + interval);
+        (from, from + interval)
+    }
+
+    /// Says what came since the last line.
+    pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
+        let span = self.next_span();
         let status = connection.status();
         let line = line(self.number, span, octets - self.octets, &status, sends);
         terminal::say(&line);

@@ -204,7 +204,7 @@ impl Connection {
             .receiver
             .as_ref()
             .is_some_and(|half| half.wants_ack(now));
-        let talks = self.negotiation.has_something_to_say() && self.acks_unanswered > 0;
+        let talks = self.negotiation.owes_reply() && self.acks_unanswered > 0;
         (wanted || self.ack_owed || talks).then(|| self.make_ack(now))
     }
 
@@ -230,7 +230,8 @@ impl Connection {
         let acknowledges = self.state == State::PartOpen
             || self.ack_owed
             || self.acks_unanswered >= ACKS_PER_ANSWER
-            || self.negotiation.has_something_to_say()
+            || self.negotiation.owes_reply()
+            || self.negotiation.is_changing()
             || self
                 .receiver
                 .as_ref()

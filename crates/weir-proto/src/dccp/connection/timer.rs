@@ -10,6 +10,8 @@ const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
 /// RFC 4340 §8.1.5: the client's Ack in PARTOPEN.
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
+/// RFC 4340 §6.6.3: not less than a round-trip time.
+const CHANGE_INTERVAL: Duration = Duration::from_secs(1);
 /// A silent peer is not asked more often.
 const SHORTEST_PROBE: Duration = Duration::from_secs(1);
 /// RFC 4340 §3.4: the round-trip time while none is known.
@@ -18,7 +20,7 @@ pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 /// The timers of a connection, apart from those of its CCIDs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timers {
-    /// Repeat the Request, Close or CloseReq; in PARTOPEN the Ack.
+    /// Repeat the Request, Close or CloseReq; in PARTOPEN the Ack, in OPEN one with Changes.
     pub(super) repeat: Option<Instant>,
     pub(super) interval: Duration,
     /// Give up, or leave TIMEWAIT.
@@ -76,6 +78,11 @@ impl Connection {
     /// OPEN has begun.
     pub(super) fn start_watch(&mut self, now: Instant) {
         self.timers.watch = self.config.keepalive.map(|silence| now + silence);
+        // Who has answered and not confirmed has not understood, or was not heard.
+        if self.negotiation.is_changing() {
+            self.ack_owed = true;
+            self.timers.repeat_after(now, CHANGE_INTERVAL);
+        }
     }
 
     /// The peer's silence is looked at once in a while, so that a packet that comes costs nothing.
@@ -145,6 +152,10 @@ impl Connection {
                 self.send_request(now);
             }
             State::PartOpen => {
+                self.timers.back_off(now);
+                self.ack_owed = true;
+            }
+            State::Open if self.negotiation.is_changing() => {
                 self.timers.back_off(now);
                 self.ack_owed = true;
             }
