@@ -196,7 +196,7 @@ app = { kind = "audio" }
     let options = RunOptions::default();
     let whole = run(&scenario, &options).expect("it runs").summary;
     let [flows, _] = in_parts(&scenario);
-    let audio = |flow: &FlowSummary| flow.audio.clone().expect("it is music");
+    let audio = |flow: &FlowSummary| flow.audio.expect("it is music");
     let (whole, parts) = (&whole.flows["music"], &flows.summary.flows["music"]);
     assert!(audio(parts).units > 300 && parts.packets_lost == 0);
     assert_eq!(audio(whole).on_time, audio(parts).on_time);
