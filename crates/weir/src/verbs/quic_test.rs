@@ -5,13 +5,16 @@ use super::live_trace::LiveTrace;
 use super::wire::{self, Report, Request, Stop};
 use crate::terminal;
 use bytes::Bytes;
-use quinn::{Connection, ReadError, ReadExactError, RecvStream, SendStream, WriteError};
+use quinn::{
+    Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, WriteError,
+};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
 use weir_proto::node::Statistics;
+use weir_wire::Error;
 use weir_wire::quinn::{Choice, Watch};
 
 /// From one count of the receiver to the next.
@@ -70,12 +73,21 @@ pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -
     let span = (0.0, transfer.seconds);
     terminal::say(&line(&parts, span, transfer.octets, transfer.limit));
     let document = document(&parts, &transfer);
-    let failure = transfer.failure.clone();
+    let failure = lost(&parts.connection).or(transfer.failure.clone());
     let measured = measured(parts, &transfer).await;
     Result {
         document,
         measured,
         failure,
+    }
+}
+
+/// Why the connection was lost, if it was; who waits for it hears only that.
+fn lost(connection: &Connection) -> Option<String> {
+    match connection.close_reason()? {
+        ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_) => None,
+        ConnectionError::TimedOut => Some(Error::TimedOut(connection.remote_address()).to_string()),
+        reason => Some(reason.to_string()),
     }
 }
 
