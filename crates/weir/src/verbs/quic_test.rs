@@ -61,6 +61,7 @@ struct Transfer {
     /// What bound the sender before its end.
     limit: &'static str,
     failure: Option<String>,
+    report: Report,
 }
 
 /// Runs a test to its end; the counts go over the stream that the client has asked on.
@@ -76,7 +77,7 @@ pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -
     let failure = lost(&parts.connection).or(transfer.failure.clone());
     let measured = measured(parts, &transfer).await;
     Result {
-        document,
+        document: transfer.report.complete(document),
         measured,
         failure,
     }
@@ -97,7 +98,6 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
     let started = Instant::now();
     let (delivered, written) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut report = Report::new(parts.number, parts.interval);
-    let mut told = 0;
     let (mut limit, mut failure) = (None, None);
     let mut hearing = std::pin::pin!(count(&mut hear, &delivered));
     let mut heard_all = false;
@@ -118,10 +118,8 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
                     break;
                 }
                 () = tokio::time::sleep_until(report.due()) => {
-                    let octets = delivered.load(Ordering::Relaxed);
-                    let limit = parts.watch.limit();
-                    terminal::say(&line(parts, report.next_span(), octets - told, limit));
-                    told = octets;
+                    let (span, more) = report.note(delivered.load(Ordering::Relaxed));
+                    terminal::say(&line(parts, span, more, parts.watch.limit()));
                 }
             }
         }
@@ -136,6 +134,7 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
         seconds,
         limit: limit.unwrap_or(parts.watch.limit()),
         failure,
+        report,
     }
 }
 
@@ -200,7 +199,7 @@ async fn fill(
 async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
     let started = Instant::now();
     let mut report = Report::new(parts.number, parts.interval);
-    let (mut octets, mut told) = (0, 0);
+    let mut octets = 0;
     let mut counts = tokio::time::interval(COUNTS);
     let mut stopped = std::pin::pin!(stop.pressed());
     let mut stream = None;
@@ -220,8 +219,8 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
                 let _ = say.write_all(&octets.to_be_bytes()).await;
             }
             () = tokio::time::sleep_until(report.due()) => {
-                terminal::say(&line(parts, report.next_span(), octets - told, ""));
-                told = octets;
+                let (span, more) = report.note(octets);
+                terminal::say(&line(parts, span, more, ""));
             }
             () = &mut stopped => {
                 if let Some(stream) = &mut stream {
@@ -244,6 +243,7 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
         seconds,
         limit: parts.watch.limit(),
         failure,
+        report,
     }
 }
 

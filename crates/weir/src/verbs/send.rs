@@ -118,7 +118,8 @@ async fn measure(
 }
 
 impl Arguments {
-    /// Says what all connections did together, and prints it if that is wanted; `settings` are those of the transport.
+    /// Says what all connections did together, and prints it if that is wanted; `settings` are
+    /// those of the transport.
     pub fn print_document(
         &self,
         settings: serde_json::Value,
@@ -230,7 +231,7 @@ async fn test(
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;
     Ok(Outcome {
-        document: wire::document(number, seconds, octets, &status),
+        document: report.complete(wire::document(number, seconds, octets, &status)),
         measured,
         failure,
     })
