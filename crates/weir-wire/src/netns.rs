@@ -6,11 +6,60 @@
 
 use crate::error::Error;
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 
 type Job = Box<dyn FnOnce() + Send>;
+
+/// The signals that ask a process to end, held back from this one so that it can pass them on to
+/// a program that it starts. Make it before any thread, which would get them instead.
+#[derive(Clone, Copy, Debug)]
+pub struct HeldSignals(SigSet);
+
+impl HeldSignals {
+    /// From now on they wait.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn hold() -> std::io::Result<Self> {
+        let set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+        set.thread_block()?;
+        Ok(Self(set))
+    }
+
+    /// Passes them on to a program until this process ends. A terminal gives Ctrl-C to both
+    /// itself: that one is not passed on.
+    ///
+    /// # Errors
+    /// If there can be no thread for it.
+    pub fn pass_on(self, program: &Child) -> std::io::Result<()> {
+        let id = i32::try_from(program.id()).map_err(std::io::Error::other)?;
+        let pass = move || {
+            while let Ok(signal) = self.0.wait() {
+                if signal != Signal::SIGINT {
+                    // It may have ended already.
+                    let _ = kill(Pid::from_raw(id), signal);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("signals".to_owned());
+        thread.spawn(pass).map(drop)
+    }
+
+    /// Starts a program that gets its signals as ever.
+    ///
+    /// # Errors
+    /// What starting it gives.
+    pub fn start(self, command: &mut Command) -> std::io::Result<Child> {
+        self.0.thread_unblock()?;
+        let started = command.spawn();
+        self.0.thread_block()?;
+        started
+    }
+}
 
 /// A namespace.
 #[derive(Debug)]

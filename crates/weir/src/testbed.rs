@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Trace};
 use weir_lab::run::{Segment as LabSegment, SegmentShaper};
-use weir_lab::scenario::{Host, Scenario, Transport};
+use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 use weir_wire::realtime::{Lateness, Outside, World, drive};
@@ -124,6 +124,22 @@ const fn port_of(transport: &Transport) -> u16 {
     }
 }
 
+/// DCCP and TCP travel in UDP here, whose header a link's MTU is raised by: an IP packet has no
+/// room for it beside the longest packets of all.
+fn fits(scenario: &Scenario) -> Result<(), Failure> {
+    const MOST: u32 = u16::MAX as u32 - weir_proto::packet::IpHeader::UDP_OCTETS;
+    let longest = |link: &Link| link.forward.mtu.0.max(link.backward.mtu.0);
+    match scenario.links.iter().find(|link| longest(link) > MOST) {
+        Some(link) => Err(Failure::Usage(format!(
+            "the link {} has an mtu of {}, expected at most {MOST} in a testbed, where packets \
+             have the header of UDP too",
+            link.name,
+            longest(link)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Runs the scenario until its end, or until `stop` is set.
 /// `pcap` is the file for what all sockets send and receive.
 pub fn run(
@@ -131,6 +147,7 @@ pub fn run(
     pcap: Option<&Path>,
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
+    fits(scenario)?;
     let links = LivePart::new(scenario, Part::Links)?;
     let flows = LivePart::new(scenario, Part::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
@@ -172,6 +189,7 @@ pub fn run(
     let (network, emulator_late) = links.map_err(panicked)??;
     output.links = network.links;
     output.summary.links = network.summary.links;
+    output.summary.run.events += network.summary.run.events;
     let before = before.map_err(panicked)?.map_err(wire_failure)?;
     let after = testbed.buckets().map_err(wire_failure)?;
     count_buckets(scenario, (&before, &after), &mut output);

@@ -125,3 +125,20 @@ fn a_connection_that_quinn_gives_up_says_how_it_ended() {
     let said = String::from_utf8(output.expect("it starts").stdout).expect("text");
     assert!(said.contains("ended early: timed out"), "{said}");
 }
+
+#[test]
+fn large_datagrams_fill_a_path_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = SCENARIO
+        .replace("delay = \"10ms\"", "delay = \"10ms\"\nmtu = 9000")
+        .replace("rate = 0.002", "rate = 0.0")
+        .replace("\"newreno\"", "\"tfrc\"");
+    std::fs::write(folder.path().join("jumbo.toml"), scenario).expect("written");
+    let mut command = Command::cargo_bin("weir").expect("the binary is built");
+    let words = ["run", "jumbo.toml", "--json"];
+    let output = command.current_dir(folder.path()).args(words).output();
+    let output = output.expect("it starts");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let goodput = &document["runs"][0]["summary"]["flows"]["stream"]["goodput_bps"];
+    assert!(goodput.as_f64() > Some(7e6), "{goodput}");
+}

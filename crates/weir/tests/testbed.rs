@@ -260,6 +260,36 @@ fn without_the_right_the_message_names_the_way_without() {
     }
 }
 
+#[test]
+fn a_folder_that_cannot_be_made_is_named_before_the_run() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let inside = file.join("results");
+    let words = [&file, &inside].map(|path| path.to_str().expect("a plain name"));
+    let output = weir(&["testbed", words[0], "--out", words[1]]).output();
+    let output = output.expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("results") && !said.contains("run 1/1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_link_without_room_for_the_header_of_udp_is_refused() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    let scenario = ROW.replace("delay =", "mtu = 65535\ndelay =");
+    std::fs::write(&file, scenario).expect("the folder can be written");
+    let mut command = weir(&["testbed", file.to_str().expect("a plain name")]);
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("65527"), "{said}");
+}
+
 fn is_root() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     status.lines().any(|line| line.starts_with("Uid:\t0\t"))
@@ -315,6 +345,27 @@ fn a_relay_delays_both_ways_and_tells_clients_apart() {
 }
 
 #[test]
+fn a_relay_takes_names_and_passes_empty_datagrams() {
+    let server = socket();
+    let port = server.local_addr().expect("it is bound").port();
+    let to = format!("localhost:{port}");
+    let child = weir(&["emulate", "--link", "", "--to", &to, "--time", "20"])
+        .stderr(Stdio::piped())
+        .spawn();
+    let (_relay, at) = address_of(child.expect("it starts"));
+    let client = socket();
+    let mut buffer = [0; 100];
+    for datagram in [&b""[..], b"something", b""] {
+        client.send_to(datagram, &at).expect("it sends");
+        let (len, from) = server.recv_from(&mut buffer).expect("it comes");
+        assert_eq!(&buffer[..len], datagram);
+        server.send_to(&buffer[..len], from).expect("it sends");
+        let (len, _) = client.recv_from(&mut buffer).expect("the answer comes");
+        assert_eq!(&buffer[..len], datagram);
+    }
+}
+
+#[test]
 fn a_relay_loses_what_its_link_loses() {
     let server = socket();
     let (_relay, at) = relay("loss 50% limit 5000", &server);
@@ -360,6 +411,59 @@ fn a_program_meets_the_link_in_a_namespace_of_its_own() {
         Some(7),
         "the program's status: {said}"
     );
+}
+
+/// What a program does in a namespace behind a link; none without the right to it.
+fn behind(link: &str, program: &[&str]) -> Option<std::process::Output> {
+    let words = [&["emulate", "--link", link, "--"][..], program].concat();
+    let output = weir(&words).output().expect("it starts");
+    if output.status.code() == Some(4) {
+        skipped(String::from_utf8_lossy(&output.stderr).trim());
+        return None;
+    }
+    Some(output)
+}
+
+#[test]
+fn the_last_packets_of_a_program_arrive() {
+    let server = UdpSocket::bind("0.0.0.0:0").expect("a port is free");
+    let net = Some(Duration::from_secs(10));
+    server.set_read_timeout(net).expect("a timeout can be set");
+    let port = server.local_addr().expect("it is bound").port();
+    let send = format!("echo goodbye > /dev/udp/$WEIR_HOST/{port}");
+    if behind("delay 300ms", &["bash", "-c", &send]).is_some_and(|output| output.status.success()) {
+        let mut buffer = [0; 100];
+        let (len, _) = server.recv_from(&mut buffer).expect("it comes");
+        assert_eq!(&buffer[..len], b"goodbye\n");
+    }
+}
+
+#[test]
+fn a_program_that_a_signal_ended_has_the_status_of_shells() {
+    if let Some(output) = behind("", &["sh", "-c", "kill -KILL $$"]) {
+        assert_eq!(output.status.code(), Some(137));
+    }
+}
+
+#[test]
+fn a_program_is_told_to_end_when_weir_is() {
+    let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done";
+    let child = weir(&["emulate", "--link", "", "--", "sh", "-c", script])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = Running(child.expect("it starts"));
+    let mut line = String::new();
+    let said = child.0.stdout.take().expect("piped");
+    BufReader::new(said).read_line(&mut line).expect("a line");
+    if line.is_empty() {
+        return skipped("no namespace");
+    }
+    let id = child.0.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &id]).status();
+    assert!(told.expect("there is kill").success());
+    let status = child.0.wait().expect("it ends");
+    assert_eq!(status.code(), Some(9));
 }
 
 #[test]

@@ -124,19 +124,51 @@ fn udp_keeps_its_rate_and_counts_what_came_both_ways() {
 }
 
 #[test]
+fn quic_delivers_a_rate_and_as_much_as_it_can_both_ways() {
+    for (rate, reverse, controller) in [
+        (true, false, "cubic"),
+        (true, true, "newreno"),
+        (false, false, "quinn-newreno"),
+        (false, true, "tfrc"),
+    ] {
+        let server = ["--one-off", "-B", "127.0.0.1", "--controller", controller];
+        let (_server, port) = serve_over("quic", &server);
+        let mut words = vec!["--transport", "quic", "--controller", controller];
+        if rate {
+            words.extend(["-b", "1mbit", "-l", "1250"]);
+        }
+        if reverse {
+            words.push("-R");
+        }
+        let document = send("127.0.0.1", &port, &words);
+        let stream = stream(&document);
+        let bytes = stream["bytes"].as_u64().expect("a number");
+        if rate {
+            // A hundred writes in a second, of which a busy machine may be late with some.
+            assert!((50_000..=126_250).contains(&bytes), "{stream:#}");
+            assert_eq!(bytes % 1250, 0, "{stream:#}");
+        } else {
+            assert!(bytes > 300_000, "{stream:#}");
+        }
+        assert_eq!(stream["sender"], !reverse);
+        assert!(stream["smoothed_rtt_s"].as_f64() > Some(0.0), "{stream:#}");
+    }
+}
+
+#[test]
 fn fifty_tests_run_at_once_where_few_files_may_be_open() {
     if !cfg!(unix) {
         eprintln!("skipped: only Unix has such a limit");
         return;
     }
-    for (transport, few) in [("dccp", 64), ("udp", 64)] {
+    for transport in ["dccp", "udp", "quic"] {
         let (_server, port) = serve_over(transport, &["-B", "127.0.0.1"]);
-        let script = format!("ulimit -S -n {few} && exec \"$0\" \"$@\"");
+        let script = "ulimit -S -n 64 && exec \"$0\" \"$@\"";
         let words = [
             "-b", "100kbit", "-l", "500", "-P", "50", "-i", "0", "--json",
         ];
         let output = Command::new("sh")
-            .args(["-c", &script, env!("CARGO_BIN_EXE_weir")])
+            .args(["-c", script, env!("CARGO_BIN_EXE_weir")])
             .args(["send", "127.0.0.1", "-p", &port, "-t", "1"])
             .args(["--transport", transport])
             .args(words)
@@ -160,7 +192,7 @@ fn a_port_where_nobody_listens_is_said_at_once() {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = socket.local_addr().expect("a port").port().to_string();
     drop(socket);
-    for transport in ["dccp", "udp"] {
+    for transport in ["dccp", "udp", "quic"] {
         let words = ["send", "127.0.0.1", "-p", &port, "--transport", transport];
         let output = weir(&words).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -176,6 +208,8 @@ fn what_a_transport_does_not_have_is_refused() {
         &["serve", "--transport", "udp", "--profile", "rfc5348"],
         &["serve", "--transport", "udp", "--raw"],
         &["send", "127.0.0.1", "--transport", "udp", "-l", "10"],
+        &["send", "127.0.0.1", "--controller", "cubic"],
+        &["serve", "--transport", "quic", "--controller", "best"],
     ] {
         let output = weir(words).output().expect("it starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

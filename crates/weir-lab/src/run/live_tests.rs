@@ -171,3 +171,33 @@ fn a_kernel_takes_the_shaper_of_a_link_that_does_not_change() {
         .collect();
     assert_eq!(limits, [Some(30_000), None]);
 }
+
+#[test]
+fn audio_over_udp_is_heard_in_octets_too() {
+    let scenario = scenario(
+        r#"
+[run]
+duration = "10s"
+
+[[link]]
+name = "link"
+between = ["server", "client"]
+rate = "8Mbit"
+delay = "15ms"
+
+[[flow]]
+name = "music"
+from = "server"
+to = "client"
+transport = { kind = "udp" }
+app = { kind = "audio" }
+"#,
+    );
+    let options = RunOptions::default();
+    let whole = run(&scenario, &options).expect("it runs").summary;
+    let [flows, _] = in_parts(&scenario);
+    let audio = |flow: &FlowSummary| flow.audio.expect("it is music");
+    let (whole, parts) = (&whole.flows["music"], &flows.summary.flows["music"]);
+    assert!(audio(parts).units > 300 && parts.packets_lost == 0);
+    assert_eq!(audio(whole).on_time, audio(parts).on_time);
+}

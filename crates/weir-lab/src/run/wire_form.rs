@@ -3,8 +3,9 @@
 //!
 //! Everything travels in UDP datagrams: QUIC, quinn and UDP as they are, DCCP as RFC 6773 has
 //! it, with a checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight
-//! octets more than over IP, which the links' MTUs are raised by. A datagram of UDP begins with
-//! its number, eight octets, as iperf3 has it: without it a receiver cannot count what is lost.
+//! octets more than over IP, which the links' MTUs are raised by. A datagram of UDP ends with its
+//! number, eight octets: without it a receiver cannot count what is lost. iperf3 has the number in
+//! front, where the header of an application is here.
 
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
@@ -64,7 +65,7 @@ impl WireForm {
                 let octets = payload.content().unwrap_or_default();
                 self.buffer.extend_from_slice(octets);
                 self.buffer.resize(payload.len() as usize, 0);
-                if let Some(number) = self.buffer.first_chunk_mut() {
+                if let Some(number) = self.buffer.last_chunk_mut() {
                     *number = packet.id.to_be_bytes();
                 }
             }
@@ -86,9 +87,9 @@ impl WireForm {
             Kind::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
             Kind::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
             Kind::Udp => {
-                packet.id = octets.first_chunk().map_or(0, |id| u64::from_be_bytes(*id));
+                packet.id = octets.last_chunk().map_or(0, |id| u64::from_be_bytes(*id));
                 packet.size += IpHeader::UDP_OCTETS;
-                Body::Other(Payload::of_len(len))
+                Body::Other(payload.clone())
             }
             Kind::Quinn => {
                 packet.size += IpHeader::UDP_OCTETS;

@@ -1,29 +1,32 @@
 //! Links in the words of `tc`, as people paste them: `rate 1mbit delay 25ms 2ms loss 0.1% limit
 //! 50`, `tbf rate 1000kbit buffer 10000 limit 30000`, `delay 20ms fq_codel ecn`, and `mahimahi
-//! FILE` for a trace of delivery opportunities.
+//! FILE` for a trace of delivery opportunities. A whole command, `tc qdisc add dev eth0 root
+//! netem delay 100ms`, is as good: what says where the kernel shall put it is passed over.
 //!
 //! Words belong to netem until a queue or a shaper is named, then to that; `netem` goes back. The
-//! words become keys of a scenario's link, so that values are checked where all are.
+//! words become keys of a scenario's link, so that values are checked where all are. Values have
+//! the units of tc (`link_units`).
 
+use super::link_units::{rate, size, time, value};
 use super::network::parse_opportunities;
-use super::{Scenario, ScenarioError, parse};
-use std::fmt::Write as _;
+use super::reader::shortened;
+use super::{Scenario, parse};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
 
-/// Why words are no link.
+/// Why words are no link: the option, the word or value that is wrong, and what was expected.
 #[derive(Debug, thiserror::Error)]
-pub enum LinkWordsError {
-    /// A word, or what follows it.
-    #[error("--link: {0}")]
-    Word(String),
-    /// A value.
-    #[error(transparent)]
-    Value(#[from] ScenarioError),
+#[error("{option}: {message}")]
+pub struct LinkWordsError {
+    option: &'static str,
+    message: String,
 }
 
-const KEYS: &str = "rate, delay, loss, duplicate, corrupt, reorder, limit, mtu, mahimahi, \
+/// What is wrong with one direction's words.
+type Wrong = String;
+
+const KEYS: &str = "rate, delay, loss, duplicate, corrupt, reorder, gap, limit, mtu, mahimahi, \
                     tbf, pfifo, bfifo, red, codel, fq_codel or pie";
 
 type Words<'a> = Peekable<SplitWhitespace<'a>>;
@@ -33,16 +36,19 @@ type Words<'a> = Peekable<SplitWhitespace<'a>>;
 enum Owner {
     Netem,
     Shaper,
-    Queue,
+    Queue {
+        /// It counts what waits in octets.
+        octets: bool,
+    },
 }
 
 /// The keys of one direction, as TOML.
 #[derive(Default)]
 struct Keys {
-    link: String,
-    netem: Vec<String>,
-    queue: Vec<String>,
-    shaper: Vec<String>,
+    link: Vec<(String, String)>,
+    netem: Vec<(String, String)>,
+    queue: Vec<(String, String)>,
+    shaper: Vec<(String, String)>,
 }
 
 /// A scenario with one link, called `link`, from the host `near` to the host `far`: with these
@@ -56,90 +62,76 @@ pub fn link_scenario(
     backward: Option<&str>,
     seed: u64,
 ) -> Result<Scenario, LinkWordsError> {
-    let [ahead, back] = [forward, backward.unwrap_or(forward)].map(direction);
-    let (ahead, back) = (ahead?, back?);
+    let (ahead, back) = ("--link", backward.map_or("--link", |_| "--back"));
+    let read = |option, text| direction(text).map_err(|message| LinkWordsError { option, message });
+    let (ahead_keys, back_keys) = (
+        read(ahead, forward)?,
+        read(back, backward.unwrap_or(forward))?,
+    );
     let text = format!(
         "[run]\nduration = \"1h\"\nseed = {seed}\n\n\
          [[link]]\nname = \"link\"\nbetween = [\"near\", \"far\"]\n\
-         forward = {{ {ahead} }}\nbackward = {{ {back} }}\n\n\
+         forward = {{ {ahead_keys} }}\nbackward = {{ {back_keys} }}\n\n\
          [[flow]]\nname = \"nothing\"\nfrom = \"near\"\nto = \"far\"\n\
          transport = {{ kind = \"udp\" }}\napp = {{ kind = \"cbr\", packet = 1, rate = \"8bit\" }}\n"
     );
-    Ok(parse(&text, "--link")?)
+    parse(&text, "--link").map_err(|error| {
+        // The place is one of a text that nobody has seen; only its line says something.
+        let line = text.lines().nth(error.line.saturating_sub(1));
+        let backward = line.is_some_and(|line| line.starts_with("backward"));
+        let help = error.help.map_or(String::new(), |help| format!("; {help}"));
+        LinkWordsError {
+            option: if backward { back } else { ahead },
+            message: error.message + &help,
+        }
+    })
 }
 
 /// One direction as an inline table's content.
-fn direction(text: &str) -> Result<String, LinkWordsError> {
+fn direction(text: &str) -> Result<String, Wrong> {
     let mut words = text.split_whitespace().peekable();
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
     while let Some(word) = words.next() {
-        let wrong = |expected: &str| {
-            let message = format!("there is no \"{word}\" here, expected {expected}");
-            LinkWordsError::Word(message)
-        };
         match (owner, word) {
+            // Where the kernel shall put it.
+            (_, "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root") => {}
+            (_, "dev" | "handle" | "parent") => {
+                next(&mut words, word, "a name")?;
+            }
             (_, "netem") => owner = Owner::Netem,
             (_, "tbf") => {
                 owner = Owner::Shaper;
-                keys.shaper.push("kind = \"tbf\"".to_owned());
+                put(&mut keys.shaper, "kind", "\"tbf\"")?;
             }
-            (_, "pfifo" | "bfifo") => {
-                owner = Owner::Queue;
-                keys.queue.push("kind = \"droptail\"".to_owned());
-                if word == "bfifo" && words.next_if_eq(&"limit").is_some() {
-                    let limit = next(&mut words, "bfifo limit", "bytes")?;
-                    let bytes = limit.parse::<u64>().map_or(limit, |n| format!("{n}b"));
-                    keys.queue.push(format!("limit = \"{bytes}\""));
-                }
-            }
-            (_, "red" | "codel" | "fq_codel" | "pie") => {
-                owner = Owner::Queue;
-                keys.queue.push(format!("kind = \"{word}\""));
+            (_, "pfifo" | "bfifo" | "red" | "codel" | "fq_codel" | "pie") => {
+                owner = Owner::Queue {
+                    octets: matches!(word, "bfifo" | "red"),
+                };
+                let fifo = matches!(word, "pfifo" | "bfifo");
+                let kind = if fifo { "droptail" } else { word };
+                keys.queue_is(kind)?;
             }
             (_, "mahimahi") => keys.trace(&next(&mut words, word, "a file")?)?,
-            (Owner::Netem, _) => keys.netem(word, &mut words)?.ok_or_else(|| wrong(KEYS))?,
-            (Owner::Shaper, _) => {
-                let key = match word {
-                    "burst" | "buffer" | "maxburst" => "burst",
-                    "mtu" | "minburst" => "peakmtu",
-                    "rate" | "limit" | "latency" | "peakrate" | "overhead" => word,
-                    _ => return Err(wrong("rate, burst, limit, latency or peakrate of tbf")),
-                };
-                let value = value(&next(&mut words, word, "a value")?);
-                keys.shaper.push(format!("{key} = {value}"));
-            }
-            (Owner::Queue, "ecn" | "gentle") => keys.queue.push(format!("{word} = true")),
-            (Owner::Queue, _) if word.chars().all(|c| c.is_ascii_lowercase() || c == '_') => {
-                let value = value(&next(&mut words, word, "a value")?);
-                keys.queue.push(format!("{word} = {value}"));
-            }
-            (Owner::Queue, _) => return Err(wrong("a key of the queue")),
+            (Owner::Netem, _) => keys.netem(word, &mut words)?,
+            (Owner::Shaper, _) => keys.bucket(word, &mut words)?,
+            (Owner::Queue { octets }, _) => keys.queue_has(word, octets, &mut words)?,
         }
     }
     Ok(keys.toml())
 }
 
+fn unknown(word: &str, expected: &str) -> Wrong {
+    format!(
+        "there is no \"{}\" here, expected {expected}",
+        shortened(word)
+    )
+}
+
 /// The word after another.
-fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, LinkWordsError> {
+fn next(words: &mut Words<'_>, after: &str, what: &str) -> Result<String, Wrong> {
     let next = words.next().map(str::to_owned);
-    next.ok_or_else(|| LinkWordsError::Word(format!("\"{after}\" ends there, expected {what}")))
-}
-
-/// A word as a TOML value: what is not a whole number has a unit.
-fn value(word: &str) -> String {
-    match word.parse::<u64>() {
-        Ok(number) => number.to_string(),
-        Err(_) => format!("\"{}\"", word.replace(['"', '\\'], "?")),
-    }
-}
-
-/// A time: tc takes a number for microseconds.
-fn time(word: &str) -> String {
-    match word.parse::<f64>() {
-        Ok(_) => format!("\"{word}us\""),
-        Err(_) => value(word),
-    }
+    next.ok_or_else(|| format!("\"{after}\" ends there, expected {what}"))
 }
 
 /// The next word if it begins with a digit: an argument that may be left out.
@@ -148,105 +140,167 @@ fn argument(words: &mut Words<'_>) -> Option<String> {
     word.map(str::to_owned)
 }
 
+/// Adds a key, which is none yet, with a TOML value.
+fn put(keys: &mut Vec<(String, String)>, key: &str, value: impl Into<String>) -> Result<(), Wrong> {
+    if keys.iter().any(|(name, _)| name == key) {
+        return Err(format!("\"{key}\" is there twice, expected it once"));
+    }
+    keys.push((key.to_owned(), value.into()));
+    Ok(())
+}
+
+/// Keys as an inline table's content.
+fn content(keys: &[(String, String)]) -> String {
+    let lines: Vec<_> = keys
+        .iter()
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect();
+    lines.join(", ")
+}
+
 impl Keys {
-    /// A word of netem; `None` if it has no such word.
-    fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<Option<()>, LinkWordsError> {
+    /// A word of netem.
+    fn netem(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
         match word {
-            "rate" | "mtu" => {
-                let value = value(&next(words, word, "a value")?);
-                let _ = write!(self.link, "{word} = {value}, ");
-            }
+            "rate" => put(&mut self.link, word, rate(&next(words, word, "a rate")?)?),
+            "mtu" => put(&mut self.link, word, value(&next(words, word, "octets")?)),
             "limit" => {
                 let packets = value(&next(words, word, "packets")?);
-                self.queue.push("kind = \"droptail\"".to_owned());
-                self.queue.push(format!("limit = {packets}"));
+                self.queue_is("droptail")?;
+                put(&mut self.queue, word, packets)
             }
-            "delay" | "latency" => {
-                let delay = time(&next(words, word, "a time")?);
-                let _ = write!(self.link, "delay = {delay}, ");
-                if let Some(jitter) = argument(words) {
-                    self.netem.push(format!("jitter = {}", time(&jitter)));
-                    if let Some(correlation) = argument(words) {
-                        let correlation = value(&correlation);
-                        self.netem
-                            .push(format!("jitter_correlation = {correlation}"));
-                    }
-                }
-                if words.next_if_eq(&"distribution").is_some() {
-                    let name = value(&next(words, "distribution", "normal, pareto or uniform")?);
-                    self.netem.push(format!("distribution = {name}"));
-                }
-            }
-            "loss" | "drop" => self.loss(words)?,
+            "delay" | "latency" => self.delay(word, words),
+            "loss" | "drop" => self.loss(words),
             "duplicate" | "corrupt" | "reorder" => {
                 let chance = value(&next(words, word, "a probability")?);
-                self.netem.push(format!("{word} = {chance}"));
+                put(&mut self.netem, word, chance)?;
                 if let Some(correlation) = argument(words) {
-                    let correlation = value(&correlation);
-                    self.netem
-                        .push(format!("{word}_correlation = {correlation}"));
+                    let key = format!("{word}_correlation");
+                    put(&mut self.netem, &key, value(&correlation))?;
                 }
-                if word == "reorder" && words.next_if_eq(&"gap").is_some() {
-                    let gap = value(&next(words, "gap", "packets")?);
-                    self.netem.push(format!("reorder_gap = {gap}"));
-                }
+                Ok(())
             }
-            _ => return Ok(None),
+            "gap" => {
+                let gap = value(&next(words, word, "packets")?);
+                put(&mut self.netem, "reorder_gap", gap)
+            }
+            _ => Err(unknown(word, KEYS)),
         }
-        Ok(Some(()))
     }
 
-    fn loss(&mut self, words: &mut Words<'_>) -> Result<(), LinkWordsError> {
-        if words.next_if_eq(&"gemodel").is_some() {
-            let to_bad = next(words, "gemodel", "p")?;
-            // p, r, 1-h, 1-k as netem has them. With p alone, r is 1-p: no bursts.
-            let Some(to_good) = argument(words) else {
-                let chance = value(&to_bad);
-                let _ = write!(
-                    self.link,
-                    "loss = {{ kind = \"random\", rate = {chance} }}, "
-                );
-                return Ok(());
-            };
-            let _ = write!(
-                self.link,
-                "loss = {{ kind = \"gilbert\", to_bad = {}, to_good = {}",
-                value(&to_bad),
-                value(&to_good)
-            );
-            for name in ["loss_in_bad", "loss_in_good"] {
-                if let Some(chance) = argument(words) {
-                    let _ = write!(self.link, ", {name} = {}", value(&chance));
-                }
+    fn delay(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let delay = time(&next(words, word, "a time")?);
+        put(&mut self.link, "delay", delay)?;
+        if let Some(jitter) = argument(words) {
+            put(&mut self.netem, "jitter", time(&jitter))?;
+            if let Some(correlation) = argument(words) {
+                put(&mut self.netem, "jitter_correlation", value(&correlation))?;
             }
-            self.link.push_str(" }, ");
-            return Ok(());
+        }
+        if words.next_if_eq(&"distribution").is_some() {
+            let name = value(&next(words, "distribution", "normal, pareto or uniform")?);
+            put(&mut self.netem, "distribution", name)?;
+        }
+        Ok(())
+    }
+
+    fn loss(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        if words.next_if_eq(&"gemodel").is_some() {
+            return self.bursts(words);
+        }
+        if words.next_if_eq(&"state").is_some() {
+            let message = "there is no \"loss state\" here, expected loss gemodel p r";
+            return Err(message.to_owned());
         }
         let _ = words.next_if_eq(&"random");
         let chance = value(&next(words, "loss", "a probability")?);
         if argument(words).is_some() {
             let message = "loss takes no correlation here, which netem itself advises against; \
                            write loss gemodel p r for bursts";
-            return Err(LinkWordsError::Word(message.to_owned()));
+            return Err(message.to_owned());
         }
-        let _ = write!(
-            self.link,
-            "loss = {{ kind = \"random\", rate = {chance} }}, "
-        );
-        Ok(())
+        let random = format!("{{ kind = \"random\", rate = {chance} }}");
+        put(&mut self.link, "loss", random)
     }
 
-    fn trace(&mut self, file: &str) -> Result<(), LinkWordsError> {
-        let text = std::fs::read_to_string(Path::new(file))
-            .map_err(|error| LinkWordsError::Word(format!("{file}: {error}")))?;
-        let millis = parse_opportunities(file, &text)
-            .map_err(|problem| LinkWordsError::Word(problem.message))?;
-        let _ = write!(self.link, "rate_trace = {millis:?}, ");
-        Ok(())
+    /// p, r, 1-h, 1-k as netem has them. With p alone, r is 1-p: no bursts.
+    fn bursts(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let to_bad = value(&next(words, "gemodel", "p")?);
+        let Some(to_good) = argument(words) else {
+            let random = format!("{{ kind = \"random\", rate = {to_bad} }}");
+            return put(&mut self.link, "loss", random);
+        };
+        let mut keys = Vec::new();
+        put(&mut keys, "kind", "\"gilbert\"")?;
+        put(&mut keys, "to_bad", to_bad)?;
+        put(&mut keys, "to_good", value(&to_good))?;
+        for name in ["loss_in_bad", "loss_in_good"] {
+            if let Some(chance) = argument(words) {
+                put(&mut keys, name, value(&chance))?;
+            }
+        }
+        put(&mut self.link, "loss", format!("{{ {} }}", content(&keys)))
     }
 
-    fn toml(self) -> String {
-        let mut text = self.link;
+    /// A word of tbf.
+    fn bucket(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let key = match word {
+            "burst" | "buffer" | "maxburst" => "burst",
+            "mtu" | "minburst" => "peakmtu",
+            "rate" | "limit" | "latency" | "peakrate" | "overhead" => word,
+            _ => {
+                let expected = "rate, burst, limit, latency, peakrate, minburst or overhead of tbf";
+                return Err(unknown(word, expected));
+            }
+        };
+        let word = next(words, word, "a value")?;
+        let value = match key {
+            "rate" | "peakrate" => rate(&word)?,
+            "latency" => time(&word),
+            "overhead" => value(&word),
+            _ => size(&word),
+        };
+        put(&mut self.shaper, key, value)
+    }
+
+    fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
+        put(&mut self.queue, "kind", format!("\"{kind}\"")).map_err(|_| {
+            "a link has one queue, expected one of limit, pfifo, bfifo, red, codel, \
+                          fq_codel and pie"
+                .to_owned()
+        })
+    }
+
+    /// A word of a queue, whose limit may be in octets.
+    fn queue_has(&mut self, word: &str, octets: bool, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let name = |c: char| c.is_ascii_lowercase() || c == '_';
+        let (key, flag) = match word {
+            "noecn" => ("ecn", Some("false")),
+            "ecn" | "gentle" => (word, Some("true")),
+            _ if word.chars().all(name) => (word, None),
+            _ => return Err(unknown(word, "a key of the queue")),
+        };
+        if let Some(flag) = flag {
+            return put(&mut self.queue, key, flag);
+        }
+        let word = next(words, word, "a value")?;
+        let value = match key {
+            "limit" | "min" | "max" if octets => size(&word),
+            "quantum" => size(&word),
+            "target" | "interval" | "tupdate" | "max_burst" | "packet_time" => time(&word),
+            _ => value(&word),
+        };
+        put(&mut self.queue, key, value)
+    }
+
+    fn trace(&mut self, file: &str) -> Result<(), Wrong> {
+        let text =
+            std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
+        let millis = parse_opportunities(file, &text).map_err(|problem| problem.message)?;
+        put(&mut self.link, "rate_trace", format!("{millis:?}"))
+    }
+
+    fn toml(mut self) -> String {
         let tables = [
             ("queue", self.queue),
             ("shaper", self.shaper),
@@ -254,10 +308,11 @@ impl Keys {
         ];
         for (name, keys) in tables {
             if !keys.is_empty() {
-                let _ = write!(text, "{name} = {{ {} }}, ", keys.join(", "));
+                let table = format!("{{ {} }}", content(&keys));
+                self.link.push((name.to_owned(), table));
             }
         }
-        text.trim_end_matches([',', ' ']).to_owned()
+        content(&self.link)
     }
 }
 
@@ -326,6 +381,44 @@ mod tests {
     }
 
     #[test]
+    fn a_command_that_is_pasted_whole_is_its_qdisc() {
+        let pasted = "sudo tc qdisc add dev eth0 root handle 1: netem delay 100ms 10ms distribution \
+                      normal loss 1% duplicate 1% corrupt 0.1% reorder 25% 50% gap 5";
+        let netem = link(pasted);
+        assert_eq!(netem.delay, Duration::from_millis(100));
+        assert_eq!(netem.netem.reorder.probability, 0.25);
+        assert_eq!(netem.netem.reorder_gap, 5);
+        let both = link(
+            "tc qdisc add dev eth0 root handle 1: tbf rate 1mbit burst 32kbit latency 400ms \
+             tc qdisc add dev eth0 parent 1:1 handle 10: netem delay 5msec",
+        );
+        let shaper = both.shaper.expect("there is a bucket");
+        assert_eq!((shaper.bucket.rate, shaper.bucket.burst), (1_000_000, 4096));
+        assert_eq!(both.delay, Duration::from_millis(5));
+        assert_eq!(link("rate 1000").rate, Some(1000));
+        let managed = link("rate 1mbit red limit 400kb min 30000 max 90000 noecn").queue;
+        let QueueConfig::Red(red) = managed else {
+            panic!("{managed:?}");
+        };
+        assert_eq!((red.limit, red.min, red.ecn), (409_600, 30_000, false));
+    }
+
+    #[test]
+    fn a_word_of_any_length_is_named_in_short() {
+        let long = "x".repeat(100_000);
+        let error = link_scenario(&long, None, 1).expect_err("no word");
+        assert!(error.to_string().len() < 300);
+    }
+
+    #[test]
+    fn the_wrong_direction_is_named() {
+        let error = link_scenario("rate 1mbit", Some("delay soon"), 1).expect_err("no delay");
+        assert!(error.to_string().starts_with("--back: "), "{error}");
+        let error = link_scenario("delay soon", Some("rate 1mbit"), 1).expect_err("no delay");
+        assert!(error.to_string().starts_with("--link: "), "{error}");
+    }
+
+    #[test]
     fn directions_may_differ() {
         let scenario = link_scenario("rate 2mbit", Some("rate 1mbit"), 7).expect("it is a link");
         let link = &scenario.links[0];
@@ -348,6 +441,9 @@ mod tests {
             ("codel wings 3", "wings"),
             ("mahimahi /nowhere", "/nowhere"),
             ("rate 1mbit\"", "?"),
+            ("rate 1mbit rate 2mbit", "twice"),
+            ("limit 5 fq_codel", "one queue"),
+            ("loss state 1%", "gemodel"),
         ] {
             let error = link_scenario(words, None, 1).expect_err(words).to_string();
             assert!(error.contains(part), "{words}: {error}");

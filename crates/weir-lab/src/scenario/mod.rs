@@ -13,6 +13,7 @@ mod check;
 mod document;
 mod error;
 mod flow;
+mod link_units;
 mod link_words;
 mod loss;
 mod model;

@@ -147,6 +147,15 @@ impl Choice {
             _ => Controller::named(name).map(Self::Weir),
         }
     }
+
+    /// That name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::NewReno => "quinn-newreno",
+            Self::Cubic => "quinn-cubic",
+            Self::Weir(controller) => controller.name(),
+        }
+    }
 }
 
 fn provider() -> Arc<CryptoProvider> {

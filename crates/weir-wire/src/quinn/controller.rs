@@ -43,6 +43,11 @@ impl Controller {
         })
     }
 
+    /// The name that scenarios call it by.
+    pub const fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
     /// With these rules, constants and initial window. The size of a datagram is the path's.
     #[must_use]
     pub const fn with_config(self, config: WindowConfig) -> Self {

@@ -16,15 +16,19 @@
 //! ```
 //!
 //! The other way round, [`Connection`] is quinn's state machine as an endpoint of the simulator:
-//! a real implementation, with TLS, beside the lean one of `weir-proto`.
+//! a real implementation, with TLS, beside the lean one of `weir-proto`. [`LiveSettings`] make
+//! real connections whose controller can be watched, for measurements.
 
 mod config;
 mod controller;
 mod endpoint;
 mod identity;
+mod live;
+mod tls;
 mod watch;
 
 pub use config::Config;
 pub use controller::{Controller, Running};
 pub use endpoint::Connection;
+pub use live::{Live, LiveSettings, Watch};
 pub use watch::Choice;

@@ -8,6 +8,7 @@ use super::Outside;
 use crate::datagram::{codepoint, ecn_of};
 use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -17,6 +18,10 @@ use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 
 /// Clients at the same time; the one that was silent longest gives way to a new one.
 const MOST_CLIENTS: usize = 1024;
+
+/// Clients are numbered in a circle of so many, that an answer on its way to one that gave way
+/// does not go to another.
+const NUMBERS: u32 = 1 << 16;
 
 /// A socket and its state.
 struct Io {
@@ -41,8 +46,14 @@ pub struct Relay {
     far_host: HostId,
     clients: BTreeMap<u32, Client>,
     by_address: BTreeMap<SocketAddr, u32>,
+    /// The number that the next client gets, if it is free.
+    number: u32,
     datagrams: u64,
+    /// The longest datagram so far, headers included.
+    longest: u32,
     buffer: Vec<u8>,
+    /// Sockets that had something to read: those of clients, or the one towards them.
+    readable: VecDeque<Option<u32>>,
     ready: VecDeque<Packet>,
     tap: Option<Arc<dyn Tap>>,
 }
@@ -96,8 +107,11 @@ impl Relay {
             far_host,
             clients: BTreeMap::new(),
             by_address: BTreeMap::new(),
+            number: 0,
             datagrams: 0,
+            longest: 0,
             buffer: vec![0; 1 << 16],
+            readable: VecDeque::new(),
             ready: VecDeque::new(),
             tap: None,
         })
@@ -125,25 +139,92 @@ impl Relay {
             return Some(number);
         }
         if self.clients.len() >= MOST_CLIENTS {
-            let silent = self.clients.iter().min_by_key(|(_, client)| client.last);
-            let (number, address) = silent.map(|(number, client)| (*number, client.address))?;
-            self.clients.remove(&number);
-            self.by_address.remove(&address);
+            self.forget();
         }
-        let any = match self.server {
-            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        };
-        let mut far = Io::bind(SocketAddr::new(any, 0)).ok()?;
-        far.socket.connect(self.server).ok()?;
-        far.own = far.socket.local_addr().ok()?;
+        // The system may allow fewer sockets.
+        let far = self.towards_server().or_else(|_| {
+            self.forget();
+            self.towards_server()
+        });
+        let far = far.ok()?;
         let free = |number: &u32| !self.clients.contains_key(number);
-        let number = (0..MOST_CLIENTS as u32).find(free)?;
+        let mut numbers = (0..NUMBERS).map(|step| (self.number + step) % NUMBERS);
+        let number = numbers.find(free)?;
+        self.number = (number + 1) % NUMBERS;
         let last = self.datagrams;
         let client = Client { address, far, last };
         self.clients.insert(number, client);
         self.by_address.insert(address, number);
         Some(number)
+    }
+
+    /// A socket of its own for a client.
+    fn towards_server(&self) -> io::Result<Io> {
+        let any = match self.server {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        let mut far = Io::bind(SocketAddr::new(any, 0))?;
+        far.socket.connect(self.server)?;
+        far.own = far.socket.local_addr()?;
+        Ok(far)
+    }
+
+    /// The client that was silent longest gives way.
+    fn forget(&mut self) {
+        let silent = self.clients.iter().min_by_key(|(_, client)| client.last);
+        if let Some((number, address)) = silent.map(|(number, client)| (*number, client.address)) {
+            self.clients.remove(&number);
+            self.by_address.remove(&address);
+        }
+    }
+
+    /// The longest datagram that came, headers included: what it is to a link's MTU.
+    pub const fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    /// Notes which sockets have something to read. Both directions get as many turns.
+    fn look(&mut self) {
+        let flags = PollFlags::IN;
+        let mut polled = vec![PollFd::new(&self.near.socket, flags)];
+        let far = self.clients.values();
+        polled.extend(far.map(|client| PollFd::new(&client.far.socket, flags)));
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        if poll(&mut polled, Some(&now)).is_err() {
+            return;
+        }
+        let mut ready = polled.iter().map(|polled| !polled.revents().is_empty());
+        let near = ready.next().unwrap_or(false).then_some(None);
+        self.readable.extend(near);
+        for (number, ready) in self.clients.keys().zip(ready) {
+            if ready {
+                self.readable.push_back(Some(*number));
+                self.readable.extend(near);
+            }
+        }
+    }
+
+    /// Reads one socket.
+    fn read(&mut self, socket: Option<u32>) {
+        let Some(number) = socket else {
+            if let Some(meta) = self.near.receive(&mut self.buffer)
+                && let Some(client) = self.client(meta.addr)
+            {
+                let own = self.near.own;
+                self.take((meta, own), client, (self.near_host, self.far_host));
+            }
+            return;
+        };
+        if let Some(client) = self.clients.get(&number)
+            && let Some(meta) = client.far.receive(&mut self.buffer)
+        {
+            let own = client.far.own;
+            self.take((meta, own), number, (self.far_host, self.near_host));
+        }
     }
 
     /// Queues what lies in the buffer.
@@ -153,7 +234,11 @@ impl Relay {
             IpAddr::V4(_) => IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS,
             IpAddr::V6(_) => 40 + IpHeader::UDP_OCTETS,
         };
-        for datagram in octets.chunks(meta.stride.max(1)) {
+        // A datagram may be empty; chunks of nothing would be none.
+        let empty = octets.is_empty().then_some(octets);
+        for datagram in octets.chunks(meta.stride.max(1)).chain(empty) {
+            let size = headers + datagram.len() as u32;
+            self.longest = self.longest.max(size);
             if let Some(tap) = &self.tap {
                 tap.datagram(&TappedDatagram {
                     at: std::time::Instant::now(),
@@ -173,7 +258,7 @@ impl Relay {
                     ecn: ecn_of(meta.ecn),
                     ttl: IpHeader::DEFAULT_TTL,
                 },
-                size: headers + datagram.len() as u32,
+                size,
                 damaged_at: None,
                 body: Body::Other(Payload::from_bytes(datagram)),
             });
@@ -193,21 +278,13 @@ impl Outside for Relay {
     }
 
     fn receive(&mut self) -> Option<Packet> {
-        if self.ready.is_empty()
-            && let Some(meta) = self.near.receive(&mut self.buffer)
-            && let Some(client) = self.client(meta.addr)
-        {
-            let own = self.near.own;
-            self.take((meta, own), client, (self.near_host, self.far_host));
+        if self.ready.is_empty() && self.readable.is_empty() {
+            self.look();
         }
-        if self.ready.is_empty() {
-            let heard = self.clients.iter().find_map(|(number, client)| {
-                let meta = client.far.receive(&mut self.buffer)?;
-                Some(((meta, client.far.own), *number))
-            });
-            if let Some((meta, client)) = heard {
-                self.take(meta, client, (self.far_host, self.near_host));
-            }
+        while self.ready.is_empty()
+            && let Some(socket) = self.readable.pop_front()
+        {
+            self.read(socket);
         }
         self.ready.pop_front()
     }
@@ -246,5 +323,26 @@ impl Outside for Relay {
                 octets: &octets,
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_gives_way_leaves_no_answers_to_the_next() {
+        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+        let server = UdpSocket::bind(any).expect("loopback is there");
+        let server = server.local_addr().expect("it is bound");
+        let mut relay = Relay::bind(any, server, (HostId(0), HostId(1))).expect("it is bound");
+        let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+        let first = relay.client(address(1)).expect("there is room");
+        assert_eq!(relay.client(address(1)), Some(first));
+        relay.forget();
+        let second = relay.client(address(2)).expect("there is room");
+        assert_ne!(first, second);
+        let again = relay.client(address(1)).expect("there is room");
+        assert!(![first, second].contains(&again));
     }
 }

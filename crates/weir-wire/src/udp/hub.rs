@@ -439,3 +439,7 @@ fn stage(session: &Session) -> Stage {
         None => Stage::Running,
     }
 }
+
+#[cfg(test)]
+#[path = "hub_tests.rs"]
+mod tests;

@@ -4,10 +4,10 @@
 
 use crate::exit::Failure;
 use clap::Args;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
-use weir_lab::scenario::{LinkWordsError, Scenario, link_scenario, parse};
+use weir_lab::scenario::{Scenario, link_scenario, parse};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
@@ -22,17 +22,19 @@ pub struct Arguments {
     /// In place of --link: the network of a scenario, between the hosts of its first flow
     #[arg(long, value_name = "FILE", conflicts_with = "link")]
     scenario: Option<PathBuf>,
-    /// Relay: the address to listen at; port 0 for any
-    #[arg(long, value_name = "ADDRESS", requires = "to")]
+    /// Relay: the address and port to listen at; port 0 for any
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(requires = "to", conflicts_with = "program")]
     listen: Option<SocketAddr>,
-    /// Relay: the server's address
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "program")]
+    /// Relay: the server's address and port
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "program")]
     to: Option<SocketAddr>,
     /// Seed of losses and jitter
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// End after so long: seconds, or with a unit
+    /// Relay: end after so long: seconds, or with a unit
     #[arg(short, long, value_name = "TIME", value_parser = super::wire::time)]
+    #[arg(conflicts_with = "program")]
     time: Option<Duration>,
     /// Write what comes and leaves as pcapng
     #[arg(long, value_name = "FILE")]
@@ -40,6 +42,22 @@ pub struct Arguments {
     /// The program and its arguments
     #[arg(last = true)]
     program: Vec<String>,
+}
+
+/// An address with a port; also that of a name, as `localhost:5201`.
+fn address(word: &str) -> Result<SocketAddr, String> {
+    let expected = "expected an address and a port, such as 192.0.2.1:5201 or [::1]:5201";
+    let mut found = word
+        .to_socket_addrs()
+        .map_err(|error| match word.rsplit_once(':') {
+            Some((_, port)) if port.parse::<u16>().is_ok() => error.to_string(),
+            _ => expected.to_owned(),
+        })?;
+    // A name may have both; of a relay's addresses one is enough.
+    let first = found.next().ok_or_else(|| expected.to_owned())?;
+    Ok(found
+        .find(|address| address.is_ipv4() && first.is_ipv6())
+        .unwrap_or(first))
 }
 
 fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
@@ -53,16 +71,17 @@ fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
     }
     let link = arguments.link.as_deref().unwrap_or_default();
     let back = arguments.back.as_deref();
-    link_scenario(link, back, arguments.seed).map_err(|error| match error {
-        LinkWordsError::Word(_) => Failure::Usage(error.to_string()),
-        LinkWordsError::Value(error) => error.into(),
-    })
+    link_scenario(link, back, arguments.seed).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// Emulates until Ctrl-C, or until the program ends.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let scenario = scenario(arguments)?;
     match (arguments.to, arguments.program.as_slice()) {
+        (Some(to), _) if to.port() == 0 => {
+            let message = format!("--to {to}: port 0 is no server's");
+            Err(Failure::Usage(message))
+        }
         (Some(to), []) => wired::relay(&scenario, arguments, to),
         (None, [program, words @ ..]) => wired::program(&scenario, arguments, (program, words)),
         _ => {
@@ -102,14 +121,20 @@ mod wired {
     use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
     use std::os::fd::BorrowedFd;
+    use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, ExitStatus};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use weir_lab::run::Part;
+    use weir_lab::run::{Part, RunError};
     use weir_proto::packet::{Body, HostId, Packet};
-    use weir_proto::time::Duration;
+    use weir_proto::time::{Duration, Instant};
     use weir_wire::Direction;
-    use weir_wire::netns::Namespace;
-    use weir_wire::realtime::{Devices, Outside, Relay, drive};
+    use weir_wire::netns::{HeldSignals, Namespace};
+    use weir_wire::realtime::{Devices, Outside, Relay, World, drive};
+
+    /// A link on which nothing was under way for so long is at rest: its ends had time to answer.
+    const REST: std::time::Duration = std::time::Duration::from_millis(100);
+    /// For the last packets of a program its link stays so long at most.
+    const LAST: std::time::Duration = std::time::Duration::from_secs(2);
     use weir_wire::testbed::tun;
 
     /// The link, and the hosts at its ends.
@@ -167,16 +192,58 @@ mod wired {
         }
     }
 
+    /// A link of which others see whether something is under way on it.
+    struct Watched<'a> {
+        link: LivePart,
+        busy: &'a AtomicBool,
+    }
+
+    impl World for Watched<'_> {
+        type Error = RunError;
+
+        fn advance(&mut self, now: Instant) -> Result<(), RunError> {
+            self.link.advance(now)
+        }
+        fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
+            self.busy.store(true, Ordering::Relaxed);
+            self.link.inject(packet)
+        }
+        fn poll_port(&mut self) -> Option<(HostId, Packet)> {
+            self.link.poll_port()
+        }
+        fn next_event(&mut self) -> Option<Instant> {
+            let next = self.link.next_event();
+            if next.is_some() {
+                self.busy.store(true, Ordering::Relaxed);
+            }
+            next
+        }
+    }
+
+    /// Waits until nothing is under way any more: a program's last packets, which close its
+    /// connections, leave when it has ended.
+    fn rest(busy: &AtomicBool) {
+        let began = std::time::Instant::now();
+        let mut since = began;
+        while since.elapsed() < REST && began.elapsed() < LAST {
+            std::thread::sleep(REST / 10);
+            if busy.swap(false, Ordering::Relaxed) {
+                since = std::time::Instant::now();
+            }
+        }
+    }
+
     /// Drives the link until it shall stop; says what it did.
     fn carry(
-        mut link: LivePart,
+        link: LivePart,
         outside: &mut dyn Outside,
-        stop: &AtomicBool,
+        (stop, busy): (&AtomicBool, &AtomicBool),
     ) -> Result<(), Failure> {
-        let duration = link.0.end().since(weir_proto::time::Instant::ZERO);
+        let duration = link.0.end().since(Instant::ZERO);
+        let mut link = Watched { link, busy };
         let late = drive(&mut link, outside, duration, stop)
             .map_err(|error| Failure::Failed(error.to_string()))?;
-        for (name, direction) in link.0.finish().summary.links {
+        for (name, direction) in link.link.0.finish().summary.links {
             terminal::say(&format!(
                 "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
                 direction.drops,
@@ -208,7 +275,16 @@ mod wired {
             relay.set_tap(capture.tap());
         }
         terminal::say(&format!("relay at {} to {to}", relay.local_address()?));
-        carry(link, &mut relay, &stop)?;
+        carry(link, &mut relay, (&stop, &AtomicBool::new(false)))?;
+        let mtus = scenario.links.iter();
+        let mtus = mtus.flat_map(|link| [link.forward.mtu.0, link.backward.mtu.0]);
+        if let Some(mtu) = mtus.min().filter(|mtu| *mtu < relay.longest()) {
+            let longest = relay.longest();
+            terminal::say(&format!(
+                "some packets were too long for the link and dropped: up to {longest} octets with \
+                 IP and UDP headers, of which it takes {mtu} (the word mtu allows more)"
+            ));
+        }
         capture.map_or(Ok(()), LiveCapture::finish)
     }
 
@@ -225,6 +301,8 @@ mod wired {
         arguments: &Arguments,
         (program, words): (&str, &[String]),
     ) -> Result<(), Failure> {
+        // Ctrl-C is for the program: it and its link end together.
+        let signals = HeldSignals::hold()?;
         let (link, [near, far]) = link(scenario, arguments)?;
         let missing = |error| match wire_failure(error) {
             Failure::Missing(message) => Failure::Missing(format!(
@@ -265,19 +343,24 @@ mod wired {
         terminal::say(&format!(
             "{program} is at {there}; this host is {here} to it (WEIR_HOST)"
         ));
-        // Ctrl-C is for the program: it and its link end together.
-        let _ = interrupt_flag()?;
-        let stop = AtomicBool::new(false);
+        let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
         let capture = capture(arguments, &[(program.to_owned(), None)])?;
         let mut outside: Box<dyn Outside + Send> = match &capture {
             Some(capture) => Box::new(Tapped { devices, capture }),
             None => Box::new(devices),
         };
         let status = std::thread::scope(|scope| {
-            let carrier = scope.spawn(|| carry(link, &mut *outside, &stop));
+            let carrier = scope.spawn(|| carry(link, &mut *outside, (&stop, &busy)));
             let mut command = Command::new(program);
             command.args(words).env("WEIR_HOST", here.to_string());
-            let status = inside.run(move || command.status());
+            let status = inside.run(move || {
+                let mut child = signals.start(&mut command)?;
+                signals.pass_on(&child)?;
+                child.wait()
+            });
+            if matches!(status, Ok(Ok(_))) {
+                rest(&busy);
+            }
             stop.store(true, Ordering::Relaxed);
             let carried = carrier.join();
             carried.map_err(|_| Failure::Failed("the link panicked".to_owned()))??;
@@ -294,7 +377,12 @@ mod wired {
         if status.success() {
             return Ok(());
         }
-        match status.code().map(u8::try_from) {
+        if status.signal().is_some() {
+            terminal::say(&format!("{program} ended with {status}"));
+        }
+        // What a shell makes of a signal.
+        let code = status.code().or_else(|| Some(128 + status.signal()?));
+        match code.map(u8::try_from) {
             Some(Ok(code)) => Err(Failure::Program(code)),
             _ => Err(Failure::Failed(format!("{program} ended with {status}"))),
         }

@@ -72,14 +72,45 @@ async fn record(
 impl LiveTrace {
     /// Begins to record the connection that was opened at this time, if this end is to send.
     pub fn start(number: usize, connection: &mut Connection, opened: Instant, sends: bool) -> Self {
+        Self::record(number, connection.events().filter(|_| sends), opened)
+    }
+
+    /// Records these events of a connection that was opened at this time, if there are any.
+    pub fn record(number: usize, events: Option<EventStream>, opened: Instant) -> Self {
         let name = format!("stream-{number}");
-        let events = connection.events().filter(|_| sends);
         let recording = events.map(|events| Recording::start(events, &name));
         Self {
             name,
             opened,
             recording,
         }
+    }
+
+    /// The name of its flow.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When the connection was opened.
+    pub const fn opened(&self) -> Instant {
+        self.opened
+    }
+
+    /// What was recorded, if anything was to be.
+    pub async fn events(self) -> Option<LiveFlow> {
+        let (live, dropped) = self.recording?.finish().await?;
+        if dropped > 0 || live.is_full() {
+            let more = if live.is_full() {
+                ", and the last part"
+            } else {
+                ""
+            };
+            terminal::say(&format!(
+                "{}: the trace is without {dropped} events that came too fast{more}",
+                self.name
+            ));
+        }
+        Some(live)
     }
 
     /// What was measured up to now.
@@ -95,24 +126,8 @@ impl LiveTrace {
             Some(_) => MeasuredEnd::Sender,
             None => MeasuredEnd::Receiver,
         };
-        let events = match self.recording {
-            Some(recording) => recording.finish().await,
-            None => None,
-        };
-        let name = self.name;
-        let events = events.map(|(live, dropped)| {
-            if dropped > 0 || live.is_full() {
-                let more = if live.is_full() {
-                    ", and the last part"
-                } else {
-                    ""
-                };
-                terminal::say(&format!(
-                    "{name}: the trace is without {dropped} events that came too fast{more}"
-                ));
-            }
-            live
-        });
+        let name = self.name.clone();
+        let events = self.events().await;
         MeasuredFlow {
             name,
             end,

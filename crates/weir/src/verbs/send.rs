@@ -3,8 +3,8 @@
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
 use super::run::folder_failure;
-use super::udp;
 use super::wire::{self, Report, Request, Stop, Transport};
+use super::{quic, udp};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -58,6 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         match arguments.shared.transport {
             Transport::Dccp => measure(arguments, to, capturing, stop).await,
+            Transport::Quic => quic::send(arguments, to, capturing, stop).await,
             Transport::Udp => udp::send(arguments, to, capturing, stop).await,
         }
     });

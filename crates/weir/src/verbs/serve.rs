@@ -2,8 +2,8 @@
 
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
-use super::udp;
 use super::wire::{self, Report, Request, Shared, Stop, Transport};
+use super::{quic, udp};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -47,6 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         match arguments.shared.transport {
             Transport::Dccp => serve(arguments, capturing, stop).await,
+            Transport::Quic => quic::serve(arguments, capturing, stop).await,
             Transport::Udp => udp::serve(arguments, capturing, stop).await,
         }
     });

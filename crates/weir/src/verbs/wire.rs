@@ -14,6 +14,9 @@ use weir_proto::event::EventMask;
 use weir_proto::units;
 use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status, udp};
 
+/// The UDP port of servers of tests over QUIC: the second after that of DCCP.
+const QUIC_PORT: u16 = 6513;
+
 /// How a test's first datagram begins.
 const MAGIC: &[u8] = b"weir-test 1 ";
 
@@ -26,8 +29,8 @@ pub struct Shared {
     /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
     #[arg(long)]
     pub raw: bool,
-    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP. With --raw its DCCP port,
-    /// by default 5001
+    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for QUIC. With
+    /// --raw its DCCP port, by default 5001
     #[arg(short, long)]
     pub port: Option<u16>,
     /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
@@ -37,7 +40,11 @@ pub struct Shared {
     /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline; by default rfc5348
     #[arg(long)]
     pub profile: Option<String>,
-    /// Use explicit congestion notification
+    /// QUIC's controller at the end that sends: newreno, cubic, tfrc, quinn-newreno or quinn-cubic;
+    /// by default cubic
+    #[arg(long, value_name = "NAME")]
+    pub controller: Option<String>,
+    /// Use explicit congestion notification, which QUIC does in any case
     #[arg(long)]
     pub ecn: bool,
     /// Each packet has a send of its own, without the kernel's segmentation (GSO)
@@ -72,6 +79,8 @@ pub struct Shared {
 pub enum Transport {
     /// DCCP in UDP (RFC 6773)
     Dccp,
+    /// A stream of QUIC, by quinn with Weir's controllers
+    Quic,
     /// Datagrams at a constant rate; nothing controls congestion
     Udp,
 }
@@ -81,6 +90,7 @@ impl Transport {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Dccp => "dccp",
+            Self::Quic => "quic",
             Self::Udp => "udp",
         }
     }
@@ -89,18 +99,19 @@ impl Transport {
 impl Shared {
     /// Refuses what the transport does not have.
     pub fn check(&self) -> Result<(), Failure> {
-        let of_dccp = [
-            ("--raw", self.raw),
-            ("--ccid", self.ccid.is_some()),
-            ("--profile", self.profile.is_some()),
-        ];
-        for (option, given) in of_dccp {
-            if given && self.transport != Transport::Dccp {
-                let message = format!(
-                    "expected {option} with DCCP only, which another transport \
-                                       does not have"
-                );
-                return Err(Failure::Usage(message));
+        let dccp = self.transport == Transport::Dccp;
+        let quic = self.transport == Transport::Quic;
+        for (option, given, fits, of) in [
+            ("--raw", self.raw, dccp, "dccp"),
+            ("--ccid", self.ccid.is_some(), dccp, "dccp"),
+            ("--profile", self.profile.is_some(), dccp, "dccp"),
+            ("--controller", self.controller.is_some(), quic, "quic"),
+        ] {
+            if given && !fits {
+                let found = self.transport.name();
+                return Err(Failure::Usage(format!(
+                    "expected {option} with --transport {of}, found --transport {found}"
+                )));
             }
         }
         Ok(())
@@ -110,6 +121,7 @@ impl Shared {
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(match self.transport {
             Transport::Dccp => weir_wire::PORT,
+            Transport::Quic => QUIC_PORT,
             Transport::Udp => udp::PORT,
         })
     }
@@ -126,6 +138,11 @@ impl Shared {
     /// DCCP's congestion control.
     pub fn ccid(&self) -> u8 {
         self.ccid.unwrap_or(3)
+    }
+
+    /// QUIC's controller.
+    pub fn controller(&self) -> &str {
+        self.controller.as_deref().unwrap_or("cubic")
     }
 
     /// TFRC's rules.

@@ -283,8 +283,13 @@ impl WindowController for EquationWindow {
         let minimum = self.config.minimum_window();
         match self.sender.smoothed_rtt() {
             Some(rtt) => {
+                // Transports send whole packets: rounded down, two of them would never become
+                // more, because X is at most twice what arrives. The octet more is for those
+                // that do not fill a window to its brim.
                 let window = self.sender.allowed_rate().as_bytes_per_sec() * rtt.as_secs_f64();
-                (window as u64).max(minimum)
+                let packets = (window / self.segment() + 0.5) as u64;
+                let whole = packets.saturating_mul(self.config.max_datagram_size);
+                whole.max(minimum).saturating_add(1)
             }
             None if self.lost_early => minimum,
             None => self.config.initial_window(),

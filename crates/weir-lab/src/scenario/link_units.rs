@@ -1,0 +1,154 @@
+//! Values in the units of `tc`, as TOML values with the units of a scenario: what is not a value
+//! there passes as it is, so that the scenario's reader says what is wrong with it.
+//!
+//! Units are read as `tc(8)` has them, in letters of either case: a rate without a unit is in
+//! bits per second, a size in octets with `k` for 1024 and `kbit` for 128, a time in
+//! microseconds. Left out are rates in percent of a device's and in octets per second: `mbps`
+//! means bits to everybody else, so it is refused rather than taken for eight times as much.
+
+/// Units of time and the scenario's word for each.
+const TIMES: [(&str, &str); 11] = [
+    ("", "us"),
+    ("s", "s"),
+    ("sec", "s"),
+    ("secs", "s"),
+    ("ms", "ms"),
+    ("msec", "ms"),
+    ("msecs", "ms"),
+    ("usec", "us"),
+    ("usecs", "us"),
+    ("nsec", "ns"),
+    ("nsecs", "ns"),
+];
+
+/// Units of rate, in bits per second.
+const RATES: [(&str, f64); 10] = [
+    ("", 1.0),
+    ("bit", 1.0),
+    ("kbit", 1e3),
+    ("mbit", 1e6),
+    ("gbit", 1e9),
+    ("tbit", 1e12),
+    ("kibit", 1024.0),
+    ("mibit", 1_048_576.0),
+    ("gibit", 1_073_741_824.0),
+    ("tibit", 1_099_511_627_776.0),
+];
+
+/// Units of size, in octets.
+const SIZES: [(&str, f64); 11] = [
+    ("", 1.0),
+    ("b", 1.0),
+    ("bit", 0.125),
+    ("k", 1024.0),
+    ("kb", 1024.0),
+    ("kbit", 128.0),
+    ("m", 1_048_576.0),
+    ("mb", 1_048_576.0),
+    ("mbit", 131_072.0),
+    ("g", 1_073_741_824.0),
+    ("gb", 1_073_741_824.0),
+];
+
+/// A number and its unit in small letters.
+fn split(word: &str) -> Option<(f64, String)> {
+    let digit = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, unit) = word.split_at(word.find(|c| !digit(c)).unwrap_or(word.len()));
+    Some((number.parse().ok()?, unit.to_ascii_lowercase()))
+}
+
+/// A value of which nothing is known.
+pub(super) fn text(word: &str) -> String {
+    let plain = |c: char| !c.is_control() && c != '"' && c != '\\';
+    let plain: String = word
+        .chars()
+        .map(|c| if plain(c) { c } else { '?' })
+        .collect();
+    format!("\"{plain}\"")
+}
+
+/// A whole number, or what has a unit.
+pub(super) fn value(word: &str) -> String {
+    word.parse::<u64>()
+        .map_or_else(|_| text(word), |number| number.to_string())
+}
+
+pub(super) fn time(word: &str) -> String {
+    let known = split(word).and_then(|(number, unit)| {
+        let (_, ours) = TIMES.iter().find(|(theirs, _)| *theirs == unit)?;
+        Some(format!("\"{number}{ours}\""))
+    });
+    known.unwrap_or_else(|| text(word))
+}
+
+/// A rate in bits per second, or why it is none.
+pub(super) fn rate(word: &str) -> Result<String, String> {
+    let Some((number, unit)) = split(word) else {
+        return Ok(text(word));
+    };
+    if unit.ends_with("bps") {
+        return Err(format!(
+            "\"{word}\" is ambiguous: bytes per second to tc, bits per second elsewhere; write \
+             \"kbit\" or \"mbit\", and eight times the number for bytes"
+        ));
+    }
+    let known = RATES.iter().find(|(name, _)| *name == unit);
+    Ok(known.map_or_else(
+        || text(word),
+        |(_, bits)| format!("\"{}bit\"", number * bits),
+    ))
+}
+
+/// A size in octets. tc takes a cell size after a slash, which a bucket here does not need.
+pub(super) fn size(word: &str) -> String {
+    let octets = word.split_once('/').map_or(word, |(octets, _)| octets);
+    let known = split(octets).and_then(|(number, unit)| {
+        let (_, factor) = SIZES.iter().find(|(name, _)| *name == unit)?;
+        Some(format!("\"{}b\"", number * factor))
+    });
+    known.unwrap_or_else(|| text(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_those_of_tc() {
+        for (word, same) in [
+            ("100", "\"100us\""),
+            ("0.1s", "\"0.1s\""),
+            ("5msecs", "\"5ms\""),
+            ("7usec", "\"7us\""),
+            ("soon", "\"soon\""),
+        ] {
+            assert_eq!(time(word), same);
+        }
+        for (word, same) in [
+            ("1000", "\"1000bit\""),
+            ("0.5mbit", "\"500000bit\""),
+            ("1Mbit", "\"1000000bit\""),
+            ("2kibit", "\"2048bit\""),
+            ("-1mbit", "\"-1mbit\""),
+        ] {
+            assert_eq!(rate(word).as_deref(), Ok(same));
+        }
+        for (word, same) in [
+            ("1600", "\"1600b\""),
+            ("32kbit", "\"4096b\""),
+            ("5kb", "\"5120b\""),
+            ("10k", "\"10240b\""),
+            ("1600/8", "\"1600b\""),
+            ("1wing", "\"1wing\""),
+        ] {
+            assert_eq!(size(word), same);
+        }
+    }
+
+    #[test]
+    fn bits_and_octets_per_second_are_not_mixed_up() {
+        for word in ["1mbps", "1Mbps", "100kbps", "5bps"] {
+            assert!(rate(word).is_err_and(|why| why.contains("ambiguous")));
+        }
+    }
+}

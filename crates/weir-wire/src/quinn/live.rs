@@ -1,0 +1,250 @@
+//! Settings of a real quinn connection whose controller can be watched and traced.
+//!
+//! The controller is watched where quinn calls it. What cannot be seen there: whether the peer's
+//! flow control or quinn's pacer kept data back, which both look like an application that has
+//! nothing to send.
+
+use super::controller::span;
+use super::tls;
+use super::watch::{Choice, Shared, WatchedFactory};
+use crate::error::Error;
+use crate::events::{EventSink, EventStream};
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
+use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{self, Duration};
+use weir_proto::event::{Event, EventMask, WindowState};
+use weir_proto::time::Instant;
+
+/// Octets of a stream that the receiver takes in advance: 10 Gbit/s over 10 ms.
+const STREAM_WINDOW: u32 = 12_500_000;
+/// A connection ends after so long without a packet.
+const IDLE: Duration = Duration::from_secs(10);
+const KEEPALIVE: Duration = Duration::from_secs(2);
+
+/// Settings of a connection. What is not here is quinn's default.
+#[derive(Clone, Debug)]
+pub struct LiveSettings {
+    /// The congestion controller of this end.
+    pub controller: Choice,
+    /// Packets that may leave at once leave in one segmented send (GSO).
+    pub segmentation: bool,
+    /// What is spoken (ALPN).
+    pub protocol: &'static str,
+    /// What the stream of events tells.
+    pub events: EventMask,
+}
+
+/// The settings of one connection, and what is seen of it.
+#[derive(Debug)]
+pub struct Live<C> {
+    /// For quinn.
+    pub config: C,
+    /// The controller.
+    pub watch: Watch,
+    /// Its events, if any are wanted.
+    pub events: Option<EventStream>,
+}
+
+/// A controller at work, seen from outside.
+#[derive(Clone, Debug)]
+pub struct Watch(Shared);
+
+impl Watch {
+    /// What bound the window last.
+    pub fn limit(&self) -> &'static str {
+        self.0.lock().limit.name()
+    }
+
+    /// The window in octets.
+    pub fn window(&self) -> u64 {
+        self.0.lock().cwnd
+    }
+}
+
+impl LiveSettings {
+    /// For a client that takes any certificate: what it measures is not secret.
+    ///
+    /// # Errors
+    /// [`Error::Tls`].
+    pub fn client(&self) -> Result<Live<ClientConfig>, Error> {
+        let (transport, watch, events) = self.transport();
+        let mut config = ClientConfig::new(Arc::new(tls::client(self.protocol)?));
+        config.transport_config(transport);
+        Ok(Live {
+            config,
+            watch,
+            events,
+        })
+    }
+
+    /// For one connection of a server, whose certificate is signed by itself and as old as the
+    /// process.
+    ///
+    /// # Errors
+    /// [`Error::Tls`].
+    pub fn server(&self) -> Result<Live<ServerConfig>, Error> {
+        let (transport, watch, events) = self.transport();
+        let mut config = ServerConfig::with_crypto(Arc::new(tls::server(self.protocol)?));
+        config.transport_config(transport);
+        Ok(Live {
+            config,
+            watch,
+            events,
+        })
+    }
+
+    fn transport(&self) -> (Arc<TransportConfig>, Watch, Option<EventStream>) {
+        let view = Shared::new();
+        let (sink, events) = EventSink::new(self.events, Instant::ZERO).unzip();
+        let factory = TracedFactory {
+            watched: Arc::new(WatchedFactory {
+                choice: self.controller,
+                view: view.clone(),
+            }),
+            view: view.clone(),
+            sink: sink.map(Arc::new),
+            base: time::Instant::now(),
+        };
+        let mut transport = TransportConfig::default();
+        transport
+            .congestion_controller_factory(Arc::new(factory))
+            .enable_segmentation_offload(self.segmentation)
+            .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
+            .send_window(u64::from(STREAM_WINDOW))
+            .keep_alive_interval(Some(KEEPALIVE))
+            .max_idle_timeout(IdleTimeout::try_from(IDLE).ok());
+        (Arc::new(transport), Watch(view), events)
+    }
+}
+
+/// Makes watched controllers that tell what they do.
+struct TracedFactory {
+    watched: Arc<WatchedFactory>,
+    view: Shared,
+    sink: Option<Arc<EventSink>>,
+    base: time::Instant,
+}
+
+impl ControllerFactory for TracedFactory {
+    fn build(self: Arc<Self>, now: time::Instant, mtu: u16) -> Box<dyn congestion::Controller> {
+        let inner = Arc::clone(&self.watched).build(now, mtu);
+        let Some(sink) = self.sink.clone() else {
+            return inner;
+        };
+        Box::new(Traced {
+            inner,
+            view: self.view.clone(),
+            sink,
+            base: self.base,
+            smoothed_rtt: weir_proto::time::Duration::ZERO,
+            told: None,
+        })
+    }
+}
+
+/// A watched controller; every change of it is an event.
+struct Traced {
+    inner: Box<dyn congestion::Controller>,
+    view: Shared,
+    sink: Arc<EventSink>,
+    base: time::Instant,
+    smoothed_rtt: weir_proto::time::Duration,
+    told: Option<WindowState>,
+}
+
+impl Traced {
+    fn tell(&mut self, now: time::Instant) {
+        let at = Instant::ZERO + span(now.saturating_duration_since(self.base));
+        let mut view = self.view.lock();
+        if let Some(sample) = view.fresh_rtt.take()
+            && self.sink.mask().intersects(EventMask::RTT)
+        {
+            self.sink.push(at, Event::Rtt(sample));
+        }
+        let state = WindowState {
+            cwnd: view.cwnd,
+            bytes_in_flight: view.bytes_in_flight,
+            partial_bytes_acked: view.partial_bytes_acked,
+            ssthresh: view.ssthresh,
+            rtt: view.latest_rtt,
+            smoothed_rtt: self.smoothed_rtt,
+            state: view.state,
+            limit: view.limit,
+        };
+        drop(view);
+        if self.told != Some(state) {
+            self.told = Some(state);
+            self.sink.push(at, Event::Window(state));
+        }
+    }
+}
+
+impl congestion::Controller for Traced {
+    fn on_sent(&mut self, now: time::Instant, bytes: u64, last_packet_number: u64) {
+        self.inner.on_sent(now, bytes, last_packet_number);
+    }
+
+    fn on_ack(
+        &mut self,
+        now: time::Instant,
+        sent: time::Instant,
+        bytes: u64,
+        app_limited: bool,
+        rtt: &RttEstimator,
+    ) {
+        self.inner.on_ack(now, sent, bytes, app_limited, rtt);
+        self.smoothed_rtt = span(rtt.get());
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: time::Instant,
+        in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        let largest = largest_packet_num_acked;
+        self.inner.on_end_acks(now, in_flight, app_limited, largest);
+        self.tell(now);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: time::Instant,
+        sent: time::Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        self.inner
+            .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
+        self.tell(now);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.inner.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.inner.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        self.inner.metrics()
+    }
+
+    /// The copy for another path is not traced.
+    fn clone_box(&self) -> Box<dyn congestion::Controller> {
+        self.inner.clone_box()
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.inner.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,244 @@
+//! The UDP socket under quinn: a capture sees its datagrams, and a client hears when nobody
+//! listens, which quinn's own socket keeps to itself.
+
+use quinn::udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use quinn::{AsyncUdpSocket, UdpPoller};
+use std::fmt::{self, Debug, Formatter};
+use std::io::{self, ErrorKind, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+use tokio::sync::Notify;
+use weir_proto::packet::Ecn;
+use weir_wire::{Direction, Error, Tap, TappedDatagram};
+
+/// The socket.
+#[derive(Debug)]
+pub struct Socket {
+    io: UdpSocket,
+    state: UdpSocketState,
+    tap: Option<Arc<dyn Tap>>,
+    local: SocketAddr,
+    refused: Notify,
+}
+
+impl Socket {
+    /// A server's socket at this address, port 0 for any.
+    pub fn bind(address: SocketAddr, tap: Option<Arc<dyn Tap>>) -> Result<Arc<Self>, Error> {
+        Self::open(address, None, tap).map_err(|source| Error::Socket { address, source })
+    }
+
+    /// A client's socket, for this server alone.
+    pub fn connect(to: SocketAddr, tap: Option<Arc<dyn Tap>>) -> Result<Arc<Self>, Error> {
+        let any = match to {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        Self::open(SocketAddr::new(any, 0), Some(to), tap).map_err(|source| Error::Socket {
+            address: to,
+            source,
+        })
+    }
+
+    fn open(
+        address: SocketAddr,
+        to: Option<SocketAddr>,
+        tap: Option<Arc<dyn Tap>>,
+    ) -> io::Result<Arc<Self>> {
+        let socket = std::net::UdpSocket::bind(address)?;
+        // Other systems do not let a connected socket name an address, as quinn does.
+        if let Some(to) = to.filter(|_| cfg!(target_os = "linux")) {
+            socket.connect(to)?;
+        }
+        socket.set_nonblocking(true)?;
+        let state = UdpSocketState::new((&socket).into())?;
+        // A burst must fit; the kernel may allow less.
+        let _ = state.set_recv_buffer_size((&socket).into(), 1 << 22);
+        Ok(Arc::new(Self {
+            state,
+            local: socket.local_addr()?,
+            io: UdpSocket::from_std(socket)?,
+            tap,
+            refused: Notify::new(),
+        }))
+    }
+
+    /// Waits until the peer's host says that nobody has the port.
+    pub async fn refused(&self) {
+        loop {
+            tokio::select! {
+                () = self.refused.notified() => return,
+                ready = self.io.ready(Interest::ERROR) => if ready.is_err() {
+                    return std::future::pending().await;
+                },
+            }
+            // The error is no datagram, which is why those that read are not woken.
+            match self.io.take_error() {
+                Ok(Some(error)) if error.kind() == ErrorKind::ConnectionRefused => return,
+                _ => {
+                    let nothing = || Err::<(), _>(ErrorKind::WouldBlock.into());
+                    let _ = self.io.try_io(Interest::ERROR, nothing);
+                }
+            }
+        }
+    }
+
+    fn hear(&self, error: &io::Error) {
+        if error.kind() == ErrorKind::ConnectionRefused {
+            self.refused.notify_one();
+        }
+    }
+
+    fn show(&self, way: &Way, octets: &[u8], segment: usize) {
+        let Some(tap) = &self.tap else { return };
+        let ours = self.local.ip().to_canonical();
+        let unknown = match way.peer.ip().to_canonical() {
+            IpAddr::V4(_) if ours.is_unspecified() => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            _ => ours,
+        };
+        let ip = way.ours.map_or(unknown, |ip| ip.to_canonical());
+        let ours = SocketAddr::new(ip, self.local.port());
+        let peer = SocketAddr::new(way.peer.ip().to_canonical(), way.peer.port());
+        let (from, to) = match way.direction {
+            Direction::Sent => (ours, peer),
+            Direction::Received => (peer, ours),
+        };
+        for octets in octets.chunks(segment.max(1)) {
+            tap.datagram(&TappedDatagram {
+                at: Instant::now(),
+                direction: way.direction,
+                from,
+                to,
+                ecn: match way.ecn {
+                    None => Ecn::NotEct,
+                    Some(EcnCodepoint::Ect0) => Ecn::Ect0,
+                    Some(EcnCodepoint::Ect1) => Ecn::Ect1,
+                    Some(EcnCodepoint::Ce) => Ecn::Ce,
+                },
+                octets,
+            });
+        }
+    }
+}
+
+/// Whence and whither, as the socket says it.
+struct Way {
+    direction: Direction,
+    peer: SocketAddr,
+    ours: Option<IpAddr>,
+    ecn: Option<EcnCodepoint>,
+}
+
+impl AsyncUdpSocket for Socket {
+    fn create_io_poller(self: Arc<Self>) -> Pin<Box<dyn UdpPoller>> {
+        Box::pin(Poller {
+            socket: self,
+            waiting: None,
+        })
+    }
+
+    fn try_send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        let send = || self.state.try_send((&self.io).into(), transmit);
+        let mut sent = self.io.try_io(Interest::WRITABLE, send);
+        if let Err(error) = &sent
+            && error.kind() == ErrorKind::ConnectionRefused
+        {
+            // An answer to an earlier datagram, in whose place this one was not sent.
+            self.hear(error);
+            sent = self.io.try_io(Interest::WRITABLE, send);
+        }
+        match sent {
+            Ok(()) => {
+                let way = Way {
+                    direction: Direction::Sent,
+                    peer: transmit.destination,
+                    ours: transmit.src_ip,
+                    ecn: transmit.ecn,
+                };
+                let whole = transmit.contents.len();
+                let segment = transmit.segment_size.unwrap_or(whole);
+                self.show(&way, transmit.contents, segment);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
+            // What the kernel refuses is lost, as on any wire: too large for the path, say.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn poll_recv(
+        &self,
+        context: &mut Context<'_>,
+        buffers: &mut [IoSliceMut<'_>],
+        metas: &mut [RecvMeta],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            ready!(self.io.poll_recv_ready(context))?;
+            let received = self.io.try_io(Interest::READABLE, || {
+                self.state.recv((&self.io).into(), buffers, metas)
+            });
+            match received {
+                Ok(count) => {
+                    for (meta, buffer) in metas.iter().zip(buffers.iter()).take(count) {
+                        let way = Way {
+                            direction: Direction::Received,
+                            peer: meta.addr,
+                            ours: meta.dst_ip,
+                            ecn: meta.ecn,
+                        };
+                        let octets = buffer.get(..meta.len).unwrap_or_default();
+                        self.show(&way, octets, meta.stride);
+                    }
+                    return Poll::Ready(Ok(count));
+                }
+                Err(error) => self.hear(&error),
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.local)
+    }
+
+    fn max_transmit_segments(&self) -> usize {
+        self.state.max_gso_segments()
+    }
+
+    fn max_receive_segments(&self) -> usize {
+        self.state.gro_segments()
+    }
+
+    fn may_fragment(&self) -> bool {
+        self.state.may_fragment()
+    }
+}
+
+/// One of those that wait for room in the socket.
+struct Poller {
+    socket: Arc<Socket>,
+    waiting: Option<Waiting>,
+}
+
+type Waiting = Pin<Box<dyn Future<Output = io::Result<()>> + Send + Sync>>;
+
+impl Debug for Poller {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Poller").finish_non_exhaustive()
+    }
+}
+
+impl UdpPoller for Poller {
+    fn poll_writable(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let socket = Arc::clone(&self.socket);
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(async move { socket.io.writable().await }));
+        let result = ready!(waiting.as_mut().poll(context));
+        self.waiting = None;
+        Poll::Ready(result)
+    }
+}
