@@ -397,7 +397,8 @@ fn a_relay_loses_what_its_link_loses() {
 fn a_program_meets_the_link_in_a_namespace_of_its_own() {
     let script = "test \"$(ls /sys/class/net | wc -l)\" -ge 1 && \
                   ip -o addr show | grep -c 'inet 100.64' && \
-                  ip route get $WEIR_HOST | grep -c weir && exit 7";
+                  ip route get $WEIR_HOST | grep -c weir && \
+                  ! ip -6 addr show | grep fe80 && exit 7";
     let words = ["emulate", "--link", "delay 5ms", "--", "sh", "-c", script];
     let output = weir(&words).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
