@@ -354,13 +354,18 @@ fn bucket_counters(text: &str) -> Option<[u64; 3]> {
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
-/// A TUN device in the namespace of the thread that calls. It is gone when it is dropped.
+/// A TUN device in the namespace of the thread that calls, not up yet. It is gone when it is
+/// dropped.
 ///
 /// # Errors
 /// [`Error::Privilege`], [`Error::System`].
 pub fn tun(name: &str, mtu: u32) -> Result<SyncDevice, Error> {
     let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
-    let made = DeviceBuilder::new().name(name).mtu(mtu).build_sync();
+    let made = DeviceBuilder::new()
+        .name(name)
+        .mtu(mtu)
+        .enable(false)
+        .build_sync();
     made.map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
             Error::Privilege("making network devices needs root")

@@ -261,6 +261,23 @@ fn without_the_right_the_message_names_the_way_without() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_named_before_the_run() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let inside = file.join("results");
+    let words = [&file, &inside].map(|path| path.to_str().expect("a plain name"));
+    let output = weir(&["testbed", words[0], "--out", words[1]]).output();
+    let output = output.expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("results") && !said.contains("run 1/1"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_link_without_room_for_the_header_of_udp_is_refused() {
     let out = tempfile::tempdir().expect("a folder");
     let file = out.path().join("scenario.toml");
@@ -380,7 +397,8 @@ fn a_relay_loses_what_its_link_loses() {
 fn a_program_meets_the_link_in_a_namespace_of_its_own() {
     let script = "test \"$(ls /sys/class/net | wc -l)\" -ge 1 && \
                   ip -o addr show | grep -c 'inet 100.64' && \
-                  ip route get $WEIR_HOST | grep -c weir && exit 7";
+                  ip route get $WEIR_HOST | grep -c weir && \
+                  ! ip -6 addr show | grep fe80 && exit 7";
     let words = ["emulate", "--link", "delay 5ms", "--", "sh", "-c", script];
     let output = weir(&words).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);

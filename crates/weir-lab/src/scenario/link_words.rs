@@ -9,6 +9,7 @@
 
 use super::link_units::{rate, size, time, value};
 use super::network::parse_opportunities;
+use super::reader::shortened;
 use super::{Scenario, parse};
 use std::iter::Peekable;
 use std::path::Path;
@@ -121,7 +122,10 @@ fn direction(text: &str) -> Result<String, Wrong> {
 }
 
 fn unknown(word: &str, expected: &str) -> Wrong {
-    format!("there is no \"{word}\" here, expected {expected}")
+    format!(
+        "there is no \"{}\" here, expected {expected}",
+        shortened(word)
+    )
 }
 
 /// The word after another.
@@ -397,6 +401,13 @@ mod tests {
             panic!("{managed:?}");
         };
         assert_eq!((red.limit, red.min, red.ecn), (409_600, 30_000, false));
+    }
+
+    #[test]
+    fn a_word_of_any_length_is_named_in_short() {
+        let long = "x".repeat(100_000);
+        let error = link_scenario(&long, None, 1).expect_err("no word");
+        assert!(error.to_string().len() < 300);
     }
 
     #[test]

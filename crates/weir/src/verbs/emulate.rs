@@ -326,10 +326,13 @@ mod wired {
                 .map_err(missing)?
         };
         let lines = |own: Ipv4Addr, peer: Ipv4Addr| {
-            vec![
-                format!("addr add {own} peer {peer} dev {name}"),
-                format!("link set {name} up"),
-            ]
+            let mut lines = vec![format!("addr add {own} peer {peer} dev {name}")];
+            if std::path::Path::new("/proc/sys/net/ipv6").exists() {
+                // Else the kernels talk over the link: each looks for routers.
+                lines.push(format!("link set {name} addrgenmode none"));
+            }
+            lines.push(format!("link set {name} up"));
+            lines
         };
         Namespace::ip_here(&lines(here, there)).map_err(missing)?;
         let mut within = lines(there, here);

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
-use weir_lab::scenario::Scenario;
+use weir_lab::scenario::{Override, Scenario};
 
 /// The words after the verb.
 #[derive(Debug, Args)]
@@ -35,13 +35,27 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "--pcap takes one run, and these values make several";
         return Err(Failure::Usage(message.to_owned()));
     }
+    // Before a run takes its time.
+    std::fs::create_dir_all(&arguments.out).map_err(|error| {
+        let folder = arguments.out.display();
+        Failure::Failed(format!("cannot create \"{folder}\": {error}"))
+    })?;
     let stop = interrupt_flag()?;
     let mut documents = Vec::new();
-    for (number, (_, scenario)) in scenarios.iter().enumerate() {
+    for (number, (overrides, scenario)) in scenarios.iter().enumerate() {
         let seconds = scenario.run.duration.as_secs_f64();
         let count = scenarios.len();
         terminal::say(&format!("run {}/{count}: {seconds} s", number + 1));
-        documents.push(one(arguments, scenario, &stop)?);
+        let changed: Vec<_> = overrides.iter().map(Override::text).collect();
+        if !arguments.json {
+            let changed = changed.iter().map(|change| format!("{change}\n"));
+            terminal::print(&changed.collect::<String>())?;
+        }
+        let mut document = one(arguments, scenario, &stop)?;
+        let set = overrides.iter();
+        let set = set.map(|one| (one.path.clone(), one.value.clone().into()));
+        document["set"] = serde_json::Value::Object(set.collect());
+        documents.push(document);
         if stop.load(std::sync::atomic::Ordering::Relaxed) {
             break;
         }
