@@ -32,6 +32,8 @@ pub(crate) struct Entry {
     /// What the controller said last.
     pub(crate) controller: Controller,
     pub(crate) timer: Option<Instant>,
+    /// The last time that the machine was told.
+    pub(crate) seen: Instant,
     encapsulation: Encapsulation,
     /// The address of ours that the peer used.
     pub(crate) local: Option<IpAddr>,
@@ -73,6 +75,7 @@ impl Entry {
             closing: false,
             controller: Controller::default(),
             timer: None,
+            seen: Instant::ZERO,
             encapsulation,
             local: None,
             lingering: false,
@@ -87,9 +90,12 @@ impl Entry {
         self.allowance.is_some()
     }
 
-    /// A packet comes; until the peer's address is proven, the answer may be as large as this.
-    pub(crate) fn handle(&mut self, now: Instant, packet: Packet, allowance: Allowance) {
-        self.machine.handle(now, packet);
+    /// A packet has come at this time, or later if the machine knows of a later one: when it was
+    /// read with others, to which the machine has answered already. Until the peer's address is
+    /// proven, the answer may be as large as the allowance.
+    pub(crate) fn handle(&mut self, at: Instant, packet: Packet, allowance: Allowance) {
+        self.seen = self.seen.max(at);
+        self.machine.handle(self.seen, packet);
         // TIMEWAIT follows a Request that is refused.
         let unproven = matches!(
             self.machine.state(),
@@ -100,6 +106,7 @@ impl Entry {
 
     /// Gives the machine what applications wait to send.
     pub(crate) fn write(&mut self, now: Instant) {
+        self.seen = now;
         self.waiting.append(&mut self.shared.outgoing());
         let before = self.waiting.len();
         while let Some(data) = self.waiting.front() {
@@ -124,6 +131,7 @@ impl Entry {
 
     /// Puts what the machine sends into the outbox; true if it sent something.
     pub(crate) fn transmit(&mut self, now: Instant, to: SocketAddr, outbox: &mut Outbox) -> bool {
+        self.seen = now;
         let mut sent = false;
         while let Some(packet) = self.machine.poll_transmit(now) {
             sent = true;

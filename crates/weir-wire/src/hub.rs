@@ -5,6 +5,7 @@
 //! pacing holds intervals far below a millisecond.
 
 mod admission;
+mod arrival;
 #[cfg(test)]
 mod tests;
 
@@ -12,25 +13,25 @@ use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::connection::{Connection, Shared};
 use crate::cookie::cookie_of;
-use crate::datagram::{dccp_of, open};
+use crate::datagram::open;
 use crate::encapsulation::Encapsulation;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::events::EventSink;
-use crate::limits::{Allowance, Bucket, source};
+use crate::limits::{Bucket, source};
 use crate::listener::{Board, Load};
 use crate::options::{Options, random, random_iss};
 use crate::outbox::Outbox;
 use crate::sieve::Sieve;
 use crate::socket::Socket;
-use admission::{Listening, Stranger};
+use admission::Listening;
+use arrival::{Arrival, Reading};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use weir_proto::dccp::{self, wire::PacketType};
 use weir_proto::node::{Endpoint, EndpointEvent, Node};
-use weir_proto::packet::Packet;
 use weir_proto::time::Instant;
 
 /// How long a full socket is left alone.
@@ -74,7 +75,7 @@ pub(crate) struct Hub {
     board: Arc<Board>,
     outbox: Outbox,
     /// What else a packet says that was read; kept for its room.
-    read: Vec<(SocketAddr, Option<IpAddr>, Packet)>,
+    read: Vec<Arrival>,
     /// How many connections a source has.
     census: BTreeMap<IpAddr, usize>,
     /// Connections of a listener whose handshake is not done, oldest first.
@@ -178,16 +179,19 @@ impl Hub {
     /// Reads a batch; true if something came.
     fn read(&mut self) -> bool {
         let mut packets = std::mem::take(&mut self.read);
-        let encapsulation = self.encapsulation;
+        let (encapsulation, clock, mut reading) = (self.encapsulation, &self.clock, None);
         let reads = self.socket.read(|meta, octets| {
             let pseudo = encapsulation.pseudo_header_from(meta.addr, meta.dst_ip);
             let packet = open(octets, meta.ecn, pseudo.as_ref());
-            packets.extend(packet.map(|packet| (meta.addr, meta.dst_ip, packet)));
+            let Some(packet) = packet else { return };
+            let reading = reading.get_or_insert_with(|| Reading::at(clock));
+            let at = reading.time_of(meta.timestamp);
+            packets.extend(Arrival::new(meta.addr, meta.dst_ip, at, packet));
         });
         let count = packets.len();
         let mut last = None;
-        for (from, to, packet) in packets.drain(..) {
-            let key = self.handle_packet(from, to, packet);
+        for arrival in packets.drain(..) {
+            let key = self.handle_packet(arrival);
             if let Some(former) = last
                 && last != key
             {
@@ -204,40 +208,26 @@ impl Hub {
     }
 
     /// Gives a packet to its connection, which it names, and sends what that says to it.
-    fn handle_packet(
-        &mut self,
-        from: SocketAddr,
-        to: Option<IpAddr>,
-        packet: Packet,
-    ) -> Option<Key> {
-        let body = dccp_of(&packet)?;
-        let key = (from, body.source_port, body.destination_port);
+    fn handle_packet(&mut self, arrival: Arrival) -> Option<Key> {
+        let body = arrival.body()?;
         if body.kind == PacketType::Request && !self.sieve.admit(self.clock.now()) {
             self.load.unanswered += 1;
             return None;
         }
-        match self.connections.get(&key) {
-            Some(entry) if !entry.is_half_open() || cookie_of(body).is_none() => {
-                self.give(key, to, packet)
-            }
-            _ => self.meet(Stranger {
-                key,
-                local: to,
-                packet,
-            }),
+        match self.connections.get(&arrival.key) {
+            Some(entry) if !entry.is_half_open() || cookie_of(body).is_none() => self.give(arrival),
+            _ => self.meet(arrival),
         }
     }
 
     /// Gives a packet to a connection that there is.
-    fn give(&mut self, key: Key, to: Option<IpAddr>, packet: Packet) -> Option<Key> {
+    fn give(&mut self, arrival: Arrival) -> Option<Key> {
         let now = self.clock.now();
-        let allowance = Allowance::after(
-            packet.size + self.encapsulation.overhead(key.0),
-            self.strict,
-        );
+        let allowance = arrival.allowance(self);
+        let key = arrival.key;
         let entry = self.connections.get_mut(&key)?;
-        entry.local = to.or(entry.local);
-        entry.handle(now, packet, allowance);
+        entry.local = arrival.local.or(entry.local);
+        entry.handle(arrival.at, arrival.packet, allowance);
         entry.transmit(now, key.0, &mut self.outbox);
         Some(key)
     }
@@ -285,7 +275,8 @@ impl Hub {
         let shared = Arc::new(Shared::new(UNDER_WAY, options.receive_queue));
         let (sink, stream) = EventSink::new(options.events, self.clock.now()).unzip();
         let connection = Connection::new(key, commands, Arc::clone(&shared), stream);
-        let entry = Entry::new(machine, shared, sink, self.encapsulation);
+        let mut entry = Entry::new(machine, shared, sink, self.encapsulation);
+        entry.seen = self.clock.now();
         Some((entry, connection))
     }
 

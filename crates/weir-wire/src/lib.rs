@@ -28,11 +28,11 @@
 //! quinn, the module `quinn` has Weir's congestion controllers.
 //!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
-//! (GSO) of equal packets that leave at once, random initial sequence numbers, Init Cookies under
-//! load, bounds on the number of connections, in all and for each source, and on what is sent to
-//! who has not proven its address. In UDP the DCCP checksum is zero and that of UDP counts (RFC
-//! 6773 §3.3); over IP it is written, and what has a wrong one is dropped. What it leaves out:
-//! path-MTU discovery, segmented sends over IP.
+//! (GSO) of equal packets that leave at once, times of arrival as the kernel marks them, random
+//! initial sequence numbers, Init Cookies under load, bounds on the number of connections, in all
+//! and for each source, and on what is sent to who has not proven its address. In UDP the DCCP
+//! checksum is zero and that of UDP counts (RFC 6773 §3.3); over IP it is written, and what has a
+//! wrong one is dropped. What it leaves out: path-MTU discovery, segmented sends over IP.
 //!
 //! # Among strangers
 //! A listener on the Internet hears from strangers. Against

@@ -311,3 +311,34 @@ impl Socket {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[tokio::test]
+    async fn the_kernel_says_when_a_datagram_came() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let mut socket = Socket::bind(any, &Options::default()).expect("a socket");
+        let peer = std::net::UdpSocket::bind(any).expect("a socket");
+        let wall = || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            now.expect("it is after 1970")
+        };
+        let before = wall();
+        peer.send_to(&[1], socket.local()).expect("it leaves");
+        // Over loopback it comes while it is sent.
+        let after = wall();
+        let mut marks = Vec::new();
+        while marks.is_empty() {
+            socket.readable().await.expect("it comes");
+            socket.read(|meta, _| marks.push(meta.timestamp));
+        }
+        let mark = marks.first().copied().flatten().expect("a mark");
+        assert!(
+            (before..=after).contains(&mark),
+            "{before:?} {mark:?} {after:?}"
+        );
+    }
+}

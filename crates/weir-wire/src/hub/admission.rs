@@ -7,16 +7,15 @@
 //! Whatever happens, a sender whose address is not proven gets one packet for each of its own at
 //! most, of three times the octets at most, and nothing by a timer.
 
+use super::arrival::Arrival;
 use super::{Hub, Key};
 use crate::connection::Connection;
 use crate::cookie::{Cookies, Terms, cookie_of};
-use crate::datagram::dccp_of;
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::limits::{Allowance, source};
 use crate::options::{Options, random_iss};
 use crate::outbox::Way;
-use std::net::IpAddr;
 use tokio::sync::mpsc;
 use weir_proto::dccp;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
@@ -41,14 +40,6 @@ pub(super) struct Listening {
     cookies: Cookies,
     /// The options of the last Request that was answered from no state, and the answer.
     answered: Option<(wire::Options, wire::Packet)>,
-}
-
-/// A packet that no connection has.
-pub(super) struct Stranger {
-    pub(super) key: Key,
-    /// The address of ours that it came to.
-    pub(super) local: Option<IpAddr>,
-    pub(super) packet: Packet,
 }
 
 /// What is done about it.
@@ -89,7 +80,7 @@ impl Listening {
 
     /// What a machine answers to a Request. The last answer is kept: to the same options comes the
     /// same one, with other numbers.
-    fn answer(&mut self, now: Instant, stranger: Stranger, iss: SeqNum) -> Option<wire::Packet> {
+    fn answer(&mut self, now: Instant, stranger: Arrival, iss: SeqNum) -> Option<wire::Packet> {
         let request = stranger.body()?;
         let isr = request.seq;
         if let Some((options, answer)) = &self.answered
@@ -117,30 +108,9 @@ impl Listening {
     }
 }
 
-impl Stranger {
-    fn body(&self) -> Option<&wire::Packet> {
-        dccp_of(&self.packet)
-    }
-
-    /// What may be sent in answer.
-    fn allowance(&self, hub: &Hub) -> Allowance {
-        let size = self.packet.size + hub.encapsulation.overhead(self.key.0);
-        Allowance::after(size, hub.strict)
-    }
-
-    /// The way back.
-    fn way(&self) -> Way {
-        Way {
-            to: self.key.0,
-            from: self.local,
-            ecn: None,
-        }
-    }
-}
-
 impl Hub {
     /// Deals with a packet; names the connection that it has made, if any.
-    pub(super) fn meet(&mut self, stranger: Stranger) -> Option<Key> {
+    pub(super) fn meet(&mut self, stranger: Arrival) -> Option<Key> {
         match self.judge(&stranger) {
             Verdict::Ignore => None,
             Verdict::Refuse(code) => {
@@ -156,7 +126,7 @@ impl Hub {
         }
     }
 
-    fn judge(&self, stranger: &Stranger) -> Verdict {
+    fn judge(&self, stranger: &Arrival) -> Verdict {
         let Some(body) = stranger.body() else {
             return Verdict::Ignore;
         };
@@ -220,7 +190,7 @@ impl Hub {
     }
 
     /// Answers with a Reset, if limits allow it.
-    fn refuse(&mut self, stranger: &Stranger, code: u8) {
+    fn refuse(&mut self, stranger: &Arrival, code: u8) {
         let refusal = stranger.body().and_then(|body| body.refusal(code));
         if let Some(refusal) = refusal {
             self.send_unproven(stranger.allowance(self), stranger.way(), &refusal);
@@ -245,7 +215,7 @@ impl Hub {
     }
 
     /// Makes a connection for a Request.
-    fn remember(&mut self, stranger: Stranger) -> Option<Key> {
+    fn remember(&mut self, stranger: Arrival) -> Option<Key> {
         let Listening { options, .. } = self.listening.as_ref()?;
         let (most, all) = (options.max_handshakes.max(1), options.max_connections);
         // Nothing is said to who gives way: it may never have asked.
@@ -257,7 +227,7 @@ impl Hub {
         self.make(stranger.key, random_iss().ok()?)?;
         self.handshakes.push_back(stranger.key);
         let before = self.outbox.len();
-        let key = self.give(stranger.key, stranger.local, stranger.packet)?;
+        let key = self.give(stranger)?;
         if self.outbox.len() == before {
             // A Request that must not be answered need not be remembered.
             self.load.unanswered += 1;
@@ -279,7 +249,7 @@ impl Hub {
     }
 
     /// Answers a Request with an Init Cookie and keeps nothing.
-    fn answer_and_forget(&mut self, stranger: Stranger) -> Option<()> {
+    fn answer_and_forget(&mut self, stranger: Arrival) -> Option<()> {
         let now = self.clock.now();
         let (allowance, way) = (stranger.allowance(self), stranger.way());
         let listening = self.listening.as_mut()?;
@@ -299,7 +269,7 @@ impl Hub {
     }
 
     /// Makes the connection that a cookie tells of, as if it had been kept since the Request.
-    fn redeem(&mut self, stranger: Stranger, cookie: &[u8]) -> Option<Key> {
+    fn redeem(&mut self, stranger: Arrival, cookie: &[u8]) -> Option<Key> {
         let now = self.clock.now();
         let key = stranger.key;
         let listening = self.listening.as_mut()?;
@@ -309,7 +279,7 @@ impl Hub {
         let Some(terms) = opened else {
             self.load.cookies_refused += 1;
             if known {
-                return self.give(key, stranger.local, stranger.packet);
+                return self.give(stranger);
             }
             self.refuse(&stranger, code::BAD_INIT_COOKIE);
             return None;
@@ -334,7 +304,7 @@ impl Hub {
         };
         entry.machine.handle(now, request);
         while entry.machine.poll_transmit(now).is_some() {}
-        self.give(key, stranger.local, stranger.packet)?;
+        self.give(stranger)?;
         let half_open = self.connections.get(&key)?.is_half_open();
         if half_open {
             // Numbers that do not fit the cookie.

@@ -1,6 +1,7 @@
 //! A listener's hub without its task: packets go in by hand, and what it sends is read from its
 //! outbox.
 
+use super::arrival::Arrival;
 use super::{Command, Hub};
 use crate::connection::Connection;
 use crate::cookie::cookie_of;
@@ -14,6 +15,7 @@ use weir_proto::dccp::{self, State};
 use weir_proto::node::{Endpoint, Node};
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::rng::Rng;
+use weir_proto::time::Duration;
 
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
@@ -64,7 +66,9 @@ impl Scene {
     /// What the hub sends when this comes from there.
     fn receive(&mut self, from: SocketAddr, packet: &wire::Packet) -> Vec<wire::Packet> {
         let packet = open(&octets_of(packet), None, None).expect("a packet");
-        if let Some(key) = self.hub.handle_packet(from, None, packet) {
+        let now = self.hub.clock.now();
+        let arrival = Arrival::new(from, None, now, packet).expect("DCCP");
+        if let Some(key) = self.hub.handle_packet(arrival) {
             self.hub.settle(key);
         }
         let mut sent = Vec::new();
@@ -478,7 +482,11 @@ async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
                 continue;
             };
             let from = peer(rng.below(250) as u8);
-            if let Some(key) = scene.hub.handle_packet(from, None, packet) {
+            // However old the kernel says that it is.
+            let age = Duration::from_nanos(rng.below(2_000_000_000));
+            let at = scene.hub.clock.now() - age;
+            let arrival = Arrival::new(from, None, at, packet).expect("DCCP");
+            if let Some(key) = scene.hub.handle_packet(arrival) {
                 scene.hub.settle(key);
             }
             let mut sent = 0;
