@@ -195,7 +195,7 @@ fn what_a_warm_up_missed_and_came_late_is_no_loss() {
              [[flow]]\nname = \"f\"\nfrom = \"s\"\nto = \"c\"\ntransport = {{ kind = \"udp\" }}\n\
              app = {{ kind = \"cbr\", packet = 500, rate = \"4Mbit\" }}\n"
         );
-        let scenario = parse(&text, "test.toml").expect("it is in order");
+        let scenario = scenario::parse(&text, "test.toml").expect("it is in order");
         let run = run(&scenario, &RunOptions::default()).expect("it runs");
         run.summary.flows["f"].packets_lost
     };
