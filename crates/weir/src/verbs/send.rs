@@ -29,7 +29,8 @@ pub struct Arguments {
     /// and with UDP 1 Mbit/s
     #[arg(short, long, value_name = "RATE", value_parser = wire::rate)]
     pub bitrate: Option<f64>,
-    /// Bytes of a datagram; 1400 or what the path takes, if it is less
+    /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
+    /// what the path takes, if it is less
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
     pub length: Option<u16>,
     /// The server sends
