@@ -2,7 +2,7 @@
 //! their timers, and hands data to and from the applications.
 //!
 //! An idle hub sleeps. What is due sooner than a sleeper wakes is waited for by yielding, so that
-//! pacing holds intervals far below a millisecond; so is the next packet of a dense stream.
+//! pacing holds intervals far below a millisecond.
 
 mod admission;
 mod arrival;
@@ -24,7 +24,6 @@ use crate::options::{Options, random, random_iss};
 use crate::outbox::Outbox;
 use crate::sieve::Sieve;
 use crate::socket::Socket;
-use crate::stream::Stream;
 use admission::Listening;
 use arrival::{Arrival, Reading};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -75,7 +74,6 @@ pub(crate) struct Hub {
     load: Load,
     board: Arc<Board>,
     outbox: Outbox,
-    stream: Stream,
     /// What else a packet says that was read; kept for its room.
     read: Vec<Arrival>,
     /// How many connections a source has.
@@ -112,7 +110,6 @@ impl Hub {
             load: Load::default(),
             board: Arc::default(),
             outbox: Outbox::default(),
-            stream: Stream::default(),
             read: Vec::new(),
             census: BTreeMap::new(),
             handshakes: VecDeque::new(),
@@ -138,7 +135,7 @@ impl Hub {
             if !self.outbox.is_empty() {
                 wait = wait.min(FULL_NANOS);
             }
-            if wait < Alarm::SHORTEST_NANOS || self.stream.flows(self.clock.now()) {
+            if wait < Alarm::SHORTEST_NANOS {
                 tokio::task::yield_now().await;
             } else {
                 tokio::select! {
@@ -168,7 +165,6 @@ impl Hub {
                 self.socket.narrow(width);
             }
             if came {
-                self.stream.hear(self.clock.now());
                 // Applications read before more comes.
                 tokio::task::yield_now().await;
             }

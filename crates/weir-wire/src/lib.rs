@@ -76,7 +76,6 @@ mod raw_socket;
 pub mod realtime;
 mod sieve;
 mod socket;
-mod stream;
 mod tap;
 #[cfg(target_os = "linux")]
 pub mod testbed;
