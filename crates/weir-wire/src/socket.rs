@@ -345,6 +345,54 @@ mod tests {
     use super::*;
     use std::time::{SystemTime, UNIX_EPOCH};
 
+    #[derive(Debug, Default)]
+    struct Lengths(std::sync::Mutex<Vec<usize>>);
+
+    impl Tap for Lengths {
+        fn datagram(&self, datagram: &TappedDatagram<'_>) {
+            let mut lengths = self.0.lock().expect("nobody panicked");
+            lengths.push(datagram.octets.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn without_segmentation_each_datagram_leaves_alone_and_in_order() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let peer = std::net::UdpSocket::bind(any).expect("a socket");
+        let to = peer.local_addr().expect("an address");
+        let tap = Arc::new(Lengths::default());
+        let options = Options {
+            segmentation: false,
+            tap: Some(Arc::clone(&tap) as Arc<dyn Tap>),
+            ..Options::default()
+        };
+        let mut socket = Socket::bind(any, &options).expect("a socket");
+        socket.connect(to).expect("a way");
+        let mut outbox = Outbox::default();
+        // More than one call takes; some alike, and some that need the kernel's help.
+        let lengths: Vec<_> = (0..100).map(|number| 1 + number / 3).collect();
+        for (number, len) in lengths.iter().enumerate() {
+            let ecn = (number % 10 == 7).then_some(quinn_udp::EcnCodepoint::Ect0);
+            let way = crate::outbox::Way {
+                to,
+                from: None,
+                ecn,
+            };
+            outbox.push(|octets| {
+                octets.resize(octets.len() + len, number as u8);
+                Some(way)
+            });
+        }
+        socket.write(&mut outbox);
+        assert!(outbox.is_empty());
+        for (number, len) in lengths.iter().enumerate() {
+            let mut octets = [0; 100];
+            let read = peer.recv(&mut octets).expect("it came");
+            assert_eq!((read, octets.first()), (*len, Some(&(number as u8))));
+        }
+        assert_eq!(*tap.0.lock().expect("nobody panicked"), lengths);
+    }
+
     #[tokio::test]
     async fn the_kernel_says_when_a_datagram_came() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
