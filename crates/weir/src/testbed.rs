@@ -180,8 +180,9 @@ pub fn run(
     let (flows, links, before) = std::thread::scope(|scope| {
         let emulator = scope.spawn(|| part(links, &mut devices, duration, &over));
         let before = scope.spawn(|| watch(scenario, &testbed, &over));
+        let end = SetAtEnd(&over);
         let flows = part(flows, &mut sockets, duration, stop);
-        over.store(true, Ordering::Relaxed);
+        drop(end);
         (flows, emulator.join(), before.join())
     });
     let panicked = |_| Failure::Failed("a thread panicked".to_owned());
@@ -204,6 +205,15 @@ pub fn run(
         terminal::say("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
+}
+
+/// Sets a flag when it goes, also in a panic: the threads that look at it would go on for ever.
+struct SetAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for SetAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Shows how far a run is until it is over. Gives the buckets' counters at the end of the

@@ -307,6 +307,23 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
 }
 
 #[test]
+fn a_udp_server_that_dies_is_missed_and_what_was_measured_is_kept() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("trace");
+    let (server, port) = serve(&["--transport", "udp"]);
+    let words = ["--transport", "udp", "-t", "60", "-i", "300ms"];
+    let mut client = send(&port, &[&words[..], &["--trace", text(&folder)]].concat());
+    let lines = [(); 3].map(|()| client.line());
+    assert!(lines[2].contains("0.00-0.30"), "{lines:?}");
+    drop(server);
+    let (status, said) = client.end();
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("does not answer"), "{said}");
+    let sent = &summary(&folder)["flows"]["stream-1"]["packets_sent"];
+    assert!(sent.as_u64() > Some(10), "{sent}");
+}
+
+#[test]
 fn interval_lines_and_the_sum_count_the_same_octets() {
     let (_server, port) = serve(&[]);
     let words = [
@@ -334,6 +351,8 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
     };
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("json");
     let sum = document["end"]["sum"]["bytes"].as_f64().expect("octets");
+    let intervals = &document["end"]["streams"][0]["intervals"];
+    assert_eq!(intervals[0]["bytes"].as_f64(), Some(octets("0.00-0.50")));
     // Whole datagrams of 100 octets, without headers and without the request.
     for octets in [octets("0.00-0.50"), sum] {
         assert!(octets > 0.0 && octets % 100.0 == 0.0, "{said}");

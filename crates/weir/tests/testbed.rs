@@ -237,6 +237,38 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
 }
 
 #[test]
+fn a_run_cut_short_does_not_take_the_place_of_a_whole_one() {
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("scenario.toml");
+    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let results = out.path().join("results");
+    let words = [&file, &results].map(|path| path.to_str().expect("a plain name"));
+    let child = weir(&["testbed", words[0], "--out", words[1]])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = Running(child.expect("it starts"));
+    let mut said = BufReader::new(child.0.stderr.take().expect("piped"));
+    said.read_line(&mut String::new()).expect("a line");
+    let id = child.0.id().to_string();
+    let told = Command::new("kill").args(["-INT", &id]).status();
+    assert!(told.expect("there is kill").success());
+    let status = child.0.wait().expect("it ends");
+    if status.code() == Some(4) {
+        return skipped("no namespaces");
+    }
+    assert_eq!(status.code(), Some(130));
+    let folders = std::fs::read_dir(&results).expect("there are results");
+    let names: Vec<_> = folders
+        .map(|folder| folder.expect("it can be read").file_name())
+        .collect();
+    let [name] = names.as_slice() else {
+        panic!("{names:?}");
+    };
+    assert!(name.to_string_lossy().ends_with("-interrupted"), "{name:?}");
+}
+
+#[test]
 fn without_the_right_the_message_names_the_way_without() {
     let out = tempfile::tempdir().expect("a folder");
     let file = out.path().join("scenario.toml");

@@ -223,9 +223,9 @@ impl FlowSummary {
             throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
             packets_sent: sender.1.packets_sent - sender.0.packets_sent,
-            packets_lost: sender.1.packets_lost + receiver.1.packets_lost
-                - sender.0.packets_lost
-                - receiver.0.packets_lost,
+            // What was missing at the end of the warm-up may have come after it, only late.
+            packets_lost: (sender.1.packets_lost + receiver.1.packets_lost)
+                .saturating_sub(sender.0.packets_lost + receiver.0.packets_lost),
             packets_received: receiver.1.packets_received - receiver.0.packets_received,
             loss_event_rate: if sent > 0 {
                 events as f64 / sent as f64

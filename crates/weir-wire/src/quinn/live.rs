@@ -1,8 +1,7 @@
 //! Settings of a real quinn connection whose controller can be watched and traced.
 //!
-//! The controller is watched where quinn calls it. What cannot be seen there: whether the peer's
-//! flow control or quinn's pacer kept data back, which both look like an application that has
-//! nothing to send.
+//! The controller is watched where quinn calls it. What cannot be seen there: whether quinn's pacer
+//! or the host kept data back, which look like an application that has nothing to send.
 
 use super::controller::span;
 use super::tls;
@@ -15,7 +14,7 @@ use quinn_proto::{ClientConfig, IdleTimeout, ServerConfig, TransportConfig, VarI
 use std::any::Any;
 use std::sync::Arc;
 use std::time::{self, Duration};
-use weir_proto::event::{Event, EventMask, WindowState};
+use weir_proto::event::{Event, EventMask, Limit, WindowState};
 use weir_proto::time::Instant;
 
 /// Octets of a stream that the receiver takes in advance: 10 Gbit/s over 10 ms.
@@ -53,9 +52,14 @@ pub struct Live<C> {
 pub struct Watch(Shared);
 
 impl Watch {
-    /// What bound the window last.
+    /// What bound the window last; flow control if the window is beyond what the receiver takes in
+    /// advance, so that this binds, or the host.
     pub fn limit(&self) -> &'static str {
-        self.0.lock().limit.name()
+        let view = self.0.lock();
+        if view.cwnd > u64::from(STREAM_WINDOW) {
+            return Limit::FlowControl.name();
+        }
+        view.limit.name()
     }
 
     /// The window in octets.

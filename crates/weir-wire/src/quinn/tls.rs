@@ -1,5 +1,7 @@
 //! TLS between ends that do not know each other: the server's certificate is its own, the client
 //! takes any. It keeps packets from being read by the way, not from an attacker in the middle.
+//! Its keys are written to the file that the environment's `SSLKEYLOGFILE` names, if any, so that a
+//! capture can be read.
 
 use super::identity;
 use crate::error::Error;
@@ -8,7 +10,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::TLS13;
-use rustls::{DigitallySignedStruct, SignatureScheme};
+use rustls::{DigitallySignedStruct, KeyLogFile, SignatureScheme};
 use std::sync::Arc;
 
 /// The client's side, for this protocol.
@@ -22,6 +24,7 @@ pub(super) fn client(protocol: &str) -> Result<QuicClientConfig, Error> {
         .with_custom_certificate_verifier(anybody)
         .with_no_client_auth();
     tls.alpn_protocols = vec![protocol.into()];
+    tls.key_log = Arc::new(KeyLogFile::new());
     QuicClientConfig::try_from(tls).map_err(Error::tls)
 }
 
@@ -35,6 +38,7 @@ pub(super) fn server(protocol: &str) -> Result<QuicServerConfig, Error> {
         .with_single_cert(vec![identity.certificate.clone()], identity.key.clone_key())
         .map_err(Error::tls)?;
     tls.alpn_protocols = vec![protocol.into()];
+    tls.key_log = Arc::new(KeyLogFile::new());
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 

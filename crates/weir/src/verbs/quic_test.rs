@@ -5,13 +5,16 @@ use super::live_trace::LiveTrace;
 use super::wire::{self, Report, Request, Stop};
 use crate::terminal;
 use bytes::Bytes;
-use quinn::{Connection, ReadError, ReadExactError, RecvStream, SendStream, WriteError};
+use quinn::{
+    Connection, ConnectionError, ReadError, ReadExactError, RecvStream, SendStream, WriteError,
+};
 use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
 use weir_proto::node::Statistics;
+use weir_wire::Error;
 use weir_wire::quinn::{Choice, Watch};
 
 /// From one count of the receiver to the next.
@@ -58,6 +61,7 @@ struct Transfer {
     /// What bound the sender before its end.
     limit: &'static str,
     failure: Option<String>,
+    report: Report,
 }
 
 /// Runs a test to its end; the counts go over the stream that the client has asked on.
@@ -70,12 +74,21 @@ pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -
     let span = (0.0, transfer.seconds);
     terminal::say(&line(&parts, span, transfer.octets, transfer.limit));
     let document = document(&parts, &transfer);
-    let failure = transfer.failure.clone();
+    let failure = lost(&parts.connection).or(transfer.failure.clone());
     let measured = measured(parts, &transfer).await;
     Result {
-        document,
+        document: transfer.report.complete(document),
         measured,
         failure,
+    }
+}
+
+/// Why the connection was lost, if it was; who waits for it hears only that.
+fn lost(connection: &Connection) -> Option<String> {
+    match connection.close_reason()? {
+        ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_) => None,
+        ConnectionError::TimedOut => Some(Error::TimedOut(connection.remote_address()).to_string()),
+        reason => Some(reason.to_string()),
     }
 }
 
@@ -85,7 +98,6 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
     let started = Instant::now();
     let (delivered, written) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut report = Report::new(parts.number, parts.interval);
-    let mut told = 0;
     let (mut limit, mut failure) = (None, None);
     let mut hearing = std::pin::pin!(count(&mut hear, &delivered));
     let mut heard_all = false;
@@ -106,10 +118,8 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
                     break;
                 }
                 () = tokio::time::sleep_until(report.due()) => {
-                    let octets = delivered.load(Ordering::Relaxed);
-                    let limit = parts.watch.limit();
-                    terminal::say(&line(parts, report.next_span(), octets - told, limit));
-                    told = octets;
+                    let (span, more) = report.note(delivered.load(Ordering::Relaxed));
+                    terminal::say(&line(parts, span, more, parts.watch.limit()));
                 }
             }
         }
@@ -124,6 +134,7 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
         seconds,
         limit: limit.unwrap_or(parts.watch.limit()),
         failure,
+        report,
     }
 }
 
@@ -188,7 +199,7 @@ async fn fill(
 async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
     let started = Instant::now();
     let mut report = Report::new(parts.number, parts.interval);
-    let (mut octets, mut told) = (0, 0);
+    let mut octets = 0;
     let mut counts = tokio::time::interval(COUNTS);
     let mut stopped = std::pin::pin!(stop.pressed());
     let mut stream = None;
@@ -208,8 +219,8 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
                 let _ = say.write_all(&octets.to_be_bytes()).await;
             }
             () = tokio::time::sleep_until(report.due()) => {
-                terminal::say(&line(parts, report.next_span(), octets - told, ""));
-                told = octets;
+                let (span, more) = report.note(octets);
+                terminal::say(&line(parts, span, more, ""));
             }
             () = &mut stopped => {
                 if let Some(stream) = &mut stream {
@@ -232,6 +243,7 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
         seconds,
         limit: parts.watch.limit(),
         failure,
+        report,
     }
 }
 

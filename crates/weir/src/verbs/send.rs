@@ -29,7 +29,8 @@ pub struct Arguments {
     /// and with UDP 1 Mbit/s
     #[arg(short, long, value_name = "RATE", value_parser = wire::rate)]
     pub bitrate: Option<f64>,
-    /// Bytes of a datagram; 1400 or what the path takes, if it is less
+    /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
+    /// what the path takes, if it is less
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
     pub length: Option<u16>,
     /// The server sends
@@ -118,16 +119,25 @@ async fn measure(
 }
 
 impl Arguments {
-    /// Prints what all connections did, if it is wanted; `settings` are those of the transport.
+    /// Says what all connections did together, and prints it if that is wanted; `settings` are
+    /// those of the transport.
     pub fn print_document(
         &self,
         settings: serde_json::Value,
         streams: Vec<serde_json::Value>,
     ) -> Result<(), Failure> {
+        let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();
+        if streams.len() > 1 {
+            terminal::say(&format!(
+                "all {}: {}  {}",
+                streams.len(),
+                wire::scaled(sum("bytes"), "B"),
+                wire::scaled(sum("bits_per_second"), "bit/s")
+            ));
+        }
         if !self.shared.json {
             return Ok(());
         }
-        let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();
         let mut start = json!({ "host": self.host, "reverse": self.reverse,
                                 "transport": self.shared.transport.name() });
         if let (Some(start), Some(settings)) = (start.as_object_mut(), settings.as_object()) {
@@ -222,7 +232,7 @@ async fn test(
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;
     Ok(Outcome {
-        document: wire::document(number, seconds, octets, &status),
+        document: report.complete(wire::document(number, seconds, octets, &status)),
         measured,
         failure,
     })

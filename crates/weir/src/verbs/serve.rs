@@ -179,13 +179,13 @@ async fn test(
     let sends = request.is_some_and(|request| request.reverse);
     let request = request.unwrap_or_default().fitting(&connection);
     let trace = LiveTrace::start(number, &mut connection, started, sends);
+    let mut report = Report::new(number, shared.interval);
     let octets = if sends {
         if let Err(error) = wire::send(&connection, request, &stop).await {
             terminal::say(&format!("[{number:3}] {error}"));
         }
         connection.status().payload_sent
     } else {
-        let mut report = Report::new(number, shared.interval);
         wire::receive(&mut connection, &mut report, &stop).await
     };
     let seconds = started.elapsed().as_secs_f64();
@@ -196,7 +196,7 @@ async fn test(
     if let Some(folder) = &shared.trace {
         live_trace::write(vec![measured], &claim(folder, number)?).await?;
     }
-    Ok(wire::document(number, seconds, octets, &status))
+    Ok(report.complete(wire::document(number, seconds, octets, &status)))
 }
 
 /// Makes the folder with this number, or the next that is free.

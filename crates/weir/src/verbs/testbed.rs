@@ -88,7 +88,11 @@ fn one(
 ) -> Result<serde_json::Value, Failure> {
     use weir_lab::trace::{RunFolder, name_of};
     let output = crate::testbed::run(scenario, arguments.pcap.as_deref(), stop)?;
-    let path = arguments.out.join(format!("{}-testbed", name_of(scenario)));
+    // What was cut short shall not take the place of a whole run.
+    let interrupted = stop.load(std::sync::atomic::Ordering::Relaxed);
+    let ending = if interrupted { "-interrupted" } else { "" };
+    let name = format!("{}-testbed{ending}", name_of(scenario));
+    let path = arguments.out.join(name);
     RunFolder::write(&output, &path).map_err(folder_failure)?;
     let folder = path.display().to_string();
     if !arguments.json {

@@ -140,7 +140,8 @@ async fn follow(
             ended = &mut ended => break ended,
             () = tokio::time::sleep_until(report.due()) => {
                 let status = test.status();
-                terminal::say(&line(number, report.next_span(), &before, &status));
+                let (span, _) = report.note(octets(&status));
+                terminal::say(&line(number, span, &before, &status));
                 before = status;
             }
             () = &mut stopped, if !stopping => {
@@ -152,7 +153,7 @@ async fn follow(
     let status = test.status();
     let span = (0.0, status.seconds);
     terminal::say(&line(number, span, &Status::default(), &status));
-    (document(number, &status), ended)
+    (report.complete(document(number, &status)), ended)
 }
 
 /// Octets of this end: what it sent, or what it received.

@@ -20,6 +20,9 @@ const QUIC_PORT: u16 = 6513;
 /// How a test's first datagram begins.
 const MAGIC: &[u8] = b"weir-test 1 ";
 
+/// Intervals of a result; later ones are said and not kept.
+const MOST_INTERVALS: usize = 100_000;
+
 /// Options that both sides have.
 #[derive(Clone, Debug, Args)]
 pub struct Shared {
@@ -421,6 +424,7 @@ pub struct Report {
     interval: Duration,
     told: u32,
     octets: u64,
+    intervals: Vec<serde_json::Value>,
 }
 
 impl Report {
@@ -432,6 +436,7 @@ impl Report {
             interval,
             told: 0,
             octets: 0,
+            intervals: Vec::new(),
         }
     }
 
@@ -443,21 +448,39 @@ impl Report {
         self.started + self.interval * (self.told + 1)
     }
 
-    /// The span of the line that is due, which is told herewith.
-    pub fn next_span(&mut self) -> (f64, f64) {
+    /// Notes how many octets there are now; the span of the line that is due herewith, and how many
+    /// came in it.
+    pub fn note(&mut self, octets: u64) -> ((f64, f64), u64) {
         let interval = self.interval.as_secs_f64();
         let from = interval * f64::from(self.told);
+        let until = from + interval;
+        let more = octets.saturating_sub(self.octets);
         self.told += 1;
-        (from, from + interval)
+        self.octets = octets;
+        if self.intervals.len() < MOST_INTERVALS {
+            self.intervals.push(json!({
+                "start": from,
+                "end": until,
+                "bytes": more,
+                "bits_per_second": more as f64 * 8.0 / interval.max(1e-9),
+            }));
+        }
+        ((from, until), more)
+    }
+
+    /// Adds the intervals to the result of the connection.
+    pub fn complete(self, mut document: serde_json::Value) -> serde_json::Value {
+        if let Some(document) = document.as_object_mut() {
+            document.insert("intervals".to_owned(), self.intervals.into());
+        }
+        document
     }
 
     /// Says what came since the last line.
     pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
-        let span = self.next_span();
+        let (span, more) = self.note(octets);
         let status = connection.status();
-        let line = line(self.number, span, octets - self.octets, &status, sends);
-        terminal::say(&line);
-        self.octets = octets;
+        terminal::say(&line(self.number, span, more, &status, sends));
     }
 }
 
