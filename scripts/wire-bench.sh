@@ -6,12 +6,14 @@
 # Three senders take turns, so that whatever else the machine does meets them alike, and the
 # median of each counts:
 #
-#   plain    weir send --no-gso: each packet leaves in a call of its own, as iperf3's do
+#   plain    weir send --no-gso: each packet passes the kernel by itself, as iperf3's do; weir
+#            hands over up to 32 of them in one call, iperf3 one
 #   segments weir send: packets that may leave at once leave in one segmented send (GSO)
 #   iperf3   UDP without a limit of its rate
 #
-# Packets are those that the receiving application got, and the seconds of CPU those of both ends,
-# user and system. WEIR names the program; without it the release build of this tree is made.
+# Nothing tells iperf3 that its receiver is slower than it is, so it loses packets where weir does
+# not. "Got" are packets that the receiving application had, "sent" those that left, and both
+# count. The seconds of CPU are those of both ends, user and system. WEIR names the program; without it the release build of this tree is made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -55,19 +57,21 @@ timed() {
 # The seconds of CPU of both ends.
 cpu() { awk '{ sum += $1 + $2 } END { print sum }' "$work/server.cpu" "$work/client.cpu"; }
 
-# A line "packets/s Gbit/s CPU" for one run.
+# A line "got/s sent/s Gbit/s CPU" for one run.
 run_weir() {
   rm -f "$work"/*
   timed "$work/server" "$WEIR" serve -B 127.0.0.1 -p "$port" -i 0 -1 --json >"$work/out" &
   server=$!
   await "$work/server.err" listening
-  timed "$work/client" "$WEIR" send 127.0.0.1 -p "$port" -t "$seconds" -i 0 -l "$octets" "$@"
+  timed "$work/client" "$WEIR" send 127.0.0.1 -p "$port" -t "$seconds" -i 0 -l "$octets" --json "$@" \
+    >"$work/said"
   wait "$server"
   server=
-  local bytes
+  local bytes sent
   bytes=$(sed -n 's/^ *"bytes": *\([0-9]*\).*/\1/p' "$work/out")
-  awk -v b="$bytes" -v t="$seconds" -v l="$octets" -v c="$(cpu)" \
-    'BEGIN { printf "%.0f %.3f %.2f\n", b / l / t, b * 8 / t / 1e9, c }'
+  sent=$(sed -n 's/^ *"packets_sent": *\([0-9]*\).*/\1/p' "$work/said")
+  awk -v b="$bytes" -v s="$sent" -v t="$seconds" -v l="$octets" -v c="$(cpu)" \
+    'BEGIN { printf "%.0f %.0f %.3f %.2f\n", b / l / t, s / t, b * 8 / t / 1e9, c }'
 }
 
 run_iperf3() {
@@ -82,9 +86,11 @@ run_iperf3() {
   # The line of the receiver has "lost/all".
   awk -v t="$seconds" -v l="$octets" -v c="$(cpu)" '
     / receiver$/ {
-      for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\/[0-9]+$/) { split($i, n, "/"); got = n[2] - n[1] }
+      for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\/[0-9]+$/) split($i, n, "/")
+      got = n[2] - n[1]
+      sent = n[2]
     }
-    END { printf "%.0f %.3f %.2f\n", got / t, got * l * 8 / t / 1e9, c }' "$work/said"
+    END { printf "%.0f %.0f %.3f %.2f\n", got / t, sent / t, got * l * 8 / t / 1e9, c }' "$work/said"
 }
 
 results=$(mktemp -d)
@@ -105,21 +111,24 @@ done
 median() {
   sort -n -k"$2,$2" "$results/$1" | awk -v c="$2" '
     { v[NR] = $c }
-    END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+    END { printf "%.10g\n", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
 echo "medians of $repetitions runs of $seconds s, $octets octets of data in a packet"
-printf '%-9s %12s %10s %8s %14s %21s\n' "" packets/s Gbit/s "CPU s" "packets/CPU s" "packets/s, min-max"
+row='%-9s %10s %10s %8s %7s %10s %18s\n'
+# shellcheck disable=SC2059
+printf "$row" "" got/s sent/s Gbit/s "CPU s" got/CPU-s "got/s, min-max"
 for name in $names; do
-  awk -v n="$name" -v p="$(median "$name" 1)" -v g="$(median "$name" 2)" -v c="$(median "$name" 3)" \
-    -v t="$seconds" -v low="$(sort -n "$results/$name" | head -1 | cut -d' ' -f1)" \
-    -v high="$(sort -n "$results/$name" | tail -1 | cut -d' ' -f1)" 'BEGIN {
-      printf "%-9s %12.0f %10.3f %8.2f %14.0f %21s\n", n, p, g, c, p * t / c, low "-" high }'
+  got=$(median "$name" 1)
+  cpu=$(median "$name" 4)
+  each=$(awk -v p="$got" -v t="$seconds" -v c="$cpu" 'BEGIN { printf "%.0f", p * t / c }')
+  span=$(cut -d' ' -f1 "$results/$name" | sort -n | sed -n '1h; ${ x; G; s/\n/-/; p; }')
+  # shellcheck disable=SC2059
+  printf "$row" "$name" "$got" "$(median "$name" 2)" "$(median "$name" 3)" "$cpu" "$each" "$span"
 done
 if [ -e "$results/iperf3" ]; then
-  base=$(median iperf3 1)
   for name in plain segments; do
-    awk -v n="$name" -v p="$(median "$name" 1)" -v b="$base" \
-      'BEGIN { printf "%s / iperf3: %.2f\n", n, p / b }'
+    awk -v n="$name" -v p="$(median "$name" 1)" -v g="$(median iperf3 1)" -v s="$(median iperf3 2)" \
+      'BEGIN { printf "%s / iperf3: %.2f of what iperf3 got, %.2f of what it sent\n", n, p / g, p / s }'
   done
 fi

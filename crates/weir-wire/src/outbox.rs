@@ -78,6 +78,16 @@ impl Outbox {
         })
     }
 
+    /// The datagrams that wait, with their ways.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Way, &[u8])> {
+        let mut at = self.gone;
+        self.datagrams.iter().map(move |&(way, len)| {
+            let start = at;
+            at += len;
+            (way, self.octets.get(start..at).unwrap_or_default())
+        })
+    }
+
     /// The first so many datagrams have left.
     pub(crate) fn remove(&mut self, count: usize) {
         let left = self.datagrams.drain(..count.min(self.datagrams.len()));

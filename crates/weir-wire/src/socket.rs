@@ -243,39 +243,37 @@ impl Socket {
         while let Some(run) = outbox.run(most) {
             // Not by way of the runtime, which knows of a new socket's readiness too late.
             let socket = self.of_family(&run);
-            let mut sent = socket.send(&run);
+            let mut sent = socket.send(&run, outbox);
             if sent.as_ref().is_err_and(is_refusal) {
                 // An answer to an earlier datagram, in whose place this one was not sent.
-                sent = socket.send(&run);
+                sent = socket.send(&run, outbox);
                 self.refused = true;
             }
-            if sent
-                .as_ref()
-                .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-            {
-                return;
-            }
-            if sent.is_ok() {
-                self.show(&run);
-            }
-            let count = run.count;
+            let count = match sent {
+                Ok(count) => {
+                    self.show(outbox, count);
+                    count
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => run.count,
+            };
             outbox.remove(count);
         }
     }
 
-    /// Shows the tap what has left.
-    fn show(&self, run: &Run<'_>) {
+    /// Shows the tap what has left: the first so many datagrams.
+    fn show(&self, outbox: &Outbox, count: usize) {
         let Some(tap) = &self.tap else {
             return;
         };
-        for datagram in run.octets.chunks(run.size.max(1)) {
+        for (way, octets) in outbox.iter().take(count) {
             tap.datagram(&TappedDatagram {
                 at: Instant::now(),
                 direction: Direction::Sent,
-                from: ours(self.local, run.way.from, run.way.to),
-                to: canonical(run.way.to),
-                ecn: ecn_of(run.way.ecn),
-                octets: datagram,
+                from: ours(self.local, way.from, way.to),
+                to: canonical(way.to),
+                ecn: ecn_of(way.ecn),
+                octets,
             });
         }
     }
@@ -286,13 +284,43 @@ impl Socket {
         other.filter(|_| run.way.to.is_ipv4()).unwrap_or(self)
     }
 
-    fn send(&self, run: &Run<'_>) -> io::Result<()> {
+    /// Sends a run, or more than that; says how many datagrams have left.
+    fn send(&self, run: &Run<'_>, outbox: &Outbox) -> io::Result<usize> {
         if self.connected && run.count == 1 && run.way.ecn.is_none() {
-            SockRef::from(&self.io).send(run.octets).map(drop)
-        } else {
-            let transmit = Self::transmit(run);
-            self.state.try_send((&self.io).into(), &transmit)
+            return self.send_singles(run, outbox);
         }
+        let transmit = Self::transmit(run);
+        self.state.try_send((&self.io).into(), &transmit)?;
+        Ok(run.count)
+    }
+
+    /// Sends what goes to the peer of this socket and needs nothing but its octets: many datagrams
+    /// in one call, each by itself.
+    #[cfg(target_os = "linux")]
+    fn send_singles(&self, run: &Run<'_>, outbox: &Outbox) -> io::Result<usize> {
+        use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
+        use std::io::IoSlice;
+        let singles = outbox.iter().take_while(|(way, _)| *way == run.way);
+        let mut parts = [[IoSlice::new(&[])]; BATCH_SIZE];
+        let mut count = 0;
+        for (part, (_, octets)) in parts.iter_mut().zip(singles) {
+            *part = [IoSlice::new(octets)];
+            count += 1;
+        }
+        // With segmentation what is alike has a better way, and is not here.
+        if count < 2 || self.segmentation {
+            return SockRef::from(&self.io).send(run.octets).map(|_| 1);
+        }
+        let mut nothing: [_; BATCH_SIZE] = std::array::from_fn(|_| SendAncillaryBuffer::default());
+        let both = parts.iter().zip(&mut nothing).take(count);
+        let mut messages: Vec<_> = both.map(|(part, none)| MMsgHdr::new(part, none)).collect();
+        Ok(sendmmsg(&self.io, &mut messages, SendFlags::empty())?)
+    }
+
+    /// Sends what goes to the peer of this socket and needs nothing but its octets.
+    #[cfg(not(target_os = "linux"))]
+    fn send_singles(&self, run: &Run<'_>, _outbox: &Outbox) -> io::Result<usize> {
+        SockRef::from(&self.io).send(run.octets).map(|_| 1)
     }
 
     /// True once after the peer's host has said that nobody has the port we send to: an ICMP
@@ -316,6 +344,54 @@ impl Socket {
 mod tests {
     use super::*;
     use std::time::{SystemTime, UNIX_EPOCH};
+
+    #[derive(Debug, Default)]
+    struct Lengths(std::sync::Mutex<Vec<usize>>);
+
+    impl Tap for Lengths {
+        fn datagram(&self, datagram: &TappedDatagram<'_>) {
+            let mut lengths = self.0.lock().expect("nobody panicked");
+            lengths.push(datagram.octets.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn without_segmentation_each_datagram_leaves_alone_and_in_order() {
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let peer = std::net::UdpSocket::bind(any).expect("a socket");
+        let to = peer.local_addr().expect("an address");
+        let tap = Arc::new(Lengths::default());
+        let options = Options {
+            segmentation: false,
+            tap: Some(Arc::clone(&tap) as Arc<dyn Tap>),
+            ..Options::default()
+        };
+        let mut socket = Socket::bind(any, &options).expect("a socket");
+        socket.connect(to).expect("a way");
+        let mut outbox = Outbox::default();
+        // More than one call takes; some alike, and some that need the kernel's help.
+        let lengths: Vec<_> = (0..100).map(|number| 1 + number / 3).collect();
+        for (number, len) in lengths.iter().enumerate() {
+            let ecn = (number % 10 == 7).then_some(quinn_udp::EcnCodepoint::Ect0);
+            let way = crate::outbox::Way {
+                to,
+                from: None,
+                ecn,
+            };
+            outbox.push(|octets| {
+                octets.resize(octets.len() + len, number as u8);
+                Some(way)
+            });
+        }
+        socket.write(&mut outbox);
+        assert!(outbox.is_empty());
+        for (number, len) in lengths.iter().enumerate() {
+            let mut octets = [0; 100];
+            let read = peer.recv(&mut octets).expect("it came");
+            assert_eq!((read, octets.first()), (*len, Some(&(number as u8))));
+        }
+        assert_eq!(*tap.0.lock().expect("nobody panicked"), lengths);
+    }
 
     #[tokio::test]
     async fn the_kernel_says_when_a_datagram_came() {
