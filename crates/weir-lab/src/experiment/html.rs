@@ -28,7 +28,7 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
     let mut html = String::from(
         "<div class=\"scroll\"><table><thead><tr><th>experiment</th>\
          <th class=\"n\">agrees</th><th class=\"n\">explained</th><th class=\"n\">differs</th>\
-         <th class=\"n\">inputs</th></tr></thead><tbody>\n",
+         <th class=\"n\">busy</th><th class=\"n\">inputs</th></tr></thead><tbody>\n",
     );
     for experiment in &reproduction.experiments {
         let _ = write!(
@@ -41,6 +41,7 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
             Verdict::Agrees,
             Verdict::Explained,
             Verdict::Differs,
+            Verdict::Busy,
             Verdict::Input,
         ] {
             let _ = write!(

@@ -247,3 +247,32 @@ fn json_has_the_table_and_the_page_has_every_row() {
         assert!(!page.contains(word), "{word}");
     }
 }
+
+#[test]
+fn a_row_with_a_reference_is_judged_by_another_run_unless_the_machine_was_busy() {
+    let text = with_row(
+        "kind = 'check'\nunit = 'Mbit/s'\nwithin_percent = 10\n\
+         reference = { take = 'throughput', run = 'r' }\n\
+         measure = { take = 'throughput', run = 'w' }",
+    );
+    let wire = "[[run]]\nname = 'w'\nscenario = 'r.toml'\nabout = 'a'\ntestbed = true\n";
+    let published = Published::parse("x", &format!("{text}{wire}")).unwrap();
+    assert!(published.needs_testbed());
+    for (megabits, late_s, verdict) in [
+        (4.8, 0.0001, Verdict::Agrees),
+        (4.0, 0.0001, Verdict::Differs),
+        (4.8, 0.004, Verdict::Busy),
+    ] {
+        let observation = |megabits: f64, late_s: f64| Observation {
+            throughput_bps: megabits * 1e6,
+            summary: serde_json::json!({ "run": { "lateness_p99_s": late_s } }),
+            ..Observation::default()
+        };
+        let runs = BTreeMap::from([
+            ("r".to_owned(), vec![observation(5.0, 0.0)]),
+            ("w".to_owned(), vec![observation(megabits, late_s)]),
+        ]);
+        let row = judge(&published.rows, &runs).unwrap().remove(0);
+        assert_eq!((row.verdict, row.published), (verdict, Some(5.0)));
+    }
+}

@@ -16,9 +16,14 @@ pub enum Verdict {
     Explained,
     /// Outside its tolerance.
     Differs,
+    /// Measured in real time on a machine that was too busy: says nothing.
+    Busy,
     /// A condition: set, not judged.
     Input,
 }
+
+/// Events that 99 of 100 times are later than this spoil a run in real time.
+const MOST_LATE_S: f64 = 0.001;
 
 impl Verdict {
     /// The word in tables and style sheets.
@@ -27,6 +32,7 @@ impl Verdict {
             Self::Agrees => "agrees",
             Self::Explained => "explained",
             Self::Differs => "differs",
+            Self::Busy => "busy",
             Self::Input => "input",
         }
     }
@@ -112,7 +118,15 @@ pub(super) fn judge(
     let mut results = Vec::new();
     for row in rows {
         let row = row.with_reference(&from).map_err(|e| (row.id.clone(), e))?;
-        results.push(row.result(measured.get(&row.id).copied(), row.seeds(&from)));
+        let mut result = row.result(measured.get(&row.id).copied(), row.seeds(&from));
+        if let Some(late) = row.lateness(runs) {
+            result.verdict = Verdict::Busy;
+            result.note = format!(
+                "The machine was too busy: one event in a hundred was more than {} late.",
+                format_value(late, "s")
+            );
+        }
+        results.push(result);
     }
     explain(rows, &mut results);
     Ok(results)
@@ -145,6 +159,19 @@ impl Row {
             row.published = reference.value(from)?.map(|value| value / scale);
         }
         Ok(row)
+    }
+
+    /// How late the events of this row's run in real time were, if that was too late.
+    fn lateness(
+        &self,
+        runs: &BTreeMap<String, Vec<super::observation::Observation>>,
+    ) -> Option<f64> {
+        let run = self.measure.as_ref()?.run.as_ref()?;
+        let late = runs
+            .get(run)?
+            .iter()
+            .filter_map(|observation| observation.summary.pointer("/run/lateness_p99_s")?.as_f64());
+        late.filter(|late| *late > MOST_LATE_S).reduce(f64::max)
     }
 
     fn seeds(&self, from: &Sources<'_>) -> Option<Seeds> {

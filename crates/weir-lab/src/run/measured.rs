@@ -188,7 +188,8 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
 
 /// True for the summary of a run that was measured and cannot be made again.
 pub fn is_measured(summary: &Summary) -> bool {
-    summary.run.build.ends_with(", measured on the wire")
+    // A run in real time says how late its events were.
+    summary.run.build.ends_with(", measured on the wire") || summary.run.lateness_p99_s.is_some()
 }
 
 impl MeasuredFlow {

@@ -115,10 +115,14 @@ fn table(result: &Reproduction) -> String {
         let count = |verdict| experiment.count(verdict);
         let _ = writeln!(
             text,
-            "\n{} agree, {} differ, {} explained\n",
+            "\n{} agree, {} differ, {} explained{}\n",
             count(Verdict::Agrees),
             count(Verdict::Differs),
             count(Verdict::Explained),
+            match count(Verdict::Busy) {
+                0 => String::new(),
+                busy => format!(", {busy} not judged: the machine was too busy"),
+            },
         );
     }
     text

@@ -577,3 +577,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_handshake_over_jumbo_frames_takes_no_longer() {
+    let mut sizes = Vec::new();
+    for max_datagram_size in [1200, 8972] {
+        let mut config = Config::named("rfc9002").unwrap();
+        config.max_datagram_size = max_datagram_size;
+        let mut pair = Pair::started(config);
+        pair.bulk = Some(Side::Client);
+        pair.run_for(Duration::from_millis(500));
+        assert!(pair.server.validated, "{max_datagram_size}");
+        sizes.push(pair.sizes.iter().copied().max());
+    }
+    assert!(sizes[0] < sizes[1] && sizes[1] > Some(8000), "{sizes:?}");
+}

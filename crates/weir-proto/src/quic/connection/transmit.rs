@@ -70,11 +70,21 @@ impl Connection {
         self.draft_data(now)
     }
 
-    /// RFC 9000 §8.1: before it knows that the address is the client's own, a server sends at
-    /// most three times what it got.
-    pub(super) fn is_amplification_limited(&self) -> bool {
+    /// Octets of the largest datagram that may leave. RFC 9000 §8.1: before it knows that the
+    /// address is the client's own, a server sends at most three times what it got.
+    fn datagram_limit(&self) -> u32 {
+        let largest = self.config.max_datagram_size;
+        if self.validated {
+            return largest;
+        }
         let (received, sent) = self.octets_before_validation;
-        !self.validated && sent + u64::from(self.config.max_datagram_size) > 3 * received
+        let left = (3 * received).saturating_sub(sent);
+        largest.min(u32::try_from(left).unwrap_or(u32::MAX))
+    }
+
+    /// What is left would not hold a datagram with an Initial packet (RFC 9000 §14.1).
+    pub(super) fn is_amplification_limited(&self) -> bool {
+        self.datagram_limit() < self.config.max_datagram_size.min(INITIAL_DATAGRAM)
     }
 
     fn draft(&self, now: Instant, space: SpaceId) -> Draft {
@@ -88,7 +98,7 @@ impl Connection {
         Draft {
             space,
             number_len,
-            room: self.config.max_datagram_size.saturating_sub(overhead),
+            room: self.datagram_limit().saturating_sub(overhead),
             frames: SmallVec::new(),
             sent: SentPacket::new(now, 0),
         }
