@@ -249,6 +249,11 @@ impl Connection {
         }
     }
 
+    /// The next datagram, if it has come already.
+    pub fn try_receive(&mut self) -> Option<Vec<u8>> {
+        self.shared.incoming().pop_front()
+    }
+
     /// What the connection has done so far.
     pub fn status(&self) -> Status {
         self.shared.get()
