@@ -124,7 +124,13 @@ async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
             heard.extend(next);
         }
         assert!(heard.into_iter().eq(0..100));
-        assert_eq!(server.try_receive(), None);
+        let mut buffer = b"old".to_vec();
+        client.send(&[1, 2]).await.expect("sent");
+        while !server.try_receive_into(&mut buffer) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(buffer, [1, 2]);
+        assert!(!server.try_receive_into(&mut buffer));
     })
     .await;
 }

@@ -330,7 +330,7 @@ pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Res
 
 /// Takes datagrams until the connection ends, or `stop`; returns their octets.
 pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &Stop) -> u64 {
-    let mut octets = 0;
+    let (mut octets, mut buffer) = (0, Vec::new());
     let mut stopped = std::pin::pin!(stop.pressed());
     loop {
         let due = report.due();
@@ -344,10 +344,10 @@ pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &St
         }
         // Waiting is dear, and those that came together need none.
         for _ in 0..AT_ONCE {
-            let Some(datagram) = connection.try_receive() else {
+            if !connection.try_receive_into(&mut buffer) {
                 break;
-            };
-            octets += datagram.len() as u64;
+            }
+            octets += buffer.len() as u64;
         }
     }
 }
