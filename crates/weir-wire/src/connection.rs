@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     /// Room for more of them; closed when the connection has ended.
     room: Semaphore,
     /// Datagrams on their way to the application, at most `incoming_most`.
-    incoming: Mutex<VecDeque<Vec<u8>>>,
+    incoming: Mutex<VecDeque<Payload>>,
     incoming_most: usize,
     /// Something has come, or nothing more will.
     arrival: Notify,
@@ -96,7 +96,7 @@ impl Shared {
     }
 
     /// Gives these datagrams to the application; what it has no room for is dropped and counted.
-    pub(crate) fn deliver(&self, datagrams: impl Iterator<Item = Vec<u8>>) {
+    pub(crate) fn deliver(&self, datagrams: impl Iterator<Item = Payload>) {
         let mut dropped = 0;
         let mut incoming = self.incoming();
         for datagram in datagrams {
@@ -114,7 +114,7 @@ impl Shared {
         }
     }
 
-    fn incoming(&self) -> MutexGuard<'_, VecDeque<Vec<u8>>> {
+    fn incoming(&self) -> MutexGuard<'_, VecDeque<Payload>> {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -132,6 +132,20 @@ impl Shared {
     fn get(&self) -> Status {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Appends a datagram; what has no content is zeros.
+fn extend(buffer: &mut Vec<u8>, datagram: &Payload) {
+    match datagram.content() {
+        Some(content) => buffer.extend_from_slice(content),
+        None => buffer.resize(buffer.len() + datagram.len() as usize, 0),
+    }
+}
+
+fn octets_of(datagram: &Payload) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(datagram.len() as usize);
+    extend(&mut octets, datagram);
+    octets
 }
 
 /// One end of a connection. Dropping it closes the connection in good order.
@@ -243,10 +257,27 @@ impl Connection {
             let ended = self.shared.ended.load(Ordering::Acquire);
             let datagram = self.shared.incoming().pop_front();
             if datagram.is_some() || ended {
-                return datagram;
+                return datagram.as_ref().map(octets_of);
             }
             self.shared.arrival.notified().await;
         }
+    }
+
+    /// The next datagram, if it has come already.
+    pub fn try_receive(&mut self) -> Option<Vec<u8>> {
+        let datagram = self.shared.incoming().pop_front();
+        datagram.as_ref().map(octets_of)
+    }
+
+    /// Puts the next datagram, if it has come already, in place of what the buffer has; says
+    /// whether there was one.
+    pub fn try_receive_into(&mut self, buffer: &mut Vec<u8>) -> bool {
+        let datagram = self.shared.incoming().pop_front();
+        if let Some(datagram) = &datagram {
+            buffer.clear();
+            extend(buffer, datagram);
+        }
+        datagram.is_some()
     }
 
     /// What the connection has done so far.

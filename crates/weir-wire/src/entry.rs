@@ -163,11 +163,7 @@ impl Entry {
     /// Gives the application what has come.
     pub(crate) fn read(&mut self, now: Instant) {
         let payloads = std::iter::from_fn(|| self.machine.read(now));
-        self.shared
-            .deliver(payloads.map(|payload| match payload.content() {
-                Some(content) => content.to_vec(),
-                None => vec![0; payload.len() as usize],
-            }));
+        self.shared.deliver(payloads);
     }
 
     pub(crate) fn end(&mut self, peer: SocketAddr, reason: CloseReason) {

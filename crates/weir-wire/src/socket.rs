@@ -44,6 +44,8 @@ pub(crate) struct Socket {
     other: Option<Box<Self>>,
     /// Room for a batch, in one piece: the system gives memory only for what is written to.
     buffers: Vec<u8>,
+    /// What is said of each.
+    metas: [RecvMeta; BATCH_SIZE],
 }
 
 impl Socket {
@@ -95,6 +97,7 @@ impl Socket {
             scope: Scope { start, port: None },
             other: other.map(Box::new),
             buffers: vec![0; BUFFER * BATCH_SIZE],
+            metas: [RecvMeta::default(); BATCH_SIZE],
         })
     }
 
@@ -183,14 +186,17 @@ impl Socket {
 
     fn read_own(&mut self, take: &mut impl FnMut(&RecvMeta, &[u8])) -> usize {
         self.hear_refusal();
-        let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let Self {
-            io, state, buffers, ..
+            io,
+            state,
+            buffers,
+            metas,
+            ..
         } = &mut *self;
-        let mut slices: Vec<IoSliceMut<'_>> =
-            buffers.chunks_mut(BUFFER).map(IoSliceMut::new).collect();
         let read = io.try_io(Interest::READABLE, || {
-            state.recv((&*io).into(), &mut slices, &mut metas)
+            let chunks = buffers.chunks_mut(BUFFER).map(IoSliceMut::new);
+            let mut slices: Vec<IoSliceMut<'_>> = chunks.collect();
+            state.recv((&*io).into(), &mut slices, metas)
         });
         let count = match read {
             Ok(count) => count,
@@ -199,7 +205,12 @@ impl Socket {
                 return 0;
             }
         };
-        for (meta, buffer) in metas.iter().zip(self.buffers.chunks(BUFFER)).take(count) {
+        for (meta, buffer) in self
+            .metas
+            .iter()
+            .zip(self.buffers.chunks(BUFFER))
+            .take(count)
+        {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             if self.encapsulation == Encapsulation::RawIp {
                 if let Some(content) = raw_socket::content(meta.addr, octets) {

@@ -108,6 +108,34 @@ async fn a_connection_tells_its_events_from_its_opening_on() {
 }
 
 #[tokio::test]
+async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
+    within(async {
+        let (_listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        assert_eq!(server.try_receive(), None);
+        for number in 0_u8..100 {
+            client.send(&[number]).await.expect("sent");
+        }
+        let mut heard = Vec::new();
+        while heard.len() < 100 {
+            let next = match server.try_receive() {
+                Some(datagram) => datagram,
+                None => server.receive().await.expect("received"),
+            };
+            heard.extend(next);
+        }
+        assert!(heard.into_iter().eq(0..100));
+        let mut buffer = b"old".to_vec();
+        client.send(&[1, 2]).await.expect("sent");
+        while !server.try_receive_into(&mut buffer) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(buffer, [1, 2]);
+        assert!(!server.try_receive_into(&mut buffer));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_closed_connection_ends_at_the_other_side() {
     within(async {
         let (_listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
