@@ -18,20 +18,8 @@ use weir_proto::packet::Payload;
 pub struct Status {
     /// The state, in the words of RFC 4340.
     pub state: &'static str,
-    /// Packets handed over, acknowledgements included.
-    pub packets_sent: u64,
-    /// Octets of these, without IP and UDP headers.
-    pub bytes_sent: u64,
     /// Octets of application data that have left.
     pub payload_sent: u64,
-    /// Packets that arrived and were accepted.
-    pub packets_received: u64,
-    /// Octets of application data that arrived.
-    pub payload_received: u64,
-    /// Packets found to be lost: of ours with CCID 2, of the peer's with TFRC.
-    pub packets_lost: u64,
-    /// The smoothed round-trip time in seconds; zero before a sample.
-    pub smoothed_rtt_s: f64,
     /// Datagrams that arrived and found no room, because the application did not receive.
     pub datagrams_dropped: u64,
     /// X of TFRC, or cwnd over the smoothed round-trip time, in bits per second.
@@ -42,7 +30,7 @@ pub struct Status {
     pub max_datagram: u32,
     /// What bound the rate or window last; empty before the first report.
     pub limit: &'static str,
-    /// All counters of the machine.
+    /// The counters of the state machine: packets, octets, losses, the smoothed round-trip time.
     pub statistics: Statistics,
 }
 

@@ -380,7 +380,7 @@ pub fn line(
     }
     format!(
         "{line}  rtt {}  X {}  p {:.3} %  {}",
-        scaled(status.smoothed_rtt_s, "s"),
+        scaled(status.statistics.smoothed_rtt.as_secs_f64(), "s"),
         scaled(status.allowed_rate_bps, "bit/s"),
         status.loss_event_rate * 100.0,
         status.limit
@@ -417,11 +417,11 @@ pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> se
         "seconds": seconds,
         "bytes": octets,
         "bits_per_second": octets as f64 * 8.0 / seconds.max(1e-9),
-        "packets_sent": status.packets_sent,
-        "packets_received": status.packets_received,
-        "packets_lost": status.packets_lost,
+        "packets_sent": status.statistics.packets_sent,
+        "packets_received": status.statistics.packets_received,
+        "packets_lost": status.statistics.packets_lost,
         "datagrams_dropped": status.datagrams_dropped,
-        "smoothed_rtt_s": status.smoothed_rtt_s,
+        "smoothed_rtt_s": status.statistics.smoothed_rtt.as_secs_f64(),
         "allowed_rate_bps": status.allowed_rate_bps,
         "loss_event_rate": status.loss_event_rate,
         "limit": status.limit,
