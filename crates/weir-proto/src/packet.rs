@@ -103,10 +103,15 @@ impl Payload {
 
     /// These octets. Lengths beyond 2^32 - 1 cannot occur on a wire and are cut.
     pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self::shared(bytes.into())
+    }
+
+    /// As [`from_bytes`](Self::from_bytes), without a copy.
+    pub fn shared(bytes: Arc<[u8]>) -> Self {
         Self {
             len: bytes.len().min(u32::MAX as usize) as u32,
             damaged: false,
-            content: Some(bytes.into()),
+            content: Some(bytes),
         }
     }
 

@@ -195,9 +195,19 @@ impl Connection {
     /// [`Error::TooLarge`] for what does not fit a packet, [`Error::Closed`] after the end.
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
         self.check(data)?;
-        let room = self.shared.room.acquire().await;
-        room.map_err(|_| Error::Closed)?.forget();
-        self.hand_over(data)
+        self.wait_for_room().await?;
+        self.hand_over(Payload::from_bytes(data))
+    }
+
+    /// Sends a datagram that is kept until it has left, instead of a copy of it: for what goes to
+    /// many peers, or often.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_shared(&self, data: &Arc<[u8]>) -> Result<(), Error> {
+        self.check(data)?;
+        self.wait_for_room().await?;
+        self.hand_over(Payload::shared(Arc::clone(data)))
     }
 
     /// Sends a datagram if there is room in the send queue; says whether there was.
@@ -206,12 +216,39 @@ impl Connection {
     /// As [`send`](Self::send).
     pub fn try_send(&self, data: &[u8]) -> Result<bool, Error> {
         self.check(data)?;
+        if !self.take_room()? {
+            return Ok(false);
+        }
+        self.hand_over(Payload::from_bytes(data)).map(|()| true)
+    }
+
+    /// As [`try_send`](Self::try_send), without a copy, as [`send_shared`](Self::send_shared).
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn try_send_shared(&self, data: &Arc<[u8]>) -> Result<bool, Error> {
+        self.check(data)?;
+        if !self.take_room()? {
+            return Ok(false);
+        }
+        let datagram = Payload::shared(Arc::clone(data));
+        self.hand_over(datagram).map(|()| true)
+    }
+
+    /// Waits for room for a datagram, and takes it.
+    async fn wait_for_room(&self) -> Result<(), Error> {
+        let room = self.shared.room.acquire().await;
+        room.map_err(|_| Error::Closed)?.forget();
+        Ok(())
+    }
+
+    /// Takes room for a datagram, if there is some.
+    fn take_room(&self) -> Result<bool, Error> {
         match self.shared.room.try_acquire() {
             Ok(room) => room.forget(),
             Err(TryAcquireError::NoPermits) => return Ok(false),
             Err(TryAcquireError::Closed) => return Err(Error::Closed),
         }
-        self.hand_over(data)?;
         Ok(true)
     }
 
@@ -226,9 +263,9 @@ impl Connection {
         Ok(())
     }
 
-    fn hand_over(&self, data: &[u8]) -> Result<(), Error> {
+    fn hand_over(&self, datagram: Payload) -> Result<(), Error> {
         let mut outgoing = self.shared.outgoing();
-        outgoing.push_back(Payload::from_bytes(data));
+        outgoing.push_back(datagram);
         // Who finds others waiting need not wake the hub again.
         if outgoing.len() > 1 {
             return Ok(());

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
@@ -293,7 +294,7 @@ impl Request {
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
 pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
-    let data = vec![0x57; request.length];
+    let data: Arc<[u8]> = vec![0x57; request.length].into();
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
     let gap = request
@@ -315,12 +316,12 @@ pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Res
             return Ok(());
         }
         // Waiting is dear, and seldom needed.
-        if connection.try_send(&data)? {
+        if connection.try_send_shared(&data)? {
             sent += 1;
             continue;
         }
         tokio::select! {
-            result = connection.send(&data) => result?,
+            result = connection.send_shared(&data) => result?,
             () = tokio::time::sleep_until(end) => return Ok(()),
             () = &mut stopped => return Ok(()),
         }
