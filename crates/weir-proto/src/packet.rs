@@ -139,6 +139,12 @@ impl Payload {
         self.len == 0
     }
 
+    /// The octets without a copy, or zeros if none were given.
+    pub fn into_bytes(self) -> Arc<[u8]> {
+        let zeros = || vec![0; self.len as usize].into();
+        self.content.unwrap_or_else(zeros)
+    }
+
     /// The octets, if they were given.
     pub fn content(&self) -> Option<&[u8]> {
         self.content.as_deref()

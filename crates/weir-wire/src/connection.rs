@@ -122,20 +122,6 @@ impl Shared {
     }
 }
 
-/// Appends a datagram; what has no content is zeros.
-fn extend(buffer: &mut Vec<u8>, datagram: &Payload) {
-    match datagram.content() {
-        Some(content) => buffer.extend_from_slice(content),
-        None => buffer.resize(buffer.len() + datagram.len() as usize, 0),
-    }
-}
-
-fn octets_of(datagram: &Payload) -> Vec<u8> {
-    let mut octets = Vec::with_capacity(datagram.len() as usize);
-    extend(&mut octets, datagram);
-    octets
-}
-
 /// One end of a connection. Dropping it closes the connection in good order.
 #[derive(Debug)]
 pub struct Connection {
@@ -277,12 +263,19 @@ impl Connection {
 
     /// The next datagram that has come; `None` when the connection has ended and all were read.
     pub async fn receive(&mut self) -> Option<Vec<u8>> {
+        self.receive_shared()
+            .await
+            .map(|datagram| datagram.to_vec())
+    }
+
+    /// As [`receive`](Self::receive), without a copy.
+    pub async fn receive_shared(&mut self) -> Option<Arc<[u8]>> {
         loop {
             // In this order: what came before the end was there before it was said.
             let ended = self.shared.ended.load(Ordering::Acquire);
-            let datagram = self.shared.incoming().pop_front();
+            let datagram = self.try_receive_shared();
             if datagram.is_some() || ended {
-                return datagram.as_ref().map(octets_of);
+                return datagram;
             }
             self.shared.arrival.notified().await;
         }
@@ -290,19 +283,13 @@ impl Connection {
 
     /// The next datagram, if it has come already.
     pub fn try_receive(&mut self) -> Option<Vec<u8>> {
-        let datagram = self.shared.incoming().pop_front();
-        datagram.as_ref().map(octets_of)
+        self.try_receive_shared().map(|datagram| datagram.to_vec())
     }
 
-    /// Puts the next datagram, if it has come already, in place of what the buffer has; says
-    /// whether there was one.
-    pub fn try_receive_into(&mut self, buffer: &mut Vec<u8>) -> bool {
+    /// As [`try_receive`](Self::try_receive), without a copy.
+    pub fn try_receive_shared(&mut self) -> Option<Arc<[u8]>> {
         let datagram = self.shared.incoming().pop_front();
-        if let Some(datagram) = &datagram {
-            buffer.clear();
-            extend(buffer, datagram);
-        }
-        datagram.is_some()
+        datagram.map(Payload::into_bytes)
     }
 
     /// What the connection has done so far.

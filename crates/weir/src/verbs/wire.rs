@@ -331,12 +331,12 @@ pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Res
 
 /// Takes datagrams until the connection ends, or `stop`; returns their octets.
 pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &Stop) -> u64 {
-    let (mut octets, mut buffer) = (0, Vec::new());
+    let mut octets = 0;
     let mut stopped = std::pin::pin!(stop.pressed());
     loop {
         let due = report.due();
         tokio::select! {
-            datagram = connection.receive() => match datagram {
+            datagram = connection.receive_shared() => match datagram {
                 Some(datagram) => octets += datagram.len() as u64,
                 None => return octets,
             },
@@ -345,10 +345,10 @@ pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &St
         }
         // Waiting is dear, and those that came together need none.
         for _ in 0..AT_ONCE {
-            if !connection.try_receive_into(&mut buffer) {
+            let Some(datagram) = connection.try_receive_shared() else {
                 break;
-            }
-            octets += buffer.len() as u64;
+            };
+            octets += datagram.len() as u64;
         }
     }
 }
