@@ -1,9 +1,9 @@
 //! How a hub waits.
 //!
-//! An idle hub sleeps. A packet that may leave sooner than a sleeper wakes is waited for by yielding,
-//! so that pacing holds intervals far below a millisecond. Every other timer may be as late as a
-//! sleeper is. And a stream so dense that it would wake a sleeper for every few packets is looked
-//! after without sleeping.
+//! An idle hub sleeps. A packet that may leave sooner than a sleeper wakes is waited for by
+//! yielding, so that pacing holds intervals far below a millisecond. Every other timer may be as
+//! late as a sleeper is. And a stream so dense that it would wake a sleeper for every few packets
+//! is looked after without sleeping.
 
 use super::Hub;
 use crate::socket::Socket;
