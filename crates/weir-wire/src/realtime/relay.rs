@@ -241,13 +241,88 @@ impl Outside for Relay {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_proto::packet::Ecn;
+
+    fn loopback() -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
+    }
+
+    fn edge() -> Edge {
+        Edge::new(UdpSocket::bind(loopback()).expect("loopback is there")).expect("a socket")
+    }
+
+    /// Waits until there is something to read in one of these.
+    fn wait_for(descriptors: &[BorrowedFd<'_>]) {
+        let limit = Timespec {
+            tv_sec: 10,
+            tv_nsec: 0,
+        };
+        let polled = descriptors.iter().copied();
+        let mut polled: Vec<_> = polled
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+            .collect();
+        let ready = poll(&mut polled, Some(&limit)).expect("it can wait");
+        assert!(ready > 0, "nothing comes");
+    }
+
+    /// The next packet that has come to a relay.
+    fn received(relay: &mut Relay) -> Packet {
+        wait_for(&relay.descriptors());
+        relay.receive().expect("a packet")
+    }
+
+    /// The next packet that has come here: who it is from, its content and its mark.
+    fn next(edge: &Edge) -> (SocketAddr, Vec<u8>, Ecn) {
+        let (mut buffer, mut packets) = (vec![0; 1 << 16], VecDeque::new());
+        wait_for(&[edge.socket.as_fd()]);
+        let read = edge.receive(&mut buffer).expect("a datagram");
+        let from = read.from();
+        read.into_packets(FlowId(0), (HostId(0), HostId(1)), None, &mut packets);
+        let packet = packets.pop_front().expect("a packet");
+        let Body::Other(payload) = packet.body else {
+            panic!("it has another body");
+        };
+        (from, payload.into_bytes().to_vec(), packet.ip.ecn)
+    }
+
+    #[test]
+    fn each_client_gets_its_own_answers_with_their_marks_and_damage() {
+        let server = edge();
+        let to = server.socket.local_addr().expect("it is bound");
+        let (near, far) = (HostId(3), HostId(5));
+        let mut relay = Relay::bind(loopback(), to, (near, far)).expect("it is bound");
+        let at = relay.local_address().expect("it is bound");
+        let clients = [edge(), edge(), edge()];
+        let mut asked = Vec::new();
+        for (number, client) in (0..).zip(&clients) {
+            client.send(at, Ecn::Ect0, &[number; 40], None);
+            let packet = received(&mut relay);
+            assert_eq!((packet.ip.source, packet.ip.target), (near, far));
+            assert_eq!((packet.size, packet.ip.ecn), (68, Ecn::Ect0));
+            relay.send(far, packet.clone());
+            let (from, content, ecn) = next(&server);
+            assert_eq!((content, ecn), (vec![number; 40], Ecn::Ect0));
+            asked.push((from, packet));
+        }
+        // In another order than they asked.
+        for number in [1_u8, 2, 0] {
+            let (from, question) = &asked[usize::from(number)];
+            server.send(*from, Ecn::NotEct, &[number, 7, 7], None);
+            let mut answer = received(&mut relay);
+            assert_eq!((answer.flow, answer.ip.target), (question.flow, near));
+            answer.ip.ecn = Ecn::Ce;
+            answer.damaged_at = std::num::NonZeroU32::new(28 + 1);
+            relay.send(near, answer);
+            let expected = (at, vec![number, 6, 7], Ecn::Ce);
+            assert_eq!(next(&clients[usize::from(number)]), expected);
+        }
+    }
 
     #[test]
     fn who_gives_way_leaves_no_answers_to_the_next() {
-        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        let server = UdpSocket::bind(any).expect("loopback is there");
-        let server = server.local_addr().expect("it is bound");
-        let mut relay = Relay::bind(any, server, (HostId(0), HostId(1))).expect("it is bound");
+        let server = edge().socket.local_addr().expect("it is bound");
+        let hosts = (HostId(0), HostId(1));
+        let mut relay = Relay::bind(loopback(), server, hosts).expect("it is bound");
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let first = relay.client(address(1)).expect("there is room");
         assert_eq!(relay.client(address(1)), Some(first));
