@@ -103,10 +103,15 @@ impl Payload {
 
     /// These octets. Lengths beyond 2^32 - 1 cannot occur on a wire and are cut.
     pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self::shared(bytes.into())
+    }
+
+    /// As [`from_bytes`](Self::from_bytes), without a copy.
+    pub fn shared(bytes: Arc<[u8]>) -> Self {
         Self {
             len: bytes.len().min(u32::MAX as usize) as u32,
             damaged: false,
-            content: Some(bytes.into()),
+            content: Some(bytes),
         }
     }
 
@@ -132,6 +137,12 @@ impl Payload {
     /// True if there is no octet.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// The octets without a copy, or zeros if none were given.
+    pub fn into_bytes(self) -> Arc<[u8]> {
+        let zeros = || vec![0; self.len as usize].into();
+        self.content.unwrap_or_else(zeros)
     }
 
     /// The octets, if they were given.

@@ -7,6 +7,7 @@
 
 use std::io::BufRead;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 use weir_wire::{Connection, Error, Listener, Options};
 
@@ -39,8 +40,8 @@ async fn serve(address: SocketAddr) -> Result<(), Error> {
     }
 }
 
-/// What was said, and who said it.
-type Word = (SocketAddr, Vec<u8>);
+/// What was said, once for all who hear it, and who said it.
+type Word = (SocketAddr, Arc<[u8]>);
 
 /// Carries words between a guest and the room until the guest leaves.
 async fn attend(mut guest: Connection, room: broadcast::Sender<Word>) {
@@ -50,11 +51,13 @@ async fn attend(mut guest: Connection, room: broadcast::Sender<Word>) {
         tokio::select! {
             said = guest.receive() => match said {
                 // The guest listens too, so there is always somebody who hears.
-                Some(said) => drop(room.send((guest.peer_address(), said))),
+                Some(said) => drop(room.send((guest.peer_address(), said.into()))),
                 None => return,
             },
             word = heard.recv() => match word {
-                Ok((who, said)) if who != guest.peer_address() => sent = guest.send(&said).await,
+                Ok((who, said)) if who != guest.peer_address() => {
+                    sent = guest.send_shared(&said).await;
+                }
                 // The guest's own words; or a slow guest misses some, as with any datagram.
                 Ok(_) | Err(_) => {}
             },

@@ -18,20 +18,8 @@ use weir_proto::packet::Payload;
 pub struct Status {
     /// The state, in the words of RFC 4340.
     pub state: &'static str,
-    /// Packets handed over, acknowledgements included.
-    pub packets_sent: u64,
-    /// Octets of these, without IP and UDP headers.
-    pub bytes_sent: u64,
     /// Octets of application data that have left.
     pub payload_sent: u64,
-    /// Packets that arrived and were accepted.
-    pub packets_received: u64,
-    /// Octets of application data that arrived.
-    pub payload_received: u64,
-    /// Packets found to be lost: of ours with CCID 2, of the peer's with TFRC.
-    pub packets_lost: u64,
-    /// The smoothed round-trip time in seconds; zero before a sample.
-    pub smoothed_rtt_s: f64,
     /// Datagrams that arrived and found no room, because the application did not receive.
     pub datagrams_dropped: u64,
     /// X of TFRC, or cwnd over the smoothed round-trip time, in bits per second.
@@ -42,7 +30,7 @@ pub struct Status {
     pub max_datagram: u32,
     /// What bound the rate or window last; empty before the first report.
     pub limit: &'static str,
-    /// All counters of the machine.
+    /// The counters of the state machine: packets, octets, losses, the smoothed round-trip time.
     pub statistics: Statistics,
 }
 
@@ -134,20 +122,6 @@ impl Shared {
     }
 }
 
-/// Appends a datagram; what has no content is zeros.
-fn extend(buffer: &mut Vec<u8>, datagram: &Payload) {
-    match datagram.content() {
-        Some(content) => buffer.extend_from_slice(content),
-        None => buffer.resize(buffer.len() + datagram.len() as usize, 0),
-    }
-}
-
-fn octets_of(datagram: &Payload) -> Vec<u8> {
-    let mut octets = Vec::with_capacity(datagram.len() as usize);
-    extend(&mut octets, datagram);
-    octets
-}
-
 /// One end of a connection. Dropping it closes the connection in good order.
 #[derive(Debug)]
 pub struct Connection {
@@ -207,9 +181,19 @@ impl Connection {
     /// [`Error::TooLarge`] for what does not fit a packet, [`Error::Closed`] after the end.
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
         self.check(data)?;
-        let room = self.shared.room.acquire().await;
-        room.map_err(|_| Error::Closed)?.forget();
-        self.hand_over(data)
+        self.wait_for_room().await?;
+        self.hand_over(Payload::from_bytes(data))
+    }
+
+    /// Sends a datagram that is kept until it has left, instead of a copy of it: for what goes to
+    /// many peers, or often.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn send_shared(&self, data: &Arc<[u8]>) -> Result<(), Error> {
+        self.check(data)?;
+        self.wait_for_room().await?;
+        self.hand_over(Payload::shared(Arc::clone(data)))
     }
 
     /// Sends a datagram if there is room in the send queue; says whether there was.
@@ -218,12 +202,39 @@ impl Connection {
     /// As [`send`](Self::send).
     pub fn try_send(&self, data: &[u8]) -> Result<bool, Error> {
         self.check(data)?;
+        if !self.take_room()? {
+            return Ok(false);
+        }
+        self.hand_over(Payload::from_bytes(data)).map(|()| true)
+    }
+
+    /// As [`try_send`](Self::try_send), without a copy, as [`send_shared`](Self::send_shared).
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub fn try_send_shared(&self, data: &Arc<[u8]>) -> Result<bool, Error> {
+        self.check(data)?;
+        if !self.take_room()? {
+            return Ok(false);
+        }
+        let datagram = Payload::shared(Arc::clone(data));
+        self.hand_over(datagram).map(|()| true)
+    }
+
+    /// Waits for room for a datagram, and takes it.
+    async fn wait_for_room(&self) -> Result<(), Error> {
+        let room = self.shared.room.acquire().await;
+        room.map_err(|_| Error::Closed)?.forget();
+        Ok(())
+    }
+
+    /// Takes room for a datagram, if there is some.
+    fn take_room(&self) -> Result<bool, Error> {
         match self.shared.room.try_acquire() {
             Ok(room) => room.forget(),
             Err(TryAcquireError::NoPermits) => return Ok(false),
             Err(TryAcquireError::Closed) => return Err(Error::Closed),
         }
-        self.hand_over(data)?;
         Ok(true)
     }
 
@@ -238,9 +249,9 @@ impl Connection {
         Ok(())
     }
 
-    fn hand_over(&self, data: &[u8]) -> Result<(), Error> {
+    fn hand_over(&self, datagram: Payload) -> Result<(), Error> {
         let mut outgoing = self.shared.outgoing();
-        outgoing.push_back(Payload::from_bytes(data));
+        outgoing.push_back(datagram);
         // Who finds others waiting need not wake the hub again.
         if outgoing.len() > 1 {
             return Ok(());
@@ -252,12 +263,19 @@ impl Connection {
 
     /// The next datagram that has come; `None` when the connection has ended and all were read.
     pub async fn receive(&mut self) -> Option<Vec<u8>> {
+        self.receive_shared()
+            .await
+            .map(|datagram| datagram.to_vec())
+    }
+
+    /// As [`receive`](Self::receive), without a copy.
+    pub async fn receive_shared(&mut self) -> Option<Arc<[u8]>> {
         loop {
             // In this order: what came before the end was there before it was said.
             let ended = self.shared.ended.load(Ordering::Acquire);
-            let datagram = self.shared.incoming().pop_front();
+            let datagram = self.try_receive_shared();
             if datagram.is_some() || ended {
-                return datagram.as_ref().map(octets_of);
+                return datagram;
             }
             self.shared.arrival.notified().await;
         }
@@ -265,19 +283,13 @@ impl Connection {
 
     /// The next datagram, if it has come already.
     pub fn try_receive(&mut self) -> Option<Vec<u8>> {
-        let datagram = self.shared.incoming().pop_front();
-        datagram.as_ref().map(octets_of)
+        self.try_receive_shared().map(|datagram| datagram.to_vec())
     }
 
-    /// Puts the next datagram, if it has come already, in place of what the buffer has; says
-    /// whether there was one.
-    pub fn try_receive_into(&mut self, buffer: &mut Vec<u8>) -> bool {
+    /// As [`try_receive`](Self::try_receive), without a copy.
+    pub fn try_receive_shared(&mut self) -> Option<Arc<[u8]>> {
         let datagram = self.shared.incoming().pop_front();
-        if let Some(datagram) = &datagram {
-            buffer.clear();
-            extend(buffer, datagram);
-        }
-        datagram.is_some()
+        datagram.map(Payload::into_bytes)
     }
 
     /// What the connection has done so far.

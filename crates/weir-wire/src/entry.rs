@@ -222,22 +222,15 @@ impl Entry {
     }
 
     pub(crate) fn status(&self) -> Status {
-        let statistics = self.machine.statistics();
         Status {
             state: self.machine.state().name(),
-            packets_sent: statistics.packets_sent,
-            bytes_sent: statistics.bytes_sent,
             payload_sent: self.payload_sent,
-            packets_received: statistics.packets_received,
-            payload_received: statistics.payload_received,
-            packets_lost: statistics.packets_lost,
-            smoothed_rtt_s: statistics.smoothed_rtt.as_secs_f64(),
             datagrams_dropped: 0,
             allowed_rate_bps: self.controller.allowed_rate_bps,
             loss_event_rate: self.controller.loss_event_rate,
             max_datagram: self.machine.max_payload(),
             limit: self.controller.limit,
-            statistics,
+            statistics: self.machine.statistics(),
         }
     }
 }

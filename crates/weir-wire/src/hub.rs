@@ -1,13 +1,11 @@
 //! The task behind a socket: it moves packets between the socket and the connections, fires
 //! their timers, and hands data to and from the applications.
 //!
-//! An idle hub sleeps. What is due sooner than a sleeper wakes is waited for by yielding, so that
-//! pacing holds intervals far below a millisecond.
-
 mod admission;
 mod arrival;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::alarm::Alarm;
 use crate::clock::Clock;
@@ -34,8 +32,6 @@ use weir_proto::dccp::{self, wire::PacketType};
 use weir_proto::node::{Endpoint, EndpointEvent, Node};
 use weir_proto::time::Instant;
 
-/// How long a full socket is left alone.
-const FULL_NANOS: u64 = 200_000;
 /// Datagrams on their way from an application to the hub.
 const UNDER_WAY: usize = 64;
 /// Commands to carry out before packets and timers have their turn.
@@ -127,17 +123,13 @@ impl Hub {
     pub(crate) async fn run(mut self) {
         let mut open = true;
         // Without a timer nothing can be paced, and nothing is.
-        let Ok(alarm) = Alarm::new() else { return };
+        let Ok(mut alarm) = Alarm::new() else { return };
         while open || !self.connections.is_empty() {
-            let due = self.timers.first().map(|&(at, _)| at);
-            let mut wait = due.map_or(u64::MAX >> 8, |at| at.since(self.clock.now()).as_nanos());
-            wait = wait.min(self.sieve.patience());
-            if !self.outbox.is_empty() {
-                wait = wait.min(FULL_NANOS);
-            }
-            if wait < Alarm::SHORTEST_NANOS {
+            let wait = self.patience();
+            if wait < Alarm::SHORTEST_NANOS && self.is_pacing() {
                 tokio::task::yield_now().await;
             } else {
+                let wait = wait.max(Alarm::SHORTEST_NANOS);
                 tokio::select! {
                     biased;
                     command = self.commands.recv(), if open => match command {
@@ -164,9 +156,11 @@ impl Hub {
             if let Some(width) = self.sieve.adjust(self.clock.now()) {
                 self.socket.narrow(width);
             }
-            if came {
+            if let Some(packets) = came {
+                let read_at = self.clock.now();
                 // Applications read before more comes.
                 tokio::task::yield_now().await;
+                self.let_gather(packets, read_at);
             }
             if !open && self.listening.is_some() {
                 self.listening = None;
@@ -176,8 +170,8 @@ impl Hub {
 
     // ---- Packets ----
 
-    /// Reads a batch; true if something came.
-    fn read(&mut self) -> bool {
+    /// Reads a batch; says how many packets came, if anything did.
+    fn read(&mut self) -> Option<usize> {
         let mut packets = std::mem::take(&mut self.read);
         let (encapsulation, clock, mut reading) = (self.encapsulation, &self.clock, None);
         let reads = self.socket.read(|meta, octets| {
@@ -204,7 +198,7 @@ impl Hub {
             self.settle(key);
         }
         self.sieve.end_read(count, reads == Socket::MOST_READS);
-        reads > 0
+        (reads > 0).then_some(count)
     }
 
     /// Gives a packet to its connection, which it names, and sends what that says to it.

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::event::{Event, EventMask};
 use weir_wire::{Ccid, Connection, Error, Listener, Options};
@@ -68,7 +69,7 @@ async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
                     let answer = client.receive().await.expect("received");
                     assert_eq!(answer, [&question[..], b"!"].concat());
                 }
-                assert!(client.status().smoothed_rtt_s > 0.0);
+                assert!(!client.status().statistics.smoothed_rtt.is_zero());
             })
             .await;
         }
@@ -124,13 +125,40 @@ async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
             heard.extend(next);
         }
         assert!(heard.into_iter().eq(0..100));
-        let mut buffer = b"old".to_vec();
-        client.send(&[1, 2]).await.expect("sent");
-        while !server.try_receive_into(&mut buffer) {
-            tokio::task::yield_now().await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_shared_datagram_goes_to_many_without_a_copy() {
+    within(async {
+        let (mut listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let to = listener.local_address();
+        let second = Connection::connect(to, Options::default()).await;
+        let second = second.expect("a client");
+        let mut other = listener.accept().await.expect("a server");
+        let word: Arc<[u8]> = b"to all".as_slice().into();
+        for _ in 0..3 {
+            client.send_shared(&word).await.expect("sent");
+            assert!(second.try_send_shared(&word).expect("it is open"));
         }
-        assert_eq!(buffer, [1, 2]);
-        assert!(!server.try_receive_into(&mut buffer));
+        for _ in 0..3 {
+            for end in [&mut server, &mut other] {
+                assert_eq!(end.receive_shared().await, Some(Arc::clone(&word)));
+            }
+        }
+        assert_eq!(Arc::strong_count(&word), 1, "what has left is not kept");
+        let long: Arc<[u8]> = vec![0; 2000].into();
+        for refused in [
+            client.send_shared(&long).await.err(),
+            second.try_send_shared(&long).err(),
+        ] {
+            assert!(matches!(
+                refused,
+                Some(Error::TooLarge { octets: 2000, .. })
+            ));
+        }
+        assert_eq!(Arc::strong_count(&long), 1);
     })
     .await;
 }
@@ -249,7 +277,7 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
                 count
             };
             let (status, count) = tokio::join!(sending, receiving);
-            assert!(status.bytes_sent > 1400 * 2900, "{status:?}");
+            assert!(status.statistics.bytes_sent > 1400 * 2900, "{status:?}");
             assert!(count > 2500, "{count} of 3000 arrived");
         }
     })

@@ -146,7 +146,7 @@ fn ten_seconds_of_ccid_3_fill_nine_tenths_of_a_bucket() {
         while let Ok(sent) = tokio::time::timeout_at(end, connection.send(&datagram)).await {
             sent.expect("the connection is open");
         }
-        let rtt = connection.status().smoothed_rtt_s;
+        let rtt = connection.status().statistics.smoothed_rtt.as_secs_f64();
         connection.close();
         while connection.receive().await.is_some() {}
         rtt

@@ -1,12 +1,13 @@
 //! From a scenario to a topology: hosts, links, and the flows with their endpoints.
 
-use super::codec::{CodecEndpoint, Fault};
+use super::codec::{Codec, Fault};
 use super::endpoints::Surroundings;
+use super::layer::Layered;
 use super::live::Part;
 use super::recorder::{Recorder, Writes};
 use super::registry::{Pair, Registry};
 use super::segment::{Segment, SegmentEnd, SegmentShaper};
-use super::tap::{SharedTap, TapEnd, TapEndpoint};
+use super::tap::{SharedTap, TapEnd, TapLayer};
 use super::wire_form::WireForm;
 use super::{RunError, RunOptions, endpoints, wire_form};
 use crate::scenario::{
@@ -195,7 +196,6 @@ impl World {
                 self.add_wire(&rest, [from.port, to.port])?;
             }
             self.segments.push(Segment {
-                name: link.name.clone(),
                 ends,
                 mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
                 plain,
@@ -218,7 +218,6 @@ impl World {
             self.add_wifi(&wifi, &ports)?;
             let mtus = wifi.stations.iter().map(|station| station.mtu.0);
             self.segments.push(Segment {
-                name: wifi.name.clone(),
                 ends,
                 mtu: mtus.max().unwrap_or_default(),
                 plain: false,
@@ -373,8 +372,11 @@ impl World {
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             match form {
                 Form::Typed => endpoint,
-                Form::Checked => Box::new(CodecEndpoint::new(endpoint, header, self.fault.clone())),
-                Form::Octets => Box::new(WireForm::new(endpoint, &flow.transport)),
+                Form::Checked => Box::new(Layered::new(
+                    endpoint,
+                    Codec::new(header, self.fault.clone()),
+                )),
+                Form::Octets => Box::new(Layered::new(endpoint, WireForm::new(&flow.transport))),
             }
         });
         let (app, sink) = self.apps(flow, &name);
@@ -409,7 +411,10 @@ impl World {
         let [sender, receiver] = pair;
         [(sender, ends[0]), (receiver, ends[1])].map(|(endpoint, end)| -> BoxedEndpoint {
             let fault = self.fault.clone();
-            Box::new(TapEndpoint::new(endpoint, end, Arc::clone(tap), fault))
+            Box::new(Layered::new(
+                endpoint,
+                TapLayer::new(end, Arc::clone(tap), fault),
+            ))
         })
     }
 

@@ -5,13 +5,14 @@
 //! knows which packet number to expect. DCCP packets are encoded and decoded, with their
 //! checksum, before they leave.
 
+use super::layer::Layer;
+use super::quic_decoder::QuicDecoder;
 use std::sync::{Arc, Mutex};
-use weir_proto::event::Events;
-use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::node::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
-use weir_proto::quic::wire::{HeaderFormat, SpaceId};
+use weir_proto::quic::wire::HeaderFormat;
+use weir_proto::tcp;
 use weir_proto::time::Instant;
-use weir_proto::{quic, tcp};
 
 /// The first fault that any endpoint's codec found, shared by all of a run.
 #[derive(Clone, Debug, Default)]
@@ -30,30 +31,18 @@ impl Fault {
     }
 }
 
-/// An endpoint whose packets go through their wire format.
-pub(super) struct CodecEndpoint {
-    inner: Box<dyn Endpoint + Send>,
-    /// The header of QUIC packets.
-    header: HeaderFormat,
-    /// The packet number of QUIC that comes next, in the Initial and the data space.
-    expected: [u64; 2],
+/// The layer.
+pub(super) struct Codec {
+    /// Of QUIC packets.
+    quic: QuicDecoder,
     buffer: Vec<u8>,
     fault: Fault,
 }
 
-fn index_of(space: SpaceId) -> usize {
-    match space {
-        SpaceId::Initial => 0,
-        SpaceId::Data => 1,
-    }
-}
-
-impl CodecEndpoint {
-    pub(super) fn new(inner: Box<dyn Endpoint + Send>, header: HeaderFormat, fault: Fault) -> Self {
+impl Codec {
+    pub(super) const fn new(header: HeaderFormat, fault: Fault) -> Self {
         Self {
-            inner,
-            header,
-            expected: [0; 2],
+            quic: QuicDecoder::new(header),
             buffer: Vec::new(),
             fault,
         }
@@ -68,7 +57,7 @@ impl CodecEndpoint {
                 .map_err(|error| error.to_string()),
             Body::Quic(quic) => {
                 self.buffer.clear();
-                quic.encode(&self.header, &mut self.buffer);
+                quic.encode(self.quic.header(), &mut self.buffer);
                 let size = self.buffer.len() as u32 + IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
                 if size != packet.size {
                     let claimed = packet.size;
@@ -98,75 +87,28 @@ impl CodecEndpoint {
         let Some(octets) = octets else {
             return Ok(body);
         };
-        let expected = self.expected;
-        let packet = quic::Packet::decode(octets, &self.header, |space| expected[index_of(space)])
-            .map_err(|error| format!("cannot be decoded: {error}"))?;
-        let next = &mut self.expected[index_of(packet.space)];
-        *next = (*next).max(packet.number + 1);
-        Ok(Body::Quic(packet))
+        self.quic.decode(octets).map(Body::Quic)
     }
 }
 
-impl Node for CodecEndpoint {
-    fn handle(&mut self, now: Instant, mut packet: Packet) {
+impl Layer for Codec {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, mut packet: Packet) {
         let body = std::mem::replace(&mut packet.body, Body::Other(Payload::default()));
         match self.decode(body) {
             Ok(body) => {
                 packet.body = body;
-                self.inner.handle(now, packet);
+                inner.handle(now, packet);
             }
             Err(why) => self.fault.report(now, &packet, &why),
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.inner.handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let mut packet = self.inner.poll_transmit(now)?;
+    fn poll_transmit(&mut self, inner: &mut dyn Endpoint, now: Instant) -> Option<Packet> {
+        let mut packet = inner.poll_transmit(now)?;
         match self.encode(&packet) {
             Ok(body) => packet.body = body,
             Err(why) => self.fault.report(now, &packet, &why),
         }
         Some(packet)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.inner.poll_timeout()
-    }
-
-    fn events(&mut self) -> Option<&mut Events> {
-        self.inner.events()
-    }
-}
-
-impl Endpoint for CodecEndpoint {
-    fn connect(&mut self, now: Instant) {
-        self.inner.connect(now);
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.inner.close(now);
-    }
-
-    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
-        self.inner.write(now, data)
-    }
-
-    fn read(&mut self, now: Instant) -> Option<Payload> {
-        self.inner.read(now)
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.inner.poll_event()
-    }
-
-    fn transmitted(&mut self, now: Instant, packet_id: u64) {
-        self.inner.transmitted(now, packet_id);
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.inner.statistics()
     }
 }

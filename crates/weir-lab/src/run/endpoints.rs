@@ -1,6 +1,7 @@
 //! The two ends of a flow, made from what its scenario says.
 
 use super::handshake::SlowHandshake;
+use super::layer::Layered;
 use super::registry::{Pair, QuinnFlow, Registry};
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::node::Endpoint;
@@ -68,5 +69,8 @@ fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint +
     if host.handshake_delay.is_zero() {
         return endpoint;
     }
-    Box::new(SlowHandshake::new(endpoint, host.handshake_delay))
+    Box::new(Layered::new(
+        endpoint,
+        SlowHandshake::new(host.handshake_delay),
+    ))
 }

@@ -5,34 +5,32 @@
 //! over loopback starts from that sample. Packets of the handshake (DCCP Request and Response,
 //! QUIC Initial) wait before the endpoint handles them, and so do packets behind them.
 
+use super::layer::Layer;
 use std::collections::VecDeque;
 use weir_proto::dccp::wire::PacketType;
-use weir_proto::event::Events;
-use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
-use weir_proto::packet::{Body, Packet, Payload};
+use weir_proto::node::Endpoint;
+use weir_proto::packet::{Body, Packet};
 use weir_proto::quic::wire::SpaceId;
 use weir_proto::time::{Duration, Instant};
 
-/// An endpoint behind such a delay.
+/// The layer with such a delay.
 pub(super) struct SlowHandshake {
-    inner: Box<dyn Endpoint + Send>,
     delay: Duration,
     waiting: VecDeque<(Instant, Packet)>,
 }
 
 impl SlowHandshake {
-    pub(super) fn new(inner: Box<dyn Endpoint + Send>, delay: Duration) -> Self {
+    pub(super) const fn new(delay: Duration) -> Self {
         Self {
-            inner,
             delay,
             waiting: VecDeque::new(),
         }
     }
 
-    fn release(&mut self, now: Instant) {
+    fn release(&mut self, inner: &mut dyn Endpoint, now: Instant) {
         while self.waiting.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.waiting.pop_front() {
-                self.inner.handle(now, packet);
+                inner.handle(now, packet);
             }
         }
     }
@@ -47,16 +45,16 @@ fn is_handshake(packet: &Packet) -> bool {
     }
 }
 
-impl Node for SlowHandshake {
-    fn handle(&mut self, now: Instant, packet: Packet) {
-        self.release(now);
+impl Layer for SlowHandshake {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
+        self.release(inner, now);
         let delay = if is_handshake(&packet) {
             self.delay
         } else {
             Duration::ZERO
         };
         match self.waiting.back() {
-            None if delay.is_zero() => self.inner.handle(now, packet),
+            None if delay.is_zero() => inner.handle(now, packet),
             // Packets keep their order.
             last => {
                 let at = last.map_or(now, |(at, _)| *at).max(now + delay);
@@ -65,51 +63,13 @@ impl Node for SlowHandshake {
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.release(now);
-        self.inner.handle_timeout(now);
+    fn handle_timeout(&mut self, inner: &mut dyn Endpoint, now: Instant) {
+        self.release(inner, now);
+        inner.handle_timeout(now);
     }
 
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.inner.poll_transmit(now)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
+    fn poll_timeout(&self, inner: &dyn Endpoint) -> Option<Instant> {
         let waiting = self.waiting.front().map(|(at, _)| *at);
-        waiting.into_iter().chain(self.inner.poll_timeout()).min()
-    }
-
-    fn events(&mut self) -> Option<&mut Events> {
-        self.inner.events()
-    }
-}
-
-impl Endpoint for SlowHandshake {
-    fn connect(&mut self, now: Instant) {
-        self.inner.connect(now);
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.inner.close(now);
-    }
-
-    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
-        self.inner.write(now, data)
-    }
-
-    fn read(&mut self, now: Instant) -> Option<Payload> {
-        self.inner.read(now)
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.inner.poll_event()
-    }
-
-    fn transmitted(&mut self, now: Instant, packet_id: u64) {
-        self.inner.transmitted(now, packet_id);
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.inner.statistics()
+        waiting.into_iter().chain(inner.poll_timeout()).min()
     }
 }

@@ -6,8 +6,6 @@ use weir_proto::packet::HostId;
 /// A link or medium, from the point of view of the hosts that it joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The name of the link or medium.
-    pub name: String,
     /// Its ends: two of a link, one for each station of a medium.
     pub ends: Vec<SegmentEnd>,
     /// Largest packet in octets, IP header included.

@@ -14,15 +14,15 @@
 //! seen here.
 
 use super::codec::Fault;
+use super::layer::Layer;
 use crate::scenario::{Flow, Host, Transport};
 use crate::trace::headers::{Carrier, Envelope};
 use crate::trace::pcapng::Direction;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use weir_net::Stack;
-use weir_proto::event::Events;
-use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
-use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
+use weir_proto::node::Endpoint;
+use weir_proto::packet::{Body, HostId, IpHeader, Packet};
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
 use weir_proto::{dccp, tcp, udp};
@@ -228,9 +228,8 @@ fn set_connection_ids(
     }
 }
 
-/// An endpoint whose packets are seen.
-pub(super) struct TapEndpoint {
-    inner: Box<dyn Endpoint + Send>,
+/// The layer through which an endpoint's packets are seen.
+pub(super) struct TapLayer {
     end: TapEnd,
     tap: SharedTap,
     fault: Fault,
@@ -238,15 +237,9 @@ pub(super) struct TapEndpoint {
     octets: Vec<u8>,
 }
 
-impl TapEndpoint {
-    pub(super) fn new(
-        inner: Box<dyn Endpoint + Send>,
-        end: TapEnd,
-        tap: SharedTap,
-        fault: Fault,
-    ) -> Self {
+impl TapLayer {
+    pub(super) const fn new(end: TapEnd, tap: SharedTap, fault: Fault) -> Self {
         Self {
-            inner,
             end,
             tap,
             fault,
@@ -279,57 +272,15 @@ impl TapEndpoint {
     }
 }
 
-impl Node for TapEndpoint {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+impl Layer for TapLayer {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
         self.show(now, Direction::Inbound, &packet);
-        self.inner.handle(now, packet);
+        inner.handle(now, packet);
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.inner.handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.inner.poll_transmit(now)?;
+    fn poll_transmit(&mut self, inner: &mut dyn Endpoint, now: Instant) -> Option<Packet> {
+        let packet = inner.poll_transmit(now)?;
         self.show(now, Direction::Outbound, &packet);
         Some(packet)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.inner.poll_timeout()
-    }
-
-    fn events(&mut self) -> Option<&mut Events> {
-        self.inner.events()
-    }
-}
-
-impl Endpoint for TapEndpoint {
-    fn connect(&mut self, now: Instant) {
-        self.inner.connect(now);
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.inner.close(now);
-    }
-
-    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
-        self.inner.write(now, data)
-    }
-
-    fn read(&mut self, now: Instant) -> Option<Payload> {
-        self.inner.read(now)
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.inner.poll_event()
-    }
-
-    fn transmitted(&mut self, now: Instant, packet_id: u64) {
-        self.inner.transmitted(now, packet_id);
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.inner.statistics()
     }
 }

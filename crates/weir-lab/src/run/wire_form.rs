@@ -7,14 +7,14 @@
 //! number, eight octets: without it a receiver cannot count what is lost. iperf3 has the number in
 //! front, where the header of an application is here.
 
+use super::layer::Layer;
+use super::quic_decoder::QuicDecoder;
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
-use weir_proto::event::Events;
-use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::node::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
-use weir_proto::quic::wire::{HeaderFormat, SpaceId};
+use weir_proto::tcp;
 use weir_proto::time::Instant;
-use weir_proto::{quic, tcp};
 
 /// Octets that packets may have on the wire beyond those that they count themselves.
 pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
@@ -26,28 +26,25 @@ enum Kind {
     Udp,
     /// They are octets inside the endpoint too.
     Quinn,
-    /// The header, and the packet number that comes next in the Initial and the data space.
-    Quic(HeaderFormat, [u64; 2]),
+    Quic(QuicDecoder),
 }
 
-/// An endpoint whose packets are octets outside it.
+/// The layer outside which an endpoint's packets are octets.
 pub(super) struct WireForm {
-    inner: Box<dyn Endpoint + Send>,
     kind: Kind,
     buffer: Vec<u8>,
 }
 
 impl WireForm {
-    pub(super) fn new(inner: Box<dyn Endpoint + Send>, transport: &Transport) -> Self {
+    pub(super) fn new(transport: &Transport) -> Self {
         let kind = match transport {
             Transport::Dccp(_) => Kind::Dccp,
             Transport::Tcp(_) => Kind::Tcp,
             Transport::Udp(_) => Kind::Udp,
             Transport::Quinn(_) => Kind::Quinn,
-            Transport::Quic(quic) => Kind::Quic(quic.header, [0; 2]),
+            Transport::Quic(quic) => Kind::Quic(QuicDecoder::new(quic.header)),
         };
         Self {
-            inner,
             kind,
             buffer: Vec::new(),
         }
@@ -58,7 +55,9 @@ impl WireForm {
         self.buffer.clear();
         match (&packet.body, &self.kind) {
             (Body::Dccp(dccp), _) => dccp.encode(None, &mut self.buffer).ok()?,
-            (Body::Quic(quic), Kind::Quic(header, _)) => quic.encode(header, &mut self.buffer),
+            (Body::Quic(quic), Kind::Quic(decoder)) => {
+                quic.encode(decoder.header(), &mut self.buffer);
+            }
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
             (Body::Other(payload), Kind::Quinn) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
@@ -95,74 +94,27 @@ impl WireForm {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            Kind::Quic(header, expected) => {
+            Kind::Quic(decoder) => {
                 packet.size += IpHeader::UDP_OCTETS;
-                let index = |space: SpaceId| usize::from(space == SpaceId::Data);
-                let next = |space| expected[index(space)];
-                let quic = quic::Packet::decode(octets, header, next).ok()?;
-                let next = &mut expected[index(quic.space)];
-                *next = (*next).max(quic.number + 1);
-                Body::Quic(quic)
+                Body::Quic(decoder.decode(octets).ok()?)
             }
         };
         Some(packet)
     }
 }
 
-impl Node for WireForm {
-    fn handle(&mut self, now: Instant, packet: Packet) {
+impl Layer for WireForm {
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
         if let Some(packet) = self.decode(packet) {
-            self.inner.handle(now, packet);
+            inner.handle(now, packet);
         }
     }
 
-    fn handle_timeout(&mut self, now: Instant) {
-        self.inner.handle_timeout(now);
-    }
-
-    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let mut packet = self.inner.poll_transmit(now)?;
+    fn poll_transmit(&mut self, inner: &mut dyn Endpoint, now: Instant) -> Option<Packet> {
+        let mut packet = inner.poll_transmit(now)?;
         if let Some(octets) = self.encode(&packet) {
             packet.body = Body::Other(octets);
         }
         Some(packet)
-    }
-
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.inner.poll_timeout()
-    }
-
-    fn events(&mut self) -> Option<&mut Events> {
-        self.inner.events()
-    }
-}
-
-impl Endpoint for WireForm {
-    fn connect(&mut self, now: Instant) {
-        self.inner.connect(now);
-    }
-
-    fn close(&mut self, now: Instant) {
-        self.inner.close(now);
-    }
-
-    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
-        self.inner.write(now, data)
-    }
-
-    fn read(&mut self, now: Instant) -> Option<Payload> {
-        self.inner.read(now)
-    }
-
-    fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.inner.poll_event()
-    }
-
-    fn transmitted(&mut self, now: Instant, packet_id: u64) {
-        self.inner.transmitted(now, packet_id);
-    }
-
-    fn statistics(&self) -> Statistics {
-        self.inner.statistics()
     }
 }

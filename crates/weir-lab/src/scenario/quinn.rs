@@ -3,6 +3,7 @@
 //! This crate does not have quinn: whoever runs the scenario brings it, in
 //! [`Registry`](crate::run::Registry).
 
+use super::transport::{visit_datagram_size, visit_idle_timeout, visit_initial_window};
 use super::value::{Choice, Count, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Visitor};
 use weir_proto::cc::window::{CubicConfig, Rules};
@@ -92,30 +93,15 @@ impl Quinn {
         let doc = "The constants of Weir's CUBIC (RFC 9438).";
         let cubic: &mut dyn Section = &mut super::transport::Cubic(&mut self.cubic);
         v.section("cubic", doc, cubic);
-        let window = &mut OrWord {
-            slot: &mut self.initial_window,
-            word: "rfc9002",
-            inner: |slot| Box::new(octets(slot)),
-        };
         let doc = "Initial window of Weir's controllers in bytes; \"rfc9002\" is min(10 packets, \
                    max(2 packets, 14720)).";
-        v.value("initial_window", doc, optional, window);
+        visit_initial_window(&mut self.initial_window, doc, v);
         self.visit_transport(v);
     }
 
     fn visit_transport(&mut self, v: &mut dyn Visitor) {
         let optional = Need::Optional;
-        let size = &mut OrWord {
-            slot: &mut self.max_datagram_size,
-            word: "path",
-            inner: |slot| {
-                let (min, max) = (1200, 65_507);
-                Box::new(Octets { slot, min, max })
-            },
-        };
-        let doc = "Bytes of the largest datagram without IP and UDP headers; \"path\" takes what \
-                   the path's MTU allows.";
-        v.value("max_datagram_size", doc, optional, size);
+        visit_datagram_size(&mut self.max_datagram_size, v);
         let every = &mut OrWord {
             slot: &mut self.ack_every,
             word: "receiver",
@@ -139,13 +125,7 @@ impl Quinn {
         v.value("send_window", doc, optional, window);
         let doc = "Packets are ECN-capable.";
         v.value("ecn", doc, optional, &mut self.ecn);
-        let timeout = &mut OrWord {
-            slot: &mut self.idle_timeout,
-            word: "never",
-            inner: |slot| Box::new(slot),
-        };
-        let doc = "Ends the connection after this duration without a packet, or \"never\".";
-        v.value("idle_timeout", doc, optional, timeout);
+        visit_idle_timeout(&mut self.idle_timeout, v);
     }
 }
 

@@ -349,6 +349,49 @@ impl Section for Cubic<'_> {
     }
 }
 
+/// `max_datagram_size` of QUIC, the lean one and quinn.
+pub(super) fn visit_datagram_size(size: &mut Option<u32>, v: &mut dyn Visitor) {
+    let size = &mut OrWord {
+        slot: size,
+        word: "path",
+        inner: |slot| {
+            let (min, max) = (1200, 65_507);
+            Box::new(Octets { slot, min, max })
+        },
+    };
+    let doc = "Bytes of the largest datagram without IP and UDP headers; \"path\" takes what \
+               the path's MTU allows.";
+    v.value("max_datagram_size", doc, Need::Optional, size);
+}
+
+/// `initial_window` of QUIC, the lean one and quinn.
+pub(super) fn visit_initial_window(
+    window: &mut Option<u64>,
+    doc: &'static str,
+    v: &mut dyn Visitor,
+) {
+    let window = &mut OrWord {
+        slot: window,
+        word: "rfc9002",
+        inner: |slot| {
+            let (min, max) = (1, 1 << 40);
+            Box::new(Octets { slot, min, max })
+        },
+    };
+    v.value("initial_window", doc, Need::Optional, window);
+}
+
+/// `idle_timeout` of QUIC, the lean one and quinn.
+pub(super) fn visit_idle_timeout(timeout: &mut Option<Duration>, v: &mut dyn Visitor) {
+    let timeout = &mut OrWord {
+        slot: timeout,
+        word: "never",
+        inner: |slot| Box::new(slot),
+    };
+    let doc = "Ends the connection after this duration without a packet, or \"never\".";
+    v.value("idle_timeout", doc, Need::Optional, timeout);
+}
+
 impl Quic {
     fn visit(&mut self, v: &mut dyn Visitor) {
         let optional = Need::Optional;
@@ -417,27 +460,9 @@ impl Quic {
 
     fn visit_sizes(&mut self, v: &mut dyn Visitor) {
         let optional = Need::Optional;
-        let size = &mut OrWord {
-            slot: &mut self.max_datagram_size,
-            word: "path",
-            inner: |slot| {
-                let (min, max) = (1200, 65_507);
-                Box::new(Octets { slot, min, max })
-            },
-        };
-        let doc = "Bytes of the largest datagram without IP and UDP headers; \"path\" takes what \
-                   the path's MTU allows.";
-        v.value("max_datagram_size", doc, optional, size);
-        let window = &mut OrWord {
-            slot: &mut self.initial_window,
-            word: "rfc9002",
-            inner: |slot| {
-                let (min, max) = (1, 1 << 40);
-                Box::new(Octets { slot, min, max })
-            },
-        };
+        visit_datagram_size(&mut self.max_datagram_size, v);
         let doc = "Initial window in bytes; \"rfc9002\" is min(10 packets, max(2 packets, 14720)).";
-        v.value("initial_window", doc, optional, window);
+        visit_initial_window(&mut self.initial_window, doc, v);
         let doc = "Bytes that may wait for their first transmission.";
         let limit = &mut credit(&mut self.send_queue_limit);
         v.value("send_queue_limit", doc, optional, limit);
@@ -460,13 +485,7 @@ impl Quic {
         v.value("handshake", doc, optional, handshake);
         let doc = "Packets are ECN-capable.";
         v.value("ecn", doc, optional, &mut self.ecn);
-        let timeout = &mut OrWord {
-            slot: &mut self.idle_timeout,
-            word: "never",
-            inner: |slot| Box::new(slot),
-        };
-        let doc = "Ends the connection after this duration without a packet, or \"never\".";
-        v.value("idle_timeout", doc, optional, timeout);
+        visit_idle_timeout(&mut self.idle_timeout, v);
     }
 }
 

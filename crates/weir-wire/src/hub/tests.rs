@@ -20,9 +20,9 @@ use weir_proto::time::Duration;
 /// IPv4 and UDP.
 const HEADERS: usize = 28;
 
-struct Scene {
-    hub: Hub,
-    arrivals: mpsc::Receiver<Connection>,
+pub(super) struct Scene {
+    pub(super) hub: Hub,
+    pub(super) arrivals: mpsc::Receiver<Connection>,
     _commands: mpsc::UnboundedSender<Command>,
 }
 
@@ -51,7 +51,7 @@ fn body(packet: Packet) -> wire::Packet {
 }
 
 impl Scene {
-    fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &Options) -> Self {
         let socket = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0)), options);
         let (sink, arrivals) = mpsc::channel(100);
         let made = Hub::new(socket.expect("a socket"), options, Some(sink));
@@ -96,7 +96,7 @@ impl Scene {
 }
 
 /// A client's machine at an address.
-struct Client {
+pub(super) struct Client {
     machine: dccp::Connection,
     address: SocketAddr,
     /// The last numbers of both sides.
@@ -105,7 +105,7 @@ struct Client {
 }
 
 impl Client {
-    fn new(scene: &Scene, last: u8) -> Self {
+    pub(super) fn new(scene: &Scene, last: u8) -> Self {
         let mut config = Options::default()
             .config(8, SeqNum::new(77_777))
             .expect("a configuration");
@@ -138,7 +138,7 @@ impl Client {
     }
 
     /// Carries packets to and fro until both are silent.
-    fn talk(&mut self, scene: &mut Scene) {
+    pub(super) fn talk(&mut self, scene: &mut Scene) {
         for _ in 0..100 {
             let said = self.says(scene);
             if said.is_empty() {

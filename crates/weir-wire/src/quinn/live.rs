@@ -168,16 +168,7 @@ impl Traced {
         {
             self.sink.push(at, Event::Rtt(sample));
         }
-        let state = WindowState {
-            cwnd: view.cwnd,
-            bytes_in_flight: view.bytes_in_flight,
-            partial_bytes_acked: view.partial_bytes_acked,
-            ssthresh: view.ssthresh,
-            rtt: view.latest_rtt,
-            smoothed_rtt: self.smoothed_rtt,
-            state: view.state,
-            limit: view.limit,
-        };
+        let state = view.window(self.smoothed_rtt);
         drop(view);
         if self.told != Some(state) {
             self.told = Some(state);

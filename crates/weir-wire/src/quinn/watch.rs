@@ -9,7 +9,7 @@ use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use weir_proto::event::Limit;
+use weir_proto::event::{Limit, WindowState};
 use weir_proto::time::Duration;
 
 /// Which controller a connection has.
@@ -38,6 +38,22 @@ pub(super) struct View {
     pub fresh_rtt: Option<Duration>,
     /// Losses and marks that began a recovery.
     pub congestion_events: u64,
+}
+
+impl View {
+    /// What a trace tells, with the smoothed round-trip time that quinn knows.
+    pub fn window(&self, smoothed_rtt: Duration) -> WindowState {
+        WindowState {
+            cwnd: self.cwnd,
+            bytes_in_flight: self.bytes_in_flight,
+            partial_bytes_acked: self.partial_bytes_acked,
+            ssthresh: self.ssthresh,
+            rtt: self.latest_rtt,
+            smoothed_rtt,
+            state: self.state,
+            limit: self.limit,
+        }
+    }
 }
 
 /// A view that quinn's side and ours share. One thread at a time runs a connection, so that it is

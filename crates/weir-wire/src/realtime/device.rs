@@ -71,8 +71,9 @@ impl Outside for Devices {
     fn receive(&mut self) -> Option<Packet> {
         for _ in 0..self.places.len() {
             let place = self.places.get(self.turn)?;
+            // Each in its turn: one that is never silent shall not keep the others waiting.
+            self.turn = (self.turn + 1) % self.places.len();
             let Ok(len) = place.device.recv(&mut self.buffer) else {
-                self.turn = (self.turn + 1) % self.places.len();
                 continue;
             };
             let octets = self.buffer.get(..len)?;

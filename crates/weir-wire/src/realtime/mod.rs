@@ -6,6 +6,7 @@
 //! machine is a bad network.
 
 mod device;
+mod edge;
 mod ip;
 mod lateness;
 mod relay;

@@ -5,16 +5,15 @@
 //! translator, so that the server tells them apart; all share the topology's links.
 
 use super::Outside;
-use crate::datagram::{codepoint, ecn_of};
-use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
-use quinn_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use super::edge::Edge;
+use crate::tap::Tap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet};
 
 /// Clients at the same time; the one that was silent longest gives way to a new one.
 const MOST_CLIENTS: usize = 1024;
@@ -23,24 +22,17 @@ const MOST_CLIENTS: usize = 1024;
 /// does not go to another.
 const NUMBERS: u32 = 1 << 16;
 
-/// A socket and its state.
-struct Io {
-    socket: UdpSocket,
-    own: SocketAddr,
-    state: UdpSocketState,
-}
-
 /// A client, and the socket that speaks to the server for it.
 struct Client {
     address: SocketAddr,
-    far: Io,
+    far: Edge,
     /// The count of datagrams when it last sent one.
     last: u64,
 }
 
 /// The relay.
 pub struct Relay {
-    near: Io,
+    near: Edge,
     server: SocketAddr,
     near_host: HostId,
     far_host: HostId,
@@ -58,38 +50,6 @@ pub struct Relay {
     tap: Option<Arc<dyn Tap>>,
 }
 
-impl Io {
-    fn bind(address: SocketAddr) -> io::Result<Self> {
-        let socket = UdpSocket::bind(address)?;
-        socket.set_nonblocking(true)?;
-        let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(1 << 22);
-        let state = UdpSocketState::new((&socket).into())?;
-        let own = socket.local_addr()?;
-        Ok(Self { socket, own, state })
-    }
-
-    fn receive(&self, buffer: &mut [u8]) -> Option<RecvMeta> {
-        let mut metas = [RecvMeta::default()];
-        let mut slices = [IoSliceMut::new(buffer)];
-        let read = self
-            .state
-            .recv((&self.socket).into(), &mut slices, &mut metas);
-        let [meta] = metas;
-        read.is_ok().then_some(meta)
-    }
-
-    fn send(&self, destination: SocketAddr, ecn: Option<EcnCodepoint>, contents: &[u8]) {
-        let transmit = Transmit {
-            destination,
-            ecn,
-            contents,
-            segment_size: None,
-            src_ip: None,
-        };
-        let _ = self.state.try_send((&self.socket).into(), &transmit);
-    }
-}
-
 impl Relay {
     /// A relay from this address to a server's, between the ports of two hosts.
     ///
@@ -101,7 +61,7 @@ impl Relay {
         (near_host, far_host): (HostId, HostId),
     ) -> io::Result<Self> {
         Ok(Self {
-            near: Io::bind(at)?,
+            near: Edge::new(UdpSocket::bind(at)?)?,
             server,
             near_host,
             far_host,
@@ -159,15 +119,14 @@ impl Relay {
     }
 
     /// A socket of its own for a client.
-    fn towards_server(&self) -> io::Result<Io> {
+    fn towards_server(&self) -> io::Result<Edge> {
         let any = match self.server {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
         };
-        let mut far = Io::bind(SocketAddr::new(any, 0))?;
-        far.socket.connect(self.server)?;
-        far.own = far.socket.local_addr()?;
-        Ok(far)
+        let far = UdpSocket::bind(SocketAddr::new(any, 0))?;
+        far.connect(self.server)?;
+        Edge::new(far)
     }
 
     /// The client that was silent longest gives way.
@@ -210,59 +169,23 @@ impl Relay {
 
     /// Reads one socket.
     fn read(&mut self, socket: Option<u32>) {
-        let Some(number) = socket else {
-            if let Some(meta) = self.near.receive(&mut self.buffer)
-                && let Some(client) = self.client(meta.addr)
-            {
-                let own = self.near.own;
-                self.take((meta, own), client, (self.near_host, self.far_host));
-            }
-            return;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = match socket {
+            None => self.near.receive(&mut buffer).and_then(|read| {
+                let client = self.client(read.from())?;
+                Some((read, client, (self.near_host, self.far_host)))
+            }),
+            Some(number) => self.clients.get(&number).and_then(|client| {
+                let read = client.far.receive(&mut buffer)?;
+                Some((read, number, (self.far_host, self.near_host)))
+            }),
         };
-        if let Some(client) = self.clients.get(&number)
-            && let Some(meta) = client.far.receive(&mut self.buffer)
-        {
-            let own = client.far.own;
-            self.take((meta, own), number, (self.far_host, self.near_host));
+        if let Some((read, client, way)) = read {
+            let flow = FlowId(client);
+            let longest = read.into_packets(flow, way, self.tap.as_ref(), &mut self.ready);
+            self.longest = self.longest.max(longest);
         }
-    }
-
-    /// Queues what lies in the buffer.
-    fn take(&mut self, (meta, own): (RecvMeta, SocketAddr), client: u32, way: (HostId, HostId)) {
-        let octets = self.buffer.get(..meta.len).unwrap_or_default();
-        let headers = match meta.addr.ip().to_canonical() {
-            IpAddr::V4(_) => IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS,
-            IpAddr::V6(_) => 40 + IpHeader::UDP_OCTETS,
-        };
-        // A datagram may be empty; chunks of nothing would be none.
-        let empty = octets.is_empty().then_some(octets);
-        for datagram in octets.chunks(meta.stride.max(1)).chain(empty) {
-            let size = headers + datagram.len() as u32;
-            self.longest = self.longest.max(size);
-            if let Some(tap) = &self.tap {
-                tap.datagram(&TappedDatagram {
-                    at: std::time::Instant::now(),
-                    direction: Direction::Received,
-                    from: canonical(meta.addr),
-                    to: ours(own, meta.dst_ip, meta.addr),
-                    ecn: ecn_of(meta.ecn),
-                    octets: datagram,
-                });
-            }
-            self.ready.push_back(Packet {
-                id: 0,
-                flow: FlowId(client),
-                ip: IpHeader {
-                    source: way.0,
-                    target: way.1,
-                    ecn: ecn_of(meta.ecn),
-                    ttl: IpHeader::DEFAULT_TTL,
-                },
-                size,
-                damaged_at: None,
-                body: Body::Other(Payload::from_bytes(datagram)),
-            });
-        }
+        self.buffer = buffer;
     }
 }
 
@@ -306,36 +229,100 @@ impl Outside for Relay {
                 *octet ^= 1;
             }
         }
-        let ecn = codepoint(packet.ip.ecn);
-        let (io, to) = if host == self.far_host {
+        let (edge, to) = if host == self.far_host {
             (&client.far, self.server)
         } else {
             (&self.near, client.address)
         };
-        io.send(to, ecn, &octets);
-        if let Some(tap) = &self.tap {
-            tap.datagram(&TappedDatagram {
-                at: std::time::Instant::now(),
-                direction: Direction::Sent,
-                from: ours(io.own, None, to),
-                to: canonical(to),
-                ecn: packet.ip.ecn,
-                octets: &octets,
-            });
-        }
+        edge.send(to, packet.ip.ecn, &octets, self.tap.as_ref());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_proto::packet::Ecn;
+
+    fn loopback() -> SocketAddr {
+        SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)
+    }
+
+    fn edge() -> Edge {
+        Edge::new(UdpSocket::bind(loopback()).expect("loopback is there")).expect("a socket")
+    }
+
+    /// Waits until there is something to read in one of these.
+    fn wait_for(descriptors: &[BorrowedFd<'_>]) {
+        let limit = Timespec {
+            tv_sec: 10,
+            tv_nsec: 0,
+        };
+        let polled = descriptors.iter().copied();
+        let mut polled: Vec<_> = polled
+            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
+            .collect();
+        let ready = poll(&mut polled, Some(&limit)).expect("it can wait");
+        assert!(ready > 0, "nothing comes");
+    }
+
+    /// The next packet that has come to a relay.
+    fn received(relay: &mut Relay) -> Packet {
+        wait_for(&relay.descriptors());
+        relay.receive().expect("a packet")
+    }
+
+    /// The next packet that has come here: who it is from, its content and its mark.
+    fn next(edge: &Edge) -> (SocketAddr, Vec<u8>, Ecn) {
+        let (mut buffer, mut packets) = (vec![0; 1 << 16], VecDeque::new());
+        wait_for(&[edge.socket.as_fd()]);
+        let read = edge.receive(&mut buffer).expect("a datagram");
+        let from = read.from();
+        read.into_packets(FlowId(0), (HostId(0), HostId(1)), None, &mut packets);
+        let packet = packets.pop_front().expect("a packet");
+        let Body::Other(payload) = packet.body else {
+            panic!("it has another body");
+        };
+        (from, payload.into_bytes().to_vec(), packet.ip.ecn)
+    }
+
+    #[test]
+    fn each_client_gets_its_own_answers_with_their_marks_and_damage() {
+        let server = edge();
+        let to = server.socket.local_addr().expect("it is bound");
+        let (near, far) = (HostId(3), HostId(5));
+        let mut relay = Relay::bind(loopback(), to, (near, far)).expect("it is bound");
+        let at = relay.local_address().expect("it is bound");
+        let clients = [edge(), edge(), edge()];
+        let mut asked = Vec::new();
+        for (number, client) in (0..).zip(&clients) {
+            client.send(at, Ecn::Ect0, &[number; 40], None);
+            let packet = received(&mut relay);
+            assert_eq!((packet.ip.source, packet.ip.target), (near, far));
+            assert_eq!((packet.size, packet.ip.ecn), (68, Ecn::Ect0));
+            relay.send(far, packet.clone());
+            let (from, content, ecn) = next(&server);
+            assert_eq!((content, ecn), (vec![number; 40], Ecn::Ect0));
+            asked.push((from, packet));
+        }
+        // In another order than they asked.
+        for number in [1_u8, 2, 0] {
+            let (from, question) = &asked[usize::from(number)];
+            server.send(*from, Ecn::NotEct, &[number, 7, 7], None);
+            let mut answer = received(&mut relay);
+            assert_eq!((answer.flow, answer.ip.target), (question.flow, near));
+            answer.ip.ecn = Ecn::Ce;
+            answer.damaged_at = std::num::NonZeroU32::new(28 + 1);
+            relay.send(near, answer);
+            let expected = (at, vec![number, 6, 7], Ecn::Ce);
+            assert_eq!(next(&clients[usize::from(number)]), expected);
+        }
+    }
 
     #[test]
     fn who_gives_way_leaves_no_answers_to_the_next() {
-        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        let server = UdpSocket::bind(any).expect("loopback is there");
-        let server = server.local_addr().expect("it is bound");
-        let mut relay = Relay::bind(any, server, (HostId(0), HostId(1))).expect("it is bound");
+        let server = edge().socket.local_addr().expect("it is bound");
+        let hosts = (HostId(0), HostId(1));
+        let mut relay = Relay::bind(loopback(), server, hosts).expect("it is bound");
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let first = relay.client(address(1)).expect("there is room");
         assert_eq!(relay.client(address(1)), Some(first));

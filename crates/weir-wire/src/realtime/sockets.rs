@@ -1,18 +1,14 @@
 //! Ports that are UDP sockets, one for each end of each flow.
 
 use super::Outside;
-use crate::datagram::{codepoint, ecn_of};
-use crate::tap::{Direction, Tap, TappedDatagram};
-use quinn_udp::{RecvMeta, Transmit, UdpSocketState};
+use super::edge::Edge;
+use crate::tap::Tap;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, IoSliceMut};
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
-
-/// Octets of IP and UDP headers before a datagram's content.
-const HEADERS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+use weir_proto::packet::{Body, FlowId, HostId, Packet};
 
 /// One end of a flow, and its socket.
 pub struct FlowSocket {
@@ -27,10 +23,11 @@ pub struct FlowSocket {
 }
 
 struct Place {
-    end: FlowSocket,
-    own: SocketAddr,
+    flow: FlowId,
+    host: HostId,
+    peer: HostId,
+    edge: Edge,
     to: SocketAddr,
-    state: UdpSocketState,
 }
 
 /// The sockets of a topology.
@@ -52,15 +49,12 @@ impl Sockets {
     /// If one cannot be set up.
     pub fn new(ends: Vec<FlowSocket>) -> io::Result<Self> {
         let set_up = |end: FlowSocket| {
-            end.socket.set_nonblocking(true)?;
-            // What comes while the driver is busy must find room; the kernel may allow less.
-            let _ = socket2::SockRef::from(&end.socket).set_recv_buffer_size(1 << 22);
-            let state = UdpSocketState::new((&end.socket).into())?;
             Ok(Place {
-                own: end.socket.local_addr()?,
+                flow: end.flow,
+                host: end.host,
+                peer: end.peer,
                 to: end.socket.peer_addr()?,
-                state,
-                end,
+                edge: Edge::new(end.socket)?,
             })
         };
         let named = ends.iter().enumerate();
@@ -87,7 +81,7 @@ impl Outside for Sockets {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.places
             .iter()
-            .map(|place| place.end.socket.as_fd())
+            .map(|place| place.edge.socket.as_fd())
             .collect()
     }
 
@@ -96,45 +90,11 @@ impl Outside for Sockets {
             if !self.ready.is_empty() {
                 break;
             }
-            let Place {
-                end,
-                own,
-                to,
-                state,
-            } = self.places.get(self.turn)?;
-            let mut metas = [RecvMeta::default()];
-            let mut slices = [IoSliceMut::new(&mut self.buffer)];
-            let read = state.recv((&end.socket).into(), &mut slices, &mut metas);
-            let [meta] = metas;
+            let place = self.places.get(self.turn)?;
             self.turn = (self.turn + 1) % self.places.len();
-            if read.is_err() {
-                continue;
-            }
-            let octets = self.buffer.get(..meta.len).unwrap_or_default();
-            for datagram in octets.chunks(meta.stride.max(1)) {
-                if let Some(tap) = &self.tap {
-                    tap.datagram(&TappedDatagram {
-                        at: std::time::Instant::now(),
-                        direction: Direction::Received,
-                        from: *to,
-                        to: *own,
-                        ecn: ecn_of(meta.ecn),
-                        octets: datagram,
-                    });
-                }
-                self.ready.push_back(Packet {
-                    id: 0,
-                    flow: end.flow,
-                    ip: IpHeader {
-                        source: end.peer,
-                        target: end.host,
-                        ecn: ecn_of(meta.ecn),
-                        ttl: IpHeader::DEFAULT_TTL,
-                    },
-                    size: HEADERS + datagram.len() as u32,
-                    damaged_at: None,
-                    body: Body::Other(Payload::from_bytes(datagram)),
-                });
+            if let Some(read) = place.edge.receive(&mut self.buffer) {
+                let way = (place.peer, place.host);
+                read.into_packets(place.flow, way, self.tap.as_ref(), &mut self.ready);
             }
         }
         self.ready.pop_front()
@@ -148,26 +108,9 @@ impl Outside for Sockets {
         let Body::Other(payload) = &packet.body else {
             return;
         };
-        let Some(contents) = payload.content() else {
-            return;
-        };
-        let transmit = Transmit {
-            destination: place.to,
-            ecn: codepoint(packet.ip.ecn),
-            contents,
-            segment_size: None,
-            src_ip: None,
-        };
-        let _ = place.state.try_send((&place.end.socket).into(), &transmit);
-        if let Some(tap) = &self.tap {
-            tap.datagram(&TappedDatagram {
-                at: std::time::Instant::now(),
-                direction: Direction::Sent,
-                from: place.own,
-                to: place.to,
-                ecn: packet.ip.ecn,
-                octets: contents,
-            });
+        if let Some(contents) = payload.content() {
+            let Place { edge, to, .. } = place;
+            edge.send(*to, packet.ip.ecn, contents, self.tap.as_ref());
         }
     }
 }

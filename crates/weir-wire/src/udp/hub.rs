@@ -267,7 +267,7 @@ impl Hub {
     /// Runs until no test is left and none can come.
     async fn run(mut self) {
         // Without a timer nothing can be paced, and nothing is.
-        let Ok(alarm) = Alarm::new() else { return };
+        let Ok(mut alarm) = Alarm::new() else { return };
         loop {
             if self
                 .listening

@@ -152,6 +152,11 @@ mod tests {
         arrive(&mut meter, &[11 * WINDOW, u64::MAX, 5]);
         assert_eq!(meter.counts().duplicates, 1);
         assert_eq!(meter.counts().received, 6);
+        // A number that was passed over comes late, where an earlier one came before.
+        let mut meter = Meter::new();
+        arrive(&mut meter, &[0, 1, WINDOW + 2, WINDOW, WINDOW]);
+        let counts = meter.counts();
+        assert_eq!((counts.reordered, counts.duplicates), (1, 1));
     }
 
     #[test]

@@ -82,35 +82,21 @@ pub async fn send(
         duration_s: arguments.time.as_secs_f64(),
     };
     terminal::say(&format!("connecting to {to}"));
-    let tests: Vec<_> = (1..=usize::from(arguments.parallel))
-        .map(|number| {
-            let socket = Socket::connect(to, capture.map(LiveCapture::tap));
-            let (settings, shared, stop) = (settings.clone(), shared.clone(), stop.clone());
-            tokio::spawn(async move {
-                let socket = socket.map_err(|error| Failure::Failed(error.to_string()))?;
-                client(number, (to, socket), settings, (request, shared), stop).await
+    let tests = (1..=usize::from(arguments.parallel)).map(|number| {
+        let socket = Socket::connect(to, capture.map(LiveCapture::tap));
+        let (settings, shared, stop) = (settings.clone(), shared.clone(), stop.clone());
+        tokio::spawn(async move {
+            let socket = socket.map_err(|error| Failure::Failed(error.to_string()))?;
+            let ended = client(number, (to, socket), settings, (request, shared), stop).await?;
+            Ok(send::Outcome {
+                document: ended.document,
+                measured: ended.measured,
+                failure: ended.failure.map(Failure::Failed),
             })
         })
-        .collect();
-    let (mut streams, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
-    for test in tests {
-        let result = test
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        match result {
-            Ok(result) => {
-                streams.push(result.document);
-                flows.push(result.measured);
-                failure = failure.or(result.failure.map(Failure::Failed));
-            }
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    live_trace::write_wanted(flows, shared.trace.as_deref()).await?;
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    arguments.print_document(json!({ "controller": shared.controller() }), streams)
+    });
+    let settings = json!({ "controller": shared.controller() });
+    arguments.gather(tests.collect(), settings).await
 }
 
 async fn client(

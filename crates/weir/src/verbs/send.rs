@@ -11,6 +11,7 @@ use clap::Args;
 use serde_json::json;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
+use tokio::task::JoinHandle;
 use weir_lab::run::MeasuredFlow;
 use weir_lab::trace::RunFolder;
 use weir_wire::Connection;
@@ -88,40 +89,60 @@ async fn measure(
 ) -> Result<(), Failure> {
     let place = arguments.shared.place(to);
     terminal::say(&format!("connecting to {place}"));
-    let tests: Vec<_> = (1..=usize::from(arguments.parallel))
-        .map(|number| {
-            let plan = Plan::of(arguments, capture);
-            tokio::spawn(test(number, to, plan, stop.clone()))
+    let tests = (1..=usize::from(arguments.parallel)).map(|number| {
+        let plan = Plan::of(arguments, capture);
+        let stop = stop.clone();
+        tokio::spawn(async move {
+            let outcome = test(number, to, plan, stop).await;
+            outcome.map_err(|error| wire::failure(&error))
         })
-        .collect();
-    let (mut streams, mut measured, mut failure) = (Vec::new(), Vec::new(), None);
-    for test in tests {
-        let result = test
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        match result {
-            Ok(outcome) => {
-                streams.push(outcome.document);
-                measured.push(outcome.measured);
-                failure = failure.or(outcome.failure);
-            }
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    // What was measured is kept, however it ended.
-    live_trace::write_wanted(measured, arguments.shared.trace.as_deref()).await?;
-    if let Some(error) = failure {
-        return Err(wire::failure(&error));
-    }
+    });
     let settings = json!({ "ccid": arguments.shared.ccid(),
                            "profile": arguments.shared.profile() });
-    arguments.print_document(settings, streams)
+    arguments.gather(tests.collect(), settings).await
+}
+
+/// What became of a connection.
+pub struct Outcome {
+    /// For people's programs.
+    pub document: serde_json::Value,
+    /// For a run's folder.
+    pub measured: MeasuredFlow,
+    /// Why it ended early, if it did.
+    pub failure: Option<Failure>,
 }
 
 impl Arguments {
-    /// Says what all connections did together, and prints it if that is wanted; `settings` are
-    /// those of the transport.
-    pub fn print_document(
+    /// Waits for all connections, keeps what they measured, however they ended, and says what they
+    /// did; `settings` are those of the transport.
+    pub async fn gather(
+        &self,
+        tests: Vec<JoinHandle<Result<Outcome, Failure>>>,
+        settings: serde_json::Value,
+    ) -> Result<(), Failure> {
+        let (mut streams, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
+        for test in tests {
+            let joined = test
+                .await
+                .map_err(|error| Failure::Failed(error.to_string()))?;
+            match joined {
+                Ok(outcome) => {
+                    streams.push(outcome.document);
+                    flows.push(outcome.measured);
+                    failure = failure.or(outcome.failure);
+                }
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        live_trace::write_wanted(flows, self.shared.trace.as_deref()).await?;
+        match failure {
+            Some(failure) => Err(failure),
+            None => self.print_document(settings, streams),
+        }
+    }
+
+    /// Says what all connections did together, and prints it if that is wanted.
+    fn print_document(
         &self,
         settings: serde_json::Value,
         streams: Vec<serde_json::Value>,
@@ -175,14 +196,6 @@ impl Plan {
     }
 }
 
-/// What became of a test.
-struct Outcome {
-    document: serde_json::Value,
-    measured: MeasuredFlow,
-    /// Why it ended early, if it did.
-    failure: Option<weir_wire::Error>,
-}
-
 /// One connection from its opening to its end.
 async fn test(
     number: usize,
@@ -234,6 +247,6 @@ async fn test(
     Ok(Outcome {
         document: report.complete(wire::document(number, seconds, octets, &status)),
         measured,
-        failure,
+        failure: failure.map(|error| wire::failure(&error)),
     })
 }

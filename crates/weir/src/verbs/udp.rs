@@ -32,39 +32,24 @@ pub async fn send(
     terminal::say(
         "nothing controls congestion: what the path does not carry is lost, for others too",
     );
-    let tests: Vec<_> = (1..=usize::from(arguments.parallel))
-        .map(|number| {
-            let (options, shared, stop) = (options.clone(), arguments.shared.clone(), stop.clone());
-            tokio::spawn(async move {
-                let test = tokio::select! {
-                    test = Test::connect(to, plan, &options) => test?,
-                    () = stop.pressed() => return Err(Error::Closed),
-                };
-                let (document, ended) = follow(number, &test, &shared, &stop).await;
-                Ok((document, measured(number, &test), ended))
+    let failed = |error: Error| Failure::Failed(error.to_string());
+    let tests = (1..=usize::from(arguments.parallel)).map(|number| {
+        let (options, shared, stop) = (options.clone(), arguments.shared.clone(), stop.clone());
+        tokio::spawn(async move {
+            let test = tokio::select! {
+                test = Test::connect(to, plan, &options) => test.map_err(failed)?,
+                () = stop.pressed() => return Err(failed(Error::Closed)),
+            };
+            let (document, ended) = follow(number, &test, &shared, &stop).await;
+            Ok(send::Outcome {
+                document,
+                measured: measured(number, &test),
+                failure: ended.err().map(failed),
             })
         })
-        .collect();
-    let (mut streams, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
-    for test in tests {
-        let result = test
-            .await
-            .map_err(|error| Failure::Failed(error.to_string()))?;
-        match result {
-            Ok((document, measured, ended)) => {
-                streams.push(document);
-                flows.push(measured);
-                failure = failure.or(ended.err());
-            }
-            Err(error) => failure = failure.or(Some(error)),
-        }
-    }
-    live_trace::write_wanted(flows, arguments.shared.trace.as_deref()).await?;
-    if let Some(error) = failure {
-        return Err(Failure::Failed(error.to_string()));
-    }
+    });
     let settings = json!({ "target_bits_per_second": plan.rate_bps, "length": plan.length });
-    arguments.print_document(settings, streams)
+    arguments.gather(tests.collect(), settings).await
 }
 
 fn plan(arguments: &send::Arguments) -> Result<Plan, Failure> {

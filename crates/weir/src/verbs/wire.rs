@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 use weir_lab::run::LiveFlow;
@@ -293,7 +294,7 @@ impl Request {
 
 /// Sends datagrams as a request says, until its time is over, the connection ends, or `stop`.
 pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Result<(), Error> {
-    let data = vec![0x57; request.length];
+    let data: Arc<[u8]> = vec![0x57; request.length].into();
     let started = tokio::time::Instant::now();
     let end = started + Duration::from_secs_f64(request.duration_s);
     let gap = request
@@ -315,12 +316,12 @@ pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Res
             return Ok(());
         }
         // Waiting is dear, and seldom needed.
-        if connection.try_send(&data)? {
+        if connection.try_send_shared(&data)? {
             sent += 1;
             continue;
         }
         tokio::select! {
-            result = connection.send(&data) => result?,
+            result = connection.send_shared(&data) => result?,
             () = tokio::time::sleep_until(end) => return Ok(()),
             () = &mut stopped => return Ok(()),
         }
@@ -330,12 +331,12 @@ pub async fn send(connection: &Connection, request: Request, stop: &Stop) -> Res
 
 /// Takes datagrams until the connection ends, or `stop`; returns their octets.
 pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &Stop) -> u64 {
-    let (mut octets, mut buffer) = (0, Vec::new());
+    let mut octets = 0;
     let mut stopped = std::pin::pin!(stop.pressed());
     loop {
         let due = report.due();
         tokio::select! {
-            datagram = connection.receive() => match datagram {
+            datagram = connection.receive_shared() => match datagram {
                 Some(datagram) => octets += datagram.len() as u64,
                 None => return octets,
             },
@@ -344,10 +345,10 @@ pub async fn receive(connection: &mut Connection, report: &mut Report, stop: &St
         }
         // Waiting is dear, and those that came together need none.
         for _ in 0..AT_ONCE {
-            if !connection.try_receive_into(&mut buffer) {
+            let Some(datagram) = connection.try_receive_shared() else {
                 break;
-            }
-            octets += buffer.len() as u64;
+            };
+            octets += datagram.len() as u64;
         }
     }
 }
@@ -380,7 +381,7 @@ pub fn line(
     }
     format!(
         "{line}  rtt {}  X {}  p {:.3} %  {}",
-        scaled(status.smoothed_rtt_s, "s"),
+        scaled(status.statistics.smoothed_rtt.as_secs_f64(), "s"),
         scaled(status.allowed_rate_bps, "bit/s"),
         status.loss_event_rate * 100.0,
         status.limit
@@ -417,11 +418,11 @@ pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> se
         "seconds": seconds,
         "bytes": octets,
         "bits_per_second": octets as f64 * 8.0 / seconds.max(1e-9),
-        "packets_sent": status.packets_sent,
-        "packets_received": status.packets_received,
-        "packets_lost": status.packets_lost,
+        "packets_sent": status.statistics.packets_sent,
+        "packets_received": status.statistics.packets_received,
+        "packets_lost": status.statistics.packets_lost,
         "datagrams_dropped": status.datagrams_dropped,
-        "smoothed_rtt_s": status.smoothed_rtt_s,
+        "smoothed_rtt_s": status.statistics.smoothed_rtt.as_secs_f64(),
         "allowed_rate_bps": status.allowed_rate_bps,
         "loss_event_rate": status.loss_event_rate,
         "limit": status.limit,

@@ -29,9 +29,15 @@ pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
 }
 
 /// The timer, and whether anything was sent since it was set.
+///
+/// Once an idle sender keeps its rate, each further expiry would change nothing, and over a path of
+/// some microseconds there would be thousands of them a second. The timer rests instead, and goes
+/// on with the next packet as if it had been going off all the time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NofeedbackTimer {
     expiry: Option<Instant>,
+    /// Since when it rests, and how often it would have expired.
+    rest: Option<(Instant, Duration)>,
     sent_since_set: bool,
     sent_ever: bool,
 }
@@ -39,10 +45,22 @@ pub struct NofeedbackTimer {
 impl NofeedbackTimer {
     pub(super) fn set(&mut self, now: Instant, span: Duration, tick: TimerTick) {
         self.expiry = Some(expiry(now, span, tick));
+        self.rest = None;
         self.sent_since_set = false;
     }
 
-    pub(super) const fn on_sent(&mut self) {
+    /// In place of [`set`](Self::set), for a timer that nothing but a packet gives a meaning.
+    fn rest(&mut self, now: Instant, span: Duration) {
+        self.expiry = None;
+        self.rest = Some((now, span.max(Duration::from_nanos(1))));
+        self.sent_since_set = false;
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        if let Some((since, span)) = self.rest.take() {
+            let expiries = now.since(since).as_nanos() / span.as_nanos();
+            self.expiry = Some(since + span * (expiries + 1));
+        }
         self.sent_since_set = true;
         self.sent_ever = true;
     }
@@ -61,6 +79,7 @@ impl Sender {
     /// No timer expires any more.
     pub const fn stop(&mut self) {
         self.nofeedback.expiry = None;
+        self.nofeedback.rest = None;
     }
 
     /// The nofeedback timer may have expired.
@@ -68,29 +87,43 @@ impl Sender {
         if self.nofeedback.expiry.is_none_or(|expiry| now < expiry) {
             return;
         }
-        if !self.is_exempt() {
+        let exempt = self.is_exempt();
+        if !exempt {
             self.cut(now);
         }
         if self.heard == Heard::Recently {
             self.heard = Heard::Lapsed;
         }
         self.nothing_sent = true;
-        self.restart_nofeedback(now, self.inter_packet_interval);
+        let (span, tick) = (
+            self.nofeedback_span(self.inter_packet_interval),
+            self.profile.timer_tick,
+        );
+        if exempt && tick == TimerTick::Ideal {
+            self.nofeedback.rest(now, span);
+        } else {
+            self.nofeedback.set(now, span, tick);
+        }
         self.mark_untold();
         self.tell(now, events);
     }
 
-    /// Sets the timer to max(4R, 2·t_ipi) and the profile's minimum.
+    /// Sets the timer.
     pub(super) fn restart_nofeedback(&mut self, now: Instant, interval: Duration) {
+        let span = self.nofeedback_span(interval);
+        self.nofeedback.set(now, span, self.profile.timer_tick);
+    }
+
+    /// max(4R, 2·t_ipi) and the profile's minimum.
+    fn nofeedback_span(&self, interval: Duration) -> Duration {
         let profile = &self.profile;
         let early = profile.nofeedback_before_feedback == BeforeFeedback::TwoSeconds;
-        let span = match self.smoothed_rtt {
+        match self.smoothed_rtt {
             _ if self.heard == Heard::Never && early => Duration::from_secs(2),
             rtt => (rtt.unwrap_or(Duration::ZERO) * 4)
                 .max(profile.nofeedback_min)
                 .max(interval * 2),
-        };
-        self.nofeedback.set(now, span, profile.timer_tick);
+        }
     }
 
     /// True if an idle sender keeps its rate.

@@ -240,7 +240,7 @@ impl Sender {
             Arithmetic::Float if self.nofeedback.any_sent_ever() => self.next_nominal(now),
             Arithmetic::Float => now,
         };
-        self.nofeedback.on_sent();
+        self.nofeedback.on_sent(now);
         self.last_sent = Some(now);
         self.nothing_sent = false;
         if self.next_nominal(now).since(now) > self.ahead() {

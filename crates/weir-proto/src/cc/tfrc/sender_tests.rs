@@ -1,6 +1,7 @@
 use super::super::MAX_RATE;
 use super::super::profile::{
     HalvingWithoutLoss, IdleRule, NofeedbackExemption, Oscillation, OscillationInSlowStart,
+    TimerTick,
 };
 use super::*;
 use proptest::prelude::*;
@@ -268,10 +269,9 @@ fn an_idle_sender_is_not_halved_below_what_its_revision_grants() {
     let mut sender = started(Profile::rfc5348(), Some(RTT));
     feed(&mut sender, at(100), 0, 0.0);
     let initial = bytes(&sender);
-    for _ in 0..5 {
-        expire(&mut sender);
-    }
+    expire(&mut sender);
     assert_eq!(bytes(&sender), initial);
+    assert_eq!(sender.poll_timeout(), None, "it stays so");
     let mut sender = started(
         Profile {
             nofeedback_exemption: NofeedbackExemption::None,
@@ -291,6 +291,19 @@ fn an_idle_sender_is_not_halved_below_what_its_revision_grants() {
     feed(&mut sender, at(3000), 40_001, 0.0);
     expire(&mut sender);
     assert_eq!(sender.receive_rate, 20_000.5);
+}
+
+#[test]
+fn a_timer_that_rested_goes_on_as_if_it_had_gone_off_all_the_time() {
+    let mut sender = started(Profile::rfc5348(), Some(RTT));
+    feed(&mut sender, at(100), 0, 0.0);
+    assert_eq!(expire(&mut sender), at(500));
+    sender.on_sent(at(10_123), S);
+    assert_eq!(sender.poll_timeout(), Some(at(10_500)));
+    // Now it has something to say: nobody answered.
+    let before = bytes(&sender);
+    expire(&mut sender);
+    assert_eq!(bytes(&sender), before / 2.0);
 }
 
 #[test]
@@ -522,7 +535,10 @@ fn check(sender: &Sender, now: Instant) -> Result<(), TestCaseError> {
     if sender.is_started() {
         let least = sender.segment_size / 64.0;
         prop_assert!(rate >= least * (1.0 - 1e-12), "{rate} < {least}");
-        prop_assert!(sender.poll_timeout().is_some_and(|timer| timer > now));
+        let timer = sender.poll_timeout();
+        prop_assert!(timer.is_none_or(|timer| timer > now));
+        // Who has sent since the last expiry always waits for the next.
+        prop_assert!(timer.is_some() || sender.nothing_sent);
     }
     prop_assert!(rate <= MAX_RATE);
     prop_assert!((0.0..=1.0).contains(&state.loss_event_rate));
@@ -570,6 +586,35 @@ proptest! {
             }
             events.drain().for_each(drop);
             check(&sender, now)?;
+        }
+    }
+
+    /// Ticks of a nanosecond are as exact as none, and a timer that counts in ticks never rests.
+    #[test]
+    fn a_timer_that_rests_changes_no_rate(
+        p in prop_oneof![Just(0.0), Just(0.001), Just(0.1)],
+        steps in prop::collection::vec((0..3_u8, 1..3_000_u64, 0..2_000_000_u32), 1..60),
+    ) {
+        let restless = Profile { timer_tick: TimerTick::Hz(1_000_000_000), ..Profile::rfc5348() };
+        let mut senders = [Profile::rfc5348(), restless].map(|profile| started(profile, Some(RTT)));
+        let mut now = at(200);
+        for (kind, millis, receive_rate) in steps {
+            let end = now + Duration::from_millis(millis);
+            for sender in &mut senders {
+                while sender.poll_timeout().is_some_and(|due| due <= end) {
+                    expire(sender);
+                }
+                match kind {
+                    0 => feed(sender, end, receive_rate, p),
+                    1 => drop(sender.on_sent(end, S)),
+                    _ => {}
+                }
+            }
+            now = end;
+            let [resting, restless] = &senders;
+            prop_assert_eq!(bytes(resting), bytes(restless));
+            let timer = resting.poll_timeout();
+            prop_assert!(timer.is_none() || timer == restless.poll_timeout());
         }
     }
 }

@@ -267,6 +267,12 @@ impl Connection {
         self.state
     }
 
+    /// When the CCID lets the next data packet out, if one waits for its time. Of all that
+    /// [`poll_timeout`](Node::poll_timeout) can mean, this has to be kept most exactly.
+    pub const fn data_due(&self) -> Option<Instant> {
+        self.timers.data_due
+    }
+
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
         let checked = u32::from(self.config.data_checksum) * CHECKSUM_ROOM;

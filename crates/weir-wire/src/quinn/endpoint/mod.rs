@@ -211,16 +211,7 @@ impl Connection {
         }
         let smoothed_rtt = self.smoothed_rtt();
         let view = self.view.lock();
-        let state = WindowState {
-            cwnd: view.cwnd,
-            bytes_in_flight: view.bytes_in_flight,
-            partial_bytes_acked: view.partial_bytes_acked,
-            ssthresh: view.ssthresh,
-            rtt: view.latest_rtt,
-            smoothed_rtt,
-            state: view.state,
-            limit: view.limit,
-        };
+        let state = view.window(smoothed_rtt);
         drop(view);
         if self.told != Some(state) {
             self.told = Some(state);

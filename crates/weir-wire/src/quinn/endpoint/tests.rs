@@ -236,6 +236,10 @@ fn the_window_is_told_with_what_is_in_flight() {
     let last = windows.last().unwrap();
     assert_eq!(last.bytes_in_flight, 0, "everything was acknowledged");
     assert!(last.ssthresh.is_some() && last.rtt >= DELAY * 2);
+    assert_eq!(last.smoothed_rtt, path.ends[0].statistics().smoothed_rtt);
+    // A mean of samples is seldom one of them where they change.
+    let differs = |window: &WindowState| window.smoothed_rtt != window.rtt;
+    assert!(windows.iter().any(differs));
     let samples = told
         .iter()
         .filter(|(_, event)| matches!(event, Event::Rtt(_)));
