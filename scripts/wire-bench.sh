@@ -13,7 +13,8 @@
 #
 # Nothing tells iperf3 that its receiver is slower than it is, so it loses packets where weir does
 # not. "Got" are packets that the receiving application had, "sent" those that left, and both
-# count. The seconds of CPU are those of both ends, user and system. WEIR names the program; without it the release build of this tree is made.
+# count. The seconds of CPU are those of both ends, user and system. WEIR names the program; without
+# it the release build of this tree is made.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

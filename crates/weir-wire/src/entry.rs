@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 use weir_proto::dccp::{self, State};
 use weir_proto::event::{Event, EventMask};
-use weir_proto::node::{CloseReason, Endpoint, Node, WriteError};
+use weir_proto::node::{CloseReason, Endpoint, Node};
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 
@@ -109,13 +109,11 @@ impl Entry {
         self.seen = now;
         self.waiting.append(&mut self.shared.outgoing());
         let before = self.waiting.len();
-        while let Some(data) = self.waiting.front() {
-            match self.machine.write(now, data.clone()) {
-                Err(WriteError::Blocked) => break,
-                // The size was checked, and an ended connection says so to the next caller.
-                Ok(()) | Err(WriteError::TooLarge(_) | WriteError::Closed) => {}
-            }
-            self.waiting.pop_front();
+        while !self.machine.is_full()
+            && let Some(data) = self.waiting.pop_front()
+        {
+            // The size was checked, and an ended connection says so to the next caller.
+            let _ = self.machine.write(now, data);
         }
         if before > self.waiting.len() {
             self.shared.make_room(before - self.waiting.len());

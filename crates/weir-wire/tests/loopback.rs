@@ -129,6 +129,21 @@ async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
     .await;
 }
 
+/// RFC 4340 §5.4.
+#[tokio::test]
+async fn an_empty_datagram_is_one_too() {
+    for ccid in all_ccids() {
+        within(async {
+            let (_listener, client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
+            for datagram in [&b""[..], b"between", b""] {
+                client.send(datagram).await.expect("sent");
+                assert_eq!(server.receive().await.as_deref(), Some(datagram));
+            }
+        })
+        .await;
+    }
+}
+
 #[tokio::test]
 async fn a_shared_datagram_goes_to_many_without_a_copy() {
     within(async {

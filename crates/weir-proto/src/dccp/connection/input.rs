@@ -399,9 +399,9 @@ impl Connection {
         }
     }
 
-    /// Step 16.
+    /// Step 16. A datagram may be empty (§5.4).
     fn step_16_data(&mut self, packet: wire::Packet) {
-        if !packet.kind.carries_data() || packet.payload.is_empty() {
+        if !packet.kind.carries_data() {
             return;
         }
         if is_corrupt(&packet) {

@@ -273,6 +273,11 @@ impl Connection {
         self.timers.data_due
     }
 
+    /// True if the send queue has no room: a datagram would be [`WriteError::Blocked`].
+    pub fn is_full(&self) -> bool {
+        self.send_queue.len() >= self.config.send_queue.max(1)
+    }
+
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
         let checked = u32::from(self.config.data_checksum) * CHECKSUM_ROOM;
@@ -388,7 +393,7 @@ impl Endpoint for Connection {
         if data.len() > self.max_payload() {
             return Err(WriteError::TooLarge(self.max_payload()));
         }
-        if self.send_queue.len() >= self.config.send_queue.max(1) {
+        if self.is_full() {
             self.blocked = true;
             return Err(WriteError::Blocked);
         }
