@@ -181,8 +181,7 @@ impl Connection {
     /// [`Error::TooLarge`] for what does not fit a packet, [`Error::Closed`] after the end.
     pub async fn send(&self, data: &[u8]) -> Result<(), Error> {
         self.check(data)?;
-        self.wait_for_room().await?;
-        self.hand_over(Payload::from_bytes(data))
+        self.hand_over_later(Payload::from_bytes(data)).await
     }
 
     /// Sends a datagram that is kept until it has left, instead of a copy of it: for what goes to
@@ -192,8 +191,8 @@ impl Connection {
     /// As [`send`](Self::send).
     pub async fn send_shared(&self, data: &Arc<[u8]>) -> Result<(), Error> {
         self.check(data)?;
-        self.wait_for_room().await?;
-        self.hand_over(Payload::shared(Arc::clone(data)))
+        self.hand_over_later(Payload::shared(Arc::clone(data)))
+            .await
     }
 
     /// Sends a datagram if there is room in the send queue; says whether there was.
@@ -202,10 +201,7 @@ impl Connection {
     /// As [`send`](Self::send).
     pub fn try_send(&self, data: &[u8]) -> Result<bool, Error> {
         self.check(data)?;
-        if !self.take_room()? {
-            return Ok(false);
-        }
-        self.hand_over(Payload::from_bytes(data)).map(|()| true)
+        self.try_hand_over(|| Payload::from_bytes(data))
     }
 
     /// As [`try_send`](Self::try_send), without a copy, as [`send_shared`](Self::send_shared).
@@ -214,27 +210,24 @@ impl Connection {
     /// As [`send`](Self::send).
     pub fn try_send_shared(&self, data: &Arc<[u8]>) -> Result<bool, Error> {
         self.check(data)?;
-        if !self.take_room()? {
-            return Ok(false);
-        }
-        let datagram = Payload::shared(Arc::clone(data));
-        self.hand_over(datagram).map(|()| true)
+        self.try_hand_over(|| Payload::shared(Arc::clone(data)))
     }
 
-    /// Waits for room for a datagram, and takes it.
-    async fn wait_for_room(&self) -> Result<(), Error> {
+    /// Hands a datagram over when there is room.
+    async fn hand_over_later(&self, datagram: Payload) -> Result<(), Error> {
         let room = self.shared.room.acquire().await;
         room.map_err(|_| Error::Closed)?.forget();
-        Ok(())
+        self.hand_over(datagram)
     }
 
-    /// Takes room for a datagram, if there is some.
-    fn take_room(&self) -> Result<bool, Error> {
+    /// Hands a datagram over if there is room; says whether there was.
+    fn try_hand_over(&self, datagram: impl FnOnce() -> Payload) -> Result<bool, Error> {
         match self.shared.room.try_acquire() {
             Ok(room) => room.forget(),
             Err(TryAcquireError::NoPermits) => return Ok(false),
             Err(TryAcquireError::Closed) => return Err(Error::Closed),
         }
+        self.hand_over(datagram())?;
         Ok(true)
     }
 

@@ -61,6 +61,7 @@ impl Entry {
         shared: Arc<Shared>,
         sink: Option<EventSink>,
         encapsulation: Encapsulation,
+        now: Instant,
     ) -> Self {
         if let Some(events) = machine.events() {
             let more = sink.as_ref().map_or(EventMask::NONE, EventSink::mask);
@@ -75,7 +76,7 @@ impl Entry {
             closing: false,
             controller: Controller::default(),
             timer: None,
-            seen: Instant::ZERO,
+            seen: now,
             encapsulation,
             local: None,
             lingering: false,

@@ -1,6 +1,6 @@
 //! The task behind a socket: it moves packets between the socket and the connections, fires
 //! their timers, and hands data to and from the applications.
-//!
+
 mod admission;
 mod arrival;
 #[cfg(test)]
@@ -267,10 +267,10 @@ impl Hub {
     ) -> Option<(Entry, Connection)> {
         let commands = self.back.upgrade()?;
         let shared = Arc::new(Shared::new(UNDER_WAY, options.receive_queue));
-        let (sink, stream) = EventSink::new(options.events, self.clock.now()).unzip();
+        let now = self.clock.now();
+        let (sink, stream) = EventSink::new(options.events, now).unzip();
         let connection = Connection::new(key, commands, Arc::clone(&shared), stream);
-        let mut entry = Entry::new(machine, shared, sink, self.encapsulation);
-        entry.seen = self.clock.now();
+        let entry = Entry::new(machine, shared, sink, self.encapsulation, now);
         Some((entry, connection))
     }
 

@@ -307,20 +307,29 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
 }
 
 #[test]
-fn a_udp_server_that_dies_is_missed_and_what_was_measured_is_kept() {
-    let place = tempfile::tempdir().expect("a folder");
-    let folder = place.path().join("trace");
-    let (server, port) = serve(&["--transport", "udp"]);
-    let words = ["--transport", "udp", "-t", "60", "-i", "300ms"];
-    let mut client = send(&port, &[&words[..], &["--trace", text(&folder)]].concat());
-    let lines = [(); 3].map(|()| client.line());
-    assert!(lines[2].contains("0.00-0.30"), "{lines:?}");
-    drop(server);
-    let (status, said) = client.end();
-    assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("does not answer"), "{said}");
-    let sent = &summary(&folder)["flows"]["stream-1"]["packets_sent"];
-    assert!(sent.as_u64() > Some(10), "{sent}");
+fn a_server_that_dies_is_missed_and_what_was_measured_is_kept() {
+    for transport in ["udp", "quic"] {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("trace");
+        let over = ["--transport", transport];
+        let (server, port) = serve(&over);
+        let words = ["-t", "60", "-i", "300ms", "-b", "1mbit"];
+        let mut client = send(
+            &port,
+            &[&over[..], &words, &["--trace", text(&folder)]].concat(),
+        );
+        let first = (0..4).map(|_| client.line());
+        let told: Vec<_> = first
+            .take_while(|line| !line.contains("0.00-0.30"))
+            .collect();
+        assert!(told.len() < 4, "{told:?}");
+        drop(server);
+        let (status, said) = client.end();
+        assert_eq!(status, Some(1), "{transport}: {said}");
+        assert!(said.contains("does not answer"), "{transport}: {said}");
+        let sent = &summary(&folder)["flows"]["stream-1"]["packets_sent"];
+        assert!(sent.as_u64() > Some(10), "{transport}: {sent}");
+    }
 }
 
 #[test]
@@ -397,6 +406,8 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
             "{measured}"
         );
         assert!(measured["goodput_bps"].as_f64() > Some(1e5), "{measured}");
+        // A hundred a second: not half of its time.
+        assert!(measured["packets_sent"].as_u64() < Some(3000), "{measured}");
         assert!(datagrams(&capture).len() > 10);
         if transport == "quic" {
             assert!(measured["rtt_s"]["min"].as_f64() > Some(0.0), "{measured}");

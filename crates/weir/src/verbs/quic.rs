@@ -10,7 +10,8 @@
 use super::live_capture::LiveCapture;
 use super::live_trace::{self, LiveTrace};
 use super::quic_socket::Socket;
-use super::quic_test::{self, Parts, Result};
+use super::quic_test::{self, Parts};
+use super::send::Outcome;
 use super::wire::{Request, Shared, Stop};
 use super::{send, serve};
 use crate::exit::Failure;
@@ -38,7 +39,7 @@ const RETRY_FROM: usize = 64;
 const LENGTHS: [usize; 2] = [1200, 65_000];
 
 /// The connection's settings that the arguments ask for.
-pub fn settings(shared: &Shared) -> std::result::Result<LiveSettings, Failure> {
+pub fn settings(shared: &Shared) -> Result<LiveSettings, Failure> {
     let controller =
         Choice::named(shared.controller()).map_err(|error| Failure::Usage(error.to_string()))?;
     Ok(LiveSettings {
@@ -52,10 +53,7 @@ pub fn settings(shared: &Shared) -> std::result::Result<LiveSettings, Failure> {
     })
 }
 
-fn endpoint(
-    socket: Arc<Socket>,
-    server: Option<quinn::ServerConfig>,
-) -> std::result::Result<Endpoint, Failure> {
+fn endpoint(socket: Arc<Socket>, server: Option<quinn::ServerConfig>) -> Result<Endpoint, Failure> {
     let config = EndpointConfig::default();
     let runtime = Arc::new(TokioRuntime);
     Ok(Endpoint::new_with_abstract_socket(
@@ -71,7 +69,7 @@ pub async fn send(
     to: SocketAddr,
     capture: Option<&LiveCapture>,
     stop: Stop,
-) -> std::result::Result<(), Failure> {
+) -> Result<(), Failure> {
     let shared = &arguments.shared;
     let settings = settings(shared)?;
     let usual = LENGTHS[usize::from(arguments.bitrate.is_none())];
@@ -88,7 +86,7 @@ pub async fn send(
         tokio::spawn(async move {
             let socket = socket.map_err(|error| Failure::Failed(error.to_string()))?;
             let ended = client(number, (to, socket), settings, (request, shared), stop).await?;
-            Ok(send::Outcome {
+            Ok(Outcome {
                 document: ended.document,
                 measured: ended.measured,
                 failure: ended.failure.map(Failure::Failed),
@@ -105,7 +103,7 @@ async fn client(
     settings: LiveSettings,
     (request, shared): (Request, Shared),
     stop: Stop,
-) -> std::result::Result<Result, Failure> {
+) -> Result<Outcome<String>, Failure> {
     let opened = Instant::now();
     let live = settings
         .client()
@@ -176,7 +174,7 @@ pub async fn serve(
     arguments: &serve::Arguments,
     capture: Option<&LiveCapture>,
     stop: Stop,
-) -> std::result::Result<(), Failure> {
+) -> Result<(), Failure> {
     let settings = settings(&arguments.shared)?;
     let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
     let tap = capture.map(LiveCapture::tap);
@@ -266,7 +264,7 @@ async fn test(
     controller: Choice,
     shared: Shared,
     stop: Stop,
-) -> std::result::Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value, Failure> {
     let Arrived {
         opened,
         connection,

@@ -2,6 +2,7 @@
 //! other stream.
 
 use super::live_trace::LiveTrace;
+use super::send::Outcome;
 use super::wire::{self, Report, Request, Stop};
 use crate::terminal;
 use bytes::Bytes;
@@ -43,16 +44,6 @@ pub struct Parts {
     pub interval: Duration,
 }
 
-/// What became of it.
-pub struct Result {
-    /// For people's programs.
-    pub document: serde_json::Value,
-    /// For a run's folder.
-    pub measured: MeasuredFlow,
-    /// Why it ended early, if it did.
-    pub failure: Option<String>,
-}
-
 /// Octets and the time that they took.
 struct Transfer {
     octets: u64,
@@ -65,7 +56,7 @@ struct Transfer {
 }
 
 /// Runs a test to its end; the counts go over the stream that the client has asked on.
-pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -> Result {
+pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -> Outcome<String> {
     let transfer = if parts.sends {
         give(&parts, control.1, stop).await
     } else {
@@ -76,7 +67,7 @@ pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -
     let document = document(&parts, &transfer);
     let failure = lost(&parts.connection).or(transfer.failure.clone());
     let measured = measured(parts, &transfer).await;
-    Result {
+    Outcome {
         document: transfer.report.complete(document),
         measured,
         failure,
@@ -148,11 +139,7 @@ async fn count(hear: &mut RecvStream, delivered: &AtomicU64) {
 
 /// Writes as the request says until its time is over, the receiver has enough, or `stop`. Says
 /// what bound it before its end, for at the end it is the application.
-async fn fill(
-    parts: &Parts,
-    written: &AtomicU64,
-    stop: &Stop,
-) -> std::result::Result<&'static str, String> {
+async fn fill(parts: &Parts, written: &AtomicU64, stop: &Stop) -> Result<&'static str, String> {
     let request = &parts.request;
     let opened = parts.connection.open_uni().await;
     let mut stream = opened.map_err(|error| error.to_string())?;
@@ -175,7 +162,7 @@ async fn fill(
             written.fetch_add(data.len() as u64, Ordering::Relaxed);
         }
     };
-    let ended: std::result::Result<(), WriteError> = tokio::select! {
+    let ended: Result<(), WriteError> = tokio::select! {
         ended = writing => ended,
         () = tokio::time::sleep_until(end) => Ok(()),
         () = &mut stopped => Ok(()),
@@ -248,10 +235,7 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
 }
 
 /// Octets that have come in order; none at the end.
-async fn next(
-    connection: &Connection,
-    stream: &mut Option<RecvStream>,
-) -> std::result::Result<u64, String> {
+async fn next(connection: &Connection, stream: &mut Option<RecvStream>) -> Result<u64, String> {
     if stream.is_none() {
         let accepted = connection.accept_uni().await;
         *stream = Some(accepted.map_err(|error| error.to_string())?);

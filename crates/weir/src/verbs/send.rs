@@ -103,13 +103,13 @@ async fn measure(
 }
 
 /// What became of a connection.
-pub struct Outcome {
+pub struct Outcome<E = Failure> {
     /// For people's programs.
     pub document: serde_json::Value,
     /// For a run's folder.
     pub measured: MeasuredFlow,
     /// Why it ended early, if it did.
-    pub failure: Option<Failure>,
+    pub failure: Option<E>,
 }
 
 impl Arguments {

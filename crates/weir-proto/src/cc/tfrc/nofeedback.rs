@@ -35,31 +35,36 @@ pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
 /// on with the next packet as if it had been going off all the time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NofeedbackTimer {
-    expiry: Option<Instant>,
-    /// Since when it rests, and how often it would have expired.
-    rest: Option<(Instant, Duration)>,
+    state: State,
     sent_since_set: bool,
     sent_ever: bool,
 }
 
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Off,
+    Set(Instant),
+    /// Since when, and how long from one expiry to the next.
+    Resting(Instant, Duration),
+}
+
 impl NofeedbackTimer {
     pub(super) fn set(&mut self, now: Instant, span: Duration, tick: TimerTick) {
-        self.expiry = Some(expiry(now, span, tick));
-        self.rest = None;
+        self.state = State::Set(expiry(now, span, tick));
         self.sent_since_set = false;
     }
 
     /// In place of [`set`](Self::set), for a timer that nothing but a packet gives a meaning.
     fn rest(&mut self, now: Instant, span: Duration) {
-        self.expiry = None;
-        self.rest = Some((now, span.max(Duration::from_nanos(1))));
+        self.state = State::Resting(now, span.max(Duration::from_nanos(1)));
         self.sent_since_set = false;
     }
 
     pub(super) fn on_sent(&mut self, now: Instant) {
-        if let Some((since, span)) = self.rest.take() {
+        if let State::Resting(since, span) = self.state {
             let expiries = now.since(since).as_nanos() / span.as_nanos();
-            self.expiry = Some(since + span * (expiries + 1));
+            self.state = State::Set(since + span * (expiries + 1));
         }
         self.sent_since_set = true;
         self.sent_ever = true;
@@ -73,18 +78,20 @@ impl NofeedbackTimer {
 impl Sender {
     /// When [`handle_timeout`](Self::handle_timeout) must be called.
     pub const fn poll_timeout(&self) -> Option<Instant> {
-        self.nofeedback.expiry
+        match self.nofeedback.state {
+            State::Set(expiry) => Some(expiry),
+            State::Off | State::Resting(..) => None,
+        }
     }
 
     /// No timer expires any more.
     pub const fn stop(&mut self) {
-        self.nofeedback.expiry = None;
-        self.nofeedback.rest = None;
+        self.nofeedback.state = State::Off;
     }
 
     /// The nofeedback timer may have expired.
     pub fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
-        if self.nofeedback.expiry.is_none_or(|expiry| now < expiry) {
+        if self.poll_timeout().is_none_or(|expiry| now < expiry) {
             return;
         }
         let exempt = self.is_exempt();
@@ -95,20 +102,17 @@ impl Sender {
             self.heard = Heard::Lapsed;
         }
         self.nothing_sent = true;
-        let (span, tick) = (
-            self.nofeedback_span(self.inter_packet_interval),
-            self.profile.timer_tick,
-        );
-        if exempt && tick == TimerTick::Ideal {
-            self.nofeedback.rest(now, span);
+        let interval = self.inter_packet_interval;
+        if exempt && self.profile.timer_tick == TimerTick::Ideal {
+            self.nofeedback.rest(now, self.nofeedback_span(interval));
         } else {
-            self.nofeedback.set(now, span, tick);
+            self.restart_nofeedback(now, interval);
         }
         self.mark_untold();
         self.tell(now, events);
     }
 
-    /// Sets the timer.
+    /// After feedback, or an expiry: waits for the next feedback; packets are this far apart.
     pub(super) fn restart_nofeedback(&mut self, now: Instant, interval: Duration) {
         let span = self.nofeedback_span(interval);
         self.nofeedback.set(now, span, self.profile.timer_tick);
