@@ -216,6 +216,9 @@ fn inputs(page: &mut Page, experiment: &ExperimentResult) {
         .rows
         .iter()
         .filter(|row| row.verdict == Verdict::Input);
+    if inputs.clone().next().is_none() {
+        return;
+    }
     page.text("h3", "", "Conditions, set and not judged");
     let mut html = String::from(
         "<div class=\"scroll\"><table><thead><tr><th>condition, and where</th><th class=\"n\">value</th>\

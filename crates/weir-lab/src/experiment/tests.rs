@@ -231,6 +231,21 @@ fn the_exit_status_is_3_only_when_a_judged_row_differs() {
 }
 
 #[test]
+fn a_page_has_no_empty_table_and_tells_points_from_percent() {
+    let heading = "Conditions, set and not judged";
+    let points = row("one", "published = 10\nwithin = 1", "r").replace("Mbit/s", "%");
+    let page = reproduction(&points).html();
+    assert!(page.contains("± 1 percentage points"), "{page}");
+    assert!(!page.contains(heading), "{page}");
+    let input = "[[row]]\nid = 'i'\nplace = 'p'\ntext = 't'\nkind = 'input'\npublished = 99\n";
+    let page = reproduction(input).html();
+    assert!(page.contains(heading), "{page}");
+    let percent = "published = 10\nwithin_percent = 1";
+    let page = reproduction(&row("one", percent, "r")).html();
+    assert!(page.contains("± 1 %"), "{page}");
+}
+
+#[test]
 fn json_has_the_table_and_the_page_has_every_row() {
     let result = reproduction(&row("one", "published = 20\nwithin = 1", "r"));
     let json: serde_json::Value = serde_json::from_str(&result.json()).unwrap();

@@ -255,10 +255,11 @@ impl Row {
             parts.push(format!("± {} %", significant(percent, 3)));
         }
         if let Some(within) = self.within {
-            parts.push(if within == 0.0 {
-                "exactly".to_owned()
-            } else {
-                format!("± {}", with_unit(within))
+            parts.push(match self.unit.as_str() {
+                _ if within == 0.0 => "exactly".to_owned(),
+                // Beside a relative tolerance, which is in percent of the value.
+                "%" => format!("± {} percentage points", significant(within, 6)),
+                _ => format!("± {}", with_unit(within)),
             });
         }
         if self.in_band {
