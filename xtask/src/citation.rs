@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::lexed::Source;
+use crate::source::Source;
 
 /// A section of an RFC, ordered as in the document; appendices come last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,10 +71,10 @@ pub fn citations(source: &Source) -> Citations {
     let head = head_rfc(source);
     let mut citations = Citations::default();
     let mut carried = None;
-    for line in &source.lines {
-        let (sections, last) = line_sections(&line.text, carried.or(head));
+    for (number, line) in source.lines() {
+        let (sections, last) = line_sections(line, carried.or(head));
         carried = last;
-        let set = if source.test || line.test {
+        let set = if source.is_test(number) {
             &mut citations.in_tests
         } else {
             &mut citations.in_code
@@ -86,7 +86,7 @@ pub fn citations(source: &Source) -> Citations {
 
 /// The one RFC that the file's head names, if it names exactly one.
 fn head_rfc(source: &Source) -> Option<u32> {
-    let heads = source.lines.iter().map(|line| line.comment.trim());
+    let heads = source.lines().map(|(_, line)| line.trim());
     let named: BTreeSet<u32> = heads
         .take_while(|head| head.starts_with("//!"))
         .flat_map(|head| {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn cited(text: &str) -> Vec<String> {
-        let all = citations(&Source::new("a.rs", text));
+        let all = citations(&Source::new("a.rs", text).expect("valid Rust"));
         all.in_code
             .iter()
             .map(|s| format!("{} {}", s.rfc, s.number()))
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn citations_in_tests_are_kept_apart() {
         let text = "#[cfg(test)]\nmod tests {\n    // RFC 4340 §5.1\n}\n// RFC 4340 §6";
-        let all = citations(&Source::new("a.rs", text));
+        let all = citations(&Source::new("a.rs", text).expect("valid Rust"));
         assert_eq!((all.in_code.len(), all.in_tests.len()), (1, 1));
     }
 }

@@ -5,7 +5,7 @@
 //! parent module hides nothing. Attributes, documentation and code under `#[cfg(test)]` do not
 //! count, nor do methods and fields, which need no path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -15,8 +15,7 @@ use crate::source::Source;
 /// The names of modules from the crate's root down to this one; empty for the root.
 pub type ModulePath = Vec<String>;
 
-/// A reference from one file to another, in code that is compiled outside tests too.
-#[derive(Debug)]
+/// A reference from one file to another.
 pub struct Reference {
     pub from: ModulePath,
     pub to: ModulePath,
@@ -56,8 +55,20 @@ enum Target {
 const MAX_REEXPORTS: usize = 8;
 
 impl<'a> Crate<'a> {
-    /// Reads the files below `folder`, which ends in `src/`.
-    pub fn read(folder: &str, sources: &'a [Source]) -> Self {
+    /// Every folder `src/` is one crate.
+    pub fn all(sources: &'a [Source]) -> Vec<Self> {
+        let folders: BTreeSet<&str> = sources
+            .iter()
+            .filter_map(|source| {
+                let start = source.path.find("/src/")?;
+                source.path.get(..start + "/src/".len())
+            })
+            .collect();
+        let read = |folder| Self::read(folder, sources);
+        folders.into_iter().map(read).collect()
+    }
+
+    fn read(folder: &str, sources: &'a [Source]) -> Self {
         let mut this = Self {
             files: BTreeMap::new(),
             scopes: BTreeMap::new(),
@@ -74,7 +85,7 @@ impl<'a> Crate<'a> {
                 scopes: &mut this.scopes,
             };
             reader.scope();
-            reader.visit_file(&source.file);
+            reader.visit_file(&source.tree);
             this.files.insert(file, source);
         }
         this
@@ -102,8 +113,19 @@ impl<'a> Crate<'a> {
         lines.into_iter().map(reference).collect()
     }
 
-    /// The file of the item that a path names. A path that ends at a module refers to nothing yet,
-    /// except for a glob; those that go on from there do.
+    /// The first names of paths that lead out of the crate, with their files and lines.
+    pub fn outside(&self) -> impl Iterator<Item = (&'a Source, &str, usize)> {
+        self.scopes.iter().flat_map(move |(module, scope)| {
+            let file = self.files[&scope.file];
+            scope.paths.iter().filter_map(move |(path, line)| {
+                let is_outside = self.resolve(module, path, MAX_REEXPORTS).is_none();
+                is_outside.then_some((file, path.first()?.as_str(), *line))
+            })
+        })
+    }
+
+    /// The file of the item that a path names. A path that ends at a module is no reference: the
+    /// names used through it are.
     fn defining_file(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
         match self.resolve(module, path, MAX_REEXPORTS)? {
             Target::Module(_) => None,

@@ -24,7 +24,7 @@ struct Files {
 
 /// Prints the table and the list.
 pub fn run(root: &Path) -> Result<bool, String> {
-    let sources = tree::sources(&tree::text_files(root)?);
+    let sources = tree::sources(&tree::text_files(root)?)?;
     let mut table: BTreeMap<Section, Files> = BTreeMap::new();
     for source in sources
         .iter()

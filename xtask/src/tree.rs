@@ -4,13 +4,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::lexed::Source;
+use crate::source::Source;
 
 /// One tracked file that is text.
 pub struct TextFile {
     /// Relative to the repository's root, with forward slashes.
     pub path: String,
     pub text: String,
+}
+
+impl TextFile {
+    pub fn new(path: &str, text: String) -> Self {
+        let path = path.to_owned();
+        Self { path, text }
+    }
 }
 
 /// The repository's root: cargo runs this program with the place of its manifest.
@@ -41,32 +48,22 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
         .into_iter()
         .filter_map(|path| {
             let text = std::fs::read_to_string(root.join(path)).ok()?;
-            Some(TextFile {
-                path: path.to_owned(),
-                text,
-            })
+            Some(TextFile::new(path, text))
         })
         .collect())
 }
 
 /// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.
-pub fn sources(files: &[TextFile]) -> Vec<Source> {
+pub fn sources(files: &[TextFile]) -> Result<Vec<Source>, String> {
     let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
-    let mut sources: Vec<Source> = rust
+    let mut sources = rust
         .map(|file| Source::new(&file.path, &file.text))
-        .collect();
+        .collect::<Result<Vec<_>, _>>()?;
     let declared: BTreeSet<String> = sources.iter().flat_map(Source::test_modules).collect();
     for source in &mut sources {
         source.test |= declared.contains(&source.path);
     }
-    sources
-}
-
-/// The Rust files among them, parsed.
-pub fn parsed(files: &[TextFile]) -> Result<Vec<crate::source::Source>, String> {
-    let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
-    rust.map(|file| crate::source::Source::new(&file.path, &file.text))
-        .collect()
+    Ok(sources)
 }
 
 /// Whether the name ends in a dot and this extension.

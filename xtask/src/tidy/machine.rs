@@ -1,8 +1,9 @@
-//! No tracked file tells on which machine it was made: no paths of a workshop, no registry hosts.
+//! No tracked file names a path of one machine or the host of a package registry.
 //!
-//! The marks are written in two halves, for this file is tracked too.
+//! The words searched for are written in two halves, because this file is tracked too.
 
-use super::Breach;
+use super::Violation;
+use crate::tree::TextFile;
 
 /// Paths that exist on one machine only.
 const PATHS: [&str; 3] = [
@@ -11,7 +12,7 @@ const PATHS: [&str; 3] = [
     concat!("/ro", "ot/"),
 ];
 
-/// Ways to name where crates come from.
+/// Names of package registries.
 const REGISTRIES: [&str; 4] = [
     concat!("registry", "+"),
     concat!("sparse", "+http"),
@@ -19,10 +20,10 @@ const REGISTRIES: [&str; 4] = [
     concat!("index.", "crates.io"),
 ];
 
-/// Tables of cargo's configuration that do the same; each starts its line.
+/// Tables of cargo's configuration that name registries, at the start of a line.
 const TABLES: [&str; 2] = ["[source.", "[registries."];
 
-/// What a lock file says of a crate from crates.io.
+/// The source that a lock file gives for a crate of crates.io.
 const PUBLIC: &str = concat!(
     "registry",
     "+https://github.com/rust-lang/",
@@ -30,30 +31,33 @@ const PUBLIC: &str = concat!(
     "-index\""
 );
 
-pub fn check(path: &str, text: &str) -> Vec<Breach> {
+pub fn check(file: &TextFile) -> Vec<Violation> {
+    let path = file.path.as_str();
     let is_lock = path.rsplit('/').next() == Some("Cargo.lock");
-    let mut breaches = Vec::new();
-    for (index, line) in text.lines().enumerate() {
+    let mut violations = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
         for mark in PATHS.iter().filter(|mark| names_path(line, mark)) {
             let message = format!("{mark} is a path of one machine");
-            breaches.push(Breach::new(path, index + 1, message));
+            violations.push(Violation::new(path, index + 1, message));
         }
         let public = is_lock && line.ends_with(PUBLIC);
         if let Some(mark) = registry(line).filter(|_| !public) {
-            let message = format!("{mark} names a registry, which is the machine's choice");
-            breaches.push(Breach::new(path, index + 1, message));
+            let message = format!(
+                "{mark} names a registry, which belongs into the configuration of the machine"
+            );
+            violations.push(Violation::new(path, index + 1, message));
         }
     }
-    breaches
+    violations
 }
 
-/// The mark of a registry on this line.
+/// The name of a registry on this line.
 fn registry(line: &str) -> Option<&'static str> {
     let named = REGISTRIES.into_iter().find(|mark| line.contains(mark));
     named.or_else(|| TABLES.into_iter().find(|table| line.starts_with(table)))
 }
 
-/// Whether the mark starts an absolute path, not the middle of a relative one.
+/// Whether an absolute path starts with `mark` here; the middle of a relative path does not count.
 fn names_path(line: &str, mark: &str) -> bool {
     line.match_indices(mark).any(|(at, _)| {
         let before = line.get(..at).and_then(|head| head.chars().next_back());
@@ -66,9 +70,9 @@ mod tests {
     use super::*;
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        check(path, text)
+        check(&TextFile::new(path, text.to_owned()))
             .into_iter()
-            .map(|breach| breach.line)
+            .map(|violation| violation.line)
             .collect()
     }
 
