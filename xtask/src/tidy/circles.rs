@@ -6,84 +6,60 @@
 //! component is the ancestor of all the others, it is taken out, and the others are looked at again
 //! without it.
 
-use std::collections::BTreeSet;
+use petgraph::algo::tarjan_scc;
+use petgraph::graphmap::DiGraphMap;
 
 use super::Violation;
-use crate::modules::{Crate, ModulePath, Reference};
+use crate::modules::{Crate, ModulePath, References};
+
+type Graph<'a> = DiGraphMap<&'a ModulePath, ()>;
 
 /// The circles inside one crate.
 pub fn check(unit: &Crate) -> Vec<Violation> {
     let references = unit.references();
-    let mut circles = Vec::new();
-    collect(unit.files.keys().collect(), &references, &mut circles);
-    circles
-        .iter()
-        .map(|circle| describe(circle, &references, unit))
+    let graph = references.keys().map(|(from, to)| (from, to)).collect();
+    circles(&graph)
+        .into_iter()
+        .map(|circle| describe(&circle, &references, unit))
         .collect()
 }
 
 /// One line for the circle, and one more for each reference in it.
-fn describe(circle: &BTreeSet<&ModulePath>, references: &[Reference], unit: &Crate) -> Violation {
+fn describe(circle: &[&ModulePath], references: &References, unit: &Crate) -> Violation {
     let path = |module: &ModulePath| unit.files[module].path.as_str();
-    let files: Vec<&str> = circle.iter().map(|module| path(module)).collect();
-    let inner = references
-        .iter()
-        .filter(|reference| circle.contains(&reference.from) && circle.contains(&reference.to));
-    let uses: Vec<String> = inner
-        .map(|reference| {
-            let (from, to) = (path(&reference.from), path(&reference.to));
-            format!("\n    {from}:{} uses {to}", reference.line)
-        })
-        .collect();
-    let message = format!("circle of {} modules:{}", circle.len(), uses.concat());
-    Violation::new(files[0], 1, message)
-}
-
-/// Splits the modules into strongly connected components and keeps those that are circles.
-fn collect<'a>(
-    modules: BTreeSet<&'a ModulePath>,
-    references: &[Reference],
-    circles: &mut Vec<BTreeSet<&'a ModulePath>>,
-) {
-    let mut rest = modules.clone();
-    while let Some(start) = rest.first().copied() {
-        let forward = reachable(start, &modules, references, |r| (&r.from, &r.to));
-        let backward = reachable(start, &modules, references, |r| (&r.to, &r.from));
-        let mut component: BTreeSet<_> = forward.intersection(&backward).copied().collect();
-        rest.retain(|module| !component.contains(module));
-        let top = component
-            .iter()
-            .copied()
-            .find(|top| component.iter().all(|module| module.starts_with(top)));
-        match top {
-            _ if component.len() == 1 => {}
-            Some(top) => {
-                component.remove(top);
-                collect(component, references, circles);
-            }
-            None => circles.push(component),
+    let mut message = format!("circle of {} modules:", circle.len());
+    for ((from, to), line) in references {
+        if circle.contains(&from) && circle.contains(&to) {
+            message.extend([
+                "\n    ",
+                path(from),
+                ":",
+                &line.to_string(),
+                " uses ",
+                path(to),
+            ]);
         }
     }
+    Violation::new(path(circle[0]), 1, message)
 }
 
-/// The modules that can be reached from this one inside the set, itself included.
-fn reachable<'a>(
-    start: &'a ModulePath,
-    modules: &BTreeSet<&'a ModulePath>,
-    references: &[Reference],
-    ends: fn(&Reference) -> (&ModulePath, &ModulePath),
-) -> BTreeSet<&'a ModulePath> {
-    let mut found = BTreeSet::from([start]);
-    let mut open = vec![start];
-    while let Some(module) = open.pop() {
-        for reference in references {
-            let (from, to) = ends(reference);
-            if from == module
-                && let Some(to) = modules.get(to)
-                && found.insert(to)
-            {
-                open.push(to);
-            }
+/// The strongly connected components that are circles, each in the order of its modules.
+fn circles<'a>(graph: &Graph<'a>) -> Vec<Vec<&'a ModulePath>> {
+    let mut found = Vec::new();
+    for mut component in tarjan_scc(graph) {
+        component.sort_unstable();
+        // The names of an ancestor are the first ones of its descendants, so it is sorted first.
+        let top = component[0];
+        if component.len() == 1 {
+            continue;
+        }
+        if component.iter().all(|module| module.starts_with(top)) {
+            let rest = &component[1..];
+            let edges = graph.all_edges().map(|(from, to, ())| (from, to));
+            let inner = edges.filter(|(from, to)| rest.contains(from) && rest.contains(to));
+            found.extend(circles(&inner.collect()));
+        } else {
+            found.push(component);
         }
     }
     found

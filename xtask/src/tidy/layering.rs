@@ -101,15 +101,14 @@ fn dependencies(manifest: &toml::Table) -> Vec<(bool, &str)> {
 
 /// The rules about references between the files of a crate, and to other crates.
 pub fn in_crate(unit: &Crate) -> Vec<Violation> {
-    let path = |module| unit.files[module].path.as_str();
     let references = unit.references();
-    let transports = references.iter().filter_map(|reference| {
-        let (from, to) = (path(&reference.from), path(&reference.to));
+    let transports = references.iter().filter_map(|((from, to), line)| {
+        let [from, to] = [from, to].map(|module| unit.files[module].path.as_str());
         let (user, used) = (proto_module(from)?, proto_module(to)?);
         let is_foreign = TRANSPORTS.contains(&used) && user != used;
         let may = NAME_ALL_TRANSPORTS.contains(&from.strip_prefix(PROTO)?);
         let message = format!("{user} must not know {used}");
-        (is_foreign && !may).then(|| Violation::new(from, reference.line, message))
+        (is_foreign && !may).then(|| Violation::new(from, *line, message))
     });
     let formats = unit.outside().filter_map(|(source, name, line)| {
         let is_foreign = FORMATS.contains(&name) && !source.path.starts_with(TRACE);
