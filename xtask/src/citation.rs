@@ -59,27 +59,17 @@ impl Section {
     }
 }
 
-/// What one file cites.
-#[derive(Default)]
-pub struct Citations {
-    pub in_code: BTreeSet<Section>,
-    pub in_tests: BTreeSet<Section>,
-}
-
-/// Reads the whole text of the file: the message of a test may cite too.
-pub fn citations(source: &Source) -> Citations {
+/// The sections that one file cites, and whether a test does. The whole text is read: the message
+/// of a test may cite too.
+pub fn citations(source: &Source) -> BTreeSet<(Section, bool)> {
     let head = head_rfc(source);
-    let mut citations = Citations::default();
+    let mut citations = BTreeSet::new();
     let mut carried = None;
     for (number, line) in source.lines() {
         let (sections, last) = line_sections(line, carried.or(head));
         carried = last;
-        let set = if source.is_test(number) {
-            &mut citations.in_tests
-        } else {
-            &mut citations.in_code
-        };
-        set.extend(sections);
+        let is_test = source.is_test(number);
+        citations.extend(sections.into_iter().map(|section| (section, is_test)));
     }
     citations
 }
@@ -118,11 +108,13 @@ mod tests {
     use super::*;
 
     fn cited(text: &str) -> Vec<String> {
-        let all = citations(&Source::new("a.rs", text).expect("valid Rust"));
-        all.in_code
-            .iter()
-            .map(|s| format!("{} {}", s.rfc, s.number()))
-            .collect()
+        let source = Source::new("a.rs", text).expect("the text of a test is Rust");
+        let all = citations(&source).into_iter();
+        all.map(|(section, is_test)| {
+            let tests = if is_test { " in tests" } else { "" };
+            format!("{} {}{tests}", section.rfc, section.number())
+        })
+        .collect()
     }
 
     #[test]
@@ -148,7 +140,6 @@ mod tests {
     #[test]
     fn citations_in_tests_are_kept_apart() {
         let text = "#[cfg(test)]\nmod tests {\n    // RFC 4340 §5.1\n}\n// RFC 4340 §6";
-        let all = citations(&Source::new("a.rs", text).expect("valid Rust"));
-        assert_eq!((all.in_code.len(), all.in_tests.len()), (1, 1));
+        assert_eq!(cited(text), ["4340 5.1 in tests", "4340 6"]);
     }
 }

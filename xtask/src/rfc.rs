@@ -30,14 +30,14 @@ pub fn run(root: &Path) -> Result<bool, String> {
         .iter()
         .filter(|source| !source.path.starts_with(OWN))
     {
-        let found = citations(source);
-        for section in found.in_code {
+        for (section, is_test) in citations(source) {
             let files = table.entry(section).or_default();
-            files.code.insert(source.path.clone());
-        }
-        for section in found.in_tests {
-            let files = table.entry(section).or_default();
-            files.tests.insert(source.path.clone());
+            let set = if is_test {
+                &mut files.tests
+            } else {
+                &mut files.code
+            };
+            set.insert(source.path.clone());
         }
     }
     output::line("section | code | tests");

@@ -20,13 +20,10 @@ impl TextFile {
     }
 }
 
-/// The repository's root: cargo runs this program with the place of its manifest.
+/// The repository's root: cargo runs this program with the folder of its manifest.
 pub fn root() -> PathBuf {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    manifest
-        .as_deref()
-        .and_then(Path::parent)
-        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| "xtask".into());
+    PathBuf::from(manifest).join("..")
 }
 
 /// Reads what git tracks. Binary files, and files deleted but not yet committed, are left out.
@@ -42,15 +39,13 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
             String::from_utf8_lossy(&listing.stderr).trim()
         ));
     }
-    let names = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let names = String::from_utf8_lossy(&listing.stdout);
     let paths: BTreeSet<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
-    Ok(paths
-        .into_iter()
-        .filter_map(|path| {
-            let text = std::fs::read_to_string(root.join(path)).ok()?;
-            Some(TextFile::new(path, text))
-        })
-        .collect())
+    let file = |path| {
+        let text = std::fs::read_to_string(root.join(path)).ok()?;
+        Some(TextFile::new(path, text))
+    };
+    Ok(paths.into_iter().filter_map(file).collect())
 }
 
 /// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.
@@ -68,7 +63,5 @@ pub fn sources(files: &[TextFile]) -> Result<Vec<Source>, String> {
 
 /// Whether the name ends in a dot and this extension.
 pub fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|found| found == extension)
+    Path::new(path).extension() == Some(extension.as_ref())
 }
