@@ -17,9 +17,9 @@
 
 use crate::loss::{Loss, LossConfig};
 use crate::netem::{Damage, Netem, NetemConfig};
-use crate::opportunity::Opportunities;
-use crate::parcel::Parcel;
-use crate::queue::{Effects, Queue, QueueConfig};
+use crate::packet_pool::PacketRef;
+use crate::queue::{DropsAndMarks, Queue, QueueConfig};
+use crate::rate_trace::RateTrace;
 use crate::shaper::{TokenBucket, TokenBucketConfig};
 use std::collections::VecDeque;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
@@ -50,7 +50,7 @@ pub struct LinkConfig {
     /// What else happens on the wire.
     pub netem: NetemConfig,
     /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
-    pub opportunities: Vec<u64>,
+    pub rate_trace: Vec<u64>,
     /// What changes when, in order of time.
     pub changes: Vec<LinkChange>,
 }
@@ -189,7 +189,7 @@ impl ExactTime {
 #[derive(Debug)]
 struct InFlight {
     arrives: Instant,
-    packet: Parcel,
+    packet: PacketRef,
 }
 
 /// A link at work.
@@ -199,7 +199,7 @@ pub struct Link {
     delay: Duration,
     mtu: u32,
     queue: Queue,
-    effects: Effects,
+    effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
     /// When the transmitter is free.
@@ -209,19 +209,19 @@ pub struct Link {
     /// Up to when the integrals of the queue are counted.
     counted_to: u64,
     loss: Loss,
-    opportunities: Option<Opportunities>,
+    rate_trace: Option<RateTrace>,
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
     changes: Vec<LinkChange>,
     /// Of the random streams of a later loss model.
     stream: (u64, String),
     /// Packets in flight that are to come twice: when the copy arrives, and the packet.
-    pub(crate) copies: Vec<(Instant, Parcel)>,
+    pub(crate) copies: Vec<(Instant, PacketRef)>,
     counters: LinkCounters,
     /// Drops of each flow.
     dropped: Vec<u64>,
-    /// Dropped parcels, for the driver to take back.
-    pub(crate) discarded: Vec<Parcel>,
+    /// Dropped packets, for the driver to take back.
+    pub(crate) discarded: Vec<PacketRef>,
     events: Events,
 }
 
@@ -233,14 +233,14 @@ impl Link {
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
             queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
-            effects: Effects::default(),
+            effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
             free: ExactTime::default(),
             last_size: (0, ExactTime::default()),
             counted_to: 0,
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
-            opportunities: Opportunities::new(&config.opportunities),
+            rate_trace: RateTrace::new(&config.rate_trace),
             netem: (!config.netem.is_none())
                 .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
             changes: config.changes.iter().rev().cloned().collect(),
@@ -276,7 +276,7 @@ impl Link {
 
     /// When [`watch`](Self::watch) should be called: at the next start of a transmission, if
     /// somebody wants to see the queue.
-    pub(crate) fn poll_watch(&self) -> Option<Instant> {
+    pub(crate) fn poll_trace_tick(&self) -> Option<Instant> {
         let wanted = self.events.wants(EventMask::QUEUE.union(EventMask::DROP));
         wanted.then(|| self.next_start()).flatten()
     }
@@ -290,11 +290,6 @@ impl Link {
             None => Some(free),
             Some(shaper) => Some(free.max(shaper.ready_at(size))),
         }
-    }
-
-    /// Starts the transmissions that are due, so that what they change is recorded in time.
-    pub(crate) fn watch(&mut self, now: Instant) {
-        self.start_transmissions(now);
     }
 
     /// Starts every transmission whose time has come. Each starts when the one before it ended,
@@ -312,7 +307,7 @@ impl Link {
             self.apply_changes(at);
             self.count_queue(at.as_nanos());
             let packet = self.queue.dequeue(at, &mut self.effects);
-            self.take_effects(at);
+            self.record_drops_and_marks(at);
             self.record_queue(at);
             if let Some(packet) = packet {
                 if let Some(shaper) = &mut self.shaper {
@@ -363,7 +358,7 @@ impl Link {
 
     /// Counts what the queue dropped and marked in the last call.
     #[inline]
-    fn take_effects(&mut self, at: Instant) {
+    fn record_drops_and_marks(&mut self, at: Instant) {
         if self.effects.is_empty() {
             return;
         }
@@ -381,7 +376,7 @@ impl Link {
 
     /// Puts the packet on the wire at `start`.
     #[inline]
-    fn transmit(&mut self, start: ExactTime, packet: Parcel) {
+    fn transmit(&mut self, start: ExactTime, packet: PacketRef) {
         let end = self.end_of_transmission(start, packet.size);
         self.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
         self.free = end;
@@ -400,7 +395,7 @@ impl Link {
 
     /// Arrivals are in order but for jitter, reordering and delays that become shorter.
     #[inline]
-    fn put_in_flight(&mut self, arrives: Instant, packet: Parcel) {
+    fn put_in_flight(&mut self, arrives: Instant, packet: PacketRef) {
         let in_order = self
             .flight
             .back()
@@ -417,7 +412,7 @@ impl Link {
     }
 
     /// Puts a copy of a packet in flight; the driver has made it of one of `copies`.
-    pub(crate) fn fly(&mut self, arrives: Instant, copy: Parcel) {
+    pub(crate) fn put_copy_in_flight(&mut self, arrives: Instant, copy: PacketRef) {
         self.counters.packets_duplicated += 1;
         self.counters.bytes_duplicated += u64::from(copy.size);
         self.put_in_flight(arrives, copy);
@@ -425,11 +420,11 @@ impl Link {
 
     /// Lets netem have the packet that left at this time.
     #[cold]
-    fn impair(&mut self, left: Instant, mut packet: Parcel) {
+    fn impair(&mut self, left: Instant, mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
-        let fate = netem.fate(self.delay, packet.size);
+        let drawn = netem.draw(self.delay, packet.size);
         let keeps_order = netem.keeps_order();
-        match fate.damage {
+        match drawn.damage {
             Damage::None => {}
             Damage::Header => return self.drop(left, packet, DropReason::Damaged),
             Damage::At(place) => {
@@ -438,7 +433,7 @@ impl Link {
                 packet.damaged_at = Some(first);
             }
         }
-        self.counters.packets_reordered += u64::from(fate.reordered);
+        self.counters.packets_reordered += u64::from(drawn.reordered);
         let last = self.flight.back().map_or(left, |last| last.arrives);
         let in_order = |arrives: Instant| {
             if keeps_order {
@@ -447,16 +442,16 @@ impl Link {
                 arrives
             }
         };
-        if let Some(delay) = fate.copy {
+        if let Some(delay) = drawn.copy {
             self.copies.push((in_order(left + delay), packet.stub()));
         }
-        self.put_in_flight(in_order(left + fate.delay), packet);
+        self.put_in_flight(in_order(left + drawn.delay), packet);
     }
 
     #[inline]
     fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
-        if let Some(opportunities) = &mut self.opportunities {
-            let end = opportunities.end_of(Instant::from_nanos(start.rounded_up()), size);
+        if let Some(rate_trace) = &mut self.rate_trace {
+            let end = rate_trace.end_of(Instant::from_nanos(start.rounded_up()), size);
             return ExactTime {
                 nanos: end.as_nanos(),
                 remainder: 0,
@@ -508,7 +503,7 @@ impl Link {
     }
 
     #[cold]
-    fn drop(&mut self, at: Instant, packet: Parcel, reason: DropReason) {
+    fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
         let flow = packet.flow.0 as usize;
         if self.dropped.len() <= flow {
@@ -521,10 +516,10 @@ impl Link {
         self.discarded.push(packet);
     }
 
-    fn enqueue(&mut self, now: Instant, packet: Parcel) {
+    fn enqueue(&mut self, now: Instant, packet: PacketRef) {
         self.count_queue(now.as_nanos());
         self.queue.enqueue(now, packet, &mut self.effects);
-        self.take_effects(now);
+        self.record_drops_and_marks(now);
         let counters = &mut self.counters;
         counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
         counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
@@ -532,7 +527,7 @@ impl Link {
     }
 
     /// A packet enters.
-    pub(crate) fn handle(&mut self, now: Instant, packet: Parcel) {
+    pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.size);
         let fits = self
@@ -551,7 +546,7 @@ impl Link {
                 nanos: now.as_nanos(),
                 remainder: 0,
             };
-            if self.queue.may_be_passed_by() && self.shaper.is_none() {
+            if self.queue.can_bypass() && self.shaper.is_none() {
                 self.transmit(self.free, packet);
                 return;
             }
@@ -567,7 +562,7 @@ impl Link {
     }
 
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Parcel> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
         if self.flight.front()?.arrives > now {
             return None;
         }

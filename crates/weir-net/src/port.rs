@@ -1,18 +1,18 @@
-//! Ports: where packets leave a topology for a world outside it, and come in from there.
+//! Ports: where packets leave a network for a world outside it, and come in from there.
 //!
 //! A port belongs to a host. What arrives for its host, and is for no flow's end there, leaves
 //! through it; so does what a flow's end at its host sends, if no link leads to the peer. A driver
-//! in real time takes it with [`Topology::poll_port`] and brings packets with [`inject`].
+//! in real time takes it with [`Network::poll_port`] and brings packets with [`inject`].
 //! The links between are those of the simulator.
 
-use crate::simulator::{Stuck, enter};
-use crate::topology::{Topology, TopologyError};
+use crate::network::{Network, NetworkError};
+use crate::simulator::{Stuck, enter_network};
 use std::collections::{BTreeMap, VecDeque};
 use weir_proto::event::Probe;
 use weir_proto::packet::{HostId, Packet};
 use weir_proto::time::Instant;
 
-/// The ports of a topology.
+/// The ports of a network.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
     hosts: Vec<HostId>,
@@ -51,18 +51,18 @@ impl Ports {
     }
 }
 
-impl Topology {
+impl Network {
     /// Gives a host a port.
     ///
     /// # Errors
     /// If the host does not exist.
-    pub fn add_port(&mut self, host: HostId) -> Result<(), TopologyError> {
-        if !self.knows(host) {
-            return Err(TopologyError::new("a port's host does not exist"));
+    pub fn add_port(&mut self, host: HostId) -> Result<(), NetworkError> {
+        if !self.has_host(host) {
+            return Err(NetworkError::new("a port's host does not exist"));
         }
         if !self.ports.has(host) {
             self.ports.hosts.push(host);
-            self.forget_routes();
+            self.invalidate_routes();
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Topology {
 ///
 /// # Errors
 /// [`Stuck`] as [`simulate`](crate::simulate).
-pub fn inject(topology: &mut Topology, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
-    topology.find_routes();
-    enter(topology, packet, probe)
+pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
+    network.update_routes();
+    enter_network(network, packet, probe)
 }

@@ -1,18 +1,18 @@
-//! The world of one run: hosts, links, and flows with an endpoint and an application at each end.
+//! The network of one run: hosts, links, and flows with an endpoint and an application at each end.
 //!
 //! Everything is numbered in the order in which it was added, and that order decides nothing but
 //! ties. Adding a flow or a link does not change the random numbers of another.
 
 use crate::agent::{Address, Agent, AgentCounters, Parts, Schedule};
 use crate::app::{App, AppStatistics, AudioStatistics};
-use crate::event_queue::{EventQueue, MAX_NODES, NodeId};
+use crate::event_queue::{EventQueue, MAX_TARGETS, TargetId};
+use crate::host_timing::HostTiming;
 use crate::link::{Link, LinkConfig, LinkCounters};
 use crate::loss::{Loss, LossConfig};
-use crate::parcel::Store;
+use crate::packet_pool::PacketPool;
 use crate::port::Ports;
-use crate::queue::{Limit, QueueConfig};
+use crate::queue::{QueueConfig, QueueLimit};
 use crate::routing::Routes;
-use crate::stack::Stack;
 use crate::wifi::{Medium, MediumConfig, StationCounters};
 use std::fmt;
 use weir_proto::event::{EventMask, Source};
@@ -20,11 +20,11 @@ use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
-/// A link: an index into the topology's table of links.
+/// A link: an index into the network's table of links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
-/// A shared medium: an index into the topology's table of media.
+/// A shared medium: an index into the network's table of media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MediumId(pub u32);
 
@@ -92,31 +92,31 @@ pub enum SourceKind {
 
 /// Why a link or flow cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TopologyError(String);
+pub struct NetworkError(String);
 
-impl TopologyError {
+impl NetworkError {
     pub(crate) fn new(message: &str) -> Self {
         Self(message.to_owned())
     }
 }
 
-impl fmt::Display for TopologyError {
+impl fmt::Display for NetworkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for TopologyError {}
+impl std::error::Error for NetworkError {}
 
 const FULL: &str = "there are too many links and flows, expected at most 8 million";
 
 /// What the event queue calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EventTarget {
     /// A packet arrives at the end of a link.
     Link(u32),
-    /// A link starts a transmission that somebody wants to see.
-    Watch(u32),
+    /// A link starts a transmission, and its queue is traced: recorded at the exact time.
+    TraceTick(u32),
     /// Something happens on a shared medium.
     Medium(u32),
     /// A station of a medium, by its place there: never called, it only reports.
@@ -128,15 +128,15 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 struct Host {
     name: String,
-    stack: Stack,
+    timing: HostTiming,
 }
 
 /// A link and what the loop needs beside it.
 #[derive(Debug)]
-pub(crate) struct LinkPlace {
+pub(crate) struct LinkSlot {
     pub(crate) link: Link,
-    pub(crate) node: NodeId,
-    pub(crate) watch: Option<NodeId>,
+    pub(crate) target: TargetId,
+    pub(crate) trace_tick: Option<TargetId>,
     pub(crate) from: HostId,
     pub(crate) to: HostId,
     name: String,
@@ -144,22 +144,22 @@ pub(crate) struct LinkPlace {
 
 /// A shared medium and what the loop needs beside it.
 #[derive(Debug)]
-pub(crate) struct MediumPlace {
+pub(crate) struct MediumSlot {
     pub(crate) medium: Medium,
-    pub(crate) node: NodeId,
+    pub(crate) target: TargetId,
     /// Under which each station reports.
-    pub(crate) stations: Vec<NodeId>,
+    pub(crate) stations: Vec<TargetId>,
     hosts: Vec<HostId>,
     name: String,
 }
 
 /// An agent and what the loop needs beside it.
-pub(crate) struct AgentPlace {
+pub(crate) struct AgentSlot {
     pub(crate) agent: Agent,
-    pub(crate) node: NodeId,
+    pub(crate) target: TargetId,
     /// The first link on the way to the peer.
     pub(crate) first_link: Option<u32>,
-    pub(crate) watched: bool,
+    pub(crate) traced: bool,
     /// Calls at one instant, in a row, after which it had sent nothing.
     pub(crate) idle_calls: u32,
 }
@@ -171,30 +171,30 @@ struct Flow {
     packets_unreachable: u64,
 }
 
-/// The world of one run.
+/// The network of one run.
 #[derive(Default)]
-pub struct Topology {
+pub struct Network {
     seed: u64,
     pub(crate) now: Instant,
     hosts: Vec<Host>,
-    pub(crate) links: Vec<LinkPlace>,
-    pub(crate) media: Vec<MediumPlace>,
+    pub(crate) links: Vec<LinkSlot>,
+    pub(crate) media: Vec<MediumSlot>,
     /// Ways over media, numbered behind the links: medium, station and next station.
-    pub(crate) crossings: Vec<(u32, HostId, HostId)>,
+    pub(crate) medium_hops: Vec<(u32, HostId, HostId)>,
     /// Sender and receiver of flow n at 2n and 2n + 1.
-    pub(crate) agents: Vec<AgentPlace>,
+    pub(crate) agents: Vec<AgentSlot>,
     flows: Vec<Flow>,
-    pub(crate) nodes: Vec<Kind>,
+    pub(crate) targets: Vec<EventTarget>,
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
-    pub(crate) store: Store,
+    pub(crate) pool: PacketPool,
     pub(crate) ports: Ports,
     /// Links or flows were added since the routes were found.
     stale_routes: bool,
 }
 
-impl Topology {
-    /// An empty world whose random numbers derive from `seed`.
+impl Network {
+    /// An empty network whose random numbers derive from `seed`.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -203,10 +203,10 @@ impl Topology {
     }
 
     /// Adds a host.
-    pub fn add_host(&mut self, name: &str, stack: Stack) -> HostId {
+    pub fn add_host(&mut self, name: &str, timing: HostTiming) -> HostId {
         self.hosts.push(Host {
             name: name.to_owned(),
-            stack,
+            timing,
         });
         HostId(self.hosts.len() as u32 - 1)
     }
@@ -215,11 +215,11 @@ impl Topology {
     ///
     /// # Errors
     /// If a host does not exist, or the link could never carry a packet.
-    pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, TopologyError> {
+    pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, NetworkError> {
         let LinkConfig { name, from, to, .. } = &config;
         let wrong = if self.is_full() {
             Some(FULL)
-        } else if !self.knows(*from) || !self.knows(*to) {
+        } else if !self.has_host(*from) || !self.has_host(*to) {
             Some("one of its hosts does not exist")
         } else if from == to {
             Some("it leads back to its own host")
@@ -230,7 +230,7 @@ impl Topology {
         } else if matches!(
             config.queue,
             QueueConfig::DropTail {
-                limit: Limit::Packets(0) | Limit::Bytes(0)
+                limit: QueueLimit::Packets(0) | QueueLimit::Bytes(0)
             }
         ) {
             Some("its queue holds nothing, expected a limit of at least one packet")
@@ -238,14 +238,14 @@ impl Topology {
             None
         };
         if let Some(wrong) = wrong {
-            return Err(TopologyError(format!("link \"{name}\": {wrong}")));
+            return Err(NetworkError(format!("link \"{name}\": {wrong}")));
         }
         let id = self.links.len() as u32;
-        let node = self.add_node(Kind::Link(id));
-        self.links.push(LinkPlace {
+        let target = self.add_target(EventTarget::Link(id));
+        self.links.push(LinkSlot {
             link: Link::new(&config, self.seed),
-            node,
-            watch: None,
+            target,
+            trace_tick: None,
             from: config.from,
             to: config.to,
             name: config.name,
@@ -258,11 +258,11 @@ impl Topology {
     ///
     /// # Errors
     /// If a host does not exist or has two stations here, or there are fewer than two.
-    pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, TopologyError> {
+    pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, NetworkError> {
         let name = config.name.clone();
         let hosts: Vec<_> = config.stations.iter().map(|station| station.host).collect();
         let twice = |(n, host): (usize, &HostId)| hosts[..n].contains(host);
-        let wrong = if !hosts.iter().all(|&host| self.knows(host)) {
+        let wrong = if !hosts.iter().all(|&host| self.has_host(host)) {
             Some("one of its hosts does not exist")
         } else if hosts.iter().enumerate().any(twice) {
             Some("a host has two stations")
@@ -272,16 +272,16 @@ impl Topology {
             None
         };
         if let Some(wrong) = wrong {
-            return Err(TopologyError(format!("medium \"{name}\": {wrong}")));
+            return Err(NetworkError(format!("medium \"{name}\": {wrong}")));
         }
         let id = self.media.len() as u32;
-        let node = self.add_node(Kind::Medium(id));
+        let target = self.add_target(EventTarget::Medium(id));
         let medium = Medium::new(config, self.seed);
-        let stations = (0..hosts.len() as u32).map(|station| Kind::Station(id, station));
-        let stations = stations.map(|kind| self.add_node(kind)).collect();
-        self.media.push(MediumPlace {
+        let stations = (0..hosts.len() as u32).map(|station| EventTarget::Station(id, station));
+        let stations = stations.map(|kind| self.add_target(kind)).collect();
+        self.media.push(MediumSlot {
             medium,
-            node,
+            target,
             stations,
             hosts,
             name,
@@ -294,10 +294,10 @@ impl Topology {
     ///
     /// # Errors
     /// If a host does not exist, both ends are at the same host, or the start has passed.
-    pub fn add_flow(&mut self, config: FlowConfig) -> Result<FlowId, TopologyError> {
+    pub fn add_flow(&mut self, config: FlowConfig) -> Result<FlowId, NetworkError> {
         let wrong = if self.is_full() {
             Some(FULL)
-        } else if !self.knows(config.source) || !self.knows(config.target) {
+        } else if !self.has_host(config.source) || !self.has_host(config.target) {
             Some("one of its hosts does not exist")
         } else if config.source == config.target {
             Some("both ends are at the same host, expected two hosts with links between them")
@@ -308,7 +308,7 @@ impl Topology {
         };
         if let Some(wrong) = wrong {
             let name = &config.name;
-            return Err(TopologyError(format!("flow \"{name}\": {wrong}")));
+            return Err(NetworkError(format!("flow \"{name}\": {wrong}")));
         }
         let flow = FlowId(self.flows.len() as u32);
         let loss = Loss::new(
@@ -330,7 +330,7 @@ impl Topology {
             },
             address(config.source, config.target),
             sender,
-            self.stack(config.source),
+            self.timing(config.source),
             loss,
         ));
         self.add_agent(Agent::new(
@@ -340,7 +340,7 @@ impl Topology {
             },
             address(config.target, config.source),
             receiver,
-            self.stack(config.target),
+            self.timing(config.target),
             Loss::new(&LossConfig::None, self.seed, ""),
         ));
         self.flows.push(Flow {
@@ -353,58 +353,58 @@ impl Topology {
     }
 
     fn add_agent(&mut self, agent: Agent) {
-        let node = self.add_node(Kind::Agent(self.agents.len() as u32));
-        self.queue.set(node, agent.poll_timeout());
-        self.agents.push(AgentPlace {
+        let target = self.add_target(EventTarget::Agent(self.agents.len() as u32));
+        self.queue.set(target, agent.poll_timeout());
+        self.agents.push(AgentSlot {
             agent,
-            node,
+            target,
             first_link: None,
-            watched: false,
+            traced: false,
             idle_calls: 0,
         });
     }
 
-    fn add_node(&mut self, kind: Kind) -> NodeId {
-        self.nodes.push(kind);
-        self.queue.add_node()
+    fn add_target(&mut self, target: EventTarget) -> TargetId {
+        self.targets.push(target);
+        self.queue.add_target()
     }
 
     /// True if there is no room for a flow, or for a link and its watch.
     fn is_full(&self) -> bool {
-        // Each link may need one more node once it is watched.
-        self.nodes.len() + self.links.len() + 2 > MAX_NODES
+        // Each link may need one more target once it is watched.
+        self.targets.len() + self.links.len() + 2 > MAX_TARGETS
     }
 
-    pub(crate) fn knows(&self, host: HostId) -> bool {
+    pub(crate) fn has_host(&self, host: HostId) -> bool {
         (host.0 as usize) < self.hosts.len()
     }
 
-    fn stack(&self, host: HostId) -> Stack {
-        self.hosts[host.0 as usize].stack
+    fn timing(&self, host: HostId) -> HostTiming {
+        self.hosts[host.0 as usize].timing
     }
 
     /// Something was added that may change the routes.
-    pub(crate) fn forget_routes(&mut self) {
+    pub(crate) fn invalidate_routes(&mut self) {
         self.stale_routes = true;
     }
 
     /// Finds the routes, if something was added since they were found.
-    pub(crate) fn find_routes(&mut self) {
+    pub(crate) fn update_routes(&mut self) {
         if !self.stale_routes {
             return;
         }
         self.stale_routes = false;
-        self.crossings.clear();
+        self.medium_hops.clear();
         for (medium, place) in self.media.iter().enumerate() {
             for &from in &place.hosts {
                 let others = place.hosts.iter().filter(|&&to| to != from);
-                self.crossings
+                self.medium_hops
                     .extend(others.map(|&to| (medium as u32, from, to)));
             }
         }
         let wires = self.links.iter().map(|l| (l.from, l.to));
         let links: Vec<_> = wires
-            .chain(self.crossings.iter().map(|&(_, from, to)| (from, to)))
+            .chain(self.medium_hops.iter().map(|&(_, from, to)| (from, to)))
             .collect();
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
         let outside = self.ports.pairs();
@@ -439,41 +439,41 @@ impl Topology {
 
     /// Packets in links and their queues.
     pub fn packets_in_network(&self) -> usize {
-        self.store.len()
+        self.pool.len()
     }
 
-    /// Says which events all nodes report; none before the first call.
+    /// Says which events all targets report; none before the first call.
     pub fn set_mask(&mut self, mask: EventMask) {
-        for source in 0..self.nodes.len() as u32 {
+        for source in 0..self.targets.len() as u32 {
             self.set_mask_of(Source(source), mask);
         }
     }
 
-    /// Says which events one node reports.
+    /// Says which events one target reports.
     pub fn set_mask_of(&mut self, source: Source, mask: EventMask) {
-        match self.nodes.get(source.0 as usize).copied() {
-            Some(Kind::Link(id)) => {
+        match self.targets.get(source.0 as usize).copied() {
+            Some(EventTarget::Link(id)) => {
                 let place = &mut self.links[id as usize];
                 place.link.events().set_mask(mask);
-                if place.watch.is_none() {
-                    let watch = self.add_node(Kind::Watch(id));
-                    self.links[id as usize].watch = Some(watch);
+                if place.trace_tick.is_none() {
+                    let trace_tick = self.add_target(EventTarget::TraceTick(id));
+                    self.links[id as usize].trace_tick = Some(trace_tick);
                 }
                 let place = &self.links[id as usize];
-                if let Some(watch) = place.watch {
-                    self.queue.set(watch, place.link.poll_watch());
+                if let Some(trace_tick) = place.trace_tick {
+                    self.queue.set(trace_tick, place.link.poll_trace_tick());
                 }
             }
-            Some(Kind::Station(id, station)) => {
+            Some(EventTarget::Station(id, station)) => {
                 let medium = &mut self.media[id as usize].medium;
                 medium.events(station as usize).set_mask(mask);
             }
-            Some(Kind::Agent(id)) => {
+            Some(EventTarget::Agent(id)) => {
                 let place = &mut self.agents[id as usize];
                 place.agent.set_mask(mask);
-                place.watched = mask != EventMask::NONE;
+                place.traced = mask != EventMask::NONE;
             }
-            Some(Kind::Watch(_) | Kind::Medium(_)) | None => {}
+            Some(EventTarget::TraceTick(_) | EventTarget::Medium(_)) | None => {}
         }
     }
 
@@ -481,14 +481,14 @@ impl Topology {
     pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Source {
         Source(
             self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)]
-                .node
+                .target
                 .0,
         )
     }
 
     /// The number under which a link reports.
     pub fn source_of_link(&self, link: LinkId) -> Source {
-        Source(self.links[link.0 as usize].node.0)
+        Source(self.links[link.0 as usize].target.0)
     }
 
     /// The number under which the station of this host reports; `None` if it has none there.
@@ -500,14 +500,16 @@ impl Topology {
 
     /// What reports under this number.
     pub fn kind_of_source(&self, source: Source) -> Option<SourceKind> {
-        match *self.nodes.get(source.0 as usize)? {
-            Kind::Link(id) | Kind::Watch(id) => Some(SourceKind::Link(LinkId(id))),
-            Kind::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
-            Kind::Station(id, station) => {
+        match *self.targets.get(source.0 as usize)? {
+            EventTarget::Link(id) | EventTarget::TraceTick(id) => {
+                Some(SourceKind::Link(LinkId(id)))
+            }
+            EventTarget::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
+            EventTarget::Station(id, station) => {
                 let host = self.media[id as usize].hosts[station as usize];
                 Some(SourceKind::Station(MediumId(id), host))
             }
-            Kind::Agent(id) => {
+            EventTarget::Agent(id) => {
                 let side = [Side::Sender, Side::Receiver][id as usize % 2];
                 Some(SourceKind::Flow(FlowId(id / 2), side))
             }
@@ -565,10 +567,10 @@ impl Topology {
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
         // What is due starts first, so that copies which come of it are counted.
-        self.links[link.0 as usize].link.watch(self.now);
+        self.links[link.0 as usize].link.handle_timeout(self.now);
         self.make_copies(link.0);
         let counters = self.links[link.0 as usize].link.counters(self.now);
-        self.take_back(link.0);
+        self.discard_dropped(link.0);
         counters
     }
 
@@ -577,23 +579,23 @@ impl Topology {
     pub(crate) fn make_copies(&mut self, link: u32) {
         let link = &mut self.links[link as usize].link;
         while let Some((arrives, stub)) = link.copies.pop() {
-            if let Some(copy) = self.store.duplicate(stub) {
-                link.fly(arrives, copy);
+            if let Some(copy) = self.pool.duplicate(stub) {
+                link.put_copy_in_flight(arrives, copy);
             }
         }
     }
 
     /// Forgets the packets that a link has dropped.
     #[inline]
-    pub(crate) fn take_back(&mut self, link: u32) {
-        while let Some(parcel) = self.links[link as usize].link.discarded.pop() {
-            self.store.discard(parcel);
+    pub(crate) fn discard_dropped(&mut self, link: u32) {
+        while let Some(packet) = self.links[link as usize].link.discarded.pop() {
+            self.pool.discard(packet);
         }
     }
 
     /// What the network did for a flow, now.
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
-        let dropped = |place: &LinkPlace| place.link.packets_dropped_of(flow);
+        let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
         FlowCounters {
             sender: self.agent(flow, Side::Sender).counters(),
             receiver: self.agent(flow, Side::Receiver).counters(),
