@@ -65,7 +65,7 @@ pub(crate) struct Agent {
     /// room for more.
     has_sent: bool,
     counters: AgentCounters,
-    /// Drops at the socket, which the endpoint has_host nothing of.
+    /// Drops at the socket, which the endpoint does not know of.
     events: Events,
 }
 

@@ -1,7 +1,7 @@
 //! The simulated world of Weir: links, queues, loss, hosts, applications and the event loop.
 //!
 //! Packets come from and go to the machines of `weir-proto`; everything between two endpoints is
-//! here. A [`Network`] holds the nodes, [`simulate`] moves time. Nothing here has_host a clock, a
+//! here. A [`Network`] holds the nodes, [`simulate`] moves time. Nothing here knows a clock, a
 //! file, a socket or a thread: the same network and seed give the same events, on every platform.
 //!
 //! Read [`simulator`] first: one screen that moves every packet. A node (a link, or an endpoint
@@ -18,7 +18,7 @@ pub mod loss;
 pub mod netem;
 pub mod network;
 mod packet_pool;
-pub mod port;
+mod port;
 pub mod queue;
 mod rate_trace;
 mod routing;
@@ -35,7 +35,6 @@ pub use netem::NetemConfig;
 pub use network::{
     FlowConfig, FlowCounters, LinkId, MediumId, Network, NetworkError, Side, SourceKind,
 };
-pub use port::inject;
 pub use queue::{QueueConfig, QueueLimit};
 pub use rate_trace::OCTETS as OCTETS_PER_OPPORTUNITY;
-pub use simulator::{RunCounters, Stuck, simulate};
+pub use simulator::{RunCounters, Stuck, inject, simulate};

@@ -71,12 +71,13 @@ pub fn simulate(
     Ok(counters)
 }
 
-/// Lets a packet in at the host that its header names as its source.
-pub(crate) fn enter_network(
-    network: &mut Network,
-    packet: Packet,
-    probe: &mut dyn Probe,
-) -> Result<(), Stuck> {
+/// Lets a packet in through the port of the host that its header names as its source, at the time
+/// up to which the run has come. A packet for a host that it cannot reach is dropped.
+///
+/// # Errors
+/// [`Stuck`] as [`simulate`].
+pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
+    network.update_routes();
     let (from, to) = (packet.ip.source, packet.ip.target);
     let link = network.ports.first_link(from, to);
     let stored = network.pool.insert(link.unwrap_or(0), |slot| {

@@ -15,176 +15,23 @@
 //! that start at their time or later: what is on the wire keeps its arrival, so that after a
 //! change to a shorter delay packets may overtake. Does not model: framing below IP.
 
-use crate::loss::{Loss, LossConfig};
-use crate::netem::{Damage, Netem, NetemConfig};
+mod config;
+mod counters;
+mod transmitter;
+
+pub use config::{LinkChange, LinkConfig};
+pub use counters::LinkCounters;
+
+use crate::loss::Loss;
+use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueConfig};
-use crate::rate_trace::RateTrace;
-use crate::shaper::{TokenBucket, TokenBucketConfig};
+use crate::queue::{DropsAndMarks, Queue};
+use crate::shaper::TokenBucket;
 use std::collections::VecDeque;
+use transmitter::{ExactTime, Transmitter};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
-
-/// What a link is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkConfig {
-    /// Its name, also of its random stream: `link/NAME/loss`.
-    pub name: String,
-    /// Where packets enter.
-    pub from: HostId,
-    /// Where packets arrive.
-    pub to: HostId,
-    /// Bits per second; `None` transmits in no time.
-    pub rate: Option<u64>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// The largest packet, IP header included; larger ones are dropped. `None` takes all.
-    pub mtu: Option<u32>,
-    /// The queue of packets that wait for their transmission.
-    pub queue: QueueConfig,
-    /// A token bucket that delays the start of transmissions.
-    pub shaper: Option<TokenBucketConfig>,
-    /// What gets lost on the wire.
-    pub loss: LossConfig,
-    /// What else happens on the wire.
-    pub netem: NetemConfig,
-    /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
-    pub rate_trace: Vec<u64>,
-    /// What changes when, in order of time.
-    pub changes: Vec<LinkChange>,
-}
-
-/// A change of a link's parameters; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkChange {
-    /// When.
-    pub at: Instant,
-    /// Bits per second; `Some(None)` transmits in no time.
-    pub rate: Option<Option<u64>>,
-    /// Propagation delay.
-    pub delay: Option<Duration>,
-    /// The token bucket's bits per second, if there is one.
-    pub shaper_rate: Option<u64>,
-    /// What gets lost.
-    pub loss: Option<LossConfig>,
-    /// What else happens.
-    pub netem: Option<NetemConfig>,
-}
-
-/// Counters of a link since its start, and its content at the time of asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// The time of asking.
-    pub at: Instant,
-    /// Packets that came to the link.
-    pub packets_in: u64,
-    /// Octets of these.
-    pub bytes_in: u64,
-    /// Packets that arrived at the other end.
-    pub packets_delivered: u64,
-    /// Octets of these.
-    pub bytes_delivered: u64,
-    /// Packets dropped because the queue was full.
-    pub dropped_queue_full: u64,
-    /// Packets dropped by active queue management, though there was room.
-    pub dropped_aqm: u64,
-    /// Packets that the loss model took.
-    pub dropped_loss_model: u64,
-    /// Packets larger than the MTU.
-    pub dropped_too_large: u64,
-    /// Packets whose IP header was damaged.
-    pub dropped_damaged: u64,
-    /// Packets given up after their last retry; only stations of a shared medium retry.
-    pub dropped_retry_limit: u64,
-    /// Octets of all dropped packets.
-    pub bytes_dropped: u64,
-    /// Packets marked with congestion experienced.
-    pub packets_marked: u64,
-    /// Copies that came into being on the wire.
-    pub packets_duplicated: u64,
-    /// Octets of these.
-    pub bytes_duplicated: u64,
-    /// Packets that were damaged and went on.
-    pub packets_damaged: u64,
-    /// Packets that were not delayed, so that they may have overtaken others.
-    pub packets_reordered: u64,
-    /// Packets that wait in the queue.
-    pub packets_queued: u64,
-    /// Octets of these.
-    pub bytes_queued: u64,
-    /// Packets being transmitted or propagated.
-    pub packets_in_flight: u64,
-    /// Octets of these.
-    pub bytes_in_flight: u64,
-    /// The most packets that waited at a time.
-    pub max_packets_queued: u64,
-    /// The most octets that waited at a time.
-    pub max_bytes_queued: u64,
-    /// Integral of the waiting packets over time, in packet nanoseconds.
-    pub packet_nanos_queued: u128,
-    /// Integral of the waiting octets over time, in octet nanoseconds.
-    pub byte_nanos_queued: u128,
-    /// Time spent transmitting.
-    pub busy: Duration,
-}
-
-impl LinkCounters {
-    /// Packets dropped for any reason.
-    pub const fn packets_dropped(&self) -> u64 {
-        self.dropped_queue_full
-            + self.dropped_aqm
-            + self.dropped_loss_model
-            + self.dropped_too_large
-            + self.dropped_retry_limit
-            + self.dropped_damaged
-    }
-
-    /// Counts a packet of so many octets that is gone.
-    pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
-        match reason {
-            DropReason::LossModel => self.dropped_loss_model += 1,
-            DropReason::Aqm => self.dropped_aqm += 1,
-            DropReason::TooLarge => self.dropped_too_large += 1,
-            DropReason::RetryLimit => self.dropped_retry_limit += 1,
-            DropReason::Damaged => self.dropped_damaged += 1,
-            _ => self.dropped_queue_full += 1,
-        }
-        self.bytes_dropped += u64::from(size);
-    }
-
-    /// The share of the time since `earlier` spent transmitting.
-    pub fn utilisation_since(&self, earlier: &Self) -> f64 {
-        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
-        busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-
-    /// The mean number of octets waiting since `earlier`.
-    pub fn mean_bytes_queued_since(&self, earlier: &Self) -> f64 {
-        let integral = self.byte_nanos_queued - earlier.byte_nanos_queued;
-        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-
-    /// The mean number of packets waiting since `earlier`.
-    pub fn mean_packets_queued_since(&self, earlier: &Self) -> f64 {
-        let integral = self.packet_nanos_queued - earlier.packet_nanos_queued;
-        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-}
-
-/// Exact time: whole nanoseconds and a remainder in units of 1/rate nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct ExactTime {
-    nanos: u64,
-    remainder: u64,
-}
-
-impl ExactTime {
-    #[inline]
-    fn rounded_up(self) -> u64 {
-        self.nanos.saturating_add(u64::from(self.remainder > 0))
-    }
-}
 
 #[derive(Debug)]
 struct InFlight {
@@ -195,21 +42,16 @@ struct InFlight {
 /// A link at work.
 #[derive(Debug)]
 pub struct Link {
-    rate: u64,
+    transmitter: Transmitter,
     delay: Duration,
     mtu: u32,
     queue: Queue,
     effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
-    /// When the transmitter is free.
-    free: ExactTime,
-    /// Size of the packet last transmitted, and what it took: most packets have few sizes.
-    last_size: (u32, ExactTime),
     /// Up to when the integrals of the queue are counted.
     counted_to: u64,
     loss: Loss,
-    rate_trace: Option<RateTrace>,
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
     changes: Vec<LinkChange>,
@@ -229,18 +71,15 @@ impl Link {
     /// An empty link that draws its losses from the run of this seed.
     pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
         Self {
-            rate: config.rate.unwrap_or(0),
+            transmitter: Transmitter::new(config),
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
             queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
-            free: ExactTime::default(),
-            last_size: (0, ExactTime::default()),
             counted_to: 0,
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
-            rate_trace: RateTrace::new(&config.rate_trace),
             netem: (!config.netem.is_none())
                 .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
             changes: config.changes.iter().rev().cloned().collect(),
@@ -257,7 +96,7 @@ impl Link {
     pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
         self.start_transmissions(now);
         self.count_queue(now.as_nanos());
-        let unfinished = self.free.nanos.saturating_sub(now.as_nanos());
+        let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
         LinkCounters {
             at: now,
             packets_queued: self.queue.packets(),
@@ -285,7 +124,7 @@ impl Link {
     #[inline]
     fn next_start(&self) -> Option<Instant> {
         let size = self.queue.head_size()?;
-        let free = Instant::from_nanos(self.free.rounded_up());
+        let free = self.transmitter.free.rounded_up();
         match &self.shaper {
             None => Some(free),
             Some(shaper) => Some(free.max(shaper.ready_at(size))),
@@ -297,12 +136,9 @@ impl Link {
     #[inline]
     fn start_transmissions(&mut self, now: Instant) {
         while let Some(at) = self.next_start().filter(|&at| at <= now) {
-            let mut start = self.free;
-            if at.as_nanos() > start.rounded_up() {
-                start = ExactTime {
-                    nanos: at.as_nanos(),
-                    remainder: 0,
-                };
+            let mut start = self.transmitter.free;
+            if at > start.rounded_up() {
+                start = ExactTime::at(at);
             }
             self.apply_changes(at);
             self.count_queue(at.as_nanos());
@@ -331,13 +167,7 @@ impl Link {
     #[cold]
     fn apply(&mut self, change: LinkChange) {
         if let Some(rate) = change.rate {
-            self.rate = rate.unwrap_or(0);
-            self.last_size = (0, ExactTime::default());
-            // A remainder of the old rate is less than a nanosecond.
-            self.free = ExactTime {
-                nanos: self.free.rounded_up(),
-                remainder: 0,
-            };
+            self.transmitter.set_rate(rate);
         }
         self.delay = change.delay.unwrap_or(self.delay);
         let (seed, name) = &self.stream;
@@ -377,15 +207,14 @@ impl Link {
     /// Puts the packet on the wire at `start`.
     #[inline]
     fn transmit(&mut self, start: ExactTime, packet: PacketRef) {
-        let end = self.end_of_transmission(start, packet.size);
+        let end = self.transmitter.end_of_transmission(start, packet.size);
         self.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
-        self.free = end;
+        self.transmitter.free = end;
         if self.loss.drops_next() {
-            let at = Instant::from_nanos(start.rounded_up());
-            self.drop(at, packet, DropReason::LossModel);
+            self.drop(start.rounded_up(), packet, DropReason::LossModel);
             return;
         }
-        let left = Instant::from_nanos(end.rounded_up());
+        let left = end.rounded_up();
         if self.netem.is_some() {
             return self.impair(left, packet);
         }
@@ -448,42 +277,6 @@ impl Link {
         self.put_in_flight(in_order(left + drawn.delay), packet);
     }
 
-    #[inline]
-    fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
-        if let Some(rate_trace) = &mut self.rate_trace {
-            let end = rate_trace.end_of(Instant::from_nanos(start.rounded_up()), size);
-            return ExactTime {
-                nanos: end.as_nanos(),
-                remainder: 0,
-            };
-        }
-        if self.rate == 0 {
-            return start;
-        }
-        if self.last_size.0 != size {
-            let exact = u128::from(size) * 8 * 1_000_000_000;
-            let rate = u128::from(self.rate);
-            let took = ExactTime {
-                nanos: u64::try_from(exact / rate).unwrap_or(u64::MAX),
-                remainder: (exact % rate) as u64,
-            };
-            self.last_size = (size, took);
-        }
-        let took = self.last_size.1;
-        let (mut remainder, wrapped) = start.remainder.overflowing_add(took.remainder);
-        let carry = wrapped || remainder >= self.rate;
-        if carry {
-            remainder = remainder.wrapping_sub(self.rate);
-        }
-        ExactTime {
-            nanos: start
-                .nanos
-                .saturating_add(took.nanos)
-                .saturating_add(u64::from(carry)),
-            remainder,
-        }
-    }
-
     /// Adds the time since the last change to the integrals of the queue.
     #[inline]
     fn count_queue(&mut self, now: u64) {
@@ -540,14 +333,11 @@ impl Link {
         }
         self.start_transmissions(now);
         self.apply_changes(now);
-        let idle = self.queue.packets() == 0 && self.free.rounded_up() <= now.as_nanos();
+        let idle = self.queue.packets() == 0 && self.transmitter.free.rounded_up() <= now;
         if idle {
-            self.free = ExactTime {
-                nanos: now.as_nanos(),
-                remainder: 0,
-            };
+            self.transmitter.free = ExactTime::at(now);
             if self.queue.can_bypass() && self.shaper.is_none() {
-                self.transmit(self.free, packet);
+                self.transmit(self.transmitter.free, packet);
                 return;
             }
         }
