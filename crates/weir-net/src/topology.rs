@@ -15,8 +15,8 @@ use crate::routing::Routes;
 use crate::stack::Stack;
 use crate::wifi::{Medium, MediumConfig, StationCounters};
 use std::fmt;
+use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 

@@ -8,8 +8,8 @@
 //! The receiver counts as lost what is missing below the highest datagram that came, by the
 //! packet's number, as iperf3 does by a number in its payload; a late one is taken back.
 
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -93,7 +93,7 @@ impl Socket {
     }
 }
 
-impl Node for Socket {
+impl Endpoint for Socket {
     fn handle(&mut self, now: Instant, packet: Packet) {
         let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
         let Body::Other(payload) = packet.body.clone() else {
@@ -157,9 +157,7 @@ impl Node for Socket {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Socket {
     fn connect(&mut self, _now: Instant) {
         self.open();
     }

@@ -12,8 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use weir_proto::dccp::{self, State};
+use weir_proto::endpoint::{CloseReason, Endpoint};
 use weir_proto::event::{Event, EventMask};
-use weir_proto::node::{CloseReason, Endpoint, Node};
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 

@@ -15,8 +15,8 @@ use super::recorder::{Recorder, Writes};
 use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, Trace};
 use crate::scenario::{self, ScenarioError};
 use std::fmt::Write as _;
+use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, Probe, Source};
-use weir_proto::node::Statistics;
 use weir_proto::time::{Duration, Instant};
 
 /// What stands at the head of the scenario of a measured run.

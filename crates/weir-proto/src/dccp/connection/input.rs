@@ -8,8 +8,8 @@ use crate::dccp::data_dropped::DropCode;
 use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, OptionFault, PacketType, feature};
+use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
-use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::Instant;
 

@@ -26,8 +26,8 @@ use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
 use crate::cc::tfrc::{Profile, SmallPackets};
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// When the CCID lets the next data packet out, if one waits for its time. Of all that
-    /// [`poll_timeout`](Node::poll_timeout) can mean, this has to be kept most exactly.
+    /// [`poll_timeout`](Endpoint::poll_timeout) can mean, this has to be kept most exactly.
     pub const fn data_due(&self) -> Option<Instant> {
         self.timers.data_due
     }
@@ -336,7 +336,7 @@ impl Connection {
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.handle_packet(now, packet);
     }
@@ -361,9 +361,7 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
         if self.state == State::Closed && !self.server && self.opening.is_none() {
             self.enter(now, State::Request);

@@ -5,8 +5,8 @@ use crate::dccp::ccid::SendTime;
 use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::dccp::state::State;
-use crate::node::CloseReason;
+use crate::endpoint::CloseReason;
 use crate::time::{Duration, Instant};
 
 /// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.

@@ -18,8 +18,8 @@ use super::rtt::RttEstimator;
 use super::streams::{Role, Streams};
 use super::wire::SpaceId;
 use crate::cc::window::BoxedController;
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{DropReason, Event, EventMask, Events, Limit, WindowState};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -252,7 +252,7 @@ impl Connection {
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     #[inline]
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
@@ -303,9 +303,7 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
         if self.role != Role::Client || self.state != State::Idle {
             return;

@@ -2,8 +2,8 @@
 //! the connection's tests. The wire takes no time beyond the delay.
 
 use super::Connection;
+use crate::endpoint::{Endpoint, EndpointEvent};
 use crate::event::{Event, EventMask, Limit};
-use crate::node::{Endpoint, EndpointEvent, Node};
 use crate::packet::{Body, Ecn, Packet, Payload};
 use crate::quic::{Config, wire};
 use crate::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! What arrives (RFC 9000 §12.3, §12.4 and §13).
 
 use super::{Connection, State};
+use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
-use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::Ecn;
 use crate::quic::error::TransportError;
 use crate::quic::streams::Role;

@@ -3,7 +3,7 @@
 use super::pair::{Pair, Side, periodic};
 use super::*;
 use crate::cc::window::{self, Rules};
-use crate::node::EndpointEvent;
+use crate::endpoint::EndpointEvent;
 use crate::quic::wire::{Ack, Frame, NumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;

@@ -5,8 +5,8 @@
 
 use super::{Connection, State};
 use crate::cc::Sent;
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::quic::loss::{Content, SentPacket};
 use crate::quic::streams::Role;

@@ -2,8 +2,8 @@
 
 use super::{Connection, MAX_EXPIRIES, Recovery, State};
 use crate::cc::{Acked, Congestion};
+use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{DropReason, Event, EventMask, WindowState};
-use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::Ecn;
 use crate::tcp::scoreboard::Segment;
 use crate::tcp::sequence::unwrap;

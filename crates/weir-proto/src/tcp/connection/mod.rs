@@ -9,8 +9,8 @@ use super::scoreboard::Scoreboard;
 use super::sequence::wrap;
 use super::wire::flag;
 use crate::cc::WindowController;
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -185,7 +185,7 @@ impl Connection {
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
             // RFC 9293 §3.1: the checksum covers header and data.
@@ -268,9 +268,7 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
         if self.state == State::Closed && self.handshake.attempts == 0 {
             self.enter(now, State::SynSent, "SYN-SENT");

@@ -2,8 +2,8 @@
 
 use super::{Connection, Recovery, State, WINDOW_SCALE};
 use crate::cc::Sent;
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::tcp::scoreboard::Segment;
 use crate::tcp::sequence::wrap;

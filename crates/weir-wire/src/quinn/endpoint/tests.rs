@@ -2,7 +2,7 @@
 
 use super::super::watch::Choice;
 use super::*;
-use weir_proto::node::{Endpoint, Node, WriteError};
+use weir_proto::endpoint::{Endpoint, WriteError};
 
 const DELAY: Duration = Duration::from_millis(20);
 
@@ -78,7 +78,7 @@ impl Path {
     fn run(&mut self, until: Instant) {
         loop {
             let arrival = self.flying.front().map(|(at, ..)| *at);
-            let timers = self.ends.iter().filter_map(Node::poll_timeout).min();
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
             let Some(at) = arrival.into_iter().chain(timers).min() else {
                 break;
             };
