@@ -110,7 +110,7 @@ impl Entry {
         self.seen = now;
         self.waiting.append(&mut self.shared.outgoing());
         let before = self.waiting.len();
-        while !self.machine.is_full()
+        while !self.machine.send_queue_is_full()
             && let Some(data) = self.waiting.pop_front()
         {
             // The size was checked, and an ended connection says so to the next caller.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{Limit, LinkConfig, QueueConfig};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use weir_proto::event::{Event, EventMask, Events, Probe, Source};
+use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
 use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 
@@ -189,10 +189,10 @@ impl Endpoint for Plain {
 
 /// Writes down all events.
 #[derive(Default, Debug, PartialEq)]
-pub struct Recorder(pub Vec<(Instant, Source, Event)>);
+pub struct Recorder(pub Vec<(Instant, EventSource, Event)>);
 
 impl Probe for Recorder {
-    fn record(&mut self, at: Instant, source: Source, event: &Event) {
+    fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         self.0.push((at, source, *event));
     }
 }

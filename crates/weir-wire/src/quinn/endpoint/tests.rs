@@ -162,7 +162,7 @@ fn timeline(controller: &str, seed: u64) -> (Log, [Statistics; 2]) {
 
 #[test]
 fn the_same_seed_gives_the_same_timeline_under_every_controller() {
-    for controller in ["newreno", "cubic", "tfrc", "quinn-newreno", "quinn-cubic"] {
+    for controller in weir_proto::cc::window::names().chain(["quinn-newreno", "quinn-cubic"]) {
         let first = timeline(controller, 7);
         assert!(first.1[1].payload_received > 1_000_000, "{controller}");
         assert_eq!(first, timeline(controller, 7), "{controller}");
