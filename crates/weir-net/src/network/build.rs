@@ -12,7 +12,7 @@ use crate::loss::{Loss, LossConfig};
 use crate::queue::{QueueConfig, QueueLimit};
 use crate::wifi::{Medium, MediumConfig};
 use std::fmt;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
