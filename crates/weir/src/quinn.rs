@@ -3,7 +3,7 @@
 use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
 use weir_lab::scenario::Quinn;
 use weir_proto::cc::window::WindowConfig;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
 use weir_wire::quinn::{Choice, Config, Connection};
 
