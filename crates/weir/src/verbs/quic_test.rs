@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_wire::Error;
 use weir_wire::quinn::{CongestionControlAlgorithm, ControllerView};
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
 use weir_wire::udp_test::{Test, TestConfig, TestListener, TestStats};
 use weir_wire::{EndpointConfig, Error};
