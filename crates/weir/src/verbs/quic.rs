@@ -22,7 +22,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use weir_lab::run::LiveFlow;
+use weir_lab::run::SenderRecorder;
 use weir_proto::event::EventMask;
 use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
 
@@ -47,7 +47,7 @@ pub fn settings(shared: &Shared) -> Result<TracedConfig, Failure> {
         segmentation: !shared.no_gso,
         alpn: PROTOCOL,
         events: match shared.trace {
-            Some(_) => LiveFlow::EVENTS,
+            Some(_) => SenderRecorder::EVENTS,
             None => EventMask::NONE,
         },
     })

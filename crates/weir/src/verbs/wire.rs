@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use weir_lab::run::LiveFlow;
+use weir_lab::run::SenderRecorder;
 use weir_proto::event::EventMask;
 use weir_proto::units;
 use weir_wire::{
@@ -187,7 +187,7 @@ impl Shared {
             segmentation: !self.no_gso,
             tap: capture.map(LiveCapture::tap),
             event_mask: match self.trace {
-                Some(_) => LiveFlow::EVENTS,
+                Some(_) => SenderRecorder::EVENTS,
                 None => EventMask::NONE,
             },
             ..usual
