@@ -370,8 +370,12 @@ impl Row {
 }
 
 /// A plan without seeds is one run.
-#[allow(clippy::ref_option, reason = "serde passes the field")]
-fn number_of_seeds<S: Serializer>(seeds: &Option<u32>, out: S) -> Result<S::Ok, S::Error> {
+fn number_of_seeds<T, S>(seeds: &T, out: S) -> Result<S::Ok, S::Error>
+where
+    T: Copy + Into<Option<u32>>,
+    S: Serializer,
+{
+    let seeds: Option<u32> = (*seeds).into();
     out.serialize_u32(seeds.unwrap_or(1))
 }
 
