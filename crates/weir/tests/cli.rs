@@ -89,11 +89,11 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
 }
 
 #[test]
-fn every_verb_has_help() {
+fn every_command_has_help() {
     let folder = folder_with("");
     let (status, out, _) = outcome(folder.path(), &["--help"]);
     assert_eq!(status, Some(0));
-    for verb in [
+    for command in [
         "reproduce",
         "run",
         "plot",
@@ -104,10 +104,10 @@ fn every_verb_has_help() {
         "bench",
         "completions",
     ] {
-        assert!(out.contains(&format!("\n  {verb} ")), "{verb}: {out}");
-        let (status, out, err) = outcome(folder.path(), &[verb, "--help"]);
-        assert_eq!((status, err.as_str()), (Some(0), ""), "{verb}");
-        assert!(out.contains(&format!("weir {verb}")), "{verb}: {out}");
+        assert!(out.contains(&format!("\n  {command} ")), "{command}: {out}");
+        let (status, out, err) = outcome(folder.path(), &[command, "--help"]);
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{command}");
+        assert!(out.contains(&format!("weir {command}")), "{command}: {out}");
     }
 }
 

@@ -83,7 +83,7 @@ fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }
 
-/// The one document of a verb; `None` where a right is missing, with a line that says so.
+/// The one document of a command; `None` where a privilege is missing, with a line that says so.
 fn document(command: &mut Command) -> Option<serde_json::Value> {
     let output = command.output().expect("it starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -96,15 +96,15 @@ fn document(command: &mut Command) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text).expect("one JSON document"))
 }
 
-/// The summary of a scenario, run by this verb.
-fn summary(verb: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
+/// The summary of a scenario, run by this command.
+fn summary(name: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
     let file = out.join("scenario.toml");
     std::fs::write(&file, scenario).expect("the folder can be written");
     let [file, out] = [&file, out].map(|path| path.to_str().expect("a plain name"));
     // What a flow over a bucket does depends on its oscillation: the mean of a damped one is
     // steady after seconds.
     let damped = "flow.stream.transport.tfrc.oscillation=full";
-    let mut words = vec![verb, file, "--out", out, "--json"];
+    let mut words = vec![name, file, "--out", out, "--json"];
     if scenario.contains("tbf") {
         words.extend(["--set", damped]);
     }

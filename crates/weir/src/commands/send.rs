@@ -1,10 +1,10 @@
 //! `weir send HOST`: measures a path in the manner of iperf3; here with DCCP in UDP, or over IP.
 
-use super::live_capture::LiveCapture;
-use super::live_trace::{self, LiveTrace};
 use super::run::folder_failure;
+use super::test_trace::{self, TestTrace};
 use super::wire::{self, Report, Request, Stop, Transport};
 use super::{quic, udp};
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Nothing is sent any more.
     drop(runtime);
-    let written = capture.map_or(Ok(()), LiveCapture::finish);
+    let written = capture.map_or(Ok(()), PacketCapture::finish);
     done.and(written)
 }
 
@@ -84,11 +84,11 @@ fn find(arguments: &Arguments) -> Result<SocketAddr, Failure> {
 async fn measure(
     arguments: &Arguments,
     to: SocketAddr,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let place = arguments.shared.place(to);
-    terminal::say(&format!("connecting to {place}"));
+    terminal::status(&format!("connecting to {place}"));
     let tests = (1..=usize::from(arguments.parallel)).map(|number| {
         let plan = Plan::of(arguments, capture);
         let stop = stop.clone();
@@ -134,7 +134,7 @@ impl Arguments {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        live_trace::write_wanted(flows, self.shared.trace.as_deref()).await?;
+        test_trace::write_wanted(flows, self.shared.trace.as_deref()).await?;
         match failure {
             Some(failure) => Err(failure),
             None => self.print_document(settings, streams),
@@ -149,7 +149,7 @@ impl Arguments {
     ) -> Result<(), Failure> {
         let sum = |key: &str| streams.iter().filter_map(|s| s[key].as_f64()).sum::<f64>();
         if streams.len() > 1 {
-            terminal::say(&format!(
+            terminal::status(&format!(
                 "all {}: {}  {}",
                 streams.len(),
                 wire::scaled(sum("bytes"), "B"),
@@ -182,7 +182,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of(arguments: &Arguments, capture: Option<&LiveCapture>) -> Self {
+    fn of(arguments: &Arguments, capture: Option<&PacketCapture>) -> Self {
         Self {
             options: arguments.shared.options(capture),
             request: Request {
@@ -209,7 +209,7 @@ async fn test(
         () = stop.pressed() => return Err(weir_wire::Error::Closed),
     };
     let sends = !plan.request.reverse;
-    let trace = LiveTrace::start(number, &mut connection, opened, sends);
+    let trace = TestTrace::start(number, &mut connection, opened, sends);
     let request = plan.request.fitting(&connection);
     let first = request.to_datagram();
     connection.send(&first).await?;
@@ -242,7 +242,7 @@ async fn test(
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
     let measured = trace.finish(&plan.shared, &request, &connection).await;
-    terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
+    terminal::status(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;
     Ok(Outcome {
         document: report.complete(wire::document(number, seconds, octets, &status)),

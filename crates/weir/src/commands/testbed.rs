@@ -9,7 +9,7 @@ use clap::Args;
 use std::path::PathBuf;
 use weir_lab::scenario::{Override, Scenario};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The scenario, TOML
@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for (number, (overrides, scenario)) in scenarios.iter().enumerate() {
         let seconds = scenario.run.duration.as_secs_f64();
         let count = scenarios.len();
-        terminal::say(&format!("run {}/{count}: {seconds} s", number + 1));
+        terminal::status(&format!("run {}/{count}: {seconds} s", number + 1));
         let changed: Vec<_> = overrides.iter().map(Override::text).collect();
         if !arguments.json {
             let changed = changed.iter().map(|change| format!("{change}\n"));
@@ -77,7 +77,7 @@ fn one(
     _: &std::sync::atomic::AtomicBool,
 ) -> Result<serde_json::Value, Failure> {
     let message = "network namespaces need Linux; `weir run` simulates the same scenario";
-    Err(Failure::Missing(message.to_owned()))
+    Err(Failure::Unavailable(message.to_owned()))
 }
 
 #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! One test over a QUIC connection, of either end: the stream of data, and the counts on the
 //! other stream.
 
-use super::live_trace::LiveTrace;
 use super::send::Outcome;
+use super::test_trace::TestTrace;
 use super::wire::{self, Report, Request, Stop};
 use crate::terminal;
 use bytes::Bytes;
@@ -29,7 +29,7 @@ pub struct Parts {
     /// Which it is.
     pub number: usize,
     /// Records the controller of the end that sends.
-    pub trace: LiveTrace,
+    pub trace: TestTrace,
     /// The connection.
     pub connection: Connection,
     /// Its controller at this end.
@@ -63,7 +63,7 @@ pub async fn run(parts: Parts, control: (SendStream, RecvStream), stop: &Stop) -
         take(&parts, control.0, stop).await
     };
     let span = (0.0, transfer.seconds);
-    terminal::say(&line(&parts, span, transfer.octets, transfer.limit));
+    terminal::status(&line(&parts, span, transfer.octets, transfer.limit));
     let document = document(&parts, &transfer);
     let failure = lost(&parts.connection).or(transfer.failure.clone());
     let measured = measured(parts, &transfer).await;
@@ -110,7 +110,7 @@ async fn give(parts: &Parts, mut hear: RecvStream, stop: &Stop) -> Transfer {
                 }
                 () = tokio::time::sleep_until(report.due()) => {
                     let (span, more) = report.note(delivered.load(Ordering::Relaxed));
-                    terminal::say(&line(parts, span, more, parts.watch.limit()));
+                    terminal::status(&line(parts, span, more, parts.watch.limit()));
                 }
             }
         }
@@ -207,7 +207,7 @@ async fn take(parts: &Parts, mut say: SendStream, stop: &Stop) -> Transfer {
             }
             () = tokio::time::sleep_until(report.due()) => {
                 let (span, more) = report.note(octets);
-                terminal::say(&line(parts, span, more, ""));
+                terminal::status(&line(parts, span, more, ""));
             }
             () = &mut stopped => {
                 if let Some(stream) = &mut stream {

@@ -12,7 +12,7 @@ use weir_lab::run::RunError;
 use weir_lab::trace::{CaptureOptions, Format, RunCaptureError, RunFolder, capture_run, export};
 use weir_proto::time::Instant;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run
@@ -99,7 +99,7 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         capture_run(folder.scenario(), folder.summary(), &options, out).map_err(capture_failure)
     });
     bar.finish_and_clear();
-    terminal::say(&format!("{} packets", packets?));
+    terminal::status(&format!("{} packets", packets?));
     tell(arguments, &[path.display().to_string()])
 }
 

@@ -1,6 +1,6 @@
 //! What `serve` and `send` agree on: the first datagram of a test, the lines of its reports.
 
-use super::live_capture::LiveCapture;
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -159,14 +159,14 @@ impl Shared {
     }
 
     /// Begins the capture, if there is to be one.
-    pub fn start_capture(&self, name: &str) -> Result<Option<LiveCapture>, Failure> {
+    pub fn start_capture(&self, name: &str) -> Result<Option<PacketCapture>, Failure> {
         let start =
-            |path: &PathBuf| LiveCapture::start(path, &[(name.to_owned(), None)], self.snaplen);
+            |path: &PathBuf| PacketCapture::start(path, &[(name.to_owned(), None)], self.snaplen);
         self.pcap.as_ref().map(start).transpose()
     }
 
     /// The options of the connection or listener.
-    pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
+    pub fn options(&self, capture: Option<&PacketCapture>) -> Options {
         let profile = self.profile().to_owned();
         let usual = Options::default();
         Options {
@@ -183,7 +183,7 @@ impl Shared {
             },
             ecn: self.ecn,
             segmentation: !self.no_gso,
-            tap: capture.map(LiveCapture::tap),
+            tap: capture.map(PacketCapture::tap),
             events: match self.trace {
                 Some(_) => LiveFlow::EVENTS,
                 None => EventMask::NONE,
@@ -196,7 +196,7 @@ impl Shared {
 /// Why a test does not work.
 pub fn failure(error: &Error) -> Failure {
     match error {
-        Error::Privilege(_) => Failure::Missing(format!("{error}: leave --raw out")),
+        Error::Privilege(_) => Failure::Unavailable(format!("{error}: leave --raw out")),
         _ => Failure::Failed(error.to_string()),
     }
 }
@@ -492,7 +492,7 @@ impl Report {
     pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
         let (span, more) = self.note(octets);
         let status = connection.status();
-        terminal::say(&line(self.number, span, more, &status, sends));
+        terminal::status(&line(self.number, span, more, &status, sends));
     }
 }
 

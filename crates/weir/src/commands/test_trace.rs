@@ -22,7 +22,7 @@ pub struct Recording {
 }
 
 /// A test while it goes on.
-pub struct LiveTrace {
+pub struct TestTrace {
     name: String,
     opened: Instant,
     recording: Option<Recording>,
@@ -69,7 +69,7 @@ async fn record(
     (live, events.dropped())
 }
 
-impl LiveTrace {
+impl TestTrace {
     /// Begins to record the connection that was opened at this time, if this end is to send.
     pub fn start(number: usize, connection: &mut Connection, opened: Instant, sends: bool) -> Self {
         Self::record(number, connection.events().filter(|_| sends), opened)
@@ -105,7 +105,7 @@ impl LiveTrace {
             } else {
                 ""
             };
-            terminal::say(&format!(
+            terminal::status(&format!(
                 "{}: the trace is without {dropped} events that came too fast{more}",
                 self.name
             ));
@@ -165,7 +165,7 @@ pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure>
     let written = written.await.map_err(|error| error.to_string());
     match written.and_then(|written| written) {
         Ok(_) => {
-            terminal::say(&path.display().to_string());
+            terminal::status(&path.display().to_string());
             Ok(())
         }
         Err(message) => Err(Failure::Failed(message)),

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use weir_lab::report::{self, NamedPlot};
 use weir_lab::trace::RunFolder;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run

@@ -1,8 +1,8 @@
 //! `--transport udp` of `serve` and `send`: datagrams at a constant rate.
 
-use super::live_capture::LiveCapture;
 use super::wire::{self, Report, Shared, Stop};
-use super::{live_trace, send, serve};
+use super::{send, serve, test_trace};
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::terminal;
 use serde_json::json;
@@ -23,13 +23,13 @@ const LENGTH: u16 = 1400;
 pub async fn send(
     arguments: &send::Arguments,
     to: SocketAddr,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let plan = plan(arguments)?;
     let options = arguments.shared.options(capture);
-    terminal::say(&format!("connecting to {to}"));
-    terminal::say(
+    terminal::status(&format!("connecting to {to}"));
+    terminal::status(
         "nothing controls congestion: what the path does not carry is lost, for others too",
     );
     let failed = |error: Error| Failure::Failed(error.to_string());
@@ -71,7 +71,7 @@ fn plan(arguments: &send::Arguments) -> Result<Plan, Failure> {
 /// Serves until Ctrl-C, or one test.
 pub async fn serve(
     arguments: &serve::Arguments,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let failed = |error: Error| Failure::Failed(error.to_string());
@@ -79,7 +79,7 @@ pub async fn serve(
     let mut listener = Listener::bind(arguments.address(), &options)
         .await
         .map_err(failed)?;
-    terminal::say(&format!("listening at {}", listener.local_address()));
+    terminal::status(&format!("listening at {}", listener.local_address()));
     let mut tests = serve::Tests::new(arguments);
     loop {
         let test = tokio::select! {
@@ -92,11 +92,11 @@ pub async fn serve(
         let served = async move {
             let (document, ended) = follow(number, &test, &shared, &stop).await;
             if let Err(error) = ended {
-                terminal::say(&format!("[{number:3}] {error}"));
+                terminal::status(&format!("[{number:3}] {error}"));
             }
             if let Some(folder) = &shared.trace {
                 let flows = vec![measured(number, &test)];
-                live_trace::write(flows, &serve::claim(folder, number)?).await?;
+                test_trace::write(flows, &serve::claim(folder, number)?).await?;
             }
             Ok(document)
         };
@@ -126,7 +126,7 @@ async fn follow(
             () = tokio::time::sleep_until(report.due()) => {
                 let status = test.status();
                 let (span, _) = report.note(octets(&status));
-                terminal::say(&line(number, span, &before, &status));
+                terminal::status(&line(number, span, &before, &status));
                 before = status;
             }
             () = &mut stopped, if !stopping => {
@@ -137,7 +137,7 @@ async fn follow(
     };
     let status = test.status();
     let span = (0.0, status.seconds);
-    terminal::say(&line(number, span, &Status::default(), &status));
+    terminal::status(&line(number, span, &Status::default(), &status));
     (report.complete(document(number, &status)), ended)
 }
 

@@ -1,9 +1,9 @@
 //! `weir serve`: waits for tests of `weir send`; here over DCCP in UDP, or over IP.
 
-use super::live_capture::LiveCapture;
-use super::live_trace::{self, LiveTrace};
+use super::test_trace::{self, TestTrace};
 use super::wire::{self, Report, Request, Shared, Stop, Transport};
 use super::{quic, udp};
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -53,13 +53,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     });
     // Nothing is sent any more.
     drop(runtime);
-    let written = capture.map_or(Ok(()), LiveCapture::finish);
+    let written = capture.map_or(Ok(()), PacketCapture::finish);
     done.and(written)
 }
 
 async fn serve(
     arguments: &Arguments,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let shared = &arguments.shared;
@@ -69,7 +69,7 @@ async fn serve(
         .await
         .map_err(failed)?;
     let place = shared.place(listener.local_address());
-    terminal::say(&format!("listening at {place}"));
+    terminal::status(&format!("listening at {place}"));
     let mut tests = Tests::new(arguments);
     loop {
         let connection = tokio::select! {
@@ -116,7 +116,7 @@ impl Tests {
     /// Gives a number to the test of this peer.
     pub fn welcome(&mut self, peer: SocketAddr) -> usize {
         self.started += 1;
-        terminal::say(&match peer.port() {
+        terminal::status(&match peer.port() {
             0 => format!("[{:3}] from {}", self.started, peer.ip()),
             _ => format!("[{:3}] from {peer}", self.started),
         });
@@ -178,11 +178,11 @@ async fn test(
     let request = first.as_deref().and_then(Request::from_datagram);
     let sends = request.is_some_and(|request| request.reverse);
     let request = request.unwrap_or_default().fitting(&connection);
-    let trace = LiveTrace::start(number, &mut connection, started, sends);
+    let trace = TestTrace::start(number, &mut connection, started, sends);
     let mut report = Report::new(number, shared.interval);
     let octets = if sends {
         if let Err(error) = wire::send(&connection, request, &stop).await {
-            terminal::say(&format!("[{number:3}] {error}"));
+            terminal::status(&format!("[{number:3}] {error}"));
         }
         connection.status().payload_sent
     } else {
@@ -191,10 +191,10 @@ async fn test(
     let seconds = started.elapsed().as_secs_f64();
     let status = connection.status();
     let measured = trace.finish(&shared, &request, &connection).await;
-    terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
+    terminal::status(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;
     if let Some(folder) = &shared.trace {
-        live_trace::write(vec![measured], &claim(folder, number)?).await?;
+        test_trace::write(vec![measured], &claim(folder, number)?).await?;
     }
     Ok(report.complete(wire::document(number, seconds, octets, &status)))
 }

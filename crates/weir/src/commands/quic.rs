@@ -7,13 +7,13 @@
 //! The certificate is the server's own and the client takes any: a tool to measure, not a channel
 //! for secrets.
 
-use super::live_capture::LiveCapture;
-use super::live_trace::{self, LiveTrace};
+use super::quic_session::{self, Parts};
 use super::quic_socket::Socket;
-use super::quic_test::{self, Parts};
 use super::send::Outcome;
+use super::test_trace::{self, TestTrace};
 use super::wire::{Request, Shared, Stop};
 use super::{send, serve};
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::terminal;
 use quinn::{Connection, Endpoint, EndpointConfig, Incoming, RecvStream, SendStream, TokioRuntime};
@@ -67,7 +67,7 @@ fn endpoint(socket: Arc<Socket>, server: Option<quinn::ServerConfig>) -> Result<
 pub async fn send(
     arguments: &send::Arguments,
     to: SocketAddr,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let shared = &arguments.shared;
@@ -79,9 +79,9 @@ pub async fn send(
         rate_bps: arguments.bitrate,
         duration_s: arguments.time.as_secs_f64(),
     };
-    terminal::say(&format!("connecting to {to}"));
+    terminal::status(&format!("connecting to {to}"));
     let tests = (1..=usize::from(arguments.parallel)).map(|number| {
-        let socket = Socket::connect(to, capture.map(LiveCapture::tap));
+        let socket = Socket::connect(to, capture.map(PacketCapture::tap));
         let (settings, shared, stop) = (settings.clone(), shared.clone(), stop.clone());
         tokio::spawn(async move {
             let socket = socket.map_err(|error| Failure::Failed(error.to_string()))?;
@@ -132,7 +132,7 @@ async fn client(
         .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
     let parts = Parts {
         number,
-        trace: LiveTrace::record(number, live.events.filter(|_| !request.reverse), opened),
+        trace: TestTrace::record(number, live.events.filter(|_| !request.reverse), opened),
         connection: connection.clone(),
         watch: live.watch,
         controller: settings.controller,
@@ -140,7 +140,7 @@ async fn client(
         request,
         interval: shared.interval,
     };
-    let result = quic_test::run(parts, (ask, hear), &stop).await;
+    let result = quic_session::run(parts, (ask, hear), &stop).await;
     connection.close(0_u8.into(), b"done");
     let _ = tokio::time::timeout(FAREWELL, endpoint.wait_idle()).await;
     Ok(result)
@@ -172,16 +172,16 @@ struct Arrived {
 /// Serves until Ctrl-C, or one test.
 pub async fn serve(
     arguments: &serve::Arguments,
-    capture: Option<&LiveCapture>,
+    capture: Option<&PacketCapture>,
     stop: Stop,
 ) -> Result<(), Failure> {
     let settings = settings(&arguments.shared)?;
     let failed = |error: weir_wire::Error| Failure::Failed(error.to_string());
-    let tap = capture.map(LiveCapture::tap);
+    let tap = capture.map(PacketCapture::tap);
     let socket = Socket::bind(arguments.address(), tap).map_err(failed)?;
     let first = settings.server().map_err(failed)?;
     let endpoint = endpoint(socket, Some(first.config))?;
-    terminal::say(&format!("listening at {}", endpoint.local_addr()?));
+    terminal::status(&format!("listening at {}", endpoint.local_addr()?));
     let mut arrivals = JoinSet::new();
     let mut tests = serve::Tests::new(arguments);
     loop {
@@ -275,7 +275,7 @@ async fn test(
     let sends = request.reverse;
     let parts = Parts {
         number,
-        trace: LiveTrace::record(number, live.events.filter(|_| sends), opened),
+        trace: TestTrace::record(number, live.events.filter(|_| sends), opened),
         connection: connection.clone(),
         watch: live.watch,
         controller,
@@ -283,16 +283,16 @@ async fn test(
         request,
         interval: shared.interval,
     };
-    let result = quic_test::run(parts, control, &stop).await;
+    let result = quic_session::run(parts, control, &stop).await;
     // The client closes when it has heard all.
     let _ = tokio::time::timeout(FAREWELL, connection.closed()).await;
     connection.close(0_u8.into(), b"done");
     if let Some(failure) = &result.failure {
-        terminal::say(&format!("[{number:3}] {failure}"));
+        terminal::status(&format!("[{number:3}] {failure}"));
     }
     if let Some(folder) = &shared.trace {
         let folder = serve::claim(folder, number)?;
-        live_trace::write(vec![result.measured], &folder).await?;
+        test_trace::write(vec![result.measured], &folder).await?;
     }
     Ok(result.document)
 }

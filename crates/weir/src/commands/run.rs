@@ -14,7 +14,7 @@ use weir_lab::scenario::overrides::{self, Override};
 use weir_lab::trace::{FolderError, RunFolder, name_of};
 use weir_proto::units::{Rate, format_rate};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The scenario, TOML
