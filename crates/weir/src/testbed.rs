@@ -12,8 +12,8 @@ use weir_lab::run::{Segment as LabSegment, SegmentShaper};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
-use weir_wire::realtime::{Lateness, Outside, World, drive};
-use weir_wire::testbed::{BucketCounters, End, FlowPlan, Segment, Testbed, TokenBucket};
+use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
+use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
     trace: Trace::Full,
@@ -32,7 +32,7 @@ const UNTRACED: RunOptions<'_> = RunOptions {
     ..OPTIONS
 };
 
-impl World for RealTimePart {
+impl RealtimeNetwork for RealTimePart {
     type Error = RunError;
 
     fn advance(&mut self, now: Instant) -> Result<(), RunError> {
@@ -86,16 +86,16 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
     }
 }
 
-fn segment(segment: &LabSegment) -> Segment {
-    let ends = segment.ends.iter().map(|end| End {
+fn segment(segment: &LabSegment) -> TestbedLink {
+    let ends = segment.ends.iter().map(|end| LinkEnd {
         host: end.host,
         port: end.port,
         shaper: end.shaper.map(bucket),
     });
-    Segment {
+    TestbedLink {
         ends: ends.collect(),
         mtu: segment.mtu,
-        plain: segment.plain,
+        veth: segment.plain,
     }
 }
 
@@ -118,7 +118,7 @@ fn without(error: weir_wire::Error) -> Failure {
 /// The UDP port by which other programs know a transport.
 const fn port_of(transport: &Transport) -> u16 {
     match transport {
-        Transport::Dccp(_) => weir_wire::PORT,
+        Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
         Transport::Quic(_) | Transport::Quinn(_) => 443,
         Transport::Tcp(_) | Transport::Udp(_) => 0,
     }
@@ -157,7 +157,7 @@ pub fn run(
         let port = port_of(&flow.transport);
         flow.names().map(move |_| port)
     });
-    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| FlowPlan {
+    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| TestbedFlow {
         flow,
         from: from.0 as usize,
         to: to.0 as usize,
@@ -192,7 +192,7 @@ pub fn run(
     output.summary.links = network.summary.links;
     output.summary.run.events += network.summary.run.events;
     let before = before.map_err(panicked)?.map_err(wire_failure)?;
-    let after = testbed.buckets().map_err(wire_failure)?;
+    let after = testbed.shaper_stats().map_err(wire_failure)?;
     count_buckets(scenario, (&before, &after), &mut output);
     if let Some(capture) = capture {
         capture.finish()?;
@@ -222,7 +222,7 @@ fn watch(
     scenario: &Scenario,
     testbed: &Testbed,
     over: &AtomicBool,
-) -> Result<Vec<BucketCounters>, weir_wire::Error> {
+) -> Result<Vec<ShaperStats>, weir_wire::Error> {
     let seconds = scenario.run.duration.as_secs_f64();
     let bar = terminal::progress(seconds.ceil() as u64, "seconds");
     let began = std::time::Instant::now();
@@ -231,17 +231,17 @@ fn watch(
         let elapsed = began.elapsed().as_secs_f64();
         bar.set_position(elapsed as u64);
         if before.is_none() && elapsed >= scenario.run.warmup.as_secs_f64() {
-            before = Some(testbed.buckets()?);
+            before = Some(testbed.shaper_stats()?);
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     bar.finish_and_clear();
-    before.map_or_else(|| testbed.buckets(), Ok)
+    before.map_or_else(|| testbed.shaper_stats(), Ok)
 }
 
 fn part(
     mut part: RealTimePart,
-    outside: &mut dyn Outside,
+    outside: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<(RunOutput, Lateness), Failure> {
@@ -260,14 +260,14 @@ pub fn lateness(p99: Duration, max: Duration) -> String {
 /// Adds what the kernel's buckets did to the summaries of their links.
 fn count_buckets(
     scenario: &Scenario,
-    (before, after): (&[BucketCounters], &[BucketCounters]),
+    (before, after): (&[ShaperStats], &[ShaperStats]),
     output: &mut RunOutput,
 ) {
     let run = &output.summary.run;
     let seconds = (run.duration_s - run.warmup_s).max(1e-9);
     for (old, bucket) in before.iter().zip(after) {
         // The links come first, each with two ends, from which its directions begin.
-        let Some(link) = scenario.links.get(bucket.segment) else {
+        let Some(link) = scenario.links.get(bucket.link) else {
             continue;
         };
         let [forward, backward] = link.trace_names();

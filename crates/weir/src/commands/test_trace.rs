@@ -120,7 +120,7 @@ impl TestTrace {
         request: &Request,
         connection: &Connection,
     ) -> MeasuredFlow {
-        let status = connection.status();
+        let status = connection.stats();
         let elapsed = self.opened.elapsed();
         let end = match self.recording {
             Some(_) => MeasuredEnd::Sender,

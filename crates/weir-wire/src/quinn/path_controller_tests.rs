@@ -19,13 +19,13 @@ fn rtt() -> Rtt {
 /// quinn's side and a controller of the same kind, which hear of the same things.
 struct Twins {
     base: time::Instant,
-    plugged: Running,
+    plugged: PathController,
     direct: BoxedController,
     in_flight: u64,
 }
 
 impl Twins {
-    fn new(controller: &Controller) -> Self {
+    fn new(controller: &ControllerConfig) -> Self {
         let base = time::Instant::now();
         let config = WindowConfig {
             max_datagram_size: u64::from(MTU),
@@ -107,7 +107,9 @@ fn the_window_is_that_of_the_controller_driven_directly() {
                 rules: Rules::named(name).unwrap(),
                 ..WindowConfig::default()
             };
-            let controller = Controller::named(entry.name).unwrap().with_config(config);
+            let controller = ControllerConfig::named(entry.name)
+                .unwrap()
+                .with_config(config);
             let mut twins = Twins::new(&controller);
             // Eighty round trips of 40 ms with ten packets each; every seventh loses its first
             // packet, the fortieth finds persistent congestion, every ninth has little to send.
@@ -140,7 +142,9 @@ fn newreno_follows_windows_computed_by_hand() {
         rules,
         ..WindowConfig::default()
     };
-    let controller = Controller::named("newreno").unwrap().with_config(config);
+    let controller = ControllerConfig::named("newreno")
+        .unwrap()
+        .with_config(config);
     let mut twins = Twins::new(&controller);
     // min(10 * 1200, max(2 * 1200, 14720)).
     assert_eq!(twins.plugged.initial_window(), 12_000);
@@ -171,7 +175,7 @@ fn newreno_follows_windows_computed_by_hand() {
 #[test]
 fn a_larger_mtu_and_a_copy_for_another_path_are_the_controllers_own() {
     let base = time::Instant::now();
-    let mut running = Controller::named("newreno").unwrap().start(base, MTU);
+    let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
     running.on_mtu_update(1452);
     assert_eq!(running.window(), 14_520);
     let mut copy = running.clone_box();
@@ -183,14 +187,14 @@ fn a_larger_mtu_and_a_copy_for_another_path_are_the_controllers_own() {
 #[test]
 fn a_mark_halves_the_window_like_a_loss() {
     let base = time::Instant::now();
-    let mut running = Controller::named("newreno").unwrap().start(base, MTU);
+    let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
     running.on_congestion_event(base, base, false, 0);
     assert_eq!(running.window(), 6000);
 }
 
 #[test]
 fn an_unknown_name_is_answered_with_the_known_ones() {
-    let error = Controller::named("vegas").map(|_| ()).unwrap_err();
+    let error = ControllerConfig::named("vegas").map(|_| ()).unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("\"vegas\"") && text.contains("newreno, cubic"),

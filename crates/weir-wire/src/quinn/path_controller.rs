@@ -25,12 +25,12 @@ use weir_proto::time::{Duration, Instant};
 
 /// Makes a window controller for each path of a quinn connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Controller {
+pub struct ControllerConfig {
     entry: &'static Entry,
     config: WindowConfig,
 }
 
-impl Controller {
+impl ControllerConfig {
     /// The controller that scenarios call by this name, such as `newreno`, `cubic` and `tfrc`.
     ///
     /// # Errors
@@ -55,12 +55,12 @@ impl Controller {
     }
 
     /// A controller at its initial window, for a path that carries datagrams of this size.
-    pub fn start(&self, now: time::Instant, max_datagram_size: u16) -> Running {
+    pub fn start(&self, now: time::Instant, max_datagram_size: u16) -> PathController {
         let config = WindowConfig {
             max_datagram_size: u64::from(max_datagram_size),
             ..self.config
         };
-        Running {
+        PathController {
             inner: (self.entry.make)(&config),
             initial_window: config.initial_window(),
             base: now,
@@ -69,14 +69,14 @@ impl Controller {
     }
 }
 
-impl ControllerFactory for Controller {
+impl ControllerFactory for ControllerConfig {
     fn build(self: Arc<Self>, now: time::Instant, mtu: u16) -> Box<dyn congestion::Controller> {
         Box::new(self.start(now, mtu))
     }
 }
 
 /// A controller at work on one path.
-pub struct Running {
+pub struct PathController {
     inner: BoxedController,
     initial_window: u64,
     /// Where the controller's time begins.
@@ -84,7 +84,7 @@ pub struct Running {
     bytes_in_flight: u64,
 }
 
-impl Running {
+impl PathController {
     /// The controller itself.
     pub fn controller(&self) -> &dyn WindowController {
         &*self.inner
@@ -120,7 +120,7 @@ pub(super) fn span(span: time::Duration) -> Duration {
     Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
-impl congestion::Controller for Running {
+impl congestion::Controller for PathController {
     fn on_sent(&mut self, now: time::Instant, bytes: u64, _last_packet_number: u64) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_add(bytes);
         let sent = Sent {
@@ -212,5 +212,5 @@ impl congestion::Controller for Running {
 }
 
 #[cfg(test)]
-#[path = "controller_tests.rs"]
+#[path = "path_controller_tests.rs"]
 mod tests;

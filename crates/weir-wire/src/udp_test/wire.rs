@@ -1,8 +1,8 @@
 //! The messages of a UDP test. All begin with a mark, the kind and the test's number; numbers are
 //! in network byte order.
 
-use super::Plan;
-use super::meter::Counts;
+use super::TestConfig;
+use super::meter::ReceptionStats;
 use std::time::Duration;
 
 const MARK: [u8; 4] = *b"weu1";
@@ -19,7 +19,7 @@ pub(super) const TOKEN: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Message {
     /// The client wants a test; without a token it is asked to come again with one.
-    Request(Plan, Option<[u8; TOKEN]>),
+    Request(TestConfig, Option<[u8; TOKEN]>),
     /// The token that proves the client's address.
     Challenge([u8; TOKEN]),
     /// The server has no room for another test.
@@ -39,7 +39,7 @@ pub(super) enum Message {
 /// What a receiver tells its sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Report {
-    pub(super) counts: Counts,
+    pub(super) counts: ReceptionStats,
     /// When the newest datagram was sent, by the sender's clock.
     pub(super) echo: u64,
     /// Nanoseconds from its arrival to this report.
@@ -93,12 +93,12 @@ impl Message {
                 numbers.into_iter().for_each(put);
             }
             Self::Challenge(token) => out.extend_from_slice(token),
-            Self::Request(plan, token) => {
-                put(u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX));
-                put(plan.rate_bps.to_bits());
-                put(u64::from(plan.length));
-                put(u64::from(plan.reverse));
-                put(u64::from(plan.ecn));
+            Self::Request(config, token) => {
+                put(u64::try_from(config.duration.as_nanos()).unwrap_or(u64::MAX));
+                put(config.rate_bps.to_bits());
+                put(u64::from(config.length));
+                put(u64::from(config.reverse));
+                put(u64::from(config.ecn));
                 put(u64::from(token.is_some()));
                 out.extend_from_slice(&token.unwrap_or_default());
                 out.resize(start + REQUEST, 0);
@@ -114,7 +114,7 @@ impl Message {
         let mut next = || number(&mut rest);
         let message = match kind {
             1 => {
-                let plan = Plan {
+                let config = TestConfig {
                     duration: Duration::from_nanos(next()?),
                     rate_bps: f64::from_bits(next()?),
                     length: u16::try_from(next()?).ok()?,
@@ -123,10 +123,10 @@ impl Message {
                 };
                 let proven = next()? == 1;
                 let token = *rest.first_chunk::<TOKEN>()?;
-                if octets.len() < REQUEST || !plan.is_sane() {
+                if octets.len() < REQUEST || !config.is_sane() {
                     return None;
                 }
-                Self::Request(plan, proven.then_some(token))
+                Self::Request(config, proven.then_some(token))
             }
             2 => Self::Challenge(*rest.first_chunk::<TOKEN>()?),
             3 => Self::Busy,
@@ -137,7 +137,7 @@ impl Message {
             },
             6 => Self::End { sent: next()? },
             7 => Self::Report(Report {
-                counts: Counts {
+                counts: ReceptionStats {
                     received: next()?,
                     octets: next()?,
                     expected: next()?,
@@ -169,14 +169,14 @@ mod tests {
 
     #[test]
     fn messages_survive_the_wire_and_no_part_of_one_is_read_or_fatal() {
-        let plan = Plan {
+        let config = TestConfig {
             reverse: true,
             ecn: false,
             length: 1200,
             rate_bps: 1e6,
             duration: Duration::from_millis(1500),
         };
-        let counts = Counts {
+        let counts = ReceptionStats {
             received: 1,
             octets: 2,
             expected: 3,
@@ -192,8 +192,8 @@ mod tests {
             last: true,
         };
         let messages = [
-            Message::Request(plan, None),
-            Message::Request(plan, Some([7; TOKEN])),
+            Message::Request(config, None),
+            Message::Request(config, Some([7; TOKEN])),
             Message::Challenge([9; TOKEN]),
             Message::Busy,
             Message::Alive,
@@ -214,14 +214,14 @@ mod tests {
             }
         }
         let [mut asked, mut challenge] = [Vec::new(), Vec::new()];
-        Message::Request(plan, None).write(1, &mut asked);
+        Message::Request(config, None).write(1, &mut asked);
         Message::Challenge([0; TOKEN]).write(1, &mut challenge);
         assert!(challenge.len() < asked.len(), "no amplification");
     }
 
     #[test]
     fn a_request_that_makes_no_sense_is_not_read() {
-        let sane = Plan {
+        let sane = TestConfig {
             reverse: false,
             ecn: false,
             length: 1200,
@@ -229,24 +229,24 @@ mod tests {
             duration: Duration::from_secs(1),
         };
         let plans = [
-            Plan { length: 3, ..sane },
-            Plan {
+            TestConfig { length: 3, ..sane },
+            TestConfig {
                 rate_bps: f64::NAN,
                 ..sane
             },
-            Plan {
+            TestConfig {
                 rate_bps: 0.0,
                 ..sane
             },
-            Plan {
+            TestConfig {
                 duration: Duration::from_hours(25),
                 ..sane
             },
         ];
-        for plan in plans {
+        for config in plans {
             let mut octets = Vec::new();
-            Message::Request(plan, None).write(1, &mut octets);
-            assert_eq!(Message::read(&octets), None, "{plan:?}");
+            Message::Request(config, None).write(1, &mut octets);
+            assert_eq!(Message::read(&octets), None, "{config:?}");
         }
     }
 }

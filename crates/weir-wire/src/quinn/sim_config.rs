@@ -1,8 +1,10 @@
 //! What a quinn connection in the simulator is made from.
 
-use super::controller::Controller;
 use super::identity;
-use super::watch::{Choice, Shared, WatchedFactory};
+use super::observed::{
+    CongestionControlAlgorithm, ObservedControllerFactory, SharedControllerState,
+};
+use super::path_controller::ControllerConfig;
 use crate::error::Error;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{
@@ -20,9 +22,9 @@ use weir_proto::time::Duration;
 
 /// The settings of both ends. What is not here is quinn's default.
 #[derive(Clone, Copy, Debug)]
-pub struct Config {
+pub struct SimConfig {
     /// The congestion controller.
-    pub controller: Choice,
+    pub algorithm: CongestionControlAlgorithm,
     /// Octets of the largest datagram without IP and UDP headers, at least 1200; the path's MTU
     /// is not searched for.
     pub max_datagram_size: u16,
@@ -39,11 +41,11 @@ pub struct Config {
     pub idle_timeout: Option<Duration>,
 }
 
-impl Config {
+impl SimConfig {
     /// quinn's defaults for all but the controller and the size of a datagram.
-    pub const fn new(controller: Choice, max_datagram_size: u16) -> Self {
+    pub const fn new(algorithm: CongestionControlAlgorithm, max_datagram_size: u16) -> Self {
         Self {
-            controller,
+            algorithm,
             max_datagram_size,
             ack_every: None,
             // What quinn takes for 100 Mbit/s over 100 ms, and eight times as much to send.
@@ -54,10 +56,10 @@ impl Config {
         }
     }
 
-    fn transport(&self, view: &Shared) -> TransportConfig {
+    fn transport(&self, view: &SharedControllerState) -> TransportConfig {
         let mut transport = TransportConfig::default();
-        let factory = WatchedFactory {
-            choice: self.controller,
+        let factory = ObservedControllerFactory {
+            algorithm: self.algorithm,
             view: view.clone(),
         };
         let variable = |octets| VarInt::from_u64(octets).unwrap_or(VarInt::MAX);
@@ -80,7 +82,7 @@ impl Config {
         transport
     }
 
-    pub(super) fn client(&self, view: &Shared) -> Result<ClientConfig, Error> {
+    pub(super) fn client(&self, view: &SharedControllerState) -> Result<ClientConfig, Error> {
         let identity = identity::get()?;
         let mut roots = RootCertStore::empty();
         roots
@@ -98,7 +100,7 @@ impl Config {
         Ok(config)
     }
 
-    pub(super) fn server(&self, view: &Shared) -> Result<ServerConfig, Error> {
+    pub(super) fn server(&self, view: &SharedControllerState) -> Result<ServerConfig, Error> {
         let identity = identity::get()?;
         let mut tls = rustls::ServerConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&TLS13])
@@ -133,7 +135,7 @@ impl Config {
     }
 }
 
-impl Choice {
+impl CongestionControlAlgorithm {
     /// A controller by the name that scenarios use: one of ours, `quinn-newreno`, or
     /// `quinn-cubic`. quinn's BBR is not among them, because it draws from the system's random
     /// numbers and not from the seed.
@@ -144,7 +146,7 @@ impl Choice {
         match name {
             "quinn-newreno" => Ok(Self::NewReno),
             "quinn-cubic" => Ok(Self::Cubic),
-            _ => Controller::named(name).map(Self::Weir),
+            _ => ControllerConfig::named(name).map(Self::Weir),
         }
     }
 

@@ -10,7 +10,7 @@ use weir_proto::dccp::{self, wire::SeqNum};
 use weir_proto::event::EventMask;
 
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
-pub const PORT: u16 = 6511;
+pub const DEFAULT_PORT: u16 = 6511;
 
 /// Octets of a padded Request: more than a Response with an Init Cookie takes, for what a client
 /// of ours asks.
@@ -29,11 +29,11 @@ pub enum Ccid {
 
 /// Settings of a connection, or of all connections of a listener.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct EndpointConfig {
     /// What the client asks for and the server offers (RFC 5595); zero for none.
     pub service_code: u32,
     /// The DCCP port of the server; the UDP port is the socket's.
-    pub port: u16,
+    pub dccp_port: u16,
     /// What carries the packets.
     pub encapsulation: Encapsulation,
     /// Congestion control of both directions. What the peer does not have becomes CCID 2.
@@ -56,7 +56,7 @@ pub struct Options {
     pub max_handshakes: usize,
     /// From so many on, a listener remembers nothing of further Requests, but answers with an Init
     /// Cookie (RFC 4340 §8.1.4); zero for always.
-    pub cookies_from: usize,
+    pub cookie_threshold: usize,
     /// Connections of a listener at most, besides those whose handshake is not done.
     pub max_connections: usize,
     /// Of a listener's connections, those from one IPv4 address or 64 bits of IPv6 at most.
@@ -68,7 +68,7 @@ pub struct Options {
     pub max_resets_per_second: u32,
     /// A peer whose address is not proven is sent no more octets than it sent, instead of three
     /// times as many: who does not pad its Requests, or pads them too little, gets no answer.
-    pub strict: bool,
+    pub strict_amplification: bool,
     /// A client pads its Requests, so that strict servers answer.
     pub pad_requests: bool,
     /// How long a client waits for an answer.
@@ -79,14 +79,14 @@ pub struct Options {
     /// Sees every datagram of the socket.
     pub tap: Option<Arc<dyn Tap>>,
     /// What [`Connection::events`](crate::Connection::events) tells; nothing by default.
-    pub events: EventMask,
+    pub event_mask: EventMask,
 }
 
-impl Default for Options {
+impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
             service_code: 0,
-            port: 5001,
+            dccp_port: 5001,
             encapsulation: Encapsulation::Udp,
             ccid: Ccid::Tfrc("rfc5348".to_owned()),
             send_queue: 64,
@@ -96,23 +96,23 @@ impl Default for Options {
             ecn: false,
             segmentation: true,
             max_handshakes: 1024,
-            cookies_from: 64,
+            cookie_threshold: 64,
             max_connections: 10_000,
             max_connections_per_address: 2_000,
             max_requests_per_second: 200_000,
             max_resets_per_second: 1024,
-            strict: false,
+            strict_amplification: false,
             pad_requests: true,
             // RFC 4340 §8.1.1.
             connect_timeout: Duration::from_mins(3),
             keepalive: Some(Duration::from_mins(1)),
             tap: None,
-            events: EventMask::NONE,
+            event_mask: EventMask::NONE,
         }
     }
 }
 
-impl Options {
+impl EndpointConfig {
     /// What a state machine is made from; `overhead` are the octets of headers around DCCP
     /// beyond an IPv4 header.
     pub(crate) fn config(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {

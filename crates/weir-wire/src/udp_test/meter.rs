@@ -8,7 +8,7 @@ const WORDS: usize = WINDOW as usize / 64;
 
 /// What a receiver has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Counts {
+pub struct ReceptionStats {
     /// Different datagrams that came.
     pub received: u64,
     /// Octets of these.
@@ -25,17 +25,17 @@ pub struct Counts {
     pub jitter: f64,
 }
 
-impl Counts {
+impl ReceptionStats {
     /// Datagrams that have not come.
     pub const fn lost(&self) -> u64 {
         self.expected.saturating_sub(self.received)
     }
 }
 
-/// Counts what arrives.
+/// ReceptionStats what arrives.
 #[derive(Debug)]
 pub(super) struct Meter {
-    counts: Counts,
+    counts: ReceptionStats,
     /// A bit for each of the last numbers, by their remainder.
     seen: [u64; WORDS],
     /// When the last one came and was sent, in nanoseconds of either clock.
@@ -45,7 +45,7 @@ pub(super) struct Meter {
 impl Meter {
     pub(super) const fn new() -> Self {
         Self {
-            counts: Counts {
+            counts: ReceptionStats {
                 received: 0,
                 octets: 0,
                 expected: 0,
@@ -59,7 +59,7 @@ impl Meter {
         }
     }
 
-    pub(super) const fn counts(&self) -> &Counts {
+    pub(super) const fn counts(&self) -> &ReceptionStats {
         &self.counts
     }
 

@@ -1,9 +1,9 @@
 //! What a controller inside quinn does, made visible: quinn itself tells only the window.
 //!
-//! [`Watched`] stands between quinn and a controller, ours or one of quinn's own, passes every
-//! call on and keeps a [`View`] that the endpoint reads.
+//! [`ObservedController`] stands between quinn and a controller, ours or one of quinn's own, passes every
+//! call on and keeps a [`ControllerState`] that the endpoint reads.
 
-use super::controller::{Controller, Running, span};
+use super::path_controller::{ControllerConfig, PathController, span};
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
 use std::any::Any;
@@ -14,9 +14,9 @@ use weir_proto::time::Duration;
 
 /// Which controller a connection has.
 #[derive(Clone, Copy, Debug)]
-pub enum Choice {
+pub enum CongestionControlAlgorithm {
     /// One of ours.
-    Weir(Controller),
+    Weir(ControllerConfig),
     /// quinn's own NewReno, at its own initial window.
     NewReno,
     /// quinn's own CUBIC, at its own initial window.
@@ -25,7 +25,7 @@ pub enum Choice {
 
 /// What is known of a controller.
 #[derive(Clone, Debug)]
-pub(super) struct View {
+pub(super) struct ControllerState {
     pub cwnd: u64,
     pub bytes_in_flight: u64,
     pub partial_bytes_acked: u64,
@@ -40,7 +40,7 @@ pub(super) struct View {
     pub congestion_events: u64,
 }
 
-impl View {
+impl ControllerState {
     /// What a trace tells, with the smoothed round-trip time that quinn knows.
     pub fn window(&self, smoothed_rtt: Duration) -> WindowState {
         WindowState {
@@ -59,11 +59,11 @@ impl View {
 /// A view that quinn's side and ours share. One thread at a time runs a connection, so that it is
 /// never waited for.
 #[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<View>>);
+pub(super) struct SharedControllerState(Arc<Mutex<ControllerState>>);
 
-impl Shared {
+impl SharedControllerState {
     pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(View {
+        Self(Arc::new(Mutex::new(ControllerState {
             cwnd: 0,
             bytes_in_flight: 0,
             partial_bytes_acked: 0,
@@ -76,26 +76,30 @@ impl Shared {
         })))
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, View> {
+    pub fn lock(&self) -> MutexGuard<'_, ControllerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Makes watched controllers.
-pub(super) struct WatchedFactory {
-    pub choice: Choice,
-    pub view: Shared,
+pub(super) struct ObservedControllerFactory {
+    pub algorithm: CongestionControlAlgorithm,
+    pub view: SharedControllerState,
 }
 
-impl ControllerFactory for WatchedFactory {
+impl ControllerFactory for ObservedControllerFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn congestion::Controller> {
         let theirs = |factory: Arc<dyn ControllerFactory>| Inner::Theirs(factory.build(now, mtu));
-        let inner = match self.choice {
-            Choice::Weir(controller) => Inner::Ours(controller.start(now, mtu)),
-            Choice::NewReno => theirs(Arc::new(congestion::NewRenoConfig::default())),
-            Choice::Cubic => theirs(Arc::new(congestion::CubicConfig::default())),
+        let inner = match self.algorithm {
+            CongestionControlAlgorithm::Weir(controller) => Inner::Ours(controller.start(now, mtu)),
+            CongestionControlAlgorithm::NewReno => {
+                theirs(Arc::new(congestion::NewRenoConfig::default()))
+            }
+            CongestionControlAlgorithm::Cubic => {
+                theirs(Arc::new(congestion::CubicConfig::default()))
+            }
         };
-        let watched = Watched {
+        let watched = ObservedController {
             inner,
             view: self.view.clone(),
             newest_acked: None,
@@ -109,7 +113,7 @@ impl ControllerFactory for WatchedFactory {
 }
 
 enum Inner {
-    Ours(Running),
+    Ours(PathController),
     Theirs(Box<dyn congestion::Controller>),
 }
 
@@ -129,9 +133,9 @@ impl Inner {
     }
 }
 
-struct Watched {
+struct ObservedController {
     inner: Inner,
-    view: Shared,
+    view: SharedControllerState,
     /// When the newest packet was sent that has been acknowledged.
     newest_acked: Option<Instant>,
     /// The same for the acknowledgement that is being read.
@@ -141,7 +145,7 @@ struct Watched {
     recovering: bool,
 }
 
-impl Watched {
+impl ObservedController {
     /// Brings the view up to date. `limit` is for controllers that do not tell theirs.
     fn look(&self, limit: Limit) {
         let mut view = self.view.lock();
@@ -165,7 +169,7 @@ impl Watched {
     }
 }
 
-impl congestion::Controller for Watched {
+impl congestion::Controller for ObservedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.get_mut().on_sent(now, bytes, last_packet_number);
     }

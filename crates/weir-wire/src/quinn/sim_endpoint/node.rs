@@ -1,6 +1,6 @@
 //! The endpoint as its driver calls it.
 
-use super::{Connection, PEER, State, ZEROS, identity};
+use super::{PEER, SimEndpoint, State, ZEROS, identity};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
 use weir_proto::event::{Event, EventMask, Events};
@@ -8,7 +8,7 @@ use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, W
 use weir_proto::packet::{Body, Ecn, Packet, Payload};
 use weir_proto::time::Instant;
 
-impl Node for Connection {
+impl Node for SimEndpoint {
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
             // The UDP checksum would fail.
@@ -76,7 +76,7 @@ impl Node for Connection {
     }
 }
 
-impl Endpoint for Connection {
+impl Endpoint for SimEndpoint {
     fn connect(&mut self, now: Instant) {
         let at = self.at(now);
         let Some(config) = self.client.take() else {

@@ -3,12 +3,12 @@
 use super::gate::Gate;
 use super::session::Session;
 use super::wire::Message;
-use super::{Ending, Plan, Status};
+use super::{Ending, TestConfig, TestStats};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
+use crate::config::{self, EndpointConfig};
 use crate::datagram::ecn_of;
 use crate::error::Error;
-use crate::options::{self, Options};
 use crate::outbox::{Outbox, Way};
 use crate::socket::Socket;
 use crate::tap::canonical;
@@ -27,7 +27,7 @@ const TURN: usize = 32;
 const FULL: usize = 256;
 /// How long a full socket is left alone.
 const FULL_NANOS: u64 = 200_000;
-/// From one status to the next while nothing else happens.
+/// From one stats to the next while nothing else happens.
 const IDLE_NANOS: u64 = 50_000_000;
 /// From one look to the next whether a listener without tests is still wanted.
 const EMPTY_NANOS: u64 = 1_000_000_000;
@@ -42,14 +42,14 @@ enum Command {
 
 /// What a test's user and the hub have in common.
 #[derive(Debug, Default)]
-struct Shared(Mutex<Status>);
+struct Shared(Mutex<TestStats>);
 
 impl Shared {
-    fn set(&self, status: Status) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = status;
+    fn set(&self, stats: TestStats) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stats;
     }
 
-    fn get(&self) -> Status {
+    fn get(&self) -> TestStats {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,7 +66,7 @@ enum Stage {
 #[derive(Debug)]
 pub struct Test {
     key: Key,
-    plan: Plan,
+    config: TestConfig,
     shared: Arc<Shared>,
     stage: watch::Receiver<Stage>,
     commands: mpsc::UnboundedSender<Command>,
@@ -80,11 +80,15 @@ impl Test {
     /// [`Error::Socket`], [`Error::Refused`] if nobody listens there, [`Error::TimedOut`] if
     /// nobody answers, [`Error::Busy`] if the server has too many tests, [`Error::TooLarge`] for
     /// a length that no datagram has.
-    pub async fn connect(to: SocketAddr, plan: Plan, options: &Options) -> Result<Self, Error> {
-        if plan.length > Plan::LONGEST {
+    pub async fn connect(
+        to: SocketAddr,
+        config: TestConfig,
+        options: &EndpointConfig,
+    ) -> Result<Self, Error> {
+        if config.length > TestConfig::MAX_LENGTH {
             return Err(Error::TooLarge {
-                octets: plan.length.into(),
-                limit: Plan::LONGEST.into(),
+                octets: config.length.into(),
+                limit: TestConfig::MAX_LENGTH.into(),
             });
         }
         let any = match to {
@@ -94,7 +98,7 @@ impl Test {
         let mut socket = Socket::bind_udp(SocketAddr::new(any, 0), options)?;
         socket.connect(to)?;
         let mut hub = Hub::new(socket, None)?;
-        let session = Session::client(options::random()?, plan, hub.clock.now());
+        let session = Session::client(config::random()?, config, hub.clock.now());
         let mut test = hub.add(session, to, None);
         tokio::spawn(hub.run());
         let stage = test.stage.wait_for(|stage| *stage != Stage::Asking).await;
@@ -106,8 +110,8 @@ impl Test {
     }
 
     /// What was asked for.
-    pub const fn plan(&self) -> &Plan {
-        &self.plan
+    pub const fn config(&self) -> &TestConfig {
+        &self.config
     }
 
     /// The peer's UDP address.
@@ -116,7 +120,7 @@ impl Test {
     }
 
     /// How far it has come.
-    pub fn status(&self) -> Status {
+    pub fn stats(&self) -> TestStats {
         self.shared.get()
     }
 
@@ -161,17 +165,17 @@ impl Ending {
 
 /// Waits for tests.
 #[derive(Debug)]
-pub struct Listener {
+pub struct TestListener {
     local: SocketAddr,
     tests: mpsc::Receiver<Test>,
 }
 
-impl Listener {
+impl TestListener {
     /// Listens at this address, port 0 for any. Of the options those of the socket matter.
     ///
     /// # Errors
     /// [`Error::Socket`].
-    pub async fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
+    pub async fn bind(address: SocketAddr, options: &EndpointConfig) -> Result<Self, Error> {
         let socket = Socket::bind_udp(address, options)?;
         let local = socket.local();
         let (sink, tests) = mpsc::channel(MOST);
@@ -245,11 +249,11 @@ impl Hub {
     fn add(&mut self, session: Session, peer: SocketAddr, from: Option<IpAddr>) -> Test {
         let key = (peer, session.id());
         let shared = Arc::new(Shared::default());
-        shared.set(session.status(self.clock.now()));
+        shared.set(session.stats(self.clock.now()));
         let (stage, told) = watch::channel(stage(&session));
         let test = Test {
             key,
-            plan: *session.plan(),
+            config: *session.config(),
             shared: Arc::clone(&shared),
             stage: told,
             commands: self.sender.clone(),
@@ -350,7 +354,7 @@ impl Hub {
                 test.session.receive(now, message, octets.len(), marked);
                 return;
             }
-            let (Some(listening), Message::Request(plan, token)) = (&*listening, message) else {
+            let (Some(listening), Message::Request(config, token)) = (&*listening, message) else {
                 return;
             };
             let answer = match token {
@@ -360,7 +364,7 @@ impl Hub {
                 }
                 Some(_) if tests.len() + new.len() >= MOST => Message::Busy,
                 Some(_) => {
-                    new.push((Session::server(id, plan, now), meta.addr, meta.dst_ip));
+                    new.push((Session::server(id, config, now), meta.addr, meta.dst_ip));
                     return;
                 }
             };
@@ -394,7 +398,7 @@ impl Hub {
                     break;
                 }
                 let Entry { session, from, .. } = &mut *test;
-                let ecn = session.plan().ecn.then_some(EcnCodepoint::Ect0);
+                let ecn = session.config().ecn.then_some(EcnCodepoint::Ect0);
                 let (clock, way) = (
                     &self.clock,
                     Way {
@@ -420,7 +424,7 @@ impl Hub {
     fn publish(&mut self) {
         let now = self.clock.now();
         self.tests.retain(|_, test| {
-            test.shared.set(test.session.status(now));
+            test.shared.set(test.session.stats(now));
             let stage = stage(&test.session);
             test.stage.send_if_modified(|told| {
                 let changed = *told != stage;

@@ -6,7 +6,7 @@
 
 use super::meter::Meter;
 use super::wire::{Message, Report, TOKEN};
-use super::{Ending, Plan, Status};
+use super::{Ending, TestConfig, TestStats};
 use weir_proto::time::{Duration, Instant};
 
 /// From one report of the receiver to the next.
@@ -47,7 +47,7 @@ enum Phase {
 #[derive(Debug)]
 pub(super) struct Session {
     id: u64,
-    plan: Plan,
+    config: TestConfig,
     sends: bool,
     phase: Phase,
     /// When this phase began, and when a question was asked in it last.
@@ -76,22 +76,28 @@ pub(super) struct Session {
 
 impl Session {
     /// The client's end.
-    pub(super) fn client(id: u64, plan: Plan, now: Instant) -> Self {
-        Self::new(id, plan, now, !plan.reverse, Phase::Asking { token: None })
+    pub(super) fn client(id: u64, config: TestConfig, now: Instant) -> Self {
+        Self::new(
+            id,
+            config,
+            now,
+            !config.reverse,
+            Phase::Asking { token: None },
+        )
     }
 
     /// The server's end for a client whose address is proven.
-    pub(super) fn server(id: u64, plan: Plan, now: Instant) -> Self {
-        let mut session = Self::new(id, plan, now, plan.reverse, Phase::Running);
+    pub(super) fn server(id: u64, config: TestConfig, now: Instant) -> Self {
+        let mut session = Self::new(id, config, now, config.reverse, Phase::Running);
         session.begin(now);
         session.answer = Some(Message::Alive);
         session
     }
 
-    fn new(id: u64, plan: Plan, now: Instant, sends: bool, phase: Phase) -> Self {
+    fn new(id: u64, config: TestConfig, now: Instant, sends: bool, phase: Phase) -> Self {
         Self {
             id,
-            plan,
+            config,
             sends,
             phase,
             since: now,
@@ -115,8 +121,8 @@ impl Session {
         self.id
     }
 
-    pub(super) const fn plan(&self) -> &Plan {
-        &self.plan
+    pub(super) const fn config(&self) -> &TestConfig {
+        &self.config
     }
 
     pub(super) const fn over(&self) -> Option<Ending> {
@@ -261,7 +267,7 @@ impl Session {
         let start = out.len();
         message.write(self.id, out);
         if let Message::Data { .. } = message {
-            out.resize(start + usize::from(self.plan.length), 0x57);
+            out.resize(start + usize::from(self.config.length), 0x57);
         }
         true
     }
@@ -276,7 +282,7 @@ impl Session {
                 now,
                 PATIENCE,
                 Ending::Silent,
-                Message::Request(self.plan, token),
+                Message::Request(self.config, token),
             ),
             Phase::Running if self.sends => self.next_data(now),
             Phase::Running => self.next_report(now),
@@ -323,7 +329,7 @@ impl Session {
             self.finish(Ending::Silent, now);
             return None;
         }
-        if now.since(began) >= nanos(self.plan.duration) {
+        if now.since(began) >= nanos(self.config.duration) {
             self.part(now);
             return self.next(now);
         }
@@ -350,7 +356,7 @@ impl Session {
     }
 
     fn due_data(&self, began: Instant) -> Instant {
-        let gap = f64::from(self.plan.length) * 8e9 / self.plan.rate_bps;
+        let gap = f64::from(self.config.length) * 8e9 / self.config.rate_bps;
         let at = (gap * self.sent as f64) as u64;
         began + Duration::from_nanos(at.saturating_add(self.put_off))
     }
@@ -391,7 +397,7 @@ impl Session {
             Phase::Asking { .. } => Some(again(PATIENCE)),
             Phase::Running if self.sends => {
                 let began = self.began?;
-                let end = began + nanos(self.plan.duration);
+                let end = began + nanos(self.config.duration);
                 let data = self.due_data(began).min(end);
                 Some(data.min(self.spoke + HEARTBEAT).min(self.heard + SILENCE))
             }
@@ -404,17 +410,17 @@ impl Session {
 
     // ---- State ----
 
-    pub(super) fn status(&self, now: Instant) -> Status {
+    pub(super) fn stats(&self, now: Instant) -> TestStats {
         let end = self.ended.unwrap_or(now);
         let seconds = self
             .began
             .map_or(0.0, |began| end.since(began).as_secs_f64());
-        Status {
+        TestStats {
             began: self.began.is_some(),
             sends: self.sends,
             seconds,
             sent: self.sent,
-            sent_octets: self.sent * u64::from(self.plan.length),
+            sent_octets: self.sent * u64::from(self.config.length),
             received: if self.sends {
                 self.peer.counts
             } else {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::udp::Plan;
+use crate::udp_test::TestConfig;
 
 /// A millisecond each way, without a socket.
 struct Path {
@@ -13,8 +13,8 @@ struct Path {
 
 const DELAY: Duration = Duration::from_millis(1);
 
-fn plan(reverse: bool) -> Plan {
-    Plan {
+fn config(reverse: bool) -> TestConfig {
+    TestConfig {
         reverse,
         ecn: false,
         length: 125,
@@ -27,9 +27,12 @@ fn plan(reverse: bool) -> Plan {
 impl Path {
     fn new(reverse: bool, loses: fn(usize, &Message) -> bool) -> Self {
         let now = Instant::from_nanos(1_000_000_000);
-        let plan = plan(reverse);
+        let config = config(reverse);
         Self {
-            ends: [Session::client(7, plan, now), Session::server(7, plan, now)],
+            ends: [
+                Session::client(7, config, now),
+                Session::server(7, config, now),
+            ],
             now,
             on_way: [Vec::new(), Vec::new()],
             taken: 0,
@@ -65,8 +68,8 @@ impl Path {
         }
     }
 
-    fn status(&self, side: usize) -> Status {
-        self.ends[side].status(self.now)
+    fn stats(&self, side: usize) -> TestStats {
+        self.ends[side].stats(self.now)
     }
 }
 
@@ -75,7 +78,7 @@ fn a_test_is_asked_for_sent_and_reported_in_both_directions() {
     for reverse in [false, true] {
         let mut path = Path::new(reverse, |_, _| false);
         path.run(Duration::from_secs(3));
-        let [client, server] = [path.status(0), path.status(1)];
+        let [client, server] = [path.stats(0), path.stats(1)];
         assert_eq!(client.sends, !reverse);
         assert_eq!(client.received, server.received);
         let sender = if reverse { server } else { client };
@@ -95,7 +98,7 @@ fn half_of_everything_may_be_lost_and_the_ends_still_agree() {
         // Not in step with what is asked.
         let mut path = Path::new(reverse, |taken, _| taken * 7 % 11 < 5);
         path.run(Duration::from_secs(20));
-        let [client, server] = [path.status(0), path.status(1)];
+        let [client, server] = [path.stats(0), path.stats(1)];
         let (sender, receiver) = if reverse {
             (server, client)
         } else {
@@ -114,10 +117,10 @@ fn a_sender_stops_when_nothing_comes_back() {
     let mut path = Path::new(false, |taken, message| {
         taken > 10 && matches!(message, Message::Report(_))
     });
-    path.ends[0].plan.duration = std::time::Duration::from_mins(1);
+    path.ends[0].config.duration = std::time::Duration::from_mins(1);
     path.run(Duration::from_secs(20));
     assert_eq!(path.ends[0].over(), Some(Ending::Silent));
-    let sent = path.status(0).sent;
+    let sent = path.stats(0).sent;
     assert!((4_000..6_000).contains(&sent), "{sent}");
 }
 
@@ -129,7 +132,7 @@ fn either_end_may_stop_and_both_know_what_came() {
         let now = path.now;
         path.ends[side].stop(now);
         path.run(Duration::from_secs(5));
-        let [client, server] = [path.status(0), path.status(1)];
+        let [client, server] = [path.stats(0), path.stats(1)];
         assert!(client.complete && server.complete);
         assert!((250..320).contains(&client.sent), "{client:?}");
         assert_eq!(client.received.received, client.sent);
@@ -139,14 +142,14 @@ fn either_end_may_stop_and_both_know_what_came() {
 #[test]
 fn a_client_is_sure_of_a_challenge_and_not_of_silence() {
     let now = Instant::from_nanos(1);
-    let mut client = Session::client(1, plan(true), now);
+    let mut client = Session::client(1, config(true), now);
     let mut out = Vec::new();
     assert!(client.write(now, &mut out) && !client.write(now, &mut Vec::new()));
     client.receive(now, Message::Challenge([3; TOKEN]), 29, false);
     out.clear();
     assert!(client.write(now, &mut out), "at once");
     let (_, message) = Message::read(&out).expect("a message");
-    assert_eq!(message, Message::Request(plan(true), Some([3; TOKEN])));
+    assert_eq!(message, Message::Request(config(true), Some([3; TOKEN])));
     let later = now + PATIENCE;
     assert!(!client.write(later, &mut Vec::new()));
     assert_eq!(client.over(), Some(Ending::Silent));
@@ -157,21 +160,21 @@ fn a_slow_sender_keeps_its_receiver_and_a_late_one_makes_no_burst() {
     let mut path = Path::new(false, |_, _| false);
     for end in &mut path.ends {
         // Nine seconds from one datagram to the next.
-        end.plan.rate_bps = 1000.0 / 9.0;
-        end.plan.duration = std::time::Duration::from_secs(30);
+        end.config.rate_bps = 1000.0 / 9.0;
+        end.config.duration = std::time::Duration::from_secs(30);
     }
     path.run(Duration::from_secs(40));
-    assert_eq!(path.status(0).received.received, 4);
+    assert_eq!(path.stats(0).received.received, 4);
 
     let now = Instant::from_nanos(1);
-    let mut sender = Session::server(1, plan(true), now);
+    let mut sender = Session::server(1, config(true), now);
     let later = now + Duration::from_secs(2);
-    sender.plan.duration = std::time::Duration::from_secs(9);
+    sender.config.duration = std::time::Duration::from_secs(9);
     let mut written = 0;
     while sender.write(later, &mut Vec::new()) {
         written += 1;
     }
     // The answer to the Request, and a datagram.
     assert_eq!(written, 2);
-    assert_eq!(sender.status(later).limit, "host");
+    assert_eq!(sender.stats(later).limit, "host");
 }

@@ -3,9 +3,11 @@
 //! The controller is watched where quinn calls it. What cannot be seen there: whether quinn's pacer
 //! or the host kept data back, which look like an application that has nothing to send.
 
-use super::controller::span;
+use super::observed::{
+    CongestionControlAlgorithm, ObservedControllerFactory, SharedControllerState,
+};
+use super::path_controller::span;
 use super::tls;
-use super::watch::{Choice, Shared, WatchedFactory};
 use crate::error::Error;
 use crate::events::{EventSink, EventStream};
 use quinn_proto::RttEstimator;
@@ -25,33 +27,33 @@ const KEEPALIVE: Duration = Duration::from_secs(2);
 
 /// Settings of a connection. What is not here is quinn's default.
 #[derive(Clone, Debug)]
-pub struct LiveSettings {
+pub struct TracedConfig {
     /// The congestion controller of this end.
-    pub controller: Choice,
+    pub algorithm: CongestionControlAlgorithm,
     /// Packets that may leave at once leave in one segmented send (GSO).
     pub segmentation: bool,
     /// What is spoken (ALPN).
-    pub protocol: &'static str,
+    pub alpn: &'static str,
     /// What the stream of events tells.
     pub events: EventMask,
 }
 
 /// The settings of one connection, and what is seen of it.
 #[derive(Debug)]
-pub struct Live<C> {
+pub struct Traced<C> {
     /// For quinn.
     pub config: C,
     /// The controller.
-    pub watch: Watch,
+    pub controller: ControllerView,
     /// Its events, if any are wanted.
     pub events: Option<EventStream>,
 }
 
 /// A controller at work, seen from outside.
 #[derive(Clone, Debug)]
-pub struct Watch(Shared);
+pub struct ControllerView(SharedControllerState);
 
-impl Watch {
+impl ControllerView {
     /// What bound the window last; flow control if the window is beyond what the receiver takes in
     /// advance, so that this binds, or the host.
     pub fn limit(&self) -> &'static str {
@@ -68,18 +70,18 @@ impl Watch {
     }
 }
 
-impl LiveSettings {
+impl TracedConfig {
     /// For a client that takes any certificate: what it measures is not secret.
     ///
     /// # Errors
     /// [`Error::Tls`].
-    pub fn client(&self) -> Result<Live<ClientConfig>, Error> {
-        let (transport, watch, events) = self.transport();
-        let mut config = ClientConfig::new(Arc::new(tls::client(self.protocol)?));
+    pub fn client(&self) -> Result<Traced<ClientConfig>, Error> {
+        let (transport, view, events) = self.transport();
+        let mut config = ClientConfig::new(Arc::new(tls::client(self.alpn)?));
         config.transport_config(transport);
-        Ok(Live {
+        Ok(Traced {
             config,
-            watch,
+            controller: view,
             events,
         })
     }
@@ -89,23 +91,23 @@ impl LiveSettings {
     ///
     /// # Errors
     /// [`Error::Tls`].
-    pub fn server(&self) -> Result<Live<ServerConfig>, Error> {
-        let (transport, watch, events) = self.transport();
-        let mut config = ServerConfig::with_crypto(Arc::new(tls::server(self.protocol)?));
+    pub fn server(&self) -> Result<Traced<ServerConfig>, Error> {
+        let (transport, view, events) = self.transport();
+        let mut config = ServerConfig::with_crypto(Arc::new(tls::server(self.alpn)?));
         config.transport_config(transport);
-        Ok(Live {
+        Ok(Traced {
             config,
-            watch,
+            controller: view,
             events,
         })
     }
 
-    fn transport(&self) -> (Arc<TransportConfig>, Watch, Option<EventStream>) {
-        let view = Shared::new();
+    fn transport(&self) -> (Arc<TransportConfig>, ControllerView, Option<EventStream>) {
+        let view = SharedControllerState::new();
         let (sink, events) = EventSink::new(self.events, Instant::ZERO).unzip();
-        let factory = TracedFactory {
-            watched: Arc::new(WatchedFactory {
-                choice: self.controller,
+        let factory = EventControllerFactory {
+            watched: Arc::new(ObservedControllerFactory {
+                algorithm: self.algorithm,
                 view: view.clone(),
             }),
             view: view.clone(),
@@ -120,25 +122,25 @@ impl LiveSettings {
             .send_window(u64::from(STREAM_WINDOW))
             .keep_alive_interval(Some(KEEPALIVE))
             .max_idle_timeout(IdleTimeout::try_from(IDLE).ok());
-        (Arc::new(transport), Watch(view), events)
+        (Arc::new(transport), ControllerView(view), events)
     }
 }
 
 /// Makes watched controllers that tell what they do.
-struct TracedFactory {
-    watched: Arc<WatchedFactory>,
-    view: Shared,
+struct EventControllerFactory {
+    watched: Arc<ObservedControllerFactory>,
+    view: SharedControllerState,
     sink: Option<Arc<EventSink>>,
     base: time::Instant,
 }
 
-impl ControllerFactory for TracedFactory {
+impl ControllerFactory for EventControllerFactory {
     fn build(self: Arc<Self>, now: time::Instant, mtu: u16) -> Box<dyn congestion::Controller> {
         let inner = Arc::clone(&self.watched).build(now, mtu);
         let Some(sink) = self.sink.clone() else {
             return inner;
         };
-        Box::new(Traced {
+        Box::new(EventController {
             inner,
             view: self.view.clone(),
             sink,
@@ -150,16 +152,16 @@ impl ControllerFactory for TracedFactory {
 }
 
 /// A watched controller; every change of it is an event.
-struct Traced {
+struct EventController {
     inner: Box<dyn congestion::Controller>,
-    view: Shared,
+    view: SharedControllerState,
     sink: Arc<EventSink>,
     base: time::Instant,
     smoothed_rtt: weir_proto::time::Duration,
     told: Option<WindowState>,
 }
 
-impl Traced {
+impl EventController {
     fn tell(&mut self, now: time::Instant) {
         let at = Instant::ZERO + span(now.saturating_duration_since(self.base));
         let mut view = self.view.lock();
@@ -177,7 +179,7 @@ impl Traced {
     }
 }
 
-impl congestion::Controller for Traced {
+impl congestion::Controller for EventController {
     fn on_sent(&mut self, now: time::Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
     }

@@ -12,10 +12,10 @@
 
 mod node;
 
-use super::config::Config;
-use super::controller::span;
 use super::identity;
-use super::watch::Shared;
+use super::observed::SharedControllerState;
+use super::path_controller::span;
+use super::sim_config::Config;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
@@ -49,7 +49,7 @@ enum State {
 }
 
 /// One end of one connection.
-pub struct Connection {
+pub struct SimEndpoint {
     endpoint: proto::Endpoint,
     /// At the end that connects.
     client: Option<ClientConfig>,
@@ -71,19 +71,19 @@ pub struct Connection {
     timeout: Option<Instant>,
     news: VecDeque<EndpointEvent>,
     next_id: u64,
-    view: Shared,
+    view: SharedControllerState,
     told: Option<WindowState>,
     events: Events,
     statistics: Statistics,
 }
 
-impl Connection {
+impl SimEndpoint {
     /// The end that connects.
     ///
     /// # Errors
     /// [`Error::Tls`] if TLS cannot be set up.
-    pub fn client(config: &Config, seed: u64) -> Result<Self, Error> {
-        let view = Shared::new();
+    pub fn client(config: &SimConfig, seed: u64) -> Result<Self, Error> {
+        let view = SharedControllerState::new();
         let client = config.client(&view)?;
         let mut rng = Rng::stream(seed, "quinn/client");
         let endpoint = config.endpoint(&mut rng);
@@ -95,8 +95,8 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Tls`] if TLS cannot be set up.
-    pub fn server(config: &Config, seed: u64) -> Result<Self, Error> {
-        let view = Shared::new();
+    pub fn server(config: &SimConfig, seed: u64) -> Result<Self, Error> {
+        let view = SharedControllerState::new();
         let server = config.server(&view)?;
         let mut rng = Rng::stream(seed, "quinn/server");
         let endpoint = config.endpoint(&mut rng);
@@ -106,10 +106,10 @@ impl Connection {
     }
 
     fn new(
-        config: &Config,
+        config: &SimConfig,
         endpoint: proto::Endpoint,
         client: Option<ClientConfig>,
-        view: Shared,
+        view: SharedControllerState,
     ) -> Self {
         Self {
             endpoint,
@@ -424,9 +424,9 @@ fn reason_of(error: &ConnectionError) -> CloseReason {
     }
 }
 
-impl std::fmt::Debug for Connection {
+impl std::fmt::Debug for SimEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Connection")
+        f.debug_struct("SimEndpoint")
             .field("state", &self.state)
             .field("cwnd", &self.view.lock().cwnd)
             .finish_non_exhaustive()

@@ -2,7 +2,7 @@
 //! number and a time, from which the receiver finds loss, reordering, duplicates and jitter
 //! (RFC 3550 §6.4.1), and which give the sender a round-trip time.
 //!
-//! Nothing controls congestion. Against its use on others a [`Listener`] sends nothing but one
+//! Nothing controls congestion. Against its use on others a [`TestListener`] sends nothing but one
 //! short answer to an address that is not proven: a client has to bring back a token first. A
 //! sender that hears nothing for five seconds stops.
 //!
@@ -15,21 +15,21 @@ mod meter;
 mod session;
 mod wire;
 
-pub use hub::{Listener, Test};
-pub use meter::Counts;
+pub use hub::{Test, TestListener};
+pub use meter::ReceptionStats;
 use std::time::Duration;
 
 /// The UDP port of servers of these tests: the one after that of DCCP.
-pub const PORT: u16 = 6512;
+pub const DEFAULT_PORT: u16 = 6512;
 
 /// What is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Plan {
+pub struct TestConfig {
     /// The server sends.
     pub reverse: bool,
     /// Datagrams are ECN-capable.
     pub ecn: bool,
-    /// Octets of a datagram, from [`Plan::SHORTEST`] to [`Plan::LONGEST`].
+    /// Octets of a datagram, from [`TestConfig::MIN_LENGTH`] to [`TestConfig::MAX_LENGTH`].
     pub length: u16,
     /// Bits per second of datagrams, headers of IP and UDP not included.
     pub rate_bps: f64,
@@ -37,14 +37,14 @@ pub struct Plan {
     pub duration: Duration,
 }
 
-impl Plan {
+impl TestConfig {
     /// A datagram holds its number, its time and the number of its test.
-    pub const SHORTEST: u16 = wire::DATA as u16;
+    pub const MIN_LENGTH: u16 = wire::DATA as u16;
     /// What fits IPv4 and UDP.
-    pub const LONGEST: u16 = 65_507;
+    pub const MAX_LENGTH: u16 = 65_507;
 
     fn is_sane(&self) -> bool {
-        (Self::SHORTEST..=Self::LONGEST).contains(&self.length)
+        (Self::MIN_LENGTH..=Self::MAX_LENGTH).contains(&self.length)
             && (1.0..=1e12).contains(&self.rate_bps)
             && self.duration <= Duration::from_hours(24)
     }
@@ -52,7 +52,7 @@ impl Plan {
 
 /// How far a test has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Status {
+pub struct TestStats {
     /// Data flows, or has flown.
     pub began: bool,
     /// This end sends.
@@ -64,7 +64,7 @@ pub struct Status {
     /// Octets of these.
     pub sent_octets: u64,
     /// What the receiver has; at the sender what it said last.
-    pub received: Counts,
+    pub received: ReceptionStats,
     /// `received` is all there will be.
     pub complete: bool,
     /// At the sender, after the first report.

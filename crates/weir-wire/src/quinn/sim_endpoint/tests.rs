@@ -1,6 +1,6 @@
 //! Two endpoints over a path of constant delay that loses packets by their number.
 
-use super::super::watch::Choice;
+use super::super::observed::CongestionControlAlgorithm;
 use super::*;
 use weir_proto::node::{Endpoint, Node, WriteError};
 
@@ -10,7 +10,7 @@ const DELAY: Duration = Duration::from_millis(20);
 type Log = Vec<(Instant, usize, u64, u32)>;
 
 struct Path {
-    ends: [Connection; 2],
+    ends: [SimEndpoint; 2],
     now: Instant,
     /// When it arrives, at which end, what.
     flying: VecDeque<(Instant, usize, Packet)>,
@@ -26,9 +26,9 @@ struct Path {
 }
 
 impl Path {
-    fn new(config: &Config, seed: u64, losses: fn(u64) -> bool) -> Self {
-        let client = Connection::client(config, seed).unwrap();
-        let server = Connection::server(config, seed).unwrap();
+    fn new(config: &SimConfig, seed: u64, losses: fn(u64) -> bool) -> Self {
+        let client = SimEndpoint::client(config, seed).unwrap();
+        let server = SimEndpoint::server(config, seed).unwrap();
         let mut path = Self {
             ends: [client, server],
             now: Instant::ZERO,
@@ -105,8 +105,8 @@ impl Path {
     }
 }
 
-fn config(controller: &str) -> Config {
-    Config::new(Choice::named(controller).unwrap(), 1252)
+fn config(controller: &str) -> SimConfig {
+    SimConfig::new(CongestionControlAlgorithm::named(controller).unwrap(), 1252)
 }
 
 fn seconds(seconds: u64) -> Instant {
@@ -182,11 +182,14 @@ fn our_newreno_that_counts_bytes_sends_what_quinns_own_sends() {
         initial_window: Some(12_000),
         ..WindowConfig::default()
     };
-    let ours = super::super::Controller::named("newreno").unwrap();
-    let ours = Config::new(Choice::Weir(ours.with_config(window)), 1252);
+    let ours = super::super::ControllerConfig::named("newreno").unwrap();
+    let ours = SimConfig::new(
+        CongestionControlAlgorithm::Weir(ours.with_config(window)),
+        1252,
+    );
     // One loss: at a second one ours forgets what was acknowledged towards the next increase,
     // and quinn's does not.
-    let run = |config: &Config| {
+    let run = |config: &SimConfig| {
         let mut path = Path::new(config, 7, |id| id == 199);
         path.to_write = 3_000_000;
         path.run(seconds(20));
@@ -273,7 +276,7 @@ fn a_damaged_datagram_is_dropped() {
 fn congestion_marks_reach_the_controller_and_may_be_switched_off() {
     let run = |ecn: bool| {
         let mut path = Path::new(
-            &Config {
+            &SimConfig {
                 ecn,
                 ..config("newreno")
             },
