@@ -7,6 +7,7 @@ use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report, SourceSpan};
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 use weir_lab::scenario::ScenarioError;
+use weir_lab::trace::FolderError;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -136,6 +137,15 @@ fn drawn(error: &ScenarioError) -> String {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::NotARun(..) | FolderError::Occupied(_) => Self::Usage(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
     }
 }
 

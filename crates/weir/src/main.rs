@@ -5,9 +5,12 @@
 //! is quiet; [`exit`] has the exit statuses.
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod capture;
 mod commands;
 mod exit;
+mod interrupt;
+mod measure;
 mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]

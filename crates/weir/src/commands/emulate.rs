@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Relay: end after so long: seconds, or with a unit
-    #[arg(short, long, value_name = "TIME", value_parser = super::wire::time)]
+    #[arg(short, long, value_name = "TIME", value_parser = crate::arguments::time)]
     #[arg(conflicts_with = "program")]
     time: Option<Duration>,
     /// Write what comes and leaves as pcapng
@@ -115,7 +115,7 @@ mod wired {
 mod wired {
     use super::{Arguments, Failure, Scenario, SocketAddr};
     use crate::capture::{PacketCapture, Place};
-    use crate::commands::run::interrupt_flag;
+    use crate::interrupt::interrupt_flag;
     use crate::terminal;
     use crate::testbed::{RealTimePart, lateness, wire_failure};
     use std::collections::BTreeMap;

@@ -6,21 +6,16 @@ mod decode;
 mod emulate;
 mod export;
 mod plot;
-mod quic;
-mod quic_session;
-mod quic_socket;
 mod reproduce;
 mod run;
 mod schema;
 mod send;
 mod serve;
-mod test_trace;
 mod testbed;
 mod theory;
-mod udp;
-mod wire;
 
 use crate::exit::Failure;
+use crate::measure::{ClientOptions, ServerOptions};
 use crate::terminal;
 use clap::{Parser, Subcommand};
 
@@ -54,8 +49,10 @@ pub enum Command {
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
-    Serve(serve::Arguments),
-    Send(send::Arguments),
+    /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
+    Serve(ServerOptions),
+    /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
+    Send(ClientOptions),
     /// Run a scenario on real sockets and kernels, in network namespaces
     Testbed(testbed::Arguments),
     /// Put a link of the simulator between real programs
@@ -75,8 +72,8 @@ impl Command {
             Self::Plot(arguments) => arguments.json,
             Self::Export(arguments) => arguments.json,
             Self::Theory(arguments) => arguments.json,
-            Self::Serve(arguments) => arguments.shared.json,
-            Self::Send(arguments) => arguments.shared.json,
+            Self::Serve(options) => options.test.output.json,
+            Self::Send(options) => options.test.output.json,
             Self::Testbed(arguments) => arguments.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.

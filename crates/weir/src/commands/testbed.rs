@@ -2,8 +2,9 @@
 //! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
 //! real time. Gives the folder that `weir run` gives.
 
-use super::run::{folder_failure, interrupt_flag, scenarios, text};
+use super::run::{scenarios, text};
 use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
@@ -93,7 +94,7 @@ fn one(
     let ending = if interrupted { "-interrupted" } else { "" };
     let name = format!("{}-testbed{ending}", name_of(scenario));
     let path = arguments.out.join(name);
-    RunFolder::write(&output, &path).map_err(folder_failure)?;
+    RunFolder::write(&output, &path)?;
     let folder = path.display().to_string();
     if !arguments.json {
         terminal::print(&text(&output.summary, &folder))?;

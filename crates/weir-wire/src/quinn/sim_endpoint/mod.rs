@@ -15,7 +15,7 @@ mod node;
 use super::identity;
 use super::observed::SharedControllerState;
 use super::path_controller::span;
-use super::sim_config::Config;
+use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
 use quinn_proto::{
