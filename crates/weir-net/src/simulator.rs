@@ -12,7 +12,7 @@ use crate::event_queue::NodeId;
 use crate::parcel::Parcel;
 use crate::topology::{Kind, Side, SourceKind, Topology};
 use std::fmt;
-use weir_proto::event::{Probe, Source};
+use weir_proto::event::{EventSource, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::Instant;
 
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
         }
         for (station, node) in place.stations.iter().enumerate() {
             for (at, event) in place.medium.events(station).drain() {
-                self.probe.record(at, Source(node.0), &event);
+                self.probe.record(at, EventSource(node.0), &event);
             }
         }
         queue.set(place.node, place.medium.poll_timeout());
@@ -338,14 +338,14 @@ impl<'a> Run<'a> {
         let place = &mut self.topology.links[id as usize];
         let Some(watch) = place.watch else { return };
         for (at, event) in place.link.events().drain() {
-            self.probe.record(at, Source(place.node.0), &event);
+            self.probe.record(at, EventSource(place.node.0), &event);
         }
         self.topology.queue.set(watch, place.link.poll_watch());
     }
 
     fn observe_agent(&mut self, id: u32) {
         let place = &mut self.topology.agents[id as usize];
-        let source = Source(place.node.0);
+        let source = EventSource(place.node.0);
         if let Some(events) = place.agent.endpoint_events() {
             for (at, event) in events.drain() {
                 self.probe.record(at, source, &event);
@@ -359,7 +359,7 @@ impl<'a> Run<'a> {
     #[cold]
     fn stuck(&self, node: NodeId, what: &'static str) -> Stuck {
         let topology = &self.topology;
-        let kind = topology.kind_of_source(Source(node.0));
+        let kind = topology.kind_of_source(EventSource(node.0));
         let node = match kind {
             Some(SourceKind::Link(id)) => format!("link \"{}\"", topology.link_name(id)),
             Some(SourceKind::Medium(id) | SourceKind::Station(id, _)) => {

@@ -15,8 +15,8 @@ use crate::routing::Routes;
 use crate::stack::Stack;
 use crate::wifi::{Medium, MediumConfig, StationCounters};
 use std::fmt;
-use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{Endpoint, Statistics};
+use weir_proto::endpoint::{Endpoint, Statistics};
+use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 
@@ -77,7 +77,7 @@ pub struct FlowCounters {
     pub packets_unreachable: u64,
 }
 
-/// What a [`Source`] is.
+/// What a [`EventSource`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceKind {
     /// One end of a flow.
@@ -445,12 +445,12 @@ impl Topology {
     /// Says which events all nodes report; none before the first call.
     pub fn set_mask(&mut self, mask: EventMask) {
         for source in 0..self.nodes.len() as u32 {
-            self.set_mask_of(Source(source), mask);
+            self.set_mask_of(EventSource(source), mask);
         }
     }
 
     /// Says which events one node reports.
-    pub fn set_mask_of(&mut self, source: Source, mask: EventMask) {
+    pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.nodes.get(source.0 as usize).copied() {
             Some(Kind::Link(id)) => {
                 let place = &mut self.links[id as usize];
@@ -478,8 +478,8 @@ impl Topology {
     }
 
     /// The number under which one end of a flow reports.
-    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Source {
-        Source(
+    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> EventSource {
+        EventSource(
             self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)]
                 .node
                 .0,
@@ -487,19 +487,19 @@ impl Topology {
     }
 
     /// The number under which a link reports.
-    pub fn source_of_link(&self, link: LinkId) -> Source {
-        Source(self.links[link.0 as usize].node.0)
+    pub fn source_of_link(&self, link: LinkId) -> EventSource {
+        EventSource(self.links[link.0 as usize].node.0)
     }
 
     /// The number under which the station of this host reports; `None` if it has none there.
-    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<Source> {
+    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<EventSource> {
         let place = &self.media[medium.0 as usize];
         let station = place.hosts.iter().position(|&other| other == host)?;
-        Some(Source(place.stations[station].0))
+        Some(EventSource(place.stations[station].0))
     }
 
     /// What reports under this number.
-    pub fn kind_of_source(&self, source: Source) -> Option<SourceKind> {
+    pub fn kind_of_source(&self, source: EventSource) -> Option<SourceKind> {
         match *self.nodes.get(source.0 as usize)? {
             Kind::Link(id) | Kind::Watch(id) => Some(SourceKind::Link(LinkId(id))),
             Kind::Medium(id) => Some(SourceKind::Medium(MediumId(id))),

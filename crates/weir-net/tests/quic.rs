@@ -6,8 +6,8 @@ use common::{Recorder, at};
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::bench::{Bench, Counts, Ends, ROUND_TRIP, WARM_UP};
 use weir_net::{FlowConfig, LossConfig, Side, Stack, Topology, simulate};
+use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
-use weir_proto::node::CloseReason;
 use weir_proto::quic;
 use weir_proto::time::{Duration, Instant};
 

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, oneshot};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::packet::Payload;
 
 /// What a connection has done so far.

@@ -12,8 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use weir_proto::dccp::{self, State};
+use weir_proto::endpoint::{CloseReason, Endpoint};
 use weir_proto::event::{Event, EventMask};
-use weir_proto::node::{CloseReason, Endpoint, Node};
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 
@@ -110,7 +110,7 @@ impl Entry {
         self.seen = now;
         self.waiting.append(&mut self.shared.outgoing());
         let before = self.waiting.len();
-        while !self.machine.is_full()
+        while !self.machine.send_queue_is_full()
             && let Some(data) = self.waiting.pop_front()
         {
             // The size was checked, and an ended connection says so to the next caller.

@@ -29,7 +29,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use weir_proto::dccp::{self, wire::PacketType};
-use weir_proto::node::{Endpoint, EndpointEvent, Node};
+use weir_proto::endpoint::{Endpoint, EndpointEvent};
 use weir_proto::time::Instant;
 
 /// Datagrams on their way from an application to the hub.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 use weir_proto::dccp::{self, wire::decode};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
 use weir_proto::time::Instant;
 use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};

@@ -76,7 +76,7 @@ async fn transfer(factory: impl ControllerFactory + Send + Sync + 'static) -> u6
 
 #[tokio::test]
 async fn a_quinn_client_sends_a_megabyte_under_each_of_our_controllers() {
-    for entry in &weir_proto::cc::window::REGISTRY {
+    for entry in weir_proto::cc::window::REGISTRY {
         let watched = Watched {
             controller: ControllerConfig::named(entry.name).unwrap(),
             windows: Arc::default(),

@@ -3,7 +3,7 @@
 use weir_lab::run::{Pair, QuinnFlow, Registry};
 use weir_lab::scenario::Quinn;
 use weir_proto::cc::window::WindowConfig;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
 use weir_wire::quinn::{CongestionControlAlgorithm, SimConfig, SimEndpoint};
 

@@ -23,8 +23,8 @@ use weir_net::{
     App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Stack, Topology,
     TopologyError,
 };
-use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{CloseReason, Endpoint, Statistics};
+use weir_proto::endpoint::{CloseReason, Endpoint, Statistics};
+use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
@@ -325,7 +325,7 @@ impl World {
         Ok(())
     }
 
-    fn source(&self, carrier: Carrier) -> Option<Source> {
+    fn source(&self, carrier: Carrier) -> Option<EventSource> {
         match carrier {
             Carrier::Link(id) => Some(self.topology.source_of_link(id)),
             Carrier::Station(id, host) => self.topology.source_of_station(id, host),

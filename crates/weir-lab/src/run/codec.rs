@@ -8,7 +8,7 @@
 use super::layer::Layer;
 use super::quic_decoder::QuicDecoder;
 use std::sync::{Arc, Mutex};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::tcp;

@@ -4,7 +4,7 @@ use super::handshake::SlowHandshake;
 use super::layer::Layered;
 use super::registry::{Pair, QuinnFlow, Registry};
 use crate::scenario::{Flow, Host, Transport};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::{dccp, quic, tcp, udp};
 
 /// What the endpoints of a flow depend on beside the flow.

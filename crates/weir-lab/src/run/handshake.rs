@@ -8,7 +8,7 @@
 use super::layer::Layer;
 use std::collections::VecDeque;
 use weir_proto::dccp::wire::PacketType;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet};
 use weir_proto::quic::wire::SpaceId;
 use weir_proto::time::{Duration, Instant};

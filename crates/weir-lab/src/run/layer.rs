@@ -1,8 +1,8 @@
 //! A layer around an endpoint: it sees and changes the packets that pass, and nothing else of the
 //! endpoint.
 
+use weir_proto::endpoint::{Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::Events;
-use weir_proto::node::{Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
@@ -39,7 +39,7 @@ impl<L: Layer> Layered<L> {
     }
 }
 
-impl<L: Layer> Node for Layered<L> {
+impl<L: Layer> Endpoint for Layered<L> {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.layer.handle(&mut *self.inner, now, packet);
     }
@@ -59,9 +59,7 @@ impl<L: Layer> Node for Layered<L> {
     fn events(&mut self) -> Option<&mut Events> {
         self.inner.events()
     }
-}
 
-impl<L: Layer> Endpoint for Layered<L> {
     fn connect(&mut self, now: Instant) {
         self.inner.connect(now);
     }

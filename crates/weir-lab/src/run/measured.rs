@@ -15,8 +15,8 @@ use super::recorder::{Recorder, Writes};
 use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, Trace};
 use crate::scenario::{self, ScenarioError};
 use std::fmt::Write as _;
-use weir_proto::event::{Event, EventMask, Probe, Source};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
+use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::time::{Duration, Instant};
 
 /// What stands at the head of the scenario of a measured run.
@@ -26,8 +26,8 @@ pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. Nobody kno
 /// What stands in the summary instead of a program that simulates.
 const MEASURED_BY: &str = concat!("weir ", env!("CARGO_PKG_VERSION"), ", measured on the wire");
 
-const SENDER: Source = Source(0);
-const RECEIVER: Source = Source(1);
+const SENDER: EventSource = EventSource(0);
+const RECEIVER: EventSource = EventSource(1);
 
 /// Records the events of a sender.
 pub struct LiveFlow {

@@ -4,7 +4,7 @@ use super::statistics::{Spread, TimeWeighted};
 use super::tables::{FlowColumns, LinkColumns, PacketColumns};
 use super::{FlowTrace, LinkTrace, RunOptions, Trace};
 use crate::trace::Table;
-use weir_proto::event::{Event, EventMask, Probe, RateState, Source, WindowState};
+use weir_proto::event::{Event, EventMask, EventSource, Probe, RateState, WindowState};
 use weir_proto::time::Instant;
 
 /// The most rows of all tables together: about a gigabyte.
@@ -72,7 +72,7 @@ impl Recorder {
         }
     }
 
-    fn set_role(&mut self, source: Source, role: Role) {
+    fn set_role(&mut self, source: EventSource, role: Role) {
         let index = source.0 as usize;
         if self.roles.len() <= index {
             self.roles.resize(index + 1, Role::Unknown);
@@ -85,7 +85,7 @@ impl Recorder {
     pub(super) fn add_flow(
         &mut self,
         name: String,
-        ends: [Source; 2],
+        ends: [EventSource; 2],
         writes: Writes,
     ) -> [EventMask; 2] {
         let index = self.flows.len();
@@ -112,7 +112,7 @@ impl Recorder {
     }
 
     /// Listens to a direction of a link; returns what it should report.
-    pub(super) fn add_link(&mut self, name: String, source: Source) -> EventMask {
+    pub(super) fn add_link(&mut self, name: String, source: EventSource) -> EventMask {
         self.set_role(source, Role::Link(self.links.len()));
         self.links.push(LinkRecord {
             name,
@@ -216,7 +216,7 @@ impl Recorder {
 }
 
 impl Probe for Recorder {
-    fn record(&mut self, at: Instant, source: Source, event: &Event) {
+    fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
         match role {

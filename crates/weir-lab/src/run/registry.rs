@@ -4,7 +4,7 @@
 //! scenario and has one brings it along, and the scenario names it.
 
 use crate::scenario::Quinn;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 
 /// Sender and receiver of a flow; the sender connects.
 pub type Pair = [Box<dyn Endpoint + Send>; 2];

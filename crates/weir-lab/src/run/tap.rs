@@ -21,7 +21,7 @@ use crate::trace::pcapng::Direction;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use weir_net::Stack;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, HostId, IpHeader, Packet};
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;

@@ -11,7 +11,7 @@ use super::layer::Layer;
 use super::quic_decoder::QuicDecoder;
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
 use weir_proto::tcp;
 use weir_proto::time::Instant;

@@ -16,7 +16,7 @@ pub use cbr::{Cbr, CbrConfig, WhenBlocked};
 pub use on_off::{Lengths, OnOff, OnOffConfig};
 pub use sink::Sink;
 
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, WriteError};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

@@ -19,7 +19,7 @@ use crate::outbox::Way;
 use tokio::sync::mpsc;
 use weir_proto::dccp;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
-use weir_proto::node::Node;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet};
 use weir_proto::time::Instant;
 

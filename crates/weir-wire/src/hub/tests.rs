@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 use tokio::sync::mpsc;
 use weir_proto::dccp::wire::{self, DccpOption, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{self, State};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;

@@ -37,7 +37,7 @@ impl Hub {
     pub(super) fn is_pacing(&self) -> bool {
         self.timers.first().is_some_and(|(at, key)| {
             let entry = self.connections.get(key);
-            entry.is_some_and(|entry| entry.machine.data_due() == Some(*at))
+            entry.is_some_and(|entry| entry.machine.next_data_at() == Some(*at))
         })
     }
 
@@ -80,7 +80,7 @@ mod tests {
         scene.hub.settle(key);
         assert!(scene.hub.is_pacing());
         let due = scene.hub.timers.first().map(|&(at, _)| at);
-        assert_eq!(due, scene.hub.connections[&key].machine.data_due());
+        assert_eq!(due, scene.hub.connections[&key].machine.next_data_at());
     }
 
     #[tokio::test]

@@ -19,14 +19,14 @@ use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
 use std::any::Any;
 use std::sync::Arc;
 use std::time;
-use weir_proto::cc::window::{self, BoxedController, Entry, WindowConfig};
-use weir_proto::cc::{Acked, Congestion, Rtt, Sent, WindowController};
+use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfig};
+use weir_proto::cc::{Acked, CongestionEvent, Rtt, Sent, WindowController};
 use weir_proto::time::{Duration, Instant};
 
 /// Makes a window controller for each path of a quinn connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerConfig {
-    entry: &'static Entry,
+    entry: &'static ControllerEntry,
     config: WindowConfig,
 }
 
@@ -166,14 +166,14 @@ impl congestion::Controller for PathController {
         lost_bytes: u64,
     ) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
-        let congestion = Congestion {
+        let congestion = CongestionEvent {
             now: self.at(now),
             sent_at: self.at(sent),
             lost_bytes,
             bytes_in_flight: self.bytes_in_flight,
             ecn: lost_bytes == 0,
         };
-        self.inner.on_congestion(&congestion);
+        self.inner.on_congestion_event(&congestion);
         if is_persistent_congestion {
             self.inner.on_persistent_congestion(congestion.now);
         }

@@ -72,7 +72,7 @@ impl Twins {
         let (wall_now, wall_sent) = (self.wall(now), self.wall(sent));
         self.plugged
             .on_congestion_event(wall_now, wall_sent, persistent, PACKET);
-        self.direct.on_congestion(&Congestion {
+        self.direct.on_congestion_event(&CongestionEvent {
             now: at(now),
             sent_at: at(sent),
             lost_bytes: PACKET,
@@ -101,7 +101,7 @@ fn at(millis: u64) -> Instant {
 
 #[test]
 fn the_window_is_that_of_the_controller_driven_directly() {
-    for entry in &REGISTRY {
+    for entry in REGISTRY {
         for name in Rules::NAMES {
             let config = WindowConfig {
                 rules: Rules::named(name).unwrap(),

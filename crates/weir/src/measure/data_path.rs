@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use weir_lab::run::MeasuredTransport;
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
 use weir_wire::EventStream;
 use weir_wire::test_protocol::TestConfig;

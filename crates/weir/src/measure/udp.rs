@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use weir_lab::run::MeasuredTransport;
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::udp_test::{DEFAULT_RATE_BPS, MIN_LENGTH, Test, TestListener, TestStats};

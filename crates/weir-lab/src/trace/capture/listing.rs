@@ -3,7 +3,7 @@
 use super::{Capture, CaptureError, Row};
 use std::fmt;
 use std::io::{self, Write};
-use weir_proto::dccp::wire::checksum::Status;
+use weir_proto::dccp::wire::checksum::ChecksumStatus;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Listing {
         match &row.content {
             Ok(content) => {
                 self.packets += 1;
-                self.bad_checksums += u64::from(content.checksum == Status::Bad);
+                self.bad_checksums += u64::from(content.checksum == ChecksumStatus::Bad);
             }
             Err(_) => self.malformed += 1,
         }

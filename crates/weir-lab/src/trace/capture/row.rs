@@ -3,7 +3,7 @@
 use super::{Frame, Segment, Timestamp, find_dccp_at};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{DccpOption, Decoded, Packet, RawOption, decode_prefix};
 
 /// A frame with a DCCP packet.
@@ -24,8 +24,8 @@ pub struct PacketRow<'a> {
     pub segment: Segment<'a>,
     /// What it says.
     pub decoded: Decoded<'a>,
-    /// Its checksum. [`Status::None`] in UDP, and where covered octets were not captured.
-    pub checksum: Status,
+    /// Its checksum. [`ChecksumStatus::None`] in UDP, and where covered octets were not captured.
+    pub checksum: ChecksumStatus,
 }
 
 impl<'a> Row<'a> {
@@ -61,7 +61,7 @@ impl<'a> PacketRow<'a> {
         let decoded =
             decode_prefix(segment.bytes, segment.length).map_err(|error| error.to_string())?;
         let checksum = if segment.encapsulated {
-            Status::None
+            ChecksumStatus::None
         } else {
             decoded.checksum_status(segment.bytes, &segment.addresses)
         };

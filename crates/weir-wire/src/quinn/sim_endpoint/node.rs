@@ -3,12 +3,12 @@
 use super::{PEER, SimEndpoint, State, ZEROS, identity};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, Events};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use weir_proto::packet::{Body, Ecn, Packet, Payload};
 use weir_proto::time::Instant;
 
-impl Node for SimEndpoint {
+impl Endpoint for SimEndpoint {
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
             // The UDP checksum would fail.
@@ -74,9 +74,7 @@ impl Node for SimEndpoint {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for SimEndpoint {
     fn connect(&mut self, now: Instant) {
         let at = self.at(now);
         let Some(config) = self.client.take() else {

@@ -2,7 +2,7 @@
 
 use super::super::observed::CongestionControlAlgorithm;
 use super::*;
-use weir_proto::node::{Endpoint, Node, WriteError};
+use weir_proto::endpoint::{Endpoint, WriteError};
 
 const DELAY: Duration = Duration::from_millis(20);
 
@@ -78,7 +78,7 @@ impl Path {
     fn run(&mut self, until: Instant) {
         loop {
             let arrival = self.flying.front().map(|(at, ..)| *at);
-            let timers = self.ends.iter().filter_map(Node::poll_timeout).min();
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
             let Some(at) = arrival.into_iter().chain(timers).min() else {
                 break;
             };
@@ -162,7 +162,7 @@ fn timeline(controller: &str, seed: u64) -> (Log, [Statistics; 2]) {
 
 #[test]
 fn the_same_seed_gives_the_same_timeline_under_every_controller() {
-    for controller in ["newreno", "cubic", "tfrc", "quinn-newreno", "quinn-cubic"] {
+    for controller in weir_proto::cc::window::names().chain(["quinn-newreno", "quinn-cubic"]) {
         let first = timeline(controller, 7);
         assert!(first.1[1].payload_received > 1_000_000, "{controller}");
         assert_eq!(first, timeline(controller, 7), "{controller}");

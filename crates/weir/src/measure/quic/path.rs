@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::time::{interval, sleep_until, timeout};
 use weir_lab::run::MeasuredTransport;
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_wire::quinn::{ControllerConfig, ControllerView};
 use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
 use weir_wire::{Error, EventStream};

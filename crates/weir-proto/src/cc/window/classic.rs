@@ -1,33 +1,35 @@
-//! The mechanism that all window controllers share (RFC 9002 §7 and appendix B).
+//! What all classic window controllers share (RFC 9002 §7 and appendix B): slow start, one
+//! reduction in each recovery period, the minimum window, no growth while the application limits
+//! sending, persistent congestion, and undoing a spurious reduction.
 
 use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
-use crate::cc::{Acked, Congestion, Sent, WindowController};
+use crate::cc::{Acked, CongestionEvent, Sent, WindowController};
 use crate::event::Limit;
 use crate::time::Instant;
 
-/// What makes one controller different from another. Windows are in octets.
+/// The part in which classic window controllers differ. Windows are in octets.
 pub trait Policy {
     /// The window after this packet was acknowledged in congestion avoidance.
-    fn avoid(&mut self, cwnd: u64, acked: &Acked) -> u64;
-    /// What a congestion event leaves of the window, before the minimum is applied.
-    fn reduce(&mut self, now: Instant, cwnd: u64) -> u64;
+    fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
+    /// The window that a congestion event leaves, before the minimum is applied.
+    fn on_congestion_event(&mut self, now: Instant, cwnd: u64) -> u64;
     /// Octets were acknowledged in recovery and count towards the next increase.
-    fn count(&mut self, _bytes: u64) {}
-    /// What was counted towards the next increase is void.
-    fn flush(&mut self) {}
+    fn count_acked(&mut self, _bytes: u64) {}
+    /// Discards the octets that were counted towards the next increase.
+    fn reset_acked(&mut self) {}
     /// A packet was acknowledged while the application limited sending.
     fn on_app_limited(&mut self, _now: Instant) {}
-    /// The path is to be learnt anew.
+    /// Forgets what was learnt about the path, after persistent congestion.
     fn reset(&mut self);
-    /// The largest datagram is of this many octets from now on.
+    /// The largest datagram has this many octets from now on.
     fn set_max_datagram_size(&mut self, octets: u64);
-    /// Octets acknowledged towards the next increase; zero where the notion does not exist.
+    /// Octets acknowledged towards the next increase; zero for a policy that counts none.
     fn partial_bytes_acked(&self) -> u64 {
         0
     }
 }
 
-/// What a reduction took away, in case that it was a mistake.
+/// The state before the last reduction, to restore if the losses were spurious.
 #[derive(Clone, Debug)]
 struct Undo<P> {
     cwnd: u64,
@@ -35,9 +37,9 @@ struct Undo<P> {
     policy: P,
 }
 
-/// A window controller: the mechanism with a policy.
+/// A classic window controller with this policy.
 #[derive(Clone, Debug)]
-pub struct Window<P> {
+pub struct Classic<P> {
     policy: P,
     config: WindowConfig,
     cwnd: u64,
@@ -46,12 +48,14 @@ pub struct Window<P> {
     recovery_start: Option<Instant>,
     /// No packet sent after the start of recovery has been acknowledged yet.
     recovering: bool,
+    /// One packet may leave beyond the window (RFC 9002 §7.3.2).
     probe_allowed: bool,
+    /// The rule that bound the window when it last changed.
     limit: Limit,
     undo: Option<Undo<P>>,
 }
 
-impl<P: Policy> Window<P> {
+impl<P: Policy> Classic<P> {
     /// A controller at its initial window.
     pub fn new(config: &WindowConfig, policy: P) -> Self {
         Self {
@@ -77,16 +81,16 @@ impl<P: Policy> Window<P> {
     }
 }
 
-impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
+impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> {
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, acked: &Acked) {
         if self.config.rules.flush_on_empty_flight && acked.bytes >= acked.bytes_in_flight {
-            self.policy.flush();
+            self.policy.reset_acked();
         }
         let in_recovery = self.in_recovery(acked.sent_at);
         self.recovering &= in_recovery;
-        // RFC 9002 §7.8: a window that was not used does not grow.
+        // RFC 9002 §7.8: an underutilised window does not grow.
         if acked.app_limited {
             self.policy.on_app_limited(acked.now);
             if !in_recovery {
@@ -97,23 +101,23 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
         let in_slow_start = slow_start::applies(self.cwnd, self.ssthresh);
         if in_recovery {
             if self.config.rules.count_acked_in_recovery && !in_slow_start {
-                self.policy.count(acked.bytes);
+                self.policy.count_acked(acked.bytes);
             }
             return;
         }
         if in_slow_start {
-            self.policy.flush();
+            self.policy.reset_acked();
             self.cwnd = slow_start::grow(self.cwnd, acked.bytes);
             self.limit = Limit::SlowStart;
         } else {
-            self.cwnd = self.policy.avoid(self.cwnd, acked);
+            self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;
         }
     }
 
-    fn on_congestion(&mut self, congestion: &Congestion) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) {
         // RFC 9002 §7.3.2: one reduction in each recovery period.
-        if self.in_recovery(congestion.sent_at) {
+        if self.in_recovery(event.sent_at) {
             return;
         }
         self.undo = self.config.rules.undo_spurious.then(|| Undo {
@@ -121,8 +125,8 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
             ssthresh: self.ssthresh,
             policy: self.policy.clone(),
         });
-        let reduced = self.policy.reduce(congestion.now, self.cwnd);
-        self.recovery_start = Some(congestion.now);
+        let reduced = self.policy.on_congestion_event(event.now, self.cwnd);
+        self.recovery_start = Some(event.now);
         self.recovering = true;
         self.probe_allowed = self.config.rules.recovery_probe;
         self.limit = if reduced > self.config.minimum_window() {
@@ -145,7 +149,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
         self.limit = Limit::PersistentCongestion;
     }
 
-    fn on_spurious_congestion(&mut self, _now: Instant) {
+    fn on_spurious_congestion_event(&mut self, _now: Instant) {
         if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd > self.cwnd) {
             self.cwnd = undo.cwnd;
             self.ssthresh = undo.ssthresh;
@@ -190,11 +194,13 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Window<P> {
     fn limit(&self) -> Limit {
         self.limit
     }
+
     fn set_max_datagram_size(&mut self, octets: u64) {
         let octets = octets.max(1);
         self.config.max_datagram_size = octets;
         self.policy.set_max_datagram_size(octets);
-        // RFC 9002 §7.2: the initial window follows the size, a later one only its minimum.
+        // RFC 9002 §7.2: a new datagram size changes the initial window; once the window has
+        // changed, only its minimum.
         self.cwnd = match self.limit {
             Limit::InitialWindow => self.config.initial_window(),
             _ => self.cwnd.max(self.config.minimum_window()),

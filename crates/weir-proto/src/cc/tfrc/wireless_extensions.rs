@@ -59,7 +59,7 @@ pub enum EmulatedFlows {
 
 /// Which losses the receiver takes for errors of the link and leaves out of its history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Discriminator {
+pub enum LossDiscriminator {
     /// None.
     #[default]
     Off,
@@ -78,7 +78,7 @@ pub struct WirelessRules {
     /// As how many flows the sender behaves.
     pub emulated_flows: EmulatedFlows,
     /// What the receiver leaves out of its history.
-    pub discriminator: Discriminator,
+    pub discriminator: LossDiscriminator,
     /// The longest R that goes into the equation.
     pub equation_rtt_max: Option<Duration>,
     /// The least X in bits per second while feedback comes.
@@ -102,7 +102,7 @@ pub fn veno_response(p: f64, g: f64) -> f64 {
 
 /// What a sender needs to know of a feedback packet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Observed {
+pub(super) struct FeedbackSample {
     pub sample: Duration,
     pub smoothed: Duration,
     /// X_recv in octets per second.
@@ -114,7 +114,7 @@ pub(super) struct Observed {
 
 /// The sender's part at work.
 #[derive(Clone, Debug)]
-pub(super) struct Remedies {
+pub(super) struct WirelessExtensions {
     rules: WirelessRules,
     shortest: Option<Duration>,
     longest: Duration,
@@ -124,7 +124,7 @@ pub(super) struct Remedies {
     flows: f64,
 }
 
-impl Remedies {
+impl WirelessExtensions {
     pub(super) const fn new(rules: WirelessRules) -> Self {
         Self {
             rules,
@@ -137,7 +137,7 @@ impl Remedies {
     }
 
     /// Feedback came, before X is computed from it.
-    pub(super) fn on_feedback(&mut self, observed: &Observed) {
+    pub(super) fn on_feedback(&mut self, observed: &FeedbackSample) {
         let sample = observed.sample;
         let shortest = self.shortest.map_or(sample, |least| least.min(sample));
         self.shortest = Some(shortest);
@@ -159,7 +159,7 @@ impl Remedies {
         }
     }
 
-    fn backlog(observed: &Observed, shortest: Duration) -> f64 {
+    fn backlog(observed: &FeedbackSample, shortest: Duration) -> f64 {
         let queueing = observed.sample.saturating_sub(shortest).as_secs_f64();
         observed.receive_rate * queueing / observed.segment_size.max(1.0)
     }
@@ -233,8 +233,8 @@ mod tests {
 
     const R_MIN: Duration = Duration::from_millis(2);
 
-    fn feedback(millis: u64, receive_rate: f64, loss: bool) -> Observed {
-        Observed {
+    fn feedback(millis: u64, receive_rate: f64, loss: bool) -> FeedbackSample {
+        FeedbackSample {
             sample: Duration::from_millis(millis),
             smoothed: Duration::from_millis(millis),
             receive_rate,
@@ -243,11 +243,11 @@ mod tests {
         }
     }
 
-    fn remedies(rules: WirelessRules) -> Remedies {
-        let mut remedies = Remedies::new(rules);
+    fn wireless(rules: WirelessRules) -> WirelessExtensions {
+        let mut wireless = WirelessExtensions::new(rules);
         let sample = R_MIN.as_micros() / 1000;
-        remedies.on_feedback(&feedback(sample, 0.0, false));
-        remedies
+        wireless.on_feedback(&feedback(sample, 0.0, false));
+        wireless
     }
 
     #[test]
@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn four_fifths_give_less_than_the_square_root_of_three() {
         let golden = [(0.001, 1.729), (0.01, 1.704), (0.05, 1.626), (0.1, 1.56)];
-        let remedies = remedies(WirelessRules {
+        let wireless = wireless(WirelessRules {
             veno: Veno::Equation,
             ..WirelessRules::default()
         });
         for (p, factor) in golden {
-            let found = remedies.factor(p);
+            let found = wireless.factor(p);
             assert!((found - factor).abs() < 0.006, "{p}: {found}");
         }
     }
@@ -274,20 +274,20 @@ mod tests {
     fn a_backlog_of_three_packets_is_congestion() {
         // N = X_recv · (R - 2 ms) / s: 100 kB/s and 1000 octets are one packet in 10 ms.
         for (millis, random) in [(2, true), (31, true), (32, false), (500, false)] {
-            let mut remedies = remedies(WirelessRules {
+            let mut wireless = wireless(WirelessRules {
                 random_losses: RandomLosses::IgnoreByBacklog,
                 ..WirelessRules::default()
             });
-            remedies.on_feedback(&feedback(millis, 100_000.0, true));
-            assert_eq!(remedies.random_share() == 1.0, random, "{millis} ms");
-            let p = remedies.loss_event_rate(0.02);
+            wireless.on_feedback(&feedback(millis, 100_000.0, true));
+            assert_eq!(wireless.random_share() == 1.0, random, "{millis} ms");
+            let p = wireless.loss_event_rate(0.02);
             assert_eq!(p < 0.02, random, "{millis} ms");
         }
     }
 
     #[test]
     fn a_spike_begins_above_the_half_and_ends_below_the_third() {
-        let mut remedies = remedies(WirelessRules {
+        let mut wireless = wireless(WirelessRules {
             random_losses: RandomLosses::IgnoreBySpike,
             ..WirelessRules::default()
         });
@@ -300,38 +300,38 @@ mod tests {
             (153, true),
         ];
         for (millis, spike) in table {
-            remedies.on_feedback(&feedback(millis, 1e6, true));
-            assert_eq!(remedies.spike, spike, "{millis} ms");
-            assert_eq!(remedies.random[0], Some(!spike), "{millis} ms");
+            wireless.on_feedback(&feedback(millis, 1e6, true));
+            assert_eq!(wireless.spike, spike, "{millis} ms");
+            assert_eq!(wireless.random[0], Some(!spike), "{millis} ms");
         }
     }
 
     #[test]
     fn flows_grow_on_an_empty_queue_and_fall_on_a_full_one() {
-        let mut remedies = remedies(WirelessRules {
+        let mut wireless = wireless(WirelessRules {
             emulated_flows: EmulatedFlows::ByQueueingDelay,
             ..WirelessRules::default()
         });
         for _ in 0..10 {
-            remedies.on_feedback(&feedback(2, 1e6, false));
+            wireless.on_feedback(&feedback(2, 1e6, false));
         }
-        let many = remedies.factor(0.01);
+        let many = wireless.factor(0.01);
         assert!((4.0..6.0).contains(&many), "{many}");
         for _ in 0..10 {
-            remedies.on_feedback(&feedback(20, 1e6, false));
+            wireless.on_feedback(&feedback(20, 1e6, false));
         }
-        assert_eq!(remedies.factor(0.01), 1.0);
+        assert_eq!(wireless.factor(0.01), 1.0);
     }
 
     #[test]
     fn nothing_changes_without_a_rule() {
-        let mut remedies = remedies(WirelessRules::default());
-        remedies.on_feedback(&feedback(500, 1e6, true));
+        let mut wireless = wireless(WirelessRules::default());
+        wireless.on_feedback(&feedback(500, 1e6, true));
         let rtt = Duration::from_millis(500);
-        assert_eq!(remedies.equation_rtt(rtt), rtt);
-        assert_eq!(remedies.loss_event_rate(0.02), 0.02);
+        assert_eq!(wireless.equation_rtt(rtt), rtt);
+        assert_eq!(wireless.loss_event_rate(0.02), 0.02);
         assert_eq!(
-            (remedies.factor(0.02), remedies.minimum_rate()),
+            (wireless.factor(0.02), wireless.minimum_rate()),
             (1.0, None)
         );
     }

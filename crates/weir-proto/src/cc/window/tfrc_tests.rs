@@ -1,4 +1,4 @@
-//! TFRC's window over a path of constant round-trip time.
+//! TFRC's window over a path with a constant round-trip time.
 
 use super::*;
 use crate::cc::Rtt;
@@ -8,7 +8,7 @@ const MDS: u64 = 1000;
 const RTT: Duration = Duration::from_millis(100);
 
 struct Path {
-    window: EquationWindow,
+    window: TfrcWindow,
     now: Instant,
     sent: u64,
     in_flight: u64,
@@ -21,15 +21,15 @@ impl Path {
             ..WindowConfig::default()
         };
         Self {
-            window: EquationWindow::new(&config),
+            window: TfrcWindow::new(&config),
             now: Instant::ZERO,
             sent: 0,
             in_flight: 0,
         }
     }
 
-    /// A window is sent, evenly over a round-trip time, and acknowledged or lost a round-trip
-    /// time later. Returns the packets of the window.
+    /// Sends one window evenly over a round-trip time; each packet is acknowledged or lost a
+    /// round-trip time later. Returns the packets of the window.
     fn round(&mut self, lost: impl Fn(u64) -> bool) -> u64 {
         let packets = (self.window.window() / MDS).max(1);
         let gap = RTT / packets;
@@ -76,7 +76,7 @@ impl Path {
     }
 
     fn lose(&mut self, now: Instant, sent_at: Instant) {
-        self.window.on_congestion(&Congestion {
+        self.window.on_congestion_event(&CongestionEvent {
             now,
             sent_at,
             lost_bytes: MDS,
@@ -103,7 +103,7 @@ fn starts_with_the_initial_window_and_doubles_while_nothing_is_lost() {
 }
 
 #[test]
-fn settles_where_the_equation_lies() {
+fn converges_to_the_rate_of_the_equation() {
     for every in [20_u64, 50, 100, 400] {
         let mut path = Path::new();
         for _ in 0..1000 {
@@ -141,7 +141,7 @@ fn losses_of_one_round_trip_are_one_event() {
 }
 
 #[test]
-fn silence_halves_the_window_again_and_again() {
+fn silence_halves_the_window_repeatedly() {
     let mut path = Path::new();
     for round in 0..60 {
         path.round(|number| round > 6 && number % 200 == 199);
@@ -157,7 +157,7 @@ fn silence_halves_the_window_again_and_again() {
         });
         path.window.window()
     };
-    // The nofeedback timer: 4R.
+    // The nofeedback timer expires after 4R.
     path.now += RTT * 5;
     let after = probe(&mut path);
     assert!(after < before * 2 / 3, "{before} {after}");
@@ -169,7 +169,7 @@ fn silence_halves_the_window_again_and_again() {
 }
 
 #[test]
-fn a_long_silence_costs_no_long_work() {
+fn a_long_silence_takes_bounded_work() {
     let mut path = Path::new();
     for _ in 0..3 {
         path.round(|_| false);
@@ -189,35 +189,35 @@ fn loss_of_the_very_first_packets_leaves_two_datagrams() {
 }
 
 #[test]
-fn places_stay_few_and_in_order() {
-    let mut places = Places::default();
+fn the_send_history_stays_small_and_in_order() {
+    let mut history = SendHistory::default();
     for number in 0..100_000_u64 {
-        places.on_sent(Instant::from_nanos(number * 10), MDS);
+        history.on_sent(Instant::from_nanos(number * 10), MDS);
     }
-    assert!(places.marks.len() <= MAX_PLACES);
-    // A hundred thousand packets in two thousand places or more: 50 packets each at most.
+    assert!(history.entries.len() <= MAX_ENTRIES);
+    // 100,000 packets in at least 2048 entries: at most 50 packets in each.
     for number in [0, 1, 777, 50_000, 99_998] {
-        let place = places.of(Instant::from_nanos(number * 10));
-        let off = (number * MDS) as i64 - place as i64;
+        let offset = history.offset_of(Instant::from_nanos(number * 10));
+        let off = (number * MDS) as i64 - offset as i64;
         assert!((0..=50 * MDS as i64).contains(&off), "{number}: {off}");
     }
-    places.forget_before(Instant::from_nanos(900_000));
+    history.forget_before(Instant::from_nanos(900_000));
     for number in 100_000..100_100_u64 {
-        places.on_sent(Instant::from_nanos(number * 10), MDS);
-        let place = places.of(Instant::from_nanos(number * 10));
-        assert_eq!(place, number * MDS, "exact again");
+        history.on_sent(Instant::from_nanos(number * 10), MDS);
+        let offset = history.offset_of(Instant::from_nanos(number * 10));
+        assert_eq!(offset, number * MDS, "exact again");
     }
 }
 
 #[test]
 fn two_large_datagrams_grow_to_more() {
     let mut path = Path::new();
-    path.window = EquationWindow::new(&WindowConfig {
+    path.window = TfrcWindow::new(&WindowConfig {
         max_datagram_size: 9 * MDS,
         initial_window: Some(18 * MDS),
         ..WindowConfig::default()
     });
-    // W_init is two of them, and a sender that wants room to spare must get out both.
+    // W_init is two datagrams; the strict send gate must let both out.
     let mut windows = Vec::new();
     for _ in 0..8 {
         let packets = (path.window.window() - 1) / (9 * MDS);

@@ -1,66 +1,65 @@
-//! How a driver talks to a machine.
+//! The interface between a driver and a transport endpoint.
 //!
 //! Methods come in four kinds, and a driver calls them in this order:
-//! 1. **input**: [`Node::handle`], [`Node::handle_timeout`], and for endpoints the application's
-//!    [`connect`](Endpoint::connect), [`write`](Endpoint::write), [`close`](Endpoint::close) …;
-//! 2. **output**: after any input, call [`Node::poll_transmit`] until it returns `None`, and for
-//!    endpoints [`Endpoint::poll_event`] and [`Endpoint::read`] likewise;
-//! 3. **timer**: then read [`Node::poll_timeout`] once and call `handle_timeout` at that time;
-//! 4. **observation**: [`Node::events`], drained by the driver into its probe.
+//! 1. **input**: [`Endpoint::handle`], [`Endpoint::handle_timeout`] and the application's calls
+//!    [`connect`](Endpoint::connect), [`write`](Endpoint::write) and [`close`](Endpoint::close);
+//! 2. **output**: after any input, call [`Endpoint::poll_transmit`] until it returns `None`, and
+//!    [`Endpoint::poll_event`] and [`Endpoint::read`] likewise;
+//! 3. **timer**: then read [`Endpoint::poll_timeout`] once and call `handle_timeout` at that time;
+//! 4. **tracing**: drain [`Endpoint::events`] into the driver's probe.
 //!
 //! Time never runs backwards. After `handle_timeout(now)` the next timeout lies later than `now`
-//! or a packet is ready; the driver asserts it, so that a stuck machine fails instead of spinning.
+//! or a packet is ready. The driver asserts this, so that a faulty endpoint fails instead of
+//! spinning.
 
 use crate::event::Events;
 use crate::packet::{Packet, Payload};
 use crate::time::{Duration, Instant};
 
-/// Anything that a packet can enter and leave: link, queue, tap, medium, endpoint.
-pub trait Node {
+/// One end of one connection, without I/O: packets and time go in, packets and timeouts come out.
+pub trait Endpoint {
     /// A packet arrives.
     fn handle(&mut self, now: Instant, packet: Packet);
 
-    /// The time that [`poll_timeout`](Self::poll_timeout) named has come. A call that is too
-    /// early does nothing.
+    /// The time returned by [`poll_timeout`](Self::poll_timeout) has come. A call before that time
+    /// does nothing.
     fn handle_timeout(&mut self, now: Instant);
 
     /// The next packet that leaves now, if any. Call until `None` after any input.
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet>;
 
-    /// When [`handle_timeout`](Self::handle_timeout) must be called; `None` while nothing is due.
+    /// When [`handle_timeout`](Self::handle_timeout) must be called; `None` while no timer runs.
     fn poll_timeout(&self) -> Option<Instant>;
 
-    /// What the machine has to say about itself, if it says anything.
+    /// The queue of trace events; `None` for an endpoint that traces nothing.
     fn events(&mut self) -> Option<&mut Events> {
         None
     }
-}
 
-/// A node that an application uses: one end of one connection.
-pub trait Endpoint: Node {
-    /// Opens the connection actively. A passive endpoint is made listening and needs no call.
+    /// Opens the connection actively. A passive endpoint listens from the start and needs no call.
     fn connect(&mut self, now: Instant);
 
-    /// Ends the connection in good order after what was written has been sent.
+    /// Ends the connection in good order after everything that was written has been sent.
     fn close(&mut self, now: Instant);
 
-    /// Hands over application data: one datagram (DCCP) or a piece of the stream (QUIC).
+    /// Hands over application data: one datagram (DCCP, UDP) or the next octets of the stream
+    /// (QUIC, TCP).
     ///
     /// # Errors
     /// [`WriteError::Blocked`] when the send queue is full: nothing was taken; wait for
     /// [`EndpointEvent::Writable`]. [`WriteError::TooLarge`] when a datagram cannot fit.
-    /// [`WriteError::Closed`] when the connection does not take data any more.
+    /// [`WriteError::Closed`] when the connection is not open for data.
     fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError>;
 
-    /// The next piece of received application data.
+    /// The next received application data.
     fn read(&mut self, now: Instant) -> Option<Payload>;
 
-    /// The next thing that the application should know.
+    /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
 
-    /// The packet with this id has really left the host. Its handing over (by
-    /// [`Node::poll_transmit`]) may have been earlier; which of the two is recorded as its time
-    /// of sending is the transport's affair.
+    /// The packet with this id has left the host. [`poll_transmit`](Self::poll_transmit) may have
+    /// handed it over earlier; each transport decides which of the two it records as the time of
+    /// sending.
     fn transmitted(&mut self, now: Instant, packet_id: u64);
 
     /// Counters since the start.
@@ -78,14 +77,14 @@ pub enum WriteError {
     Closed,
 }
 
-/// News for the application.
+/// An event for the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndpointEvent {
-    /// The handshake is done; data may be written.
+    /// The handshake is complete; data may be written.
     Connected,
-    /// After [`WriteError::Blocked`]: there is room again.
+    /// After [`WriteError::Blocked`]: the send queue has room again.
     Writable,
-    /// There is something to [`read`](Endpoint::read).
+    /// [`read`](Endpoint::read) returns data.
     Readable,
     /// The connection has ended.
     Closed(CloseReason),
@@ -94,7 +93,7 @@ pub enum EndpointEvent {
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseReason {
-    /// In good order.
+    /// Both ends closed in good order.
     Finished,
     /// The peer ended it with this code (DCCP reset code, QUIC error code).
     Reset(u64),

@@ -10,7 +10,7 @@ const CAPACITY: usize = 1 << 16;
 
 /// A packet that was handed over.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct SentRecord {
     pub seq: SeqNum,
     /// When it left; until then, when it was handed over.
     pub sent_at: Instant,
@@ -20,13 +20,13 @@ pub struct Entry {
 
 /// Entries in the order of sequence numbers.
 #[derive(Clone, Debug, Default)]
-pub struct History {
-    entries: VecDeque<Entry>,
+pub struct TransmitHistory {
+    entries: VecDeque<SentRecord>,
 }
 
-impl History {
+impl TransmitHistory {
     /// A packet is handed over. One that is not after all others is ignored.
-    pub fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: SentRecord) {
         if self
             .entries
             .back()
@@ -41,7 +41,7 @@ impl History {
     }
 
     /// A packet has left. One that was not handed over here is entered now.
-    pub fn stamp(&mut self, now: Instant, seq: SeqNum) {
+    pub fn set_sent_at(&mut self, now: Instant, seq: SeqNum) {
         // Nearly always the newest.
         let newest_first = self.entries.iter_mut().rev();
         for entry in newest_first.take_while(|entry| entry.seq.is_at_or_after(seq)) {
@@ -50,7 +50,7 @@ impl History {
                 return;
             }
         }
-        self.push(Entry {
+        self.push(SentRecord {
             seq,
             sent_at: now,
             counter: None,
@@ -58,7 +58,7 @@ impl History {
     }
 
     /// The entry of an acknowledged packet; older ones are forgotten.
-    pub fn acknowledge(&mut self, seq: SeqNum) -> Option<Entry> {
+    pub fn acknowledge(&mut self, seq: SeqNum) -> Option<SentRecord> {
         while let Some(first) = self.entries.front() {
             if first.seq == seq {
                 return Some(*first);
@@ -84,10 +84,10 @@ impl History {
 mod tests {
     use super::*;
 
-    fn with(seqs: impl Iterator<Item = u64>) -> History {
-        let mut history = History::default();
+    fn with(seqs: impl Iterator<Item = u64>) -> TransmitHistory {
+        let mut history = TransmitHistory::default();
         for seq in seqs {
-            history.push(Entry {
+            history.push(SentRecord {
                 seq: SeqNum::new(seq),
                 sent_at: Instant::from_nanos(seq),
                 counter: Some(0),
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn the_second_time_of_sending_replaces_the_first() {
         let mut history = with(1..4);
-        history.stamp(Instant::from_nanos(50), SeqNum::new(2));
+        history.set_sent_at(Instant::from_nanos(50), SeqNum::new(2));
         let entry = history.acknowledge(SeqNum::new(2));
         assert_eq!(entry.map(|e| e.sent_at.as_nanos()), Some(50));
     }
