@@ -238,7 +238,7 @@ fn without_the_right_the_message_names_the_way_without() {
 
 #[test]
 fn a_folder_that_cannot_be_made_is_named_before_the_run() {
-    let (out, file) = folder_with(BUCKET);
+    let (_out, file) = folder_with(BUCKET);
     let inside = file.join("results");
     let words = ["testbed", text(&file), "--out", text(&inside)];
     let (status, _, stderr) = run(&mut weir(&words));

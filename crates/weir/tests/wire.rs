@@ -144,7 +144,7 @@ fn fifty_tests_run_at_once_where_few_files_may_be_open() {
 #[test]
 fn a_port_where_nobody_listens_is_said_at_once() {
     // It was free a moment ago.
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = socket.local_addr().expect("a port").port().to_string();
     drop(socket);
     for transport in ["dccp", "udp", "quic"] {

@@ -1,6 +1,6 @@
 //! The client of tests: opens the connections, waits for their ends, sums up.
 
-use super::data_path::{DataPath, Transport};
+use super::data_path::Transport;
 use super::options::{ClientOptions, TestOptions};
 use super::report::{extend, scaled};
 use super::session::{self, Outcome};

@@ -44,7 +44,10 @@ impl Dccp {
         let profile = options.profile.as_deref().unwrap_or("rfc5348").to_owned();
         let socket = options.socket();
         let config = EndpointConfig {
-            port: options.port.filter(|_| options.raw).unwrap_or(socket.port),
+            dccp_port: options
+                .port
+                .filter(|_| options.raw)
+                .unwrap_or(socket.dccp_port),
             encapsulation: if options.raw {
                 Encapsulation::RawIp
             } else {
@@ -91,7 +94,7 @@ impl Transport for Dccp {
         match self.config.encapsulation {
             Encapsulation::Udp => address.to_string(),
             Encapsulation::RawIp => {
-                let port = self.config.port;
+                let port = self.config.dccp_port;
                 format!("{}, protocol 33, DCCP port {port}", address.ip())
             }
         }

@@ -163,13 +163,13 @@ impl TestOptions {
         EndpointConfig {
             ecn: self.ecn,
             segmentation: !self.no_gso,
-            events: self.events(),
+            event_mask: self.event_mask(),
             ..EndpointConfig::default()
         }
     }
 
     /// The events of a controller that a trace records.
-    pub fn events(&self) -> EventMask {
+    pub fn event_mask(&self) -> EventMask {
         match self.trace {
             Some(_) => LiveFlow::EVENTS,
             None => EventMask::NONE,

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use weir_wire::quinn::{ControllerConfig, TracedConfig};
+use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
 use weir_wire::test_protocol::{Message, TestConfig};
 use weir_wire::{Error, Tap};
 
@@ -59,11 +59,11 @@ impl Quic {
     pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
         let controller = options.controller.as_deref().unwrap_or("cubic").to_owned();
         let config = TracedConfig {
-            controller: ControllerConfig::named(&controller)
+            algorithm: CongestionControlAlgorithm::named(&controller)
                 .map_err(|error| Failure::Usage(error.to_string()))?,
             segmentation: !options.no_gso,
             alpn: PROTOCOL,
-            events: options.events(),
+            events: options.event_mask(),
         };
         Ok(Self {
             config,
@@ -114,7 +114,7 @@ impl Transport for Quic {
         let test = TestConnection {
             opened,
             connection,
-            algorithm: self.config.controller,
+            algorithm: self.config.algorithm,
             controller: traced.controller,
             request,
             sends: !request.reverse,
@@ -226,7 +226,7 @@ async fn open(incoming: Incoming, config: TracedConfig) -> Option<OpenTest<QuicP
         let test = TestConnection {
             opened,
             connection,
-            algorithm: config.controller,
+            algorithm: config.algorithm,
             controller: traced.controller,
             request,
             sends: request.reverse,

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use tokio::time::{interval, sleep_until, timeout};
 use weir_lab::run::MeasuredTransport;
 use weir_proto::endpoint::Statistics;
-use weir_wire::quinn::{ControllerConfig, ControllerView};
+use weir_wire::quinn::{CongestionControlAlgorithm, ControllerView};
 use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
 use weir_wire::{Error, EventStream};
 
@@ -31,7 +31,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct TestConnection {
     pub opened: Instant,
     pub connection: Connection,
-    pub algorithm: ControllerConfig,
+    pub algorithm: CongestionControlAlgorithm,
     pub controller: ControllerView,
     pub request: TestConfig,
     pub sends: bool,
