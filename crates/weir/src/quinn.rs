@@ -1,6 +1,6 @@
 //! Brings quinn to the laboratory: scenarios know its settings, sockets know the code.
 
-use weir_lab::run::{Pair, QuinnFlow, Registry};
+use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
 use weir_lab::scenario::Quinn;
 use weir_proto::cc::window::WindowConfig;
 use weir_proto::endpoint::Endpoint;
@@ -8,17 +8,17 @@ use weir_wire::Error;
 use weir_wire::quinn::{CongestionControlAlgorithm, SimConfig, SimEndpoint};
 
 /// The transports that this program has beside the laboratory's own.
-pub const fn registry() -> Registry<'static> {
-    Registry {
+pub const fn registry() -> TransportRegistry<'static> {
+    TransportRegistry {
         quinn: Some(&pair_or_reason),
     }
 }
 
-fn pair_or_reason(flow: &QuinnFlow<'_>) -> Result<Pair, String> {
+fn pair_or_reason(flow: &QuinnFlow<'_>) -> Result<EndpointPair, String> {
     pair(flow).map_err(|error| error.to_string())
 }
 
-fn pair(flow: &QuinnFlow<'_>) -> Result<Pair, Error> {
+fn pair(flow: &QuinnFlow<'_>) -> Result<EndpointPair, Error> {
     let config = SimConfig {
         ack_every: flow.settings.ack_every,
         stream_window: flow.settings.stream_window,

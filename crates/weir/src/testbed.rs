@@ -7,8 +7,8 @@ use crate::quinn;
 use crate::terminal;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Trace};
-use weir_lab::run::{Segment as LabSegment, SegmentShaper};
+use weir_lab::run::{NetworkSegment, SegmentShaper};
+use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
 use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
-    trace: Trace::Full,
+    trace: TraceLevel::Full,
     packets: false,
     tap: None,
     progress: None,
@@ -25,10 +25,10 @@ const OPTIONS: RunOptions<'_> = RunOptions {
 };
 
 /// A part of a scenario, as the driver has it.
-pub struct RealTimePart(pub Live);
+pub struct RealTimePart(pub Simulation);
 
 const UNTRACED: RunOptions<'_> = RunOptions {
-    trace: Trace::Counters,
+    trace: TraceLevel::Counters,
     ..OPTIONS
 };
 
@@ -51,17 +51,17 @@ impl RealtimeNetwork for RealTimePart {
 
 impl RealTimePart {
     /// Builds a part of a scenario, with its whole trace.
-    pub fn new(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &OPTIONS, part)
     }
 
     /// The same without a trace, for a run of any length.
-    pub fn untraced(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn untraced(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &UNTRACED, part)
     }
 
-    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Part) -> Result<Self, Failure> {
-        let live = Live::new(scenario, options, part);
+    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Scope) -> Result<Self, Failure> {
+        let live = Simulation::new(scenario, options, part);
         Ok(Self(live.map_err(|e| Failure::Failed(e.to_string()))?))
     }
 }
@@ -86,7 +86,7 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
     }
 }
 
-fn segment(segment: &LabSegment) -> TestbedLink {
+fn segment(segment: &NetworkSegment) -> TestbedLink {
     let ends = segment.ends.iter().map(|end| LinkEnd {
         host: end.host,
         port: end.port,
@@ -148,8 +148,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     fits(scenario)?;
-    let links = RealTimePart::new(scenario, Part::Links)?;
-    let flows = RealTimePart::new(scenario, Part::Flows)?;
+    let links = RealTimePart::new(scenario, Scope::Links)?;
+    let flows = RealTimePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
     let ends = flows.0.flow_ends();

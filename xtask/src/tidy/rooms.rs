@@ -15,7 +15,13 @@ const TRANSPORTS: [&str; 3] = ["dccp", "quic", "tcp"];
 const CROSSROADS: [&str; 3] = ["event.rs", "lib.rs", "packet.rs"];
 
 /// The files of net that know endpoints; every other one is a stage.
-const ENDPOINTS: [&str; 5] = ["agent.rs", "app/", "bench.rs", "parcel.rs", "topology.rs"];
+const ENDPOINTS: [&str; 5] = [
+    "agent.rs",
+    "app/",
+    "bench.rs",
+    "packet_pool.rs",
+    "network.rs",
+];
 
 /// Which manifests must not name which crates.
 const ARROWS: [(&str, &[&str]); 4] = [

@@ -17,7 +17,9 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::process::Command;
 use std::time::Instant as WallClock;
-use weir_net::bench::{Bench, Counts, Ends, QueueBench, RATE_PER_FLOW, ROUND_TRIP, WARM_UP};
+use weir_net::bench::{
+    Bench, Counts, EventQueueBench, FlowEndpoints, RATE_PER_FLOW, ROUND_TRIP, WARM_UP,
+};
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::{dccp, quic};
 
@@ -164,8 +166,8 @@ fn in_own_process(transport: Transport, flows: u32, packets: u64) -> Result<Valu
 fn measure(transport: Transport, flows: u32, packets: u64) -> Result<Measured, String> {
     let before_ns = queue_operation_ns();
     let memory = resident_bytes();
-    let mut bench =
-        Bench::new(flows, transport.piece(), |_| transport.ends()).map_err(|e| e.to_string())?;
+    let mut bench = Bench::new(flows, transport.write_size(), |_| transport.ends())
+        .map_err(|e| e.to_string())?;
     bench.run(WARM_UP).map_err(|stuck| stuck.to_string())?;
     let time = bench.time_for(packets, transport.packet_size());
     let start = WallClock::now();
@@ -188,7 +190,7 @@ fn measure(transport: Transport, flows: u32, packets: u64) -> Result<Measured, S
 
 impl Transport {
     /// A connection that has not begun.
-    fn ends(self) -> Ends {
+    fn ends(self) -> FlowEndpoints {
         match self {
             Self::Quic => {
                 let config = quic::Config {
@@ -196,7 +198,7 @@ impl Transport {
                     send_queue_limit: 200_000,
                     ..quic::Config::default()
                 };
-                Ends {
+                FlowEndpoints {
                     sender: Box::new(quic::Connection::client(config.clone())),
                     receiver: Box::new(quic::Connection::server(config)),
                 }
@@ -208,7 +210,7 @@ impl Transport {
                     receive_ccid: ccid(),
                     ..dccp::Config::default()
                 };
-                Ends {
+                FlowEndpoints {
                     sender: Box::new(dccp::Connection::client(config.clone())),
                     receiver: Box::new(dccp::Connection::server(config)),
                 }
@@ -217,7 +219,7 @@ impl Transport {
     }
 
     /// Octets of the application's writes: pieces of a stream, or whole datagrams.
-    const fn piece(self) -> u32 {
+    const fn write_size(self) -> u32 {
         match self {
             Self::Quic => 15_000,
             Self::Dccp => 1_400,
@@ -235,7 +237,7 @@ impl Transport {
 
 /// Wall-clock nanoseconds of one push and one pop.
 fn queue_operation_ns() -> f64 {
-    let mut bench = QueueBench::new(QUEUE_ENTRIES);
+    let mut bench = EventQueueBench::new(QUEUE_ENTRIES);
     bench.run(QUEUE_OPERATIONS / 4);
     let start = WallClock::now();
     // The result is used, so that the work cannot be left out.

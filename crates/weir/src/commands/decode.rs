@@ -4,7 +4,7 @@ use clap::Args;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use weir_lab::trace::capture::{Capture, Form, Listing, ListingError};
+use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 
 /// Print every DCCP packet of a capture.
 ///
@@ -35,9 +35,9 @@ pub struct DecodeError {
 /// [`DecodeError`]; what came before a fault of the file has been printed.
 pub fn run(args: &DecodeArgs, out: &mut dyn Write) -> Result<Listing, DecodeError> {
     let form = if args.json {
-        Form::JsonLines
+        ListingFormat::JsonLines
     } else {
-        Form::Text
+        ListingFormat::Text
     };
     let capture = Capture::open(&args.file).map_err(ListingError::Capture);
     let listing = capture.and_then(|mut capture| {

@@ -124,7 +124,7 @@ mod wired {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, ExitStatus};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use weir_lab::run::{Part, RunError};
+    use weir_lab::run::{RunError, Scope};
     use weir_proto::packet::{Body, HostId, Packet};
     use weir_proto::time::{Duration, Instant};
     use weir_wire::Direction;
@@ -149,7 +149,7 @@ mod wired {
             .time
             .map(|time| Duration::from_nanos(time.as_nanos() as u64));
         scenario.run.duration = time.unwrap_or(year);
-        let network = RealTimePart::untraced(&scenario, Part::Network)?;
+        let network = RealTimePart::untraced(&scenario, Scope::Network)?;
         let flow = scenario.flows.first();
         let place = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
         let ends = flow.and_then(|flow| Some([place(&flow.from)?, place(&flow.to)?]));

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
-use weir_lab::run::LiveFlow;
+use weir_lab::run::SenderRecorder;
 use weir_proto::event::EventMask;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
@@ -171,7 +171,7 @@ impl TestOptions {
     /// The events of a controller that a trace records.
     pub fn event_mask(&self) -> EventMask {
         match self.trace {
-            Some(_) => LiveFlow::EVENTS,
+            Some(_) => SenderRecorder::EVENTS,
             None => EventMask::NONE,
         }
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
-use weir_lab::run::{LiveFlow, MEASURED_NOTE, MeasuredFlow, measured_run};
+use weir_lab::run::{MEASURED_NOTE, MeasuredFlow, SenderRecorder, measured_run};
 use weir_lab::trace::RunFolder;
 use weir_wire::EventStream;
 
 /// Records the events of a sender's controller.
 pub struct TraceRecorder {
-    task: JoinHandle<(LiveFlow, u64)>,
+    task: JoinHandle<(SenderRecorder, u64)>,
     stop: oneshot::Sender<()>,
 }
 
@@ -22,7 +22,7 @@ impl TraceRecorder {
     /// full speed occupies the thread of the runtime.
     pub fn start(events: EventStream, name: &str) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let flow = LiveFlow::new(name);
+        let flow = SenderRecorder::new(name);
         let runtime = Handle::current();
         let recorded = record(events, flow, stopped);
         let task = spawn_blocking(move || runtime.block_on(recorded));
@@ -30,7 +30,7 @@ impl TraceRecorder {
     }
 
     /// Ends the recording; says on stderr if events are missing.
-    pub async fn finish(self, name: &str) -> Option<LiveFlow> {
+    pub async fn finish(self, name: &str) -> Option<SenderRecorder> {
         // The recorder may have ended with its connection.
         let _ = self.stop.send(());
         let (flow, dropped) = self.task.await.ok()?;
@@ -49,9 +49,9 @@ impl TraceRecorder {
 
 async fn record(
     mut events: EventStream,
-    mut flow: LiveFlow,
+    mut flow: SenderRecorder,
     mut stopped: oneshot::Receiver<()>,
-) -> (LiveFlow, u64) {
+) -> (SenderRecorder, u64) {
     loop {
         tokio::select! {
             event = events.next() => match event {

@@ -2,13 +2,13 @@
 //!
 //! [`run()`](super::run()) drives it in virtual time from the start to the end. A driver in real
 //! time may drive a part of a scenario, only its flows or only its links, whose hosts have ports
-//! to a world outside: that is how the same endpoints and the same links work on real sockets.
+//! to a network outside: that is how the same endpoints and the same links work on real sockets.
 
-use super::build::{Counters, World};
+use super::build::{Counters, SimNetwork};
 use super::recorder::Recorder;
 use super::smoothness::Smoothness;
 use super::{FlowSummary, LinkSummary, RunError, RunOptions, RunOutput, RunSummary, Summary};
-use super::{segment::Segment, tables};
+use super::{network_segment::NetworkSegment, tables};
 use crate::scenario::Scenario;
 use std::sync::atomic::Ordering;
 use weir_net::{inject, simulate};
@@ -20,7 +20,7 @@ const SLICES: u64 = 1000;
 
 /// How much of a scenario a run holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Scope {
     /// All of it: nothing comes in or goes out.
     Whole,
     /// The flows. Each host has a port; packets are octets, as a socket takes them.
@@ -33,9 +33,9 @@ pub enum Part {
 }
 
 /// A run under way.
-pub struct Live {
+pub struct Simulation {
     scenario: Scenario,
-    world: World,
+    network: SimNetwork,
     recorder: Recorder,
     smoothness: Smoothness,
     /// At the end of the warm-up, once it is over.
@@ -43,7 +43,7 @@ pub struct Live {
     events: u64,
 }
 
-impl Live {
+impl Simulation {
     /// Builds the run; nothing has happened yet.
     ///
     /// # Errors
@@ -51,16 +51,16 @@ impl Live {
     pub fn new(
         scenario: &Scenario,
         options: &RunOptions<'_>,
-        part: Part,
+        part: Scope,
     ) -> Result<Self, RunError> {
-        let mut world = World::build(scenario, part, options)?;
+        let mut network = SimNetwork::build(scenario, part, options)?;
         let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
-        world.listen(&mut recorder);
+        network.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
-        let smoothness = Smoothness::new(world.flow_count(), window);
+        let smoothness = Smoothness::new(network.flow_count(), window);
         Ok(Self {
             scenario: scenario.clone(),
-            world,
+            network,
             recorder,
             smoothness,
             before: None,
@@ -81,14 +81,14 @@ impl Live {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         loop {
-            let now = self.world.topology.now();
+            let now = self.network.network.now();
             if self.before.is_none() {
                 self.simulate_to(options, warmup.min(until))?;
                 if until < warmup {
                     return Ok(());
                 }
-                self.before = Some(self.world.counters());
-                self.smoothness.sample(&self.world, Duration::ZERO);
+                self.before = Some(self.network.counters());
+                self.smoothness.sample(&self.network, Duration::ZERO);
             } else if now >= end {
                 return Ok(());
             } else {
@@ -97,9 +97,9 @@ impl Live {
                 if next > until {
                     return Ok(());
                 }
-                self.smoothness.sample(&self.world, next.since(warmup));
+                self.smoothness.sample(&self.network, next.since(warmup));
             }
-            if self.world.topology.now() >= until {
+            if self.network.network.now() >= until {
                 return Ok(());
             }
         }
@@ -108,15 +108,15 @@ impl Live {
     fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let mut at = self.world.topology.now();
+        let mut at = self.network.network.now();
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = at;
             at = (at + slice).min(until);
-            let counters = simulate(&mut self.world.topology, at, &mut self.recorder)
+            let counters = simulate(&mut self.network.network, at, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
-            if let Some(fault) = self.world.codec_fault() {
+            if let Some(fault) = self.network.codec_fault() {
                 return Err(RunError::Codec(fault));
             }
             if let Some(rows) = self.recorder.too_many_rows() {
@@ -144,39 +144,39 @@ impl Live {
     /// # Errors
     /// [`RunError::Stuck`].
     pub fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
-        inject(&mut self.world.topology, packet, &mut self.recorder)
+        inject(&mut self.network.network, packet, &mut self.recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
     /// The next packet that goes outside, and the host that it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.world.topology.poll_port()
+        self.network.network.poll_port()
     }
 
     /// When the next event is due.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.world.topology.next_event()
+        self.network.network.next_event()
     }
 
-    /// Of [`Part::Links`]: where each link and medium lies.
-    pub fn segments(&self) -> &[Segment] {
-        self.world.segments()
+    /// Of [`Scope::Links`]: where each link and medium lies.
+    pub fn segments(&self) -> &[NetworkSegment] {
+        self.network.segments()
     }
 
-    /// Of [`Part::Flows`]: each flow, and the places of its hosts in the scenario, which are
+    /// Of [`Scope::Flows`]: each flow, and the places of its hosts in the scenario, which are
     /// their numbers here.
     pub fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
-        self.world.flow_ends()
+        self.network.flow_ends()
     }
 
     /// What the run has come to. One that is ended early counts the time that it had.
     pub fn finish(mut self) -> RunOutput {
-        let end = self.world.topology.now().min(self.end());
+        let end = self.network.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
         let window = reached.saturating_sub(self.scenario.run.warmup);
-        let after = self.world.counters();
+        let after = self.network.counters();
         let before = self.before.take();
-        let before = before.unwrap_or_else(|| self.world.counters());
+        let before = before.unwrap_or_else(|| self.network.counters());
         let mut summary = Summary {
             run: RunSummary {
                 scenario: self.scenario.content_hash(),
@@ -190,23 +190,23 @@ impl Live {
             },
             ..Summary::default()
         };
-        for (index, name) in self.world.flow_names().iter().enumerate() {
+        for (index, name) in self.network.flow_names().iter().enumerate() {
             let (before, after) = (&before.flows[index], &after.flows[index]);
             let mut flow = FlowSummary::between(before, after, window);
             let (rtts, rate) = self.recorder.distributions(index, end);
             flow.rtt_s = rtts.summary();
             flow.rate_bps = rate.summary();
             flow.goodput_cov = self.smoothness.of_flow(index);
-            flow.ended = self.world.ended(index);
+            flow.ended = self.network.ended(index);
             summary.flows.insert(name.clone(), flow);
         }
-        for (index, name) in self.world.link_names().iter().enumerate() {
+        for (index, name) in self.network.link_names().iter().enumerate() {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }
         let (mut flows, links, packets) = self.recorder.finish();
-        for (index, name) in self.world.flow_names().iter().enumerate() {
-            let Some((audio, gaps)) = self.world.audio(index) else {
+        for (index, name) in self.network.flow_names().iter().enumerate() {
+            let Some((audio, gaps)) = self.network.audio(index) else {
                 continue;
             };
             if let Some(summary) = summary.flows.get_mut(name) {

@@ -13,11 +13,11 @@ use weir_proto::time::{Duration, Instant};
 
 /// The timing of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stack {
+pub struct HostTiming {
     /// From the hand-over by the endpoint until the packet enters its first link.
     pub transmit_delay: Duration,
     /// When the endpoint is told that its packet has left.
-    pub stamp: Stamp,
+    pub stamp: SendTimestamp,
     /// From the end of the last link until the endpoint handles the packet.
     pub receive_delay: Duration,
     /// Timers of the endpoints fire at ticks of this frequency; `None` means exactly on time.
@@ -26,7 +26,7 @@ pub struct Stack {
 
 /// The moment that counts as the time of sending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stamp {
+pub enum SendTimestamp {
     /// When the endpoint hands the packet over.
     Handover,
     /// When the packet enters the wire.
@@ -34,7 +34,7 @@ pub enum Stamp {
     Transmitted,
 }
 
-impl Stack {
+impl HostTiming {
     /// The first tick that is not before `timeout`.
     pub fn tick_at(&self, timeout: Instant) -> Instant {
         const SECOND: u128 = 1_000_000_000;
@@ -59,11 +59,11 @@ mod tests {
     #[test]
     fn a_timer_fires_at_the_first_tick_that_is_not_early() {
         let at = |hz, nanos| {
-            let stack = Stack {
+            let timing = HostTiming {
                 timer_hz: hz,
-                ..Stack::default()
+                ..HostTiming::default()
             };
-            stack.tick_at(Instant::from_nanos(nanos)).as_nanos()
+            timing.tick_at(Instant::from_nanos(nanos)).as_nanos()
         };
         assert_eq!(at(None, 1_234_567), 1_234_567);
         assert_eq!(at(Some(1000), 1_234_567), 2_000_000);

@@ -7,7 +7,7 @@ use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
 /// What a layer does; the rest is the endpoint's.
-pub(super) trait Layer {
+pub(super) trait Shim {
     /// A packet comes for the endpoint.
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet);
 
@@ -28,18 +28,18 @@ pub(super) trait Layer {
 }
 
 /// An endpoint within a layer.
-pub(super) struct Layered<L> {
+pub(super) struct Shimmed<L> {
     inner: Box<dyn Endpoint + Send>,
     layer: L,
 }
 
-impl<L: Layer> Layered<L> {
+impl<L: Shim> Shimmed<L> {
     pub(super) fn new(inner: Box<dyn Endpoint + Send>, layer: L) -> Self {
         Self { inner, layer }
     }
 }
 
-impl<L: Layer> Endpoint for Layered<L> {
+impl<L: Shim> Endpoint for Shimmed<L> {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.layer.handle(&mut *self.inner, now, packet);
     }

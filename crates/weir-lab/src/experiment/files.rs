@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// An experiment's files, unread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source {
+pub struct ExperimentFiles {
     /// The experiment's name, that of its folder.
     pub name: String,
     /// The text of `published.toml`.
@@ -67,7 +67,7 @@ const EMBEDDED: &[Embedded] = &[
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
 ];
 
-impl Source {
+impl ExperimentFiles {
     /// The names of the experiments that are compiled in.
     pub fn names() -> Vec<&'static str> {
         EMBEDDED.iter().map(|folder| folder.name).collect()

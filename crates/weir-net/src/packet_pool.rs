@@ -1,12 +1,12 @@
-//! What the network carries: a parcel stands for a packet that lies in the store meanwhile.
+//! What the network carries: a reference stands for a packet that lies in the pool meanwhile.
 //!
-//! Links and queues read the IP header, the flow and the size, and move parcels of 32 octets from
-//! ring to ring. The packet itself, many times as large, moves twice: into the store when it
+//! Links and queues read the IP header, the flow and the size, and move packets of 32 octets from
+//! ring to ring. The packet itself, many times as large, moves twice: into the pool when it
 //! leaves its endpoint, and out when it reaches the other. Slots are used again, so that nothing
-//! is allocated once the store has grown to the number of packets under way.
+//! is allocated once the pool has grown to the number of packets under way.
 //!
-//! The store has a shelf for each link by which packets enter the network. Packets of one link
-//! mostly arrive in the order in which they left, and the slots of a shelf are used in the order
+//! The pool has a slab for each link by which packets enter the network. Packets of one link
+//! mostly arrive in the order in which they left, and the slots of a slab are used in the order
 //! in which they became free, so that the packets lie in memory in that order too: with a
 //! thousand flows the processor fetches them before they are asked for.
 
@@ -16,7 +16,7 @@ use weir_proto::packet::{FlowId, IpHeader, Packet};
 
 /// What the network reads of a packet, and where the packet is.
 #[derive(Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct PacketRef {
     /// The flow that it belongs to.
     pub(crate) flow: FlowId,
     /// What the network reads and may change.
@@ -25,20 +25,20 @@ pub(crate) struct Parcel {
     pub(crate) size: u32,
     /// Offset of the first octet that was damaged on the way.
     pub(crate) damaged_at: Option<NonZeroU32>,
-    shelf: u32,
+    slab: u32,
     slot: u32,
 }
 
-impl Parcel {
-    /// What stands for the same packet in the store. Only to be given to
-    /// [`Store::duplicate`] while the packet is still there.
+impl PacketRef {
+    /// What stands for the same packet in the pool. Only to be given to
+    /// [`PacketPool::duplicate`] while the packet is still there.
     pub(crate) const fn stub(&self) -> Self {
         Self {
             flow: self.flow,
             ip: self.ip,
             size: self.size,
             damaged_at: self.damaged_at,
-            shelf: self.shelf,
+            slab: self.slab,
             slot: self.slot,
         }
     }
@@ -46,29 +46,29 @@ impl Parcel {
 
 /// The packets under way.
 #[derive(Debug, Default)]
-pub(crate) struct Store {
-    shelves: Vec<Shelf>,
+pub(crate) struct PacketPool {
+    slabs: Vec<Slab>,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct Slab {
     slots: Vec<Option<Packet>>,
     free: VecDeque<u32>,
 }
 
-impl Store {
+impl PacketPool {
     /// Takes a packet in, if `fill` puts one into its slot: a packet that is built, returned,
     /// unwrapped and passed on would be copied at each step.
     #[inline]
-    pub(crate) fn deposit(
+    pub(crate) fn insert(
         &mut self,
-        shelf: u32,
+        slab: u32,
         fill: impl FnOnce(&mut Option<Packet>) -> bool,
-    ) -> Option<Parcel> {
-        while self.shelves.len() <= shelf as usize {
-            self.shelves.push(Shelf::default());
+    ) -> Option<PacketRef> {
+        while self.slabs.len() <= slab as usize {
+            self.slabs.push(Slab::default());
         }
-        let place = &mut self.shelves[shelf as usize];
+        let place = &mut self.slabs[slab as usize];
         let slot = match place.free.front() {
             Some(&slot) => slot,
             None => place.grow(),
@@ -79,57 +79,57 @@ impl Store {
         }
         let packet = packet.as_ref()?;
         place.free.pop_front();
-        Some(Parcel {
+        Some(PacketRef {
             flow: packet.flow,
             ip: packet.ip,
             size: packet.size,
             damaged_at: packet.damaged_at,
-            shelf,
+            slab,
             slot,
         })
     }
 
     /// Gives the packet out, with the IP header as the network left it.
     #[inline]
-    pub(crate) fn collect(&mut self, parcel: Parcel) -> Option<Packet> {
-        let shelf = &mut self.shelves[parcel.shelf as usize];
-        shelf.free.push_back(parcel.slot);
-        let mut packet = shelf.slots[parcel.slot as usize].take();
+    pub(crate) fn remove(&mut self, reference: PacketRef) -> Option<Packet> {
+        let slab = &mut self.slabs[reference.slab as usize];
+        slab.free.push_back(reference.slot);
+        let mut packet = slab.slots[reference.slot as usize].take();
         if let Some(packet) = &mut packet {
-            packet.ip = parcel.ip;
-            packet.damaged_at = parcel.damaged_at;
+            packet.ip = reference.ip;
+            packet.damaged_at = reference.damaged_at;
         }
         packet
     }
 
-    /// A second packet like that of the stub, which stays in the store.
-    pub(crate) fn duplicate(&mut self, stub: Parcel) -> Option<Parcel> {
-        let shelf = self.shelves.get(stub.shelf as usize)?;
-        let packet = shelf.slots.get(stub.slot as usize)?.clone()?;
-        let copy = self.deposit(stub.shelf, |slot| {
+    /// A second packet like that of the stub, which stays in the pool.
+    pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
+        let slab = self.slabs.get(stub.slab as usize)?;
+        let packet = slab.slots.get(stub.slot as usize)?.clone()?;
+        let copy = self.insert(stub.slab, |slot| {
             *slot = Some(packet);
             true
         })?;
-        Some(Parcel {
-            shelf: copy.shelf,
+        Some(PacketRef {
+            slab: copy.slab,
             slot: copy.slot,
             ..stub
         })
     }
 
     /// Forgets the packet.
-    pub(crate) fn discard(&mut self, parcel: Parcel) {
-        drop(self.collect(parcel));
+    pub(crate) fn discard(&mut self, reference: PacketRef) {
+        drop(self.remove(reference));
     }
 
-    /// Packets in the store.
+    /// Packets in the pool.
     pub(crate) fn len(&self) -> usize {
-        let used = |shelf: &Shelf| shelf.slots.len() - shelf.free.len();
-        self.shelves.iter().map(used).sum()
+        let used = |slab: &Slab| slab.slots.len() - slab.free.len();
+        self.slabs.iter().map(used).sum()
     }
 }
 
-impl Shelf {
+impl Slab {
     #[cold]
     fn grow(&mut self) -> u32 {
         let slot = self.slots.len() as u32;
@@ -141,23 +141,23 @@ impl Shelf {
 
 #[cfg(test)]
 pub(crate) mod fixture {
-    use super::Parcel;
+    use super::PacketRef;
     use weir_proto::packet::{FlowId, IpHeader};
 
-    /// A parcel of a packet that does not exist, with a number to know it again.
-    pub(crate) fn parcel(number: u64, flow: u32, size: u32) -> Parcel {
-        Parcel {
+    /// A reference of a packet that does not exist, with a number to know it again.
+    pub(crate) fn packet_ref(number: u64, flow: u32, size: u32) -> PacketRef {
+        PacketRef {
             flow: FlowId(flow),
             ip: IpHeader::default(),
             size,
             damaged_at: None,
-            shelf: 0,
+            slab: 0,
             slot: number as u32,
         }
     }
 
-    pub(crate) fn number_of(parcel: &Parcel) -> u64 {
-        u64::from(parcel.slot)
+    pub(crate) fn number_of(reference: &PacketRef) -> u64 {
+        u64::from(reference.slot)
     }
 }
 
@@ -177,34 +177,34 @@ mod tests {
         }
     }
 
-    fn deposit(store: &mut Store, id: u64) -> Parcel {
-        let parcel = store.deposit(0, |slot| {
+    fn insert(pool: &mut PacketPool, id: u64) -> PacketRef {
+        let reference = pool.insert(0, |slot| {
             *slot = Some(packet(id));
             true
         });
-        parcel.expect("a packet was put in")
+        reference.expect("a packet was put in")
     }
 
     #[test]
     fn a_packet_comes_back_with_the_header_that_the_network_wrote() {
-        let mut store = Store::default();
-        let mut first = deposit(&mut store, 1);
-        let second = deposit(&mut store, 2);
-        assert_eq!((first.flow, first.size, store.len()), (FlowId(3), 100, 2));
+        let mut pool = PacketPool::default();
+        let mut first = insert(&mut pool, 1);
+        let second = insert(&mut pool, 2);
+        assert_eq!((first.flow, first.size, pool.len()), (FlowId(3), 100, 2));
         first.ip.ecn = Ecn::Ce;
-        store.discard(second);
-        let back = store.collect(first).expect("the packet is there");
+        pool.discard(second);
+        let back = pool.remove(first).expect("the packet is there");
         assert_eq!((back.id, back.ip.ecn), (1, Ecn::Ce));
-        assert_eq!(store.len(), 0);
+        assert_eq!(pool.len(), 0);
     }
 
     #[test]
     fn slots_are_used_again() {
-        let mut store = Store::default();
+        let mut pool = PacketPool::default();
         for id in 0..1000 {
-            let parcel = deposit(&mut store, id);
-            assert_eq!(store.collect(parcel).map(|packet| packet.id), Some(id));
+            let reference = insert(&mut pool, id);
+            assert_eq!(pool.remove(reference).map(|packet| packet.id), Some(id));
         }
-        assert_eq!(store.shelves[0].slots.len(), 1);
+        assert_eq!(pool.slabs[0].slots.len(), 1);
     }
 }

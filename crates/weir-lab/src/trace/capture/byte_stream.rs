@@ -12,12 +12,12 @@ const FREE_EXPANSION_OCTETS: u64 = 1 << 30;
 const MAX_EXPANSION: u64 = 100;
 
 /// A stream of octets with a count.
-pub(super) struct Source {
+pub(super) struct ByteStream {
     reader: Box<dyn Read>,
     octets: u64,
 }
 
-impl Source {
+impl ByteStream {
     /// Unpacks what `reader` gives if it starts like gzip.
     pub(super) fn new(reader: impl Read + 'static) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(1 << 16, reader);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn reads_what_is_there_and_says_if_it_was_less() {
-        let mut source = Source::new(&[1u8, 2, 3, 4, 5][..]).unwrap();
+        let mut source = ByteStream::new(&[1u8, 2, 3, 4, 5][..]).unwrap();
         let mut place = [0; 2];
         assert_eq!((source.fill(&mut place).unwrap(), place), (2, [1, 2]));
         assert!(source.skip(1).unwrap());

@@ -15,213 +15,55 @@
 //! that start at their time or later: what is on the wire keeps its arrival, so that after a
 //! change to a shorter delay packets may overtake. Does not model: framing below IP.
 
-use crate::loss::{Loss, LossConfig};
-use crate::netem::{Damage, Netem, NetemConfig};
-use crate::opportunity::Opportunities;
-use crate::parcel::Parcel;
-use crate::queue::{Effects, Queue, QueueConfig};
-use crate::shaper::{TokenBucket, TokenBucketConfig};
+mod config;
+mod counters;
+mod transmitter;
+
+pub use config::{LinkChange, LinkConfig};
+pub use counters::LinkCounters;
+
+use crate::loss::Loss;
+use crate::netem::{Damage, Netem};
+use crate::packet_pool::PacketRef;
+use crate::queue::{DropsAndMarks, Queue};
+use crate::shaper::TokenBucket;
 use std::collections::VecDeque;
+use transmitter::{ExactTime, Transmitter};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
-
-/// What a link is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkConfig {
-    /// Its name, also of its random stream: `link/NAME/loss`.
-    pub name: String,
-    /// Where packets enter.
-    pub from: HostId,
-    /// Where packets arrive.
-    pub to: HostId,
-    /// Bits per second; `None` transmits in no time.
-    pub rate: Option<u64>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// The largest packet, IP header included; larger ones are dropped. `None` takes all.
-    pub mtu: Option<u32>,
-    /// The queue of packets that wait for their transmission.
-    pub queue: QueueConfig,
-    /// A token bucket that delays the start of transmissions.
-    pub shaper: Option<TokenBucketConfig>,
-    /// What gets lost on the wire.
-    pub loss: LossConfig,
-    /// What else happens on the wire.
-    pub netem: NetemConfig,
-    /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
-    pub opportunities: Vec<u64>,
-    /// What changes when, in order of time.
-    pub changes: Vec<LinkChange>,
-}
-
-/// A change of a link's parameters; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkChange {
-    /// When.
-    pub at: Instant,
-    /// Bits per second; `Some(None)` transmits in no time.
-    pub rate: Option<Option<u64>>,
-    /// Propagation delay.
-    pub delay: Option<Duration>,
-    /// The token bucket's bits per second, if there is one.
-    pub shaper_rate: Option<u64>,
-    /// What gets lost.
-    pub loss: Option<LossConfig>,
-    /// What else happens.
-    pub netem: Option<NetemConfig>,
-}
-
-/// Counters of a link since its start, and its content at the time of asking.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkCounters {
-    /// The time of asking.
-    pub at: Instant,
-    /// Packets that came to the link.
-    pub packets_in: u64,
-    /// Octets of these.
-    pub bytes_in: u64,
-    /// Packets that arrived at the other end.
-    pub packets_delivered: u64,
-    /// Octets of these.
-    pub bytes_delivered: u64,
-    /// Packets dropped because the queue was full.
-    pub dropped_queue_full: u64,
-    /// Packets dropped by active queue management, though there was room.
-    pub dropped_aqm: u64,
-    /// Packets that the loss model took.
-    pub dropped_loss_model: u64,
-    /// Packets larger than the MTU.
-    pub dropped_too_large: u64,
-    /// Packets whose IP header was damaged.
-    pub dropped_damaged: u64,
-    /// Packets given up after their last retry; only stations of a shared medium retry.
-    pub dropped_retry_limit: u64,
-    /// Octets of all dropped packets.
-    pub bytes_dropped: u64,
-    /// Packets marked with congestion experienced.
-    pub packets_marked: u64,
-    /// Copies that came into being on the wire.
-    pub packets_duplicated: u64,
-    /// Octets of these.
-    pub bytes_duplicated: u64,
-    /// Packets that were damaged and went on.
-    pub packets_damaged: u64,
-    /// Packets that were not delayed, so that they may have overtaken others.
-    pub packets_reordered: u64,
-    /// Packets that wait in the queue.
-    pub packets_queued: u64,
-    /// Octets of these.
-    pub bytes_queued: u64,
-    /// Packets being transmitted or propagated.
-    pub packets_in_flight: u64,
-    /// Octets of these.
-    pub bytes_in_flight: u64,
-    /// The most packets that waited at a time.
-    pub max_packets_queued: u64,
-    /// The most octets that waited at a time.
-    pub max_bytes_queued: u64,
-    /// Integral of the waiting packets over time, in packet nanoseconds.
-    pub packet_nanos_queued: u128,
-    /// Integral of the waiting octets over time, in octet nanoseconds.
-    pub byte_nanos_queued: u128,
-    /// Time spent transmitting.
-    pub busy: Duration,
-}
-
-impl LinkCounters {
-    /// Packets dropped for any reason.
-    pub const fn packets_dropped(&self) -> u64 {
-        self.dropped_queue_full
-            + self.dropped_aqm
-            + self.dropped_loss_model
-            + self.dropped_too_large
-            + self.dropped_retry_limit
-            + self.dropped_damaged
-    }
-
-    /// Counts a packet of so many octets that is gone.
-    pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
-        match reason {
-            DropReason::LossModel => self.dropped_loss_model += 1,
-            DropReason::Aqm => self.dropped_aqm += 1,
-            DropReason::TooLarge => self.dropped_too_large += 1,
-            DropReason::RetryLimit => self.dropped_retry_limit += 1,
-            DropReason::Damaged => self.dropped_damaged += 1,
-            _ => self.dropped_queue_full += 1,
-        }
-        self.bytes_dropped += u64::from(size);
-    }
-
-    /// The share of the time since `earlier` spent transmitting.
-    pub fn utilisation_since(&self, earlier: &Self) -> f64 {
-        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
-        busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-
-    /// The mean number of octets waiting since `earlier`.
-    pub fn mean_bytes_queued_since(&self, earlier: &Self) -> f64 {
-        let integral = self.byte_nanos_queued - earlier.byte_nanos_queued;
-        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-
-    /// The mean number of packets waiting since `earlier`.
-    pub fn mean_packets_queued_since(&self, earlier: &Self) -> f64 {
-        let integral = self.packet_nanos_queued - earlier.packet_nanos_queued;
-        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
-    }
-}
-
-/// Exact time: whole nanoseconds and a remainder in units of 1/rate nanoseconds.
-#[derive(Clone, Copy, Debug, Default)]
-struct ExactTime {
-    nanos: u64,
-    remainder: u64,
-}
-
-impl ExactTime {
-    #[inline]
-    fn rounded_up(self) -> u64 {
-        self.nanos.saturating_add(u64::from(self.remainder > 0))
-    }
-}
 
 #[derive(Debug)]
 struct InFlight {
     arrives: Instant,
-    packet: Parcel,
+    packet: PacketRef,
 }
 
 /// A link at work.
 #[derive(Debug)]
 pub struct Link {
-    rate: u64,
+    transmitter: Transmitter,
     delay: Duration,
     mtu: u32,
     queue: Queue,
-    effects: Effects,
+    effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
-    /// When the transmitter is free.
-    free: ExactTime,
-    /// Size of the packet last transmitted, and what it took: most packets have few sizes.
-    last_size: (u32, ExactTime),
     /// Up to when the integrals of the queue are counted.
     counted_to: u64,
     loss: Loss,
-    opportunities: Option<Opportunities>,
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
     changes: Vec<LinkChange>,
     /// Of the random streams of a later loss model.
     stream: (u64, String),
     /// Packets in flight that are to come twice: when the copy arrives, and the packet.
-    pub(crate) copies: Vec<(Instant, Parcel)>,
+    pub(crate) copies: Vec<(Instant, PacketRef)>,
     counters: LinkCounters,
     /// Drops of each flow.
     dropped: Vec<u64>,
-    /// Dropped parcels, for the driver to take back.
-    pub(crate) discarded: Vec<Parcel>,
+    /// Dropped packets, for the driver to take back.
+    pub(crate) discarded: Vec<PacketRef>,
     events: Events,
 }
 
@@ -229,18 +71,15 @@ impl Link {
     /// An empty link that draws its losses from the run of this seed.
     pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
         Self {
-            rate: config.rate.unwrap_or(0),
+            transmitter: Transmitter::new(config),
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
             queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
-            effects: Effects::default(),
+            effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
-            free: ExactTime::default(),
-            last_size: (0, ExactTime::default()),
             counted_to: 0,
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
-            opportunities: Opportunities::new(&config.opportunities),
             netem: (!config.netem.is_none())
                 .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
             changes: config.changes.iter().rev().cloned().collect(),
@@ -257,7 +96,7 @@ impl Link {
     pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
         self.start_transmissions(now);
         self.count_queue(now.as_nanos());
-        let unfinished = self.free.nanos.saturating_sub(now.as_nanos());
+        let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
         LinkCounters {
             at: now,
             packets_queued: self.queue.packets(),
@@ -276,7 +115,7 @@ impl Link {
 
     /// When [`watch`](Self::watch) should be called: at the next start of a transmission, if
     /// somebody wants to see the queue.
-    pub(crate) fn poll_watch(&self) -> Option<Instant> {
+    pub(crate) fn poll_trace_tick(&self) -> Option<Instant> {
         let wanted = self.events.wants(EventMask::QUEUE.union(EventMask::DROP));
         wanted.then(|| self.next_start()).flatten()
     }
@@ -285,16 +124,11 @@ impl Link {
     #[inline]
     fn next_start(&self) -> Option<Instant> {
         let size = self.queue.head_size()?;
-        let free = Instant::from_nanos(self.free.rounded_up());
+        let free = self.transmitter.free.rounded_up();
         match &self.shaper {
             None => Some(free),
             Some(shaper) => Some(free.max(shaper.ready_at(size))),
         }
-    }
-
-    /// Starts the transmissions that are due, so that what they change is recorded in time.
-    pub(crate) fn watch(&mut self, now: Instant) {
-        self.start_transmissions(now);
     }
 
     /// Starts every transmission whose time has come. Each starts when the one before it ended,
@@ -302,17 +136,14 @@ impl Link {
     #[inline]
     fn start_transmissions(&mut self, now: Instant) {
         while let Some(at) = self.next_start().filter(|&at| at <= now) {
-            let mut start = self.free;
-            if at.as_nanos() > start.rounded_up() {
-                start = ExactTime {
-                    nanos: at.as_nanos(),
-                    remainder: 0,
-                };
+            let mut start = self.transmitter.free;
+            if at > start.rounded_up() {
+                start = ExactTime::at(at);
             }
             self.apply_changes(at);
             self.count_queue(at.as_nanos());
             let packet = self.queue.dequeue(at, &mut self.effects);
-            self.take_effects(at);
+            self.record_drops_and_marks(at);
             self.record_queue(at);
             if let Some(packet) = packet {
                 if let Some(shaper) = &mut self.shaper {
@@ -336,13 +167,7 @@ impl Link {
     #[cold]
     fn apply(&mut self, change: LinkChange) {
         if let Some(rate) = change.rate {
-            self.rate = rate.unwrap_or(0);
-            self.last_size = (0, ExactTime::default());
-            // A remainder of the old rate is less than a nanosecond.
-            self.free = ExactTime {
-                nanos: self.free.rounded_up(),
-                remainder: 0,
-            };
+            self.transmitter.set_rate(rate);
         }
         self.delay = change.delay.unwrap_or(self.delay);
         let (seed, name) = &self.stream;
@@ -363,7 +188,7 @@ impl Link {
 
     /// Counts what the queue dropped and marked in the last call.
     #[inline]
-    fn take_effects(&mut self, at: Instant) {
+    fn record_drops_and_marks(&mut self, at: Instant) {
         if self.effects.is_empty() {
             return;
         }
@@ -381,16 +206,15 @@ impl Link {
 
     /// Puts the packet on the wire at `start`.
     #[inline]
-    fn transmit(&mut self, start: ExactTime, packet: Parcel) {
-        let end = self.end_of_transmission(start, packet.size);
+    fn transmit(&mut self, start: ExactTime, packet: PacketRef) {
+        let end = self.transmitter.end_of_transmission(start, packet.size);
         self.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
-        self.free = end;
+        self.transmitter.free = end;
         if self.loss.drops_next() {
-            let at = Instant::from_nanos(start.rounded_up());
-            self.drop(at, packet, DropReason::LossModel);
+            self.drop(start.rounded_up(), packet, DropReason::LossModel);
             return;
         }
-        let left = Instant::from_nanos(end.rounded_up());
+        let left = end.rounded_up();
         if self.netem.is_some() {
             return self.impair(left, packet);
         }
@@ -400,7 +224,7 @@ impl Link {
 
     /// Arrivals are in order but for jitter, reordering and delays that become shorter.
     #[inline]
-    fn put_in_flight(&mut self, arrives: Instant, packet: Parcel) {
+    fn put_in_flight(&mut self, arrives: Instant, packet: PacketRef) {
         let in_order = self
             .flight
             .back()
@@ -417,7 +241,7 @@ impl Link {
     }
 
     /// Puts a copy of a packet in flight; the driver has made it of one of `copies`.
-    pub(crate) fn fly(&mut self, arrives: Instant, copy: Parcel) {
+    pub(crate) fn put_copy_in_flight(&mut self, arrives: Instant, copy: PacketRef) {
         self.counters.packets_duplicated += 1;
         self.counters.bytes_duplicated += u64::from(copy.size);
         self.put_in_flight(arrives, copy);
@@ -425,11 +249,11 @@ impl Link {
 
     /// Lets netem have the packet that left at this time.
     #[cold]
-    fn impair(&mut self, left: Instant, mut packet: Parcel) {
+    fn impair(&mut self, left: Instant, mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
-        let fate = netem.fate(self.delay, packet.size);
+        let drawn = netem.draw(self.delay, packet.size);
         let keeps_order = netem.keeps_order();
-        match fate.damage {
+        match drawn.damage {
             Damage::None => {}
             Damage::Header => return self.drop(left, packet, DropReason::Damaged),
             Damage::At(place) => {
@@ -438,7 +262,7 @@ impl Link {
                 packet.damaged_at = Some(first);
             }
         }
-        self.counters.packets_reordered += u64::from(fate.reordered);
+        self.counters.packets_reordered += u64::from(drawn.reordered);
         let last = self.flight.back().map_or(left, |last| last.arrives);
         let in_order = |arrives: Instant| {
             if keeps_order {
@@ -447,46 +271,10 @@ impl Link {
                 arrives
             }
         };
-        if let Some(delay) = fate.copy {
+        if let Some(delay) = drawn.copy {
             self.copies.push((in_order(left + delay), packet.stub()));
         }
-        self.put_in_flight(in_order(left + fate.delay), packet);
-    }
-
-    #[inline]
-    fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
-        if let Some(opportunities) = &mut self.opportunities {
-            let end = opportunities.end_of(Instant::from_nanos(start.rounded_up()), size);
-            return ExactTime {
-                nanos: end.as_nanos(),
-                remainder: 0,
-            };
-        }
-        if self.rate == 0 {
-            return start;
-        }
-        if self.last_size.0 != size {
-            let exact = u128::from(size) * 8 * 1_000_000_000;
-            let rate = u128::from(self.rate);
-            let took = ExactTime {
-                nanos: u64::try_from(exact / rate).unwrap_or(u64::MAX),
-                remainder: (exact % rate) as u64,
-            };
-            self.last_size = (size, took);
-        }
-        let took = self.last_size.1;
-        let (mut remainder, wrapped) = start.remainder.overflowing_add(took.remainder);
-        let carry = wrapped || remainder >= self.rate;
-        if carry {
-            remainder = remainder.wrapping_sub(self.rate);
-        }
-        ExactTime {
-            nanos: start
-                .nanos
-                .saturating_add(took.nanos)
-                .saturating_add(u64::from(carry)),
-            remainder,
-        }
+        self.put_in_flight(in_order(left + drawn.delay), packet);
     }
 
     /// Adds the time since the last change to the integrals of the queue.
@@ -508,7 +296,7 @@ impl Link {
     }
 
     #[cold]
-    fn drop(&mut self, at: Instant, packet: Parcel, reason: DropReason) {
+    fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
         let flow = packet.flow.0 as usize;
         if self.dropped.len() <= flow {
@@ -521,10 +309,10 @@ impl Link {
         self.discarded.push(packet);
     }
 
-    fn enqueue(&mut self, now: Instant, packet: Parcel) {
+    fn enqueue(&mut self, now: Instant, packet: PacketRef) {
         self.count_queue(now.as_nanos());
         self.queue.enqueue(now, packet, &mut self.effects);
-        self.take_effects(now);
+        self.record_drops_and_marks(now);
         let counters = &mut self.counters;
         counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
         counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
@@ -532,7 +320,7 @@ impl Link {
     }
 
     /// A packet enters.
-    pub(crate) fn handle(&mut self, now: Instant, packet: Parcel) {
+    pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.size);
         let fits = self
@@ -545,14 +333,11 @@ impl Link {
         }
         self.start_transmissions(now);
         self.apply_changes(now);
-        let idle = self.queue.packets() == 0 && self.free.rounded_up() <= now.as_nanos();
+        let idle = self.queue.packets() == 0 && self.transmitter.free.rounded_up() <= now;
         if idle {
-            self.free = ExactTime {
-                nanos: now.as_nanos(),
-                remainder: 0,
-            };
-            if self.queue.may_be_passed_by() && self.shaper.is_none() {
-                self.transmit(self.free, packet);
+            self.transmitter.free = ExactTime::at(now);
+            if self.queue.can_bypass() && self.shaper.is_none() {
+                self.transmit(self.transmitter.free, packet);
                 return;
             }
         }
@@ -567,7 +352,7 @@ impl Link {
     }
 
     #[inline]
-    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<Parcel> {
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
         if self.flight.front()?.arrives > now {
             return None;
         }

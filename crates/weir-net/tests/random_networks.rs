@@ -1,20 +1,20 @@
-//! Random worlds, and what is true in each of them. A failure prints the seed; `WEIR_SEED=n`
-//! replays that world alone.
+//! Properties of random networks. A failure prints the seed; `WEIR_SEED=n`
+//! replays that network alone.
 
 mod common;
 
-use common::{Happened, Log, Plain, Recorder, at, plain_flow};
-use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, WhenBlocked};
-use weir_net::netem::{Chance, Distribution};
+use common::{EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
+use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
+use weir_net::netem::{CorrelatedChance, Distribution};
 use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
-    ChannelConfig, Heard, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
+    Audibility, ChannelConfig, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
     StationConfig,
 };
 use weir_net::{
-    FlowConfig, FlowCounters, Limit, LinkChange, LinkConfig, LinkCounters, LossConfig, MediumId,
-    NetemConfig, QueueConfig, Side, Stack, Stamp, Topology, simulate,
+    FlowConfig, FlowCounters, HostTiming, LinkChange, LinkConfig, LinkCounters, LossConfig,
+    MediumId, NetemConfig, Network, QueueConfig, QueueLimit, SendTimestamp, Side, simulate,
 };
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
@@ -24,13 +24,13 @@ use weir_proto::units::Probability;
 
 const MILLISECOND: u64 = 1_000_000;
 
-struct World {
-    topology: Topology,
+struct RandomNetwork {
+    network: Network,
     links: Vec<LinkConfig>,
     flows: Vec<(FlowId, [Log; 2])>,
 }
 
-/// Seeds of the worlds to try.
+/// Seeds of the networks to try.
 fn seeds() -> Vec<u64> {
     match std::env::var("WEIR_SEED") {
         Ok(seed) => vec![seed.parse().expect("WEIR_SEED is a number")],
@@ -60,7 +60,7 @@ fn random_loss(rng: &mut Rng) -> LossConfig {
     }
 }
 
-fn random_queue(rng: &mut Rng, limit: Limit) -> QueueConfig {
+fn random_queue(rng: &mut Rng, limit: QueueLimit) -> QueueConfig {
     let codel = CodelConfig {
         limit: 1 + rng.below(20),
         ..CodelConfig::default()
@@ -100,9 +100,9 @@ fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
 
 fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
     let limit = if rng.chance(0.5) {
-        Limit::Packets(1 + rng.below(20))
+        QueueLimit::Packets(1 + rng.below(20))
     } else {
-        Limit::Bytes(1500 + rng.below(30_000))
+        QueueLimit::Bytes(1500 + rng.below(30_000))
     };
     LinkConfig {
         name,
@@ -119,7 +119,7 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
 }
 
 fn random_netem(rng: &mut Rng) -> NetemConfig {
-    let mut chance = || Chance {
+    let mut chance = || CorrelatedChance {
         probability: if rng.chance(0.5) {
             0.2 * rng.uniform()
         } else {
@@ -144,9 +144,9 @@ fn random_netem(rng: &mut Rng) -> NetemConfig {
 }
 
 /// A link with everything that may happen on one.
-fn wild_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
-    let mut opportunities: Vec<u64> = (0..rng.below(20)).map(|_| 1 + rng.below(40)).collect();
-    opportunities.sort_unstable();
+fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
+    let mut rate_trace: Vec<u64> = (0..rng.below(20)).map(|_| 1 + rng.below(40)).collect();
+    rate_trace.sort_unstable();
     let mut times: Vec<u64> = (0..rng.below(4)).map(|_| rng.below(300)).collect();
     times.sort_unstable();
     let changes = times.into_iter().map(|millis| LinkChange {
@@ -168,8 +168,8 @@ fn wild_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfi
         } else {
             NetemConfig::default()
         },
-        opportunities: if rng.chance(0.3) {
-            opportunities
+        rate_trace: if rng.chance(0.3) {
+            rate_trace
         } else {
             Vec::new()
         },
@@ -182,7 +182,7 @@ fn wild_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfi
 fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
     let station = |rng: &mut Rng, host| StationConfig {
         host,
-        queue: random_queue(rng, Limit::Packets(15)),
+        queue: random_queue(rng, QueueLimit::Packets(15)),
         mtu: [1200, 1500][rng.below(2) as usize],
         rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
         retry_limit: 1 + rng.below(7) as u32,
@@ -198,18 +198,18 @@ fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
                 stop: at(200 * MILLISECOND),
                 mean_on: Duration::from_millis(2),
                 mean_off: Duration::from_millis(10),
-                heard: [Heard::Everywhere, Heard::AtReceivers][rng.below(2) as usize],
+                heard: [Audibility::Everywhere, Audibility::AtReceivers][rng.below(2) as usize],
             }],
         },
     }
 }
 
-fn random_stack(rng: &mut Rng) -> Stack {
+fn random_timing(rng: &mut Rng) -> HostTiming {
     let mut delay = || Duration::from_nanos(rng.below(2) * rng.below(50_000));
-    Stack {
+    HostTiming {
         transmit_delay: delay(),
         receive_delay: delay(),
-        stamp: [Stamp::Handover, Stamp::Transmitted][rng.below(2) as usize],
+        stamp: [SendTimestamp::Handover, SendTimestamp::Transmitted][rng.below(2) as usize],
         timer_hz: [None, Some(1000)][rng.below(2) as usize],
     }
 }
@@ -217,7 +217,7 @@ fn random_stack(rng: &mut Rng) -> Stack {
 fn random_app(rng: &mut Rng) -> Box<dyn App + Send> {
     if rng.chance(0.3) {
         return Box::new(Bulk::new(BulkConfig {
-            piece: 40 + rng.below(1461) as u32,
+            packet: 40 + rng.below(1461) as u32,
             total: Some(rng.below(300_000)),
         }));
     }
@@ -226,23 +226,23 @@ fn random_app(rng: &mut Rng) -> Box<dyn App + Send> {
         rate: 10_000 + rng.below(10_000_000),
         offset: Duration::from_nanos(rng.below(MILLISECOND)),
         count: None,
-        when_blocked: WhenBlocked::Skip,
+        when_blocked: OverflowPolicy::Skip,
     }))
 }
 
 /// A ring of hosts with wires both ways, and flows between any two of them.
-fn random_world(seed: u64) -> World {
-    let mut rng = Rng::stream(seed, "world");
-    let mut topology = Topology::new(seed);
+fn random_network(seed: u64) -> RandomNetwork {
+    let mut rng = Rng::stream(seed, "network");
+    let mut network = Network::new(seed);
     let hosts: Vec<_> = (0..2 + rng.below(5))
-        .map(|n| topology.add_host(&n.to_string(), random_stack(&mut rng)))
+        .map(|n| network.add_host(&n.to_string(), random_timing(&mut rng)))
         .collect();
     let mut links = Vec::new();
     for (n, &from) in hosts.iter().enumerate() {
         let to = hosts[(n + 1) % hosts.len()];
         for (name, from, to) in [("right", from, to), ("left", to, from)] {
             let config = random_link(&mut rng, format!("{n}{name}"), from, to);
-            topology.add_link(config.clone()).expect("a valid link");
+            network.add_link(config.clone()).expect("a valid link");
             links.push(config);
         }
     }
@@ -251,11 +251,11 @@ fn random_world(seed: u64) -> World {
             let source = hosts[rng.below(hosts.len() as u64) as usize];
             let others: Vec<_> = hosts.iter().filter(|&&host| host != source).collect();
             let target = *others[rng.below(others.len() as u64) as usize];
-            let receiver = Plain {
+            let receiver = PlainEndpoint {
                 answer: rng.chance(0.5).then_some(40),
-                ..Plain::default()
+                ..PlainEndpoint::default()
             };
-            let sender = Plain::default();
+            let sender = PlainEndpoint::default();
             let logs = [sender.log.clone(), receiver.log.clone()];
             let config = FlowConfig {
                 loss: random_loss(&mut rng),
@@ -267,11 +267,11 @@ fn random_world(seed: u64) -> World {
                     random_app(&mut rng),
                 )
             };
-            (topology.add_flow(config).expect("a valid flow"), logs)
+            (network.add_flow(config).expect("a valid flow"), logs)
         })
         .collect();
-    World {
-        topology,
+    RandomNetwork {
+        network,
         links,
         flows,
     }
@@ -287,14 +287,14 @@ fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkC
     assert_eq!(c.bytes_in, gone + inside, "octets, {what}");
     let limit = match config.queue {
         QueueConfig::DropTail { limit } => limit,
-        QueueConfig::Red(red) => Limit::Bytes(red.limit),
-        QueueConfig::Codel(codel) => Limit::Packets(codel.limit),
-        QueueConfig::FqCodel(fq) => Limit::Packets(fq.codel.limit),
-        QueueConfig::Pie(pie) => Limit::Packets(pie.limit),
+        QueueConfig::Red(red) => QueueLimit::Bytes(red.limit),
+        QueueConfig::Codel(codel) => QueueLimit::Packets(codel.limit),
+        QueueConfig::FqCodel(fq) => QueueLimit::Packets(fq.codel.limit),
+        QueueConfig::Pie(pie) => QueueLimit::Packets(pie.limit),
     };
     match limit {
-        Limit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
-        Limit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
+        QueueLimit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
+        QueueLimit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
     }
     if let Some(shaper) = config.shaper {
         let tokens = u128::from(shaper.burst) * 8 * 1_000_000_000
@@ -332,23 +332,23 @@ fn assert_flow(seed: u64, flow: FlowId, c: &FlowCounters, in_links: u64) {
 }
 
 /// A chain of hosts with wild wires, a cell at its end, and flows through both.
-fn wild_world(seed: u64) -> (World, MediumId, Vec<HostId>) {
-    let mut rng = Rng::stream(seed, "wild world");
-    let mut topology = Topology::new(seed);
+fn impaired_network(seed: u64) -> (RandomNetwork, MediumId, Vec<HostId>) {
+    let mut rng = Rng::stream(seed, "impaired network");
+    let mut network = Network::new(seed);
     let hosts: Vec<_> = (0..3 + rng.below(4))
-        .map(|n| topology.add_host(&n.to_string(), random_stack(&mut rng)))
+        .map(|n| network.add_host(&n.to_string(), random_timing(&mut rng)))
         .collect();
     let mut links = Vec::new();
     let (wired, wireless) = hosts.split_at(1 + rng.below(hosts.len() as u64 - 2) as usize);
     for (n, pair) in hosts.windows(2).take(wired.len()).enumerate() {
         for (name, from, to) in [("right", pair[0], pair[1]), ("left", pair[1], pair[0])] {
-            let config = wild_link(&mut rng, format!("{n}{name}"), from, to);
-            topology.add_link(config.clone()).expect("a valid link");
+            let config = impaired_link(&mut rng, format!("{n}{name}"), from, to);
+            network.add_link(config.clone()).expect("a valid link");
             links.push(config);
         }
     }
     let cell = random_cell(&mut rng, wireless);
-    let cell = topology.add_medium(cell).expect("a valid medium");
+    let cell = network.add_medium(cell).expect("a valid medium");
     let flows = (0..=rng.below(5)).map(|n| {
         let (source, target) = loop {
             let mut any = || hosts[rng.below(hosts.len() as u64) as usize];
@@ -357,23 +357,23 @@ fn wild_world(seed: u64) -> (World, MediumId, Vec<HostId>) {
                 break ends;
             }
         };
-        let receiver = Plain {
+        let receiver = PlainEndpoint {
             answer: rng.chance(0.5).then_some(40),
-            ..Plain::default()
+            ..PlainEndpoint::default()
         };
-        let sender = Plain::default();
+        let sender = PlainEndpoint::default();
         let logs = [sender.log.clone(), receiver.log.clone()];
         let app = random_app(&mut rng);
         let config = plain_flow(&n.to_string(), (source, target), (sender, receiver), app);
-        (topology.add_flow(config).expect("a valid flow"), logs)
+        (network.add_flow(config).expect("a valid flow"), logs)
     });
     let flows = flows.collect();
-    let world = World {
-        topology,
+    let random = RandomNetwork {
+        network,
         links,
         flows,
     };
-    (world, cell, wireless.to_vec())
+    (random, cell, wireless.to_vec())
 }
 
 /// Packets and octets that are inside, given what came in, came into being and went.
@@ -400,28 +400,28 @@ fn inside(seed: u64, c: &LinkCounters) -> u64 {
 fn packets_and_octets_are_conserved_through_every_element() {
     let mut seen = LinkCounters::default();
     for seed in seeds() {
-        let (mut world, cell, stations) = wild_world(seed);
+        let (mut random, cell, stations) = impaired_network(seed);
         for step in 1..=40 {
-            simulate(&mut world.topology, at(step * 7_777_777), &mut ())
+            simulate(&mut random.network, at(step * 7_777_777), &mut ())
                 .unwrap_or_else(|stuck| panic!("WEIR_SEED={seed}: {stuck}"));
             let mut all: Vec<LinkCounters> = Vec::new();
-            for id in world.topology.link_ids().collect::<Vec<_>>() {
-                all.push(world.topology.link_counters(id));
+            for id in random.network.link_ids().collect::<Vec<_>>() {
+                all.push(random.network.link_counters(id));
             }
             for &host in &stations {
-                let counters = world.topology.station_counters(cell, host);
+                let counters = random.network.station_counters(cell, host);
                 all.push(counters.expect("a station").link);
             }
             let under_way: u64 = all.iter().map(|c| inside(seed, c)).sum();
             assert_eq!(
                 under_way,
-                world.topology.packets_in_network() as u64,
+                random.network.packets_in_network() as u64,
                 "WEIR_SEED={seed}"
             );
             let created: u64 = all.iter().map(|c| c.packets_duplicated).sum();
             let (mut sent, mut gone) = (0, 0);
-            for (flow, _) in &world.flows {
-                let c = world.topology.flow_counters(*flow);
+            for (flow, _) in &random.flows {
+                let c = random.network.flow_counters(*flow);
                 gone += c.packets_dropped + c.packets_unreachable;
                 for end in [c.sender, c.receiver] {
                     sent += end.packets_sent - end.packets_in_transmit;
@@ -459,7 +459,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
 fn arrivals(log: &Log) -> Vec<(u64, u64)> {
     let log = log.lock().expect("one thread");
     let received = log.iter().filter_map(|entry| match *entry {
-        Happened::Received { at, id, .. } => Some((at, id)),
+        EndpointAction::Received { at, id, .. } => Some((at, id)),
         _ => None,
     });
     received.collect()
@@ -469,29 +469,29 @@ fn arrivals(log: &Log) -> Vec<(u64, u64)> {
 fn packets_are_conserved_in_order_and_within_limits() {
     let mut delivered = 0;
     for seed in seeds() {
-        let mut world = random_world(seed);
-        let mut earlier = vec![LinkCounters::default(); world.links.len()];
+        let mut random = random_network(seed);
+        let mut earlier = vec![LinkCounters::default(); random.links.len()];
         for step in 1..=40 {
             // An odd step, so that samples fall between events.
-            simulate(&mut world.topology, at(step * 7_777_777), &mut ())
+            simulate(&mut random.network, at(step * 7_777_777), &mut ())
                 .unwrap_or_else(|stuck| panic!("WEIR_SEED={seed}: {stuck}"));
-            let ids: Vec<_> = world.topology.link_ids().collect();
+            let ids: Vec<_> = random.network.link_ids().collect();
             let mut sum = (0, 0);
             for (n, id) in ids.into_iter().enumerate() {
-                let counters = world.topology.link_counters(id);
-                assert_link(seed, &world.links[n], &counters, &earlier[n]);
+                let counters = random.network.link_counters(id);
+                assert_link(seed, &random.links[n], &counters, &earlier[n]);
                 sum.0 += counters.packets_queued + counters.packets_in_flight;
                 sum.1 += counters.packets_dropped();
                 earlier[n] = counters;
             }
-            let under_way = world.topology.packets_in_network();
+            let under_way = random.network.packets_in_network();
             assert_eq!(
                 under_way as u64, sum.0,
                 "WEIR_SEED={seed}: packets in the network"
             );
             let mut dropped = 0;
-            for (flow, _) in &world.flows {
-                let counters = world.topology.flow_counters(*flow);
+            for (flow, _) in &random.flows {
+                let counters = random.network.flow_counters(*flow);
                 assert_flow(seed, *flow, &counters, sum.0);
                 dropped += counters.packets_dropped;
             }
@@ -500,7 +500,7 @@ fn packets_are_conserved_in_order_and_within_limits() {
                 "WEIR_SEED={seed}: drops by flow and by link"
             );
         }
-        for (flow, logs) in &world.flows {
+        for (flow, logs) in &random.flows {
             for log in logs {
                 let arrived = arrivals(log);
                 delivered += arrived.len();
@@ -513,19 +513,19 @@ fn packets_are_conserved_in_order_and_within_limits() {
             }
         }
     }
-    assert!(delivered > 100, "the worlds are empty");
+    assert!(delivered > 100, "the networks carry nothing");
 }
 
 #[test]
 fn nothing_arrives_before_it_could() {
     for seed in seeds() {
-        let mut world = random_world(seed);
-        let fastest = world.links.iter().map(|l| l.delay).min().expect("links");
-        simulate(&mut world.topology, at(300 * MILLISECOND), &mut ()).expect("not stuck");
-        for (flow, logs) in &world.flows {
+        let mut random = random_network(seed);
+        let fastest = random.links.iter().map(|l| l.delay).min().expect("links");
+        simulate(&mut random.network, at(300 * MILLISECOND), &mut ()).expect("not stuck");
+        for (flow, logs) in &random.flows {
             let mut handed_over = Vec::new();
             for entry in logs[0].lock().expect("one thread").iter() {
-                if let Happened::HandedOver { at, id } = *entry {
+                if let EndpointAction::HandedOver { at, id } = *entry {
                     assert_eq!(id, handed_over.len() as u64);
                     handed_over.push(at);
                 }
@@ -538,29 +538,29 @@ fn nothing_arrives_before_it_could() {
     }
 }
 
-/// Everything that one world does: its events and its counters.
+/// The record of one run: its events and its counters.
 fn history(
     seed: u64,
     mask: EventMask,
     steps: u64,
-) -> (Recorder, Vec<LinkCounters>, Vec<Vec<Happened>>) {
-    let mut world = random_world(seed);
+) -> (Recorder, Vec<LinkCounters>, Vec<Vec<EndpointAction>>) {
+    let mut random = random_network(seed);
     let mut recorder = Recorder::default();
-    world.topology.set_mask(mask);
+    random.network.set_mask(mask);
     for step in 1..=steps {
         let until = at(200 * MILLISECOND * step / steps);
-        simulate(&mut world.topology, until, &mut recorder).expect("not stuck");
+        simulate(&mut random.network, until, &mut recorder).expect("not stuck");
     }
-    let ids: Vec<_> = world.topology.link_ids().collect();
-    let counters = ids.into_iter().map(|id| world.topology.link_counters(id));
+    let ids: Vec<_> = random.network.link_ids().collect();
+    let counters = ids.into_iter().map(|id| random.network.link_counters(id));
     let counters = counters.collect();
-    let logs = world.flows.iter().flat_map(|(_, logs)| logs);
+    let logs = random.flows.iter().flat_map(|(_, logs)| logs);
     let logs = logs.map(|log| log.lock().expect("one thread").clone());
     (recorder, counters, logs.collect())
 }
 
 #[test]
-fn the_same_world_does_the_same_twice() {
+fn the_same_seed_gives_the_same_run() {
     for seed in seeds() {
         assert_eq!(
             history(seed, EventMask::ALL, 1),
@@ -588,38 +588,38 @@ fn watching_and_pausing_change_nothing_but_what_is_seen() {
 }
 
 #[test]
-fn a_new_flow_does_not_change_the_luck_of_another() {
+fn a_new_flow_does_not_change_the_random_numbers_of_another() {
     let run = |with_other: bool| {
-        let mut topology = Topology::new(3);
-        let from = topology.add_host("a", Stack::default());
-        let to = topology.add_host("b", Stack::default());
+        let mut network = Network::new(3);
+        let from = network.add_host("a", HostTiming::default());
+        let to = network.add_host("b", HostTiming::default());
         let config = common::wire("l", from, to, None, Duration::from_millis(1));
-        topology.add_link(config).expect("a valid link");
+        network.add_link(config).expect("a valid link");
         let app = || {
             Box::new(Bulk::new(BulkConfig {
-                piece: 100,
+                packet: 100,
                 total: Some(100_000),
             }))
         };
-        let lossy = |name, logged: Plain| FlowConfig {
+        let lossy = |name, logged: PlainEndpoint| FlowConfig {
             loss: LossConfig::Random {
                 probability: probability(0.1),
             },
-            ..plain_flow(name, (from, to), (Plain::default(), logged), app())
+            ..plain_flow(name, (from, to), (PlainEndpoint::default(), logged), app())
         };
         if with_other {
-            topology
-                .add_flow(lossy("other", Plain::default()))
+            network
+                .add_flow(lossy("other", PlainEndpoint::default()))
                 .expect("a valid flow");
         }
-        let (receiver, log) = Plain::new();
-        let flow = topology
+        let (receiver, log) = PlainEndpoint::new();
+        let flow = network
             .add_flow(lossy("one", receiver))
             .expect("a valid flow");
-        simulate(&mut topology, Instant::from_nanos(MILLISECOND * 9), &mut ()).expect("not stuck");
-        let lost = topology.flow_counters(flow).sender.packets_lost_at_socket;
+        simulate(&mut network, Instant::from_nanos(MILLISECOND * 9), &mut ()).expect("not stuck");
+        let lost = network.flow_counters(flow).sender.packets_lost_at_socket;
         assert!((50..150).contains(&lost), "{lost}");
-        assert_eq!(topology.app_statistics(flow, Side::Sender).writes, 1000);
+        assert_eq!(network.app_statistics(flow, Side::Sender).writes, 1000);
         arrivals(&log)
     };
     assert_eq!(run(false), run(true));

@@ -1,6 +1,6 @@
 //! A scenario in two parts, its flows and its links, is the same scenario.
 
-use super::{FlowSummary, Live, Part, RunOptions, RunOutput, run};
+use super::{FlowSummary, RunOptions, RunOutput, Scope, Simulation, run};
 use crate::scenario::{Scenario, parse};
 use std::collections::BTreeMap;
 use weir_proto::packet::{HostId, Packet};
@@ -65,8 +65,8 @@ fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
 /// Both parts in step; what leaves one enters the other at once.
 fn in_parts(scenario: &Scenario) -> [RunOutput; 2] {
     let options = RunOptions::default();
-    let mut flows = Live::new(scenario, &options, Part::Flows).expect("flows are built");
-    let mut links = Live::new(scenario, &options, Part::Links).expect("links are built");
+    let mut flows = Simulation::new(scenario, &options, Scope::Flows).expect("flows are built");
+    let mut links = Simulation::new(scenario, &options, Scope::Links).expect("links are built");
     let [segment] = links.segments() else {
         panic!("there is one link");
     };
@@ -140,7 +140,7 @@ fn octets_over_links_apart_give_the_run_of_the_whole() {
 fn a_run_that_ends_early_counts_the_time_that_it_had() {
     let scenario = scenario(MIX);
     let options = RunOptions::default();
-    let mut live = Live::new(&scenario, &options, Part::Whole).expect("it is built");
+    let mut live = Simulation::new(&scenario, &options, Scope::Whole).expect("it is built");
     let half = Instant::from_nanos(live.end().as_nanos() / 2);
     live.advance(&options, half).expect("it goes on");
     let summary = live.finish().summary;
@@ -159,7 +159,7 @@ fn a_kernel_takes_the_shaper_of_a_link_that_does_not_change() {
             "forward.shaper = { kind = \"tbf\", rate = \"1Mbit\", burst = 10000, limit = 30000 }",
         );
     let options = RunOptions::default();
-    let parts = Live::new(&scenario(&text), &options, Part::Links).expect("it is built");
+    let parts = Simulation::new(&scenario(&text), &options, Scope::Links).expect("it is built");
     let [segment] = parts.segments() else {
         panic!("there is one link");
     };

@@ -7,8 +7,8 @@
 //! number, eight octets: without it a receiver cannot count what is lost. iperf3 has the number in
 //! front, where the header of an application is here.
 
-use super::layer::Layer;
 use super::quic_decoder::QuicDecoder;
+use super::shim::Shim;
 use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
 use weir_proto::endpoint::Endpoint;
@@ -20,7 +20,7 @@ use weir_proto::time::Instant;
 pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 
 /// What the octets hold.
-enum Kind {
+enum Content {
     Dccp,
     Tcp,
     Udp,
@@ -30,19 +30,19 @@ enum Kind {
 }
 
 /// The layer outside which an endpoint's packets are octets.
-pub(super) struct WireForm {
-    kind: Kind,
+pub(super) struct WireEncoding {
+    kind: Content,
     buffer: Vec<u8>,
 }
 
-impl WireForm {
+impl WireEncoding {
     pub(super) fn new(transport: &Transport) -> Self {
         let kind = match transport {
-            Transport::Dccp(_) => Kind::Dccp,
-            Transport::Tcp(_) => Kind::Tcp,
-            Transport::Udp(_) => Kind::Udp,
-            Transport::Quinn(_) => Kind::Quinn,
-            Transport::Quic(quic) => Kind::Quic(QuicDecoder::new(quic.header)),
+            Transport::Dccp(_) => Content::Dccp,
+            Transport::Tcp(_) => Content::Tcp,
+            Transport::Udp(_) => Content::Udp,
+            Transport::Quinn(_) => Content::Quinn,
+            Transport::Quic(quic) => Content::Quic(QuicDecoder::new(quic.header)),
         };
         Self {
             kind,
@@ -55,11 +55,11 @@ impl WireForm {
         self.buffer.clear();
         match (&packet.body, &self.kind) {
             (Body::Dccp(dccp), _) => dccp.encode(None, &mut self.buffer).ok()?,
-            (Body::Quic(quic), Kind::Quic(decoder)) => {
+            (Body::Quic(quic), Content::Quic(decoder)) => {
                 quic.encode(decoder.header(), &mut self.buffer);
             }
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
-            (Body::Other(payload), Kind::Quinn) => return Some(payload.clone()),
+            (Body::Other(payload), Content::Quinn) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
                 let octets = payload.content().unwrap_or_default();
                 self.buffer.extend_from_slice(octets);
@@ -83,18 +83,18 @@ impl WireForm {
         let len = octets.len() as u32;
         packet.size = IpHeader::V4_OCTETS + len;
         packet.body = match &mut self.kind {
-            Kind::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
-            Kind::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
-            Kind::Udp => {
+            Content::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
+            Content::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
+            Content::Udp => {
                 packet.id = octets.last_chunk().map_or(0, |id| u64::from_be_bytes(*id));
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            Kind::Quinn => {
+            Content::Quinn => {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            Kind::Quic(decoder) => {
+            Content::Quic(decoder) => {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Quic(decoder.decode(octets).ok()?)
             }
@@ -103,7 +103,7 @@ impl WireForm {
     }
 }
 
-impl Layer for WireForm {
+impl Shim for WireEncoding {
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
         if let Some(packet) = self.decode(packet) {
             inner.handle(now, packet);

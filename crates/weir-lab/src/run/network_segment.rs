@@ -5,7 +5,7 @@ use weir_proto::packet::HostId;
 
 /// A link or medium, from the point of view of the hosts that it joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct NetworkSegment {
     /// Its ends: two of a link, one for each station of a medium.
     pub ends: Vec<SegmentEnd>,
     /// Largest packet in octets, IP header included.
@@ -19,7 +19,7 @@ pub struct Segment {
 pub struct SegmentEnd {
     /// The host of the scenario, by its place there.
     pub host: usize,
-    /// The host that stands for this end in the run of [`Part::Links`](super::Part::Links).
+    /// The host that stands for this end in the run of [`Scope::Links`](super::Scope::Links).
     pub port: HostId,
     /// The token bucket that what leaves here passes first, and is not part of the run: a kernel
     /// has it.

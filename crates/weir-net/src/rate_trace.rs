@@ -15,7 +15,7 @@ const MILLISECOND: u64 = 1_000_000;
 
 /// The trace at work.
 #[derive(Clone, Debug)]
-pub(crate) struct Opportunities {
+pub(crate) struct RateTrace {
     /// In milliseconds, in order; the last is the period.
     times: Vec<u64>,
     /// The next opportunity, counted over all repetitions.
@@ -24,7 +24,7 @@ pub(crate) struct Opportunities {
     left: (u64, u32),
 }
 
-impl Opportunities {
+impl RateTrace {
     /// `None` without a time, or if the last is zero.
     pub(crate) fn new(times: &[u64]) -> Option<Self> {
         (*times.last()? > 0).then(|| Self {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn ends(times: &[u64], packets: &[(u64, u32)]) -> Vec<u64> {
-        let mut trace = Opportunities::new(times).expect("a trace");
+        let mut trace = RateTrace::new(times).expect("a trace");
         let mut free = 0;
         let end = |&(at, size): &(u64, u32)| {
             let start = Instant::from_nanos((at * MILLISECOND).max(free));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_trace_needs_a_period() {
-        assert!(Opportunities::new(&[]).is_none());
-        assert!(Opportunities::new(&[0, 0]).is_none());
+        assert!(RateTrace::new(&[]).is_none());
+        assert!(RateTrace::new(&[0, 0]).is_none());
     }
 }

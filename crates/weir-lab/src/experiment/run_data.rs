@@ -1,26 +1,26 @@
 //! What measures need of a run: the flow's trace in two views, and a few totals.
 
 use super::published::RunPlan;
-use crate::run::{Registry, RunOptions, RunOutput, Trace, run};
+use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
 use crate::scenario::{self, overrides::parse_set};
 use crate::trace::{Table, Values};
 use std::borrow::Cow;
 
 /// Runs a scenario on real sockets in real time, or says why it cannot.
-pub type Testbed<'a> = dyn Fn(&scenario::Scenario) -> Result<RunOutput, String> + Sync + 'a;
+pub type TestbedRunner<'a> = dyn Fn(&scenario::Scenario) -> Result<RunOutput, String> + Sync + 'a;
 
 /// What runs may need beyond this crate.
 #[derive(Clone, Copy, Default)]
-pub struct Equipment<'a> {
+pub struct Backends<'a> {
     /// Transports that are made elsewhere.
-    pub registry: Registry<'a>,
+    pub registry: TransportRegistry<'a>,
     /// Real sockets, for runs that want them.
-    pub testbed: Option<&'a Testbed<'a>>,
+    pub testbed: Option<&'a TestbedRunner<'a>>,
 }
 
 /// One run, or one seed of it. The flow is the scenario's first.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Observation {
+pub(super) struct RunData {
     /// A row at each change of the controller; empty if the run was not traced.
     pub state: Table,
     /// A line at each write of the application with the state before it; rate controllers only.
@@ -38,7 +38,7 @@ pub(super) struct Observation {
     pub summary: serde_json::Value,
 }
 
-impl Observation {
+impl RunData {
     /// Without the log of writes, which may be long, unless somebody reads it.
     pub fn with_log_if(mut self, read: bool) -> Self {
         if !read {
@@ -87,19 +87,19 @@ impl Scenario {
         &self,
         plan: &RunPlan,
         seed: Option<u32>,
-        equipment: Equipment<'_>,
-    ) -> Result<Observation, String> {
+        backends: Backends<'_>,
+    ) -> Result<RunData, String> {
         let mut scenario = self.0.clone();
         let mut options = RunOptions {
-            trace: Trace::Full,
-            registry: equipment.registry,
+            trace: TraceLevel::Full,
+            registry: backends.registry,
             ..RunOptions::default()
         };
         if let Some(seed) = seed {
             scenario.run.seed = u64::from(seed);
-            options.trace = Trace::Counters;
+            options.trace = TraceLevel::Counters;
         }
-        let output = match (plan.testbed, equipment.testbed) {
+        let output = match (plan.testbed, backends.testbed) {
             (false, _) => run(&scenario, &options).map_err(|error| error.to_string())?,
             (true, Some(testbed)) => testbed(&scenario)?,
             (true, None) => return Err("it needs a testbed".to_owned()),
@@ -117,7 +117,7 @@ impl Scenario {
                 gaps.unwrap_or_default(),
             )
         });
-        Ok(Observation {
+        Ok(RunData {
             state,
             log,
             gaps,
