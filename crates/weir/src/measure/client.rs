@@ -50,11 +50,11 @@ pub async fn run<T: Transport>(
         let (transport, interrupt) = (transport.clone(), interrupt.clone());
         let interval = options.test.interval;
         tokio::spawn(async move {
-            let test = tokio::select! {
-                test = transport.connect(to, request) => test?,
+            let path = tokio::select! {
+                path = transport.connect(to, request) => path?,
                 () = interrupt.pressed() => return Err(failure(Error::Closed)),
             };
-            Ok(session::run(number, test, interval, &interrupt).await)
+            Ok(session::run(number, path, interval, &interrupt).await)
         })
     });
     let results = collect(tests.collect(), options).await?;

@@ -7,9 +7,8 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use serde_json::Value;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use weir_lab::run::MeasuredTransport;
-use weir_proto::endpoint::Statistics;
+use std::time::Instant;
+use weir_lab::run::{MeasuredFlow, MeasuredTransport};
 use weir_proto::time::Duration;
 use weir_wire::EventStream;
 use weir_wire::test_protocol::TestConfig;
@@ -40,13 +39,12 @@ pub trait Transport: Clone + Send + Sync + 'static {
         &self,
         to: SocketAddr,
         request: TestConfig,
-    ) -> impl Future<Output = Result<OpenTest<Self::Path>, Failure>> + Send;
+    ) -> impl Future<Output = Result<Self::Path, Failure>> + Send;
 
-    /// Listens for clients at this address. Ctrl-C ends the wait for a request.
+    /// Listens for clients at this address.
     fn listen(
         &self,
         address: SocketAddr,
-        interrupt: &Interrupt,
     ) -> impl Future<Output = Result<Self::Listener, Failure>> + Send;
 }
 
@@ -59,28 +57,22 @@ pub trait Listener: Send {
     fn local_address(&self) -> Result<SocketAddr, Failure>;
 
     /// Waits for a client. May be dropped and called again.
-    fn accept(&mut self) -> impl Future<Output = Result<ArrivingTest<Self::Path>, Failure>> + Send;
+    fn accept(&mut self) -> impl Future<Output = Result<Self::Path, Failure>> + Send;
 
     /// Ends after the last test.
     fn close(self) -> impl Future<Output = ()> + Send;
 }
 
-/// A test whose client is known, and perhaps not yet its request.
-pub struct ArrivingTest<P> {
-    /// The client.
-    pub peer: SocketAddr,
-    /// Waits for the request.
-    pub opening: Pin<Box<dyn Future<Output = OpenTest<P>> + Send>>,
-}
-
-/// A test that can begin.
-pub struct OpenTest<P> {
-    /// This end of it.
-    pub path: P,
+/// A test as both ends know it.
+pub struct TestInfo {
     /// What the client asked for.
     pub request: TestConfig,
     /// This end sends.
     pub sends: bool,
+    /// When the path was opened, which is before its handshake.
+    pub opened: Instant,
+    /// The transport, in the words of a scenario.
+    pub transport: MeasuredTransport,
     /// The events of this end's controller, if they are to be traced.
     pub events: Option<EventStream>,
 }
@@ -93,36 +85,39 @@ pub struct Transfer {
     pub failure: Option<Failure>,
 }
 
-/// What a transport counted, in the form of a run of the laboratory.
-pub struct Measured {
-    /// The transport and its settings.
-    pub transport: MeasuredTransport,
-    /// How long the path was open.
-    pub duration: Duration,
-    /// The counters of this end.
-    pub statistics: Statistics,
-    /// Octets of application data that this end has sent.
-    pub payload_sent: u64,
-    /// Octets of application data that the receiver has got, if this end sends and knows it.
-    pub payload_delivered: Option<u64>,
+/// The time that counters are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Since {
+    /// From the last time that they were read for an interval.
+    LastInterval,
+    /// The whole test.
+    Start,
 }
 
 /// Reads the counters of a path while it transfers data.
-pub type Observer<C> = Box<dyn Fn() -> C + Send + Sync>;
+pub type Observer = Box<dyn FnMut(Since) -> Counters + Send>;
 
 /// One end of a test.
 pub trait DataPath: Send + 'static {
-    /// What it counts.
-    type Counters: Counters;
+    /// The other end.
+    fn peer_address(&self) -> SocketAddr;
+
+    /// Waits for the Request, if the server has it not yet; at most until Ctrl-C.
+    fn receive_request(&mut self, _: &Interrupt) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
+    /// The test.
+    fn info(&mut self) -> &mut TestInfo;
 
     /// Reads its counters from now on.
-    fn observer(&self) -> Observer<Self::Counters>;
+    fn observer(&self) -> Observer;
 
     /// Sends or receives until the time of the test is over, the peer ends it, or Ctrl-C.
     fn transfer(&mut self, interrupt: &Interrupt) -> impl Future<Output = Transfer> + Send;
 
-    /// What this end has measured.
-    fn measured(&self) -> Measured;
+    /// Adds what this end has counted to the test in the form of a run.
+    fn count(&self, flow: &mut MeasuredFlow);
 
     /// Closes the path when the peer has what is still under way, or after some seconds.
     fn close(self) -> impl Future<Output = ()> + Send;

@@ -1,9 +1,7 @@
 //! Tests over DCCP, in UDP or over IP itself: the first datagram is the Request, all others are
 //! data, and the end of the connection ends the test.
 
-use super::data_path::{
-    ArrivingTest, DataPath, Listener, Measured, Observer, OpenTest, Transfer, Transport, nanos,
-};
+use super::data_path::{DataPath, Listener, Observer, TestInfo, Transfer, Transport};
 use super::failure;
 use super::options::{ClientOptions, TestOptions};
 use super::pacing::Pacing;
@@ -16,10 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::time::{sleep_until, timeout};
-use weir_lab::run::MeasuredTransport;
+use weir_lab::run::{MeasuredFlow, MeasuredTransport};
 use weir_wire::test_protocol::{Message, TestConfig};
-use weir_wire::{Ccid, Connection, ConnectionStats, EndpointConfig, Error, StatsReader};
-use weir_wire::{Encapsulation, Tap};
+use weir_wire::{Ccid, Connection, ConnectionStats, Encapsulation, EndpointConfig, Error, Tap};
 
 /// Octets of a datagram by default, if the path takes them.
 const LENGTH: u16 = 1400;
@@ -100,49 +97,26 @@ impl Transport for Dccp {
         }
     }
 
-    async fn connect(
-        &self,
-        to: SocketAddr,
-        request: TestConfig,
-    ) -> Result<OpenTest<DccpPath>, Failure> {
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<DccpPath, Failure> {
         let opened = Instant::now();
         let connection = Connection::connect(to, self.config.clone())
             .await
             .map_err(failure)?;
-        let request = with_length(request, &connection);
-        let message = Message::Request(request, None).to_octets();
-        connection.send(&message).await.map_err(failure)?;
-        let mut path = DccpPath::new(connection, request, self.transport());
-        path.opened = opened;
-        // The Request is not part of what it asks for.
-        path.overhead = message.len() as u64;
-        Ok(path.into_test(!request.reverse))
+        let mut path = DccpPath::new(connection, opened, self.transport());
+        path.set_request(request, !request.reverse);
+        let message = Message::Request(path.info.request, None).to_octets();
+        path.connection.send(&message).await.map_err(failure)?;
+        path.started = Instant::now();
+        path.request_octets = message.len() as u64;
+        Ok(path)
     }
 
-    async fn listen(
-        &self,
-        address: SocketAddr,
-        interrupt: &Interrupt,
-    ) -> Result<DccpListener, Failure> {
+    async fn listen(&self, address: SocketAddr) -> Result<DccpListener, Failure> {
         let listener = weir_wire::Listener::bind(address, self.config.clone());
         Ok(DccpListener {
             listener: listener.await.map_err(failure)?,
             transport: self.transport(),
-            interrupt: interrupt.clone(),
         })
-    }
-}
-
-/// The request with a length that the path takes, if it has none.
-fn with_length(request: TestConfig, connection: &Connection) -> TestConfig {
-    let longest = connection.stats().max_datagram;
-    let usual = u16::try_from(longest).unwrap_or(u16::MAX).min(LENGTH);
-    TestConfig {
-        length: match request.length {
-            0 => usual,
-            length => length,
-        },
-        ..request
     }
 }
 
@@ -150,7 +124,6 @@ fn with_length(request: TestConfig, connection: &Connection) -> TestConfig {
 pub struct DccpListener {
     listener: weir_wire::Listener,
     transport: MeasuredTransport,
-    interrupt: Interrupt,
 }
 
 impl Listener for DccpListener {
@@ -160,82 +133,55 @@ impl Listener for DccpListener {
         Ok(self.listener.local_address())
     }
 
-    async fn accept(&mut self) -> Result<ArrivingTest<DccpPath>, Failure> {
+    async fn accept(&mut self) -> Result<DccpPath, Failure> {
         let connection = self.listener.accept().await.map_err(failure)?;
         let transport = self.transport.clone();
-        let interrupt = self.interrupt.clone();
-        Ok(ArrivingTest {
-            peer: connection.peer_address(),
-            opening: Box::pin(open(connection, transport, interrupt)),
-        })
+        Ok(DccpPath::new(connection, Instant::now(), transport))
     }
 
     async fn close(self) {}
 }
 
-/// Waits for the Request. A client that begins with something else sends what it likes.
-async fn open(
-    mut connection: Connection,
-    transport: MeasuredTransport,
-    interrupt: Interrupt,
-) -> OpenTest<DccpPath> {
-    let opened = Instant::now();
-    let first = tokio::select! {
-        first = connection.receive() => first,
-        () = interrupt.pressed() => None,
-    };
-    let request = match first.as_deref().and_then(Message::from_octets) {
-        Some(Message::Request(request, _)) => request,
-        _ => TestConfig::default(),
-    };
-    let request = with_length(request, &connection);
-    let mut path = DccpPath::new(connection, request, transport);
-    path.opened = opened;
-    path.started = opened;
-    path.into_test(request.reverse)
-}
-
 /// A connection of DCCP that is measured.
 pub struct DccpPath {
     connection: Connection,
-    transport: MeasuredTransport,
-    request: TestConfig,
-    sends: bool,
-    /// When its handshake began, and when its test began.
-    opened: Instant,
+    info: TestInfo,
     started: Instant,
-    /// Octets that this end has sent and that are not part of the test.
-    overhead: u64,
+    /// Octets of the Request that this end has sent, which are not part of the test.
+    request_octets: u64,
     received: Arc<AtomicU64>,
 }
 
 impl DccpPath {
-    fn new(connection: Connection, request: TestConfig, transport: MeasuredTransport) -> Self {
+    fn new(mut connection: Connection, opened: Instant, transport: MeasuredTransport) -> Self {
         Self {
+            info: TestInfo {
+                request: TestConfig::default(),
+                sends: false,
+                opened,
+                transport,
+                events: connection.events(),
+            },
             connection,
-            transport,
-            request,
-            sends: false,
-            opened: Instant::now(),
-            started: Instant::now(),
-            overhead: 0,
+            started: opened,
+            request_octets: 0,
             received: Arc::default(),
         }
     }
 
-    fn into_test(mut self, sends: bool) -> OpenTest<Self> {
-        self.sends = sends;
-        OpenTest {
-            request: self.request,
-            sends,
-            events: self.connection.events(),
-            path: self,
+    /// Takes the request, with a length that the path carries if it has none.
+    fn set_request(&mut self, mut request: TestConfig, sends: bool) {
+        if request.length == 0 {
+            let longest = self.connection.stats().max_datagram;
+            request.length = u16::try_from(longest).unwrap_or(u16::MAX).min(LENGTH);
         }
+        self.info.request = request;
+        self.info.sends = sends;
     }
 
     async fn send(&self, interrupt: &Interrupt) -> Result<(), Error> {
-        let data: Arc<[u8]> = vec![0x57; usize::from(self.request.length)].into();
-        let mut pacing = Pacing::start(&self.request);
+        let data: Arc<[u8]> = vec![0x57; usize::from(self.info.request.length)].into();
+        let mut pacing = Pacing::start(&self.info.request);
         let end = pacing.end();
         let mut interrupted = std::pin::pin!(interrupt.pressed());
         loop {
@@ -288,27 +234,46 @@ impl DccpPath {
 }
 
 impl DataPath for DccpPath {
-    type Counters = DccpCounters;
+    fn peer_address(&self) -> SocketAddr {
+        self.connection.peer_address()
+    }
 
-    fn observer(&self) -> Observer<DccpCounters> {
-        let stats: StatsReader = self.connection.stats_reader();
-        let (received, sends, overhead) = (Arc::clone(&self.received), self.sends, self.overhead);
-        Box::new(move || {
+    /// A client that begins with anything but a Request sends as it likes.
+    async fn receive_request(&mut self, interrupt: &Interrupt) {
+        let first = tokio::select! {
+            first = self.connection.receive() => first,
+            () = interrupt.pressed() => None,
+        };
+        let request = match first.as_deref().and_then(Message::from_octets) {
+            Some(Message::Request(request, _)) => request,
+            _ => TestConfig::default(),
+        };
+        self.set_request(request, request.reverse);
+    }
+
+    fn info(&mut self) -> &mut TestInfo {
+        &mut self.info
+    }
+
+    fn observer(&self) -> Observer {
+        let stats = self.connection.stats_reader();
+        let (received, sends) = (Arc::clone(&self.received), self.info.sends);
+        let request_octets = self.request_octets;
+        Box::new(move |_| {
             let stats = stats.stats();
-            let octets = match sends {
-                true => stats.payload_sent.saturating_sub(overhead),
-                false => received.load(Ordering::Relaxed),
-            };
-            DccpCounters {
-                sends,
-                octets,
-                stats,
+            Counters {
+                octets: match sends {
+                    true => stats.payload_sent.saturating_sub(request_octets),
+                    false => received.load(Ordering::Relaxed),
+                },
+                details: details(sends, &stats),
+                fields: fields(&stats),
             }
         })
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
-        let failed = if self.sends {
+        let failed = if self.info.sends {
             self.send(interrupt).await.err()
         } else {
             self.receive(interrupt).await;
@@ -320,15 +285,10 @@ impl DataPath for DccpPath {
         }
     }
 
-    fn measured(&self) -> Measured {
+    fn count(&self, flow: &mut MeasuredFlow) {
         let stats = self.connection.stats();
-        Measured {
-            transport: self.transport.clone(),
-            duration: nanos(self.opened.elapsed()),
-            statistics: stats.statistics,
-            payload_sent: stats.payload_sent,
-            payload_delivered: None,
-        }
+        flow.statistics = stats.statistics;
+        flow.payload_sent = stats.payload_sent;
     }
 
     async fn close(mut self) {
@@ -339,47 +299,32 @@ impl DataPath for DccpPath {
     }
 }
 
-/// What one end of a connection of DCCP counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DccpCounters {
-    sends: bool,
-    octets: u64,
-    stats: ConnectionStats,
+/// What a line says: of a sender what its controller allows.
+fn details(sends: bool, stats: &ConnectionStats) -> String {
+    if sends {
+        return format!(
+            "  rtt {}  X {}  p {:.3} %  {}",
+            scaled(stats.statistics.smoothed_rtt.as_secs_f64(), "s"),
+            scaled(stats.allowed_rate_bps, "bit/s"),
+            stats.loss_event_rate * 100.0,
+            stats.limit
+        );
+    }
+    match stats.datagrams_dropped {
+        0 => String::new(),
+        dropped => format!("  {dropped} datagrams came too fast to be read"),
+    }
 }
 
-impl Counters for DccpCounters {
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn details(&self, _: &Self) -> String {
-        let stats = &self.stats;
-        if self.sends {
-            return format!(
-                "  rtt {}  X {}  p {:.3} %  {}",
-                scaled(stats.statistics.smoothed_rtt.as_secs_f64(), "s"),
-                scaled(stats.allowed_rate_bps, "bit/s"),
-                stats.loss_event_rate * 100.0,
-                stats.limit
-            );
-        }
-        match stats.datagrams_dropped {
-            0 => String::new(),
-            dropped => format!("  {dropped} datagrams came too fast to be read"),
-        }
-    }
-
-    fn fields(&self) -> Value {
-        let stats = &self.stats;
-        json!({
-            "packets_sent": stats.statistics.packets_sent,
-            "packets_received": stats.statistics.packets_received,
-            "packets_lost": stats.statistics.packets_lost,
-            "datagrams_dropped": stats.datagrams_dropped,
-            "smoothed_rtt_s": stats.statistics.smoothed_rtt.as_secs_f64(),
-            "allowed_rate_bps": stats.allowed_rate_bps,
-            "loss_event_rate": stats.loss_event_rate,
-            "limit": stats.limit,
-        })
-    }
+fn fields(stats: &ConnectionStats) -> Value {
+    json!({
+        "packets_sent": stats.statistics.packets_sent,
+        "packets_received": stats.statistics.packets_received,
+        "packets_lost": stats.statistics.packets_lost,
+        "datagrams_dropped": stats.datagrams_dropped,
+        "smoothed_rtt_s": stats.statistics.smoothed_rtt.as_secs_f64(),
+        "allowed_rate_bps": stats.allowed_rate_bps,
+        "loss_event_rate": stats.loss_event_rate,
+        "limit": stats.limit,
+    })
 }

@@ -9,41 +9,26 @@ use tokio::time::Instant;
 const MAX_INTERVALS: usize = 100_000;
 
 /// What one end of a test has counted up to one moment.
-pub trait Counters: Default + Send {
+pub struct Counters {
     /// Octets of application data that this end has sent or received.
-    fn octets(&self) -> u64;
-    /// What a line says after the throughput, for the time since `before`.
-    fn details(&self, before: &Self) -> String;
+    pub octets: u64,
+    /// What a line says after the throughput.
+    pub details: String,
     /// The transport's own fields of the result.
-    fn fields(&self) -> Value;
-}
-
-/// The part of a test that a line is about, in seconds from its beginning.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Span {
-    /// Its beginning.
-    pub start_s: f64,
-    /// Its end.
-    pub end_s: f64,
-}
-
-impl Span {
-    fn bits_per_second(self, octets: u64) -> f64 {
-        octets as f64 * 8.0 / (self.end_s - self.start_s).max(1e-9)
-    }
+    pub fields: Value,
 }
 
 /// The report of one test, which grows by a line in each interval.
-pub struct Report<C> {
+pub struct Report {
     number: usize,
     start: Instant,
     interval: Duration,
     lines: u32,
-    last: C,
+    octets: u64,
     intervals: Vec<Value>,
 }
 
-impl<C: Counters> Report<C> {
+impl Report {
     /// Of the test with this number, which begins now; a line for every `interval`, none if that is
     /// zero.
     pub fn start(number: usize, interval: Duration) -> Self {
@@ -52,7 +37,7 @@ impl<C: Counters> Report<C> {
             start: Instant::now(),
             interval,
             lines: 0,
-            last: C::default(),
+            octets: 0,
             intervals: Vec::new(),
         }
     }
@@ -66,63 +51,54 @@ impl<C: Counters> Report<C> {
     }
 
     /// Ends the interval that is due with these counters; returns its line.
-    pub fn interval(&mut self, counters: C) -> String {
-        let interval = self.interval.as_secs_f64();
-        let start_s = interval * f64::from(self.lines);
-        let span = Span {
-            start_s,
-            end_s: start_s + interval,
-        };
-        let octets = counters.octets().saturating_sub(self.last.octets());
-        let line = self.line(span, octets, &counters.details(&self.last));
+    pub fn interval(&mut self, counters: &Counters) -> String {
+        let seconds = self.interval.as_secs_f64();
+        let start = seconds * f64::from(self.lines);
+        let octets = counters.octets.saturating_sub(self.octets);
         if self.intervals.len() < MAX_INTERVALS {
             self.intervals.push(json!({
-                "start": span.start_s,
-                "end": span.end_s,
+                "start": start,
+                "end": start + seconds,
                 "bytes": octets,
-                "bits_per_second": span.bits_per_second(octets),
+                "bits_per_second": rate(octets, seconds),
             }));
         }
         self.lines += 1;
-        self.last = counters;
-        line
+        self.octets = counters.octets;
+        self.line([start, start + seconds], octets, &counters.details)
     }
 
     /// The line about the whole test, which took so many seconds.
-    pub fn total(&self, seconds: f64, counters: &C) -> String {
-        let span = Span {
-            start_s: 0.0,
-            end_s: seconds,
-        };
-        self.line(span, counters.octets(), &counters.details(&C::default()))
+    pub fn total(&self, seconds: f64, counters: &Counters) -> String {
+        self.line([0.0, seconds], counters.octets, &counters.details)
     }
 
-    fn line(&self, span: Span, octets: u64, details: &str) -> String {
-        let Span { start_s, end_s } = span;
+    fn line(&self, [start, end]: [f64; 2], octets: u64, details: &str) -> String {
         format!(
-            "[{:3}] {start_s:7.2}-{end_s:<7.2} s  {}  {}{details}",
+            "[{:3}] {start:7.2}-{end:<7.2} s  {}  {}{details}",
             self.number,
             scaled(octets as f64, "B"),
-            scaled(span.bits_per_second(octets), "bit/s"),
+            scaled(rate(octets, end - start), "bit/s"),
         )
     }
 
     /// The result of the test.
-    pub fn result(self, seconds: f64, counters: &C) -> Value {
-        let span = Span {
-            start_s: 0.0,
-            end_s: seconds,
-        };
+    pub fn result(self, seconds: f64, counters: Counters) -> Value {
         let mut result = json!({
             "stream": self.number,
             "seconds": seconds,
-            "bytes": counters.octets(),
-            "bits_per_second": span.bits_per_second(counters.octets()),
+            "bytes": counters.octets,
+            "bits_per_second": rate(counters.octets, seconds),
             "intervals": self.intervals,
         });
-        extend(&mut result, counters.fields());
+        extend(&mut result, counters.fields);
         result
     }
+}
+
+/// Bits per second.
+fn rate(octets: u64, seconds: f64) -> f64 {
+    octets as f64 * 8.0 / seconds.max(1e-9)
 }
 
 /// Adds the fields of one object to another.

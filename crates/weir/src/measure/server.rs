@@ -1,6 +1,6 @@
 //! The server of tests: takes clients, runs their tests beside each other, prints the results.
 
-use super::data_path::{ArrivingTest, DataPath, Listener, Transport};
+use super::data_path::{DataPath, Listener, Transport};
 use super::options::{ServerOptions, TestOptions};
 use super::{session, trace};
 use crate::exit::Failure;
@@ -28,20 +28,20 @@ pub async fn run<T: Transport>(
     interrupt: &Interrupt,
 ) -> Result<(), Failure> {
     let address = SocketAddr::new(options.bind, options.test.udp_port());
-    let mut listener = transport.listen(address, interrupt).await?;
+    let mut listener = transport.listen(address).await?;
     let address = transport.describe(listener.local_address()?);
     terminal::status(&format!("listening at {address}"));
     let mut tests = JoinSet::new();
     let mut number = 0;
     loop {
-        let arriving = tokio::select! {
-            arriving = listener.accept() => arriving?,
+        let path = tokio::select! {
+            path = listener.accept() => path?,
             Some(_) = tests.join_next() => continue,
             () = interrupt.pressed() => break,
         };
         number += 1;
-        announce(number, arriving.peer);
-        let test = serve(number, arriving, options.test.clone(), interrupt.clone());
+        announce(number, path.peer_address());
+        let test = serve(number, path, options.test.clone(), interrupt.clone());
         if options.one_off {
             let result = test.await?;
             if options.test.output.json {
@@ -78,12 +78,12 @@ fn announce(number: usize, peer: SocketAddr) {
 /// One test; returns its result.
 async fn serve<P: DataPath>(
     number: usize,
-    arriving: ArrivingTest<P>,
+    mut path: P,
     options: TestOptions,
     interrupt: Interrupt,
 ) -> Result<Value, Failure> {
-    let test = arriving.opening.await;
-    let outcome = session::run(number, test, options.interval, &interrupt).await;
+    path.receive_request(&interrupt).await;
+    let outcome = session::run(number, path, options.interval, &interrupt).await;
     if let Some(failure) = outcome.failure {
         terminal::status(&format!("[{number:3}] {}", failure.message()));
     }

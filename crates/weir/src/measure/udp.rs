@@ -1,9 +1,7 @@
 //! Tests over plain UDP: datagrams at a constant rate. The tests themselves are in
 //! [`weir_wire::udp_test`]; the counters are those of the receiver, which it reports to the sender.
 
-use super::data_path::{
-    ArrivingTest, DataPath, Listener, Measured, Observer, OpenTest, Transfer, Transport,
-};
+use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
 use super::options::{ClientOptions, TestOptions};
 use super::report::{Counters, scaled};
@@ -13,8 +11,8 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use weir_lab::run::MeasuredTransport;
-use weir_proto::endpoint::Statistics;
+use std::time::Instant;
+use weir_lab::run::{MeasuredFlow, MeasuredTransport};
 use weir_proto::time::Duration;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::udp_test::{DEFAULT_RATE_BPS, MIN_LENGTH, Test, TestListener, TestStats};
@@ -66,27 +64,14 @@ impl Transport for Udp {
         json!({ "target_bits_per_second": request.rate_bps, "length": request.length })
     }
 
-    async fn connect(
-        &self,
-        to: SocketAddr,
-        request: TestConfig,
-    ) -> Result<OpenTest<UdpPath>, Failure> {
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<UdpPath, Failure> {
         let test = Test::connect(to, request, &self.config).await;
-        Ok(open(test.map_err(failure)?))
+        Ok(UdpPath::new(test.map_err(failure)?))
     }
 
-    async fn listen(&self, address: SocketAddr, _: &Interrupt) -> Result<UdpListener, Failure> {
+    async fn listen(&self, address: SocketAddr) -> Result<UdpListener, Failure> {
         let listener = TestListener::bind(address, &self.config).await;
         Ok(UdpListener(listener.map_err(failure)?))
-    }
-}
-
-fn open(test: Test) -> OpenTest<UdpPath> {
-    OpenTest {
-        request: *test.config(),
-        sends: test.stats().sends,
-        events: None,
-        path: UdpPath(Arc::new(test)),
     }
 }
 
@@ -100,55 +85,89 @@ impl Listener for UdpListener {
         Ok(self.0.local_address())
     }
 
-    async fn accept(&mut self) -> Result<ArrivingTest<UdpPath>, Failure> {
-        let test = self.0.accept().await.map_err(failure)?;
-        Ok(ArrivingTest {
-            peer: test.peer_address(),
-            opening: Box::pin(std::future::ready(open(test))),
-        })
+    async fn accept(&mut self) -> Result<UdpPath, Failure> {
+        Ok(UdpPath::new(self.0.accept().await.map_err(failure)?))
     }
 
     async fn close(self) {}
 }
 
 /// One end of a test over plain UDP, whose datagrams the driver of the socket sends.
-pub struct UdpPath(Arc<Test>);
+pub struct UdpPath {
+    test: Arc<Test>,
+    info: TestInfo,
+}
+
+impl UdpPath {
+    fn new(test: Test) -> Self {
+        Self {
+            info: TestInfo {
+                request: *test.config(),
+                sends: test.stats().sends,
+                opened: Instant::now(),
+                transport: MeasuredTransport::Udp,
+                events: None,
+            },
+            test: Arc::new(test),
+        }
+    }
+}
 
 impl DataPath for UdpPath {
-    type Counters = UdpCounters;
+    fn peer_address(&self) -> SocketAddr {
+        self.test.peer_address()
+    }
 
-    fn observer(&self) -> Observer<UdpCounters> {
-        let test = Arc::clone(&self.0);
-        Box::new(move || UdpCounters(test.stats()))
+    fn info(&mut self) -> &mut TestInfo {
+        &mut self.info
+    }
+
+    fn observer(&self) -> Observer {
+        let test = Arc::clone(&self.test);
+        let mut last = TestStats::default();
+        Box::new(move |since| {
+            let stats = test.stats();
+            let before = match since {
+                Since::LastInterval => std::mem::replace(&mut last, stats),
+                Since::Start => TestStats::default(),
+            };
+            Counters {
+                octets: match stats.sends {
+                    true => stats.sent_octets,
+                    false => stats.received.octets,
+                },
+                details: details(&before, &stats),
+                fields: fields(&stats),
+            }
+        })
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
-        let mut ended = std::pin::pin!(self.0.ended());
+        let mut ended = std::pin::pin!(self.test.ended());
         let ended = tokio::select! {
             ended = &mut ended => ended,
             () = interrupt.pressed() => {
-                self.0.stop();
+                self.test.stop();
                 ended.await
             }
         };
         Transfer {
-            seconds: self.0.stats().seconds,
+            seconds: self.test.stats().seconds,
             failure: ended.err().map(failure),
         }
     }
 
-    fn measured(&self) -> Measured {
-        let stats = self.0.stats();
+    fn count(&self, flow: &mut MeasuredFlow) {
+        let stats = self.test.stats();
         let received = &stats.received;
-        let mut statistics = Statistics {
-            packets_lost: received.lost(),
-            smoothed_rtt: Duration::from_secs_f64(stats.smoothed_rtt_s.unwrap_or_default()),
-            ..Statistics::default()
-        };
+        let statistics = &mut flow.statistics;
+        statistics.packets_lost = received.lost();
+        statistics.smoothed_rtt = Duration::from_secs_f64(stats.smoothed_rtt_s.unwrap_or_default());
         if stats.sends {
             statistics.packets_sent = stats.sent;
             statistics.data_packets_sent = stats.sent;
             statistics.bytes_sent = stats.sent_octets;
+            flow.payload_delivered = Some(received.octets);
         } else {
             statistics.packets_received = received.received;
             statistics.data_packets_received = received.received;
@@ -156,72 +175,55 @@ impl DataPath for UdpPath {
             statistics.data_bytes_received = received.octets;
             statistics.payload_received = received.octets;
         }
-        Measured {
-            transport: MeasuredTransport::Udp,
-            duration: Duration::from_secs_f64(stats.seconds),
-            statistics,
-            payload_sent: stats.sent_octets,
-            payload_delivered: stats.sends.then_some(received.octets),
-        }
+        flow.payload_sent = stats.sent_octets;
+        // Without the handshake and the agreement on the end.
+        flow.duration = Duration::from_secs_f64(stats.seconds);
     }
 
     async fn close(self) {}
 }
 
-/// What one end of a test over plain UDP knows.
-#[derive(Default)]
-pub struct UdpCounters(TestStats);
-
-impl Counters for UdpCounters {
-    fn octets(&self) -> u64 {
-        match self.0.sends {
-            true => self.0.sent_octets,
-            false => self.0.received.octets,
+/// What a line says of the time between two states.
+fn details(before: &TestStats, now: &TestStats) -> String {
+    let [old, new] = [&before.received, &now.received];
+    // A late datagram makes the losses fewer.
+    let lost = new.lost().saturating_sub(old.lost());
+    let expected = new.expected.saturating_sub(old.expected);
+    let share = 100.0 * lost as f64 / expected.max(1) as f64;
+    let jitter = scaled(new.jitter, "s");
+    let mut details = format!("  jitter {jitter}  lost {lost}/{expected} ({share:.2} %)");
+    for (count, what) in [
+        (new.reordered.saturating_sub(old.reordered), "reordered"),
+        (new.duplicates.saturating_sub(old.duplicates), "twice"),
+        (new.marked.saturating_sub(old.marked), "marked"),
+    ] {
+        if count > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(details, "  {count} {what}");
         }
     }
-
-    fn details(&self, before: &Self) -> String {
-        let [old, new] = [&before.0.received, &self.0.received];
-        // A late datagram makes the losses fewer.
-        let lost = new.lost().saturating_sub(old.lost());
-        let expected = new.expected.saturating_sub(old.expected);
-        let share = 100.0 * lost as f64 / expected.max(1) as f64;
-        let jitter = scaled(new.jitter, "s");
-        let mut details = format!("  jitter {jitter}  lost {lost}/{expected} ({share:.2} %)");
-        for (count, what) in [
-            (new.reordered.saturating_sub(old.reordered), "reordered"),
-            (new.duplicates.saturating_sub(old.duplicates), "twice"),
-            (new.marked.saturating_sub(old.marked), "marked"),
-        ] {
-            if count > 0 {
-                // Writing to a string cannot fail.
-                let _ = write!(details, "  {count} {what}");
-            }
-        }
-        if self.0.sends {
-            let rtt = self.0.smoothed_rtt_s.unwrap_or_default();
-            let _ = write!(details, "  rtt {}  {}", scaled(rtt, "s"), self.0.limit);
-        }
-        details
+    if now.sends {
+        let rtt = scaled(now.smoothed_rtt_s.unwrap_or_default(), "s");
+        let _ = write!(details, "  rtt {rtt}  {}", now.limit);
     }
+    details
+}
 
-    fn fields(&self) -> Value {
-        let stats = &self.0;
-        let received = &stats.received;
-        json!({
-            "sender": stats.sends,
-            "packets": received.expected.max(stats.sent),
-            "packets_received": received.received,
-            "bytes_received": received.octets,
-            "packets_lost": received.lost(),
-            "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
-            "out_of_order": received.reordered,
-            "duplicates": received.duplicates,
-            "congestion_marks": received.marked,
-            "jitter_s": received.jitter,
-            "smoothed_rtt_s": stats.smoothed_rtt_s,
-            "limit": stats.limit,
-            "complete": stats.complete,
-        })
-    }
+fn fields(stats: &TestStats) -> Value {
+    let received = &stats.received;
+    json!({
+        "sender": stats.sends,
+        "packets": received.expected.max(stats.sent),
+        "packets_received": received.received,
+        "bytes_received": received.octets,
+        "packets_lost": received.lost(),
+        "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
+        "out_of_order": received.reordered,
+        "duplicates": received.duplicates,
+        "congestion_marks": received.marked,
+        "jitter_s": received.jitter,
+        "smoothed_rtt_s": stats.smoothed_rtt_s,
+        "limit": stats.limit,
+        "complete": stats.complete,
+    })
 }

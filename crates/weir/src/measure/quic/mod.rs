@@ -13,12 +13,11 @@ mod control;
 mod path;
 mod socket;
 
-use super::data_path::{ArrivingTest, Listener, OpenTest, Transport};
+use super::data_path::{Listener, TestInfo, Transport};
 use super::failure;
 use super::options::{ClientOptions, TestOptions};
 use crate::exit::Failure;
-use crate::interrupt::Interrupt;
-use path::{QuicPath, TestConnection};
+use path::QuicPath;
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
 use serde_json::{Value, json};
 use socket::Socket;
@@ -27,6 +26,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use weir_lab::run::MeasuredTransport;
 use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
 use weir_wire::test_protocol::{Message, TestConfig};
 use weir_wire::{Error, Tap};
@@ -88,11 +88,7 @@ impl Transport for Quic {
         json!({ "controller": self.controller })
     }
 
-    async fn connect(
-        &self,
-        to: SocketAddr,
-        request: TestConfig,
-    ) -> Result<OpenTest<QuicPath>, Failure> {
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<QuicPath, Failure> {
         let opened = Instant::now();
         let socket = Socket::connect(to, self.tap.clone()).map_err(failure)?;
         let traced = self.config.client().map_err(failure)?;
@@ -111,18 +107,23 @@ impl Transport for Quic {
         control::write(&mut control.0, Message::Request(request, None))
             .await
             .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
-        let test = TestConnection {
-            opened,
-            connection,
-            algorithm: self.config.algorithm,
-            controller: traced.controller,
+        let info = TestInfo {
             request,
             sends: !request.reverse,
+            opened,
+            transport: MeasuredTransport::Quinn(self.config.algorithm.name()),
+            events: traced.events,
         };
-        Ok(QuicPath::new(test, control, Some(endpoint)).into_test(traced.events))
+        Ok(QuicPath::new(
+            connection,
+            traced.controller,
+            control,
+            Some(endpoint),
+            info,
+        ))
     }
 
-    async fn listen(&self, address: SocketAddr, _: &Interrupt) -> Result<QuicListener, Failure> {
+    async fn listen(&self, address: SocketAddr) -> Result<QuicListener, Failure> {
         let socket = Socket::bind(address, self.tap.clone()).map_err(failure)?;
         let first = self.config.server().map_err(failure)?;
         Ok(QuicListener {
@@ -159,7 +160,7 @@ pub struct QuicListener {
     endpoint: Endpoint,
     config: TracedConfig,
     /// Handshakes, and waits for requests.
-    arriving: JoinSet<Option<OpenTest<QuicPath>>>,
+    arriving: JoinSet<Option<QuicPath>>,
 }
 
 impl Listener for QuicListener {
@@ -169,7 +170,7 @@ impl Listener for QuicListener {
         Ok(self.endpoint.local_addr()?)
     }
 
-    async fn accept(&mut self) -> Result<ArrivingTest<QuicPath>, Failure> {
+    async fn accept(&mut self) -> Result<QuicPath, Failure> {
         loop {
             let arrived = tokio::select! {
                 incoming = self.endpoint.accept() => {
@@ -181,11 +182,8 @@ impl Listener for QuicListener {
                 }
                 Some(arrived) = self.arriving.join_next() => arrived.ok().flatten(),
             };
-            if let Some(test) = arrived {
-                return Ok(ArrivingTest {
-                    peer: test.path.peer_address(),
-                    opening: Box::pin(std::future::ready(test)),
-                });
+            if let Some(path) = arrived {
+                return Ok(path);
             }
         }
     }
@@ -213,7 +211,7 @@ fn admit(endpoint: &Endpoint, incoming: Incoming) -> Option<Incoming> {
 }
 
 /// The handshake, and the request; `None` for a client that fails at either.
-async fn open(incoming: Incoming, config: TracedConfig) -> Option<OpenTest<QuicPath>> {
+async fn open(incoming: Incoming, config: TracedConfig) -> Option<QuicPath> {
     let opened = Instant::now();
     let traced = config.server().ok()?;
     let arriving = async {
@@ -223,15 +221,15 @@ async fn open(incoming: Incoming, config: TracedConfig) -> Option<OpenTest<QuicP
         let Message::Request(request, _) = control::read(&mut control.1).await? else {
             return None;
         };
-        let test = TestConnection {
-            opened,
-            connection,
-            algorithm: config.algorithm,
-            controller: traced.controller,
+        let info = TestInfo {
             request,
             sends: request.reverse,
+            opened,
+            transport: MeasuredTransport::Quinn(config.algorithm.name()),
+            events: traced.events,
         };
-        Some(QuicPath::new(test, control, None).into_test(traced.events))
+        let controller = traced.controller;
+        Some(QuicPath::new(connection, controller, control, None, info))
     };
     timeout(HANDSHAKE_TIMEOUT, arriving).await.ok()?
 }

@@ -1,7 +1,7 @@
 //! One end of a test over a QUIC connection: the stream of data, and the Reports on the other
 //! stream.
 
-use super::super::data_path::{DataPath, Measured, Observer, OpenTest, Transfer, nanos};
+use super::super::data_path::{DataPath, Observer, TestInfo, Transfer, nanos};
 use super::super::pacing::Pacing;
 use super::super::report::{Counters, scaled};
 use super::{CLOSE_TIMEOUT, control};
@@ -10,131 +10,64 @@ use crate::interrupt::Interrupt;
 use bytes::Bytes;
 use quinn::{Connection, ConnectionError, ConnectionStats, Endpoint};
 use quinn::{ReadError, ReadExactError, RecvStream, SendStream, WriteError};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::time::{interval, sleep_until, timeout};
-use weir_lab::run::MeasuredTransport;
+use weir_lab::run::MeasuredFlow;
 use weir_proto::endpoint::Statistics;
-use weir_wire::quinn::{CongestionControlAlgorithm, ControllerView};
+use weir_wire::Error;
+use weir_wire::quinn::ControllerView;
 use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
-use weir_wire::{Error, EventStream};
 
 /// From one Report of the receiver to the next.
 const REPORT_INTERVAL: Duration = Duration::from_millis(50);
 /// How long the rest of a constant rate may take to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A connection on whose control stream the client has asked for a test.
-pub struct TestConnection {
-    pub opened: Instant,
-    pub connection: Connection,
-    pub algorithm: CongestionControlAlgorithm,
-    pub controller: ControllerView,
-    pub request: TestConfig,
-    pub sends: bool,
-}
-
 /// One end of a test over QUIC.
 pub struct QuicPath {
-    test: TestConnection,
+    connection: Connection,
+    /// The controller of this end.
+    controller: ControllerView,
+    /// The stream of control messages.
     control: (SendStream, RecvStream),
     /// Of a client, closed with the connection.
     endpoint: Option<Endpoint>,
-    progress: Arc<Progress>,
+    info: TestInfo,
+    progress: Progress,
 }
 
 /// How far a transfer is, for those that look at it from outside.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Progress {
     /// Octets that the receiver has, as far as this end knows.
-    delivered: AtomicU64,
+    delivered: Arc<AtomicU64>,
     /// Octets that this end has written.
-    written: AtomicU64,
+    written: Arc<AtomicU64>,
     /// What bound the sender before its end, for at the end it is the application.
-    limit: OnceLock<&'static str>,
-}
-
-impl TestConnection {
-    /// Writes as the request says until its time is over, the receiver has enough, or Ctrl-C.
-    async fn write(&self, progress: &Progress, interrupt: &Interrupt) -> Result<(), String> {
-        let opened = self.connection.open_uni().await;
-        let mut stream = opened.map_err(|error| error.to_string())?;
-        let data = Bytes::from(vec![0x57; usize::from(self.request.length)]);
-        let mut pacing = Pacing::start(&self.request);
-        let end = pacing.end();
-        let writing = async {
-            loop {
-                if let Some(due) = pacing.due() {
-                    sleep_until(due).await;
-                }
-                stream.write_chunk(data.clone()).await?;
-                pacing.count();
-                let octets = data.len() as u64;
-                progress.written.fetch_add(octets, Ordering::Relaxed);
-            }
-        };
-        let ended: Result<(), WriteError> = tokio::select! {
-            ended = writing => ended,
-            () = sleep_until(end) => Ok(()),
-            () = interrupt.pressed() => Ok(()),
-        };
-        let _ = progress.limit.set(self.controller.limit());
-        match ended {
-            Err(WriteError::Stopped(_)) => return Ok(()),
-            Err(error) => return Err(error.to_string()),
-            Ok(()) => {}
-        }
-        // A rate that the path carries has hardly anything left to send.
-        let complete = self.request.rate_bps.is_some() && stream.finish().is_ok();
-        if !complete || timeout(DRAIN_TIMEOUT, stream.stopped()).await.is_err() {
-            let _ = stream.reset(0_u8.into());
-        }
-        Ok(())
-    }
-
-    /// Why the connection was lost, if it was: a task that waits on it learns only that it ended.
-    fn loss(&self) -> Option<String> {
-        match self.connection.close_reason()? {
-            ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_) => None,
-            ConnectionError::TimedOut => {
-                Some(Error::TimedOut(self.connection.remote_address()).to_string())
-            }
-            reason => Some(reason.to_string()),
-        }
-    }
+    limit: Arc<OnceLock<&'static str>>,
 }
 
 impl QuicPath {
-    /// Of a connection with this control stream; a client has an endpoint of its own.
+    /// Of a connection with this controller and control stream; a client has an endpoint of its
+    /// own.
     pub fn new(
-        test: TestConnection,
+        connection: Connection,
+        controller: ControllerView,
         control: (SendStream, RecvStream),
         endpoint: Option<Endpoint>,
+        info: TestInfo,
     ) -> Self {
         Self {
-            test,
+            connection,
+            controller,
             control,
             endpoint,
-            progress: Arc::default(),
-        }
-    }
-
-    /// The client.
-    pub fn peer_address(&self) -> SocketAddr {
-        let peer = self.test.connection.remote_address();
-        SocketAddr::new(peer.ip().to_canonical(), peer.port())
-    }
-
-    /// The test, which can begin; `events` are those of its controller.
-    pub fn into_test(self, events: Option<EventStream>) -> OpenTest<Self> {
-        OpenTest {
-            request: self.test.request,
-            sends: self.test.sends,
-            events,
-            path: self,
+            info,
+            progress: Progress::default(),
         }
     }
 
@@ -143,8 +76,14 @@ impl QuicPath {
         let reports = &mut self.control.1;
         let mut reported = std::pin::pin!(follow_reports(reports, &self.progress.delivered));
         let mut receiver_is_done = false;
+        let writer = Writer {
+            connection: &self.connection,
+            controller: &self.controller,
+            request: &self.info.request,
+            progress: &self.progress,
+        };
         let written = tokio::select! {
-            written = self.test.write(&self.progress, interrupt) => written,
+            written = writer.write(interrupt) => written,
             () = &mut reported => {
                 receiver_is_done = true;
                 Ok(())
@@ -166,7 +105,7 @@ impl QuicPath {
         let mut stream = None;
         let received = loop {
             tokio::select! {
-                more = next_octets(&self.test.connection, &mut stream) => match more {
+                more = next_octets(&self.connection, &mut stream) => match more {
                     Ok(0) => break Ok(()),
                     Ok(more) => {
                         octets += more;
@@ -194,6 +133,64 @@ impl QuicPath {
         };
         let _ = timeout(CLOSE_TIMEOUT, last).await;
         (ended, received)
+    }
+
+    /// Why the connection was lost, if it was: a task that waits on it learns only that it ended.
+    fn loss(&self) -> Option<String> {
+        match self.connection.close_reason()? {
+            ConnectionError::LocallyClosed | ConnectionError::ApplicationClosed(_) => None,
+            ConnectionError::TimedOut => {
+                Some(Error::TimedOut(self.connection.remote_address()).to_string())
+            }
+            reason => Some(reason.to_string()),
+        }
+    }
+}
+
+/// What a sender writes with.
+struct Writer<'a> {
+    connection: &'a Connection,
+    controller: &'a ControllerView,
+    request: &'a TestConfig,
+    progress: &'a Progress,
+}
+
+impl Writer<'_> {
+    /// Writes as the request says until its time is over, the receiver has enough, or Ctrl-C.
+    async fn write(&self, interrupt: &Interrupt) -> Result<(), String> {
+        let opened = self.connection.open_uni().await;
+        let mut stream = opened.map_err(|error| error.to_string())?;
+        let data = Bytes::from(vec![0x57; usize::from(self.request.length)]);
+        let mut pacing = Pacing::start(&self.request);
+        let end = pacing.end();
+        let writing = async {
+            loop {
+                if let Some(due) = pacing.due() {
+                    sleep_until(due).await;
+                }
+                stream.write_chunk(data.clone()).await?;
+                pacing.count();
+                let octets = data.len() as u64;
+                self.progress.written.fetch_add(octets, Ordering::Relaxed);
+            }
+        };
+        let ended: Result<(), WriteError> = tokio::select! {
+            ended = writing => ended,
+            () = sleep_until(end) => Ok(()),
+            () = interrupt.pressed() => Ok(()),
+        };
+        let _ = self.progress.limit.set(self.controller.limit());
+        match ended {
+            Err(WriteError::Stopped(_)) => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+            Ok(()) => {}
+        }
+        // A rate that the path carries has hardly anything left to send.
+        let complete = self.request.rate_bps.is_some() && stream.finish().is_ok();
+        if !complete || timeout(DRAIN_TIMEOUT, stream.stopped()).await.is_err() {
+            let _ = stream.reset(0_u8.into());
+        }
+        Ok(())
     }
 }
 
@@ -240,120 +237,100 @@ async fn next_octets(
 }
 
 impl DataPath for QuicPath {
-    type Counters = QuicCounters;
+    fn peer_address(&self) -> SocketAddr {
+        let peer = self.connection.remote_address();
+        SocketAddr::new(peer.ip().to_canonical(), peer.port())
+    }
 
-    fn observer(&self) -> Observer<QuicCounters> {
-        let (connection, controller) = (self.test.connection.clone(), self.test.controller.clone());
-        let (progress, sends) = (Arc::clone(&self.progress), self.test.sends);
-        Box::new(move || QuicCounters {
-            sends,
-            octets: progress.delivered.load(Ordering::Relaxed),
-            limit: match progress.limit.get() {
-                Some(limit) => limit,
-                None => controller.limit(),
-            },
-            window: controller.window(),
-            stats: connection.stats(),
+    fn info(&mut self) -> &mut TestInfo {
+        &mut self.info
+    }
+
+    fn observer(&self) -> Observer {
+        let (connection, controller) = (self.connection.clone(), self.controller.clone());
+        let (progress, sends) = (self.progress.clone(), self.info.sends);
+        Box::new(move |_| {
+            let stats = connection.stats();
+            let limit = progress.limit.get().copied();
+            let limit = limit.unwrap_or_else(|| controller.limit());
+            Counters {
+                octets: progress.delivered.load(Ordering::Relaxed),
+                details: match sends {
+                    true => details(&stats, controller.window(), limit),
+                    false => String::new(),
+                },
+                fields: json!({
+                    "sender": sends,
+                    "packets_sent": stats.path.sent_packets,
+                    "packets_lost": stats.path.lost_packets,
+                    "congestion_events": stats.path.congestion_events,
+                    "udp_bytes_sent": stats.udp_tx.bytes,
+                    "udp_bytes_received": stats.udp_rx.bytes,
+                    "mtu": stats.path.current_mtu,
+                    "smoothed_rtt_s": stats.path.rtt.as_secs_f64(),
+                    "min_rtt_s": stats.path.min_rtt.as_secs_f64(),
+                    "congestion_window": controller.window(),
+                    "limit": limit,
+                }),
+            }
         })
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
         let started = Instant::now();
-        let (ended, result) = match self.test.sends {
+        let (ended, result) = match self.info.sends {
             true => self.send(interrupt).await,
             false => self.receive(interrupt).await,
         };
         Transfer {
             seconds: ended.duration_since(started).as_secs_f64(),
-            failure: self.test.loss().or(result.err()).map(Failure::Failed),
+            failure: self.loss().or(result.err()).map(Failure::Failed),
         }
     }
 
-    fn measured(&self) -> Measured {
-        let stats = self.test.connection.stats();
-        let path = stats.path;
+    fn count(&self, flow: &mut MeasuredFlow) {
+        let stats = self.connection.stats();
         let octets = self.progress.delivered.load(Ordering::Relaxed);
-        let mut statistics = Statistics {
-            packets_sent: path.sent_packets,
+        flow.statistics = Statistics {
+            packets_sent: stats.path.sent_packets,
             bytes_sent: stats.udp_tx.bytes,
             data_packets_sent: stats.frame_tx.stream,
             packets_received: stats.udp_rx.datagrams,
             bytes_received: stats.udp_rx.bytes,
             data_packets_received: stats.frame_rx.stream,
-            smoothed_rtt: nanos(path.rtt),
+            smoothed_rtt: nanos(stats.path.rtt),
             ..Statistics::default()
         };
-        if self.test.sends {
-            statistics.packets_lost = path.lost_packets;
-            statistics.loss_events = path.congestion_events;
+        flow.payload_sent = self.progress.written.load(Ordering::Relaxed);
+        if self.info.sends {
+            flow.statistics.packets_lost = stats.path.lost_packets;
+            flow.statistics.loss_events = stats.path.congestion_events;
+            flow.payload_delivered = Some(octets);
         } else {
-            statistics.payload_received = octets;
-        }
-        Measured {
-            transport: MeasuredTransport::Quinn(self.test.algorithm.name()),
-            duration: nanos(self.test.opened.elapsed()),
-            statistics,
-            payload_sent: self.progress.written.load(Ordering::Relaxed),
-            payload_delivered: self.test.sends.then_some(octets),
+            flow.statistics.payload_received = octets;
         }
     }
 
     async fn close(self) {
         let Some(endpoint) = &self.endpoint else {
             // The client closes when it has the last Report.
-            let _ = timeout(CLOSE_TIMEOUT, self.test.connection.closed()).await;
-            return self.test.connection.close(0_u8.into(), b"done");
+            let _ = timeout(CLOSE_TIMEOUT, self.connection.closed()).await;
+            return self.connection.close(0_u8.into(), b"done");
         };
-        self.test.connection.close(0_u8.into(), b"done");
+        self.connection.close(0_u8.into(), b"done");
         let _ = timeout(CLOSE_TIMEOUT, endpoint.wait_idle()).await;
     }
 }
 
-/// What one end of a connection of QUIC counts.
-#[derive(Default)]
-pub struct QuicCounters {
-    sends: bool,
-    octets: u64,
-    limit: &'static str,
-    window: u64,
-    stats: ConnectionStats,
-}
-
-impl Counters for QuicCounters {
-    fn octets(&self) -> u64 {
-        self.octets
-    }
-
-    fn details(&self, _: &Self) -> String {
-        if !self.sends {
-            return String::new();
-        }
-        let path = &self.stats.path;
-        let share = path.lost_packets as f64 / path.sent_packets.max(1) as f64;
-        format!(
-            "  rtt {}  cwnd {}  lost {} ({:.3} %)  {}",
-            scaled(path.rtt.as_secs_f64(), "s"),
-            scaled(self.window as f64, "B"),
-            path.lost_packets,
-            100.0 * share,
-            self.limit,
-        )
-    }
-
-    fn fields(&self) -> Value {
-        let stats = &self.stats;
-        json!({
-            "sender": self.sends,
-            "packets_sent": stats.path.sent_packets,
-            "packets_lost": stats.path.lost_packets,
-            "congestion_events": stats.path.congestion_events,
-            "udp_bytes_sent": stats.udp_tx.bytes,
-            "udp_bytes_received": stats.udp_rx.bytes,
-            "mtu": stats.path.current_mtu,
-            "smoothed_rtt_s": stats.path.rtt.as_secs_f64(),
-            "min_rtt_s": stats.path.min_rtt.as_secs_f64(),
-            "congestion_window": self.window,
-            "limit": self.limit,
-        })
-    }
+/// What the line of a sender says.
+fn details(stats: &ConnectionStats, window: u64, limit: &str) -> String {
+    let path = &stats.path;
+    let share = path.lost_packets as f64 / path.sent_packets.max(1) as f64;
+    format!(
+        "  rtt {}  cwnd {}  lost {} ({:.3} %)  {limit}",
+        scaled(path.rtt.as_secs_f64(), "s"),
+        scaled(window as f64, "B"),
+        path.lost_packets,
+        100.0 * share,
+    )
 }
