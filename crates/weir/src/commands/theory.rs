@@ -6,7 +6,7 @@ use clap::Args;
 use std::fmt::Write;
 use weir_lab::theory::{self, LAWS, Law, Line};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {

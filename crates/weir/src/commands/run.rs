@@ -1,20 +1,20 @@
 //! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds.
 
 use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, TraceLevel, run as simulate};
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::overrides::{self, Override};
-use weir_lab::trace::{FolderError, RunFolder, name_of};
+use weir_lab::trace::{RunFolder, name_of};
 use weir_proto::units::{Rate, format_rate};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The scenario, TOML
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let what = format!("run {}/{}", number + 1, scenarios.len());
         let output = one(arguments, scenario, (&what, &cancel))?;
         let path = arguments.out.join(name_of(scenario));
-        RunFolder::write(&output, &path).map_err(folder_failure)?;
+        RunFolder::write(&output, &path)?;
         if arguments.json {
             let summary = serde_json::to_value(&output.summary).unwrap_or_default();
             let folder = path.display().to_string();
@@ -95,15 +95,6 @@ pub fn scenarios(
     let runs = overrides::grid(&axes, &seeds)?;
     let parse = |run: Vec<_>| overrides::parse_with(&text, &name, &run).map(|s| (run, s));
     Ok(runs.into_iter().map(parse).collect::<Result<_, _>>()?)
-}
-
-/// Set by Ctrl-C.
-pub fn interrupt_flag() -> Result<Arc<AtomicBool>, Failure> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let handler = Arc::clone(&flag);
-    ctrlc::set_handler(move || handler.store(true, Ordering::Relaxed))
-        .map_err(|error| Failure::Failed(format!("Ctrl-C cannot be caught: {error}")))?;
-    Ok(flag)
 }
 
 fn one(
@@ -163,12 +154,4 @@ pub fn text(summary: &Summary, folder: &str) -> String {
     }
     let _ = writeln!(text, "{folder}");
     text
-}
-
-/// What a folder's trouble means for the exit status.
-pub fn folder_failure(error: FolderError) -> Failure {
-    match error {
-        FolderError::NotARun(..) | FolderError::Occupied(_) => Failure::Usage(error.to_string()),
-        _ => Failure::Failed(error.to_string()),
-    }
 }

@@ -1,23 +1,86 @@
-//! The messages of a UDP test. All begin with a mark, the kind and the test's number; numbers are
-//! in network byte order.
+//! The control protocol of tests of a path: one for all transports that carry the data.
+//!
+//! A client asks for a test with one [`Request`](Message::Request). Over a transport with
+//! connections, such as DCCP and QUIC, that is all that has to be asked; a receiver whose sender
+//! cannot know what arrived sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`])
+//! has no connections, and needs the other messages: to prove the client's address, to keep the
+//! test alive, and to agree on its end.
+//!
+//! All messages begin with a mark, the kind and the test's number, which is zero where a connection
+//! tells tests apart; numbers are in network byte order. Nothing here is encrypted.
 
-use super::TestConfig;
-use super::meter::ReceptionStats;
 use std::time::Duration;
 
 const MARK: [u8; 4] = *b"weu1";
 /// Mark, kind and number.
 const HEAD: usize = 13;
 /// Octets of a data message's headers.
-pub(super) const DATA: usize = HEAD + 16;
+pub(crate) const DATA: usize = HEAD + 16;
 /// A Request is at least as long as anything that is sent in answer to an unproven address.
 const REQUEST: usize = 128;
+/// What stands for a rate where there is none.
+const NO_RATE: u64 = u64::MAX;
 /// Octets of a token.
-pub(super) const TOKEN: usize = 16;
+pub const TOKEN: usize = 16;
+
+/// What a client asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TestConfig {
+    /// The server sends.
+    pub reverse: bool,
+    /// Datagrams are ECN-capable.
+    pub ecn: bool,
+    /// Octets of a datagram, or of a write to a stream; at most [`TestConfig::MAX_LENGTH`].
+    pub length: u16,
+    /// Bits per second of payload, headers of IP and UDP not included; `None` for as much as
+    /// congestion control allows.
+    pub rate_bps: Option<f64>,
+    /// For how long, at most a day.
+    pub duration: Duration,
+}
+
+impl TestConfig {
+    /// What fits IPv4 and UDP.
+    pub const MAX_LENGTH: u16 = 65_507;
+
+    fn is_valid(&self) -> bool {
+        (1..=Self::MAX_LENGTH).contains(&self.length)
+            && self
+                .rate_bps
+                .is_none_or(|rate| (1.0..=1e12).contains(&rate))
+            && self.duration <= Duration::from_hours(24)
+    }
+}
+
+/// What a receiver has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReceptionStats {
+    /// Different datagrams that came.
+    pub received: u64,
+    /// Octets of these.
+    pub octets: u64,
+    /// Datagrams that were sent, as far as the receiver knows.
+    pub expected: u64,
+    /// Of `received`, those that came after one with a higher number.
+    pub reordered: u64,
+    /// Datagrams that came again.
+    pub duplicates: u64,
+    /// Datagrams marked as having met congestion (ECN).
+    pub marked: u64,
+    /// Interarrival jitter in seconds.
+    pub jitter: f64,
+}
+
+impl ReceptionStats {
+    /// Datagrams that have not come.
+    pub const fn lost(&self) -> u64 {
+        self.expected.saturating_sub(self.received)
+    }
+}
 
 /// A message without its head.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Message {
+pub enum Message {
     /// The client wants a test; without a token it is asked to come again with one.
     Request(TestConfig, Option<[u8; TOKEN]>),
     /// The token that proves the client's address.
@@ -26,26 +89,35 @@ pub(super) enum Message {
     Busy,
     /// The test goes on, though there is no data to send.
     Alive,
-    /// Data: its number, and the nanoseconds since its sender's beginning.
-    Data { number: u64, sent_at: u64 },
-    /// The sender has ended after so many datagrams.
-    End { sent: u64 },
-    /// What the receiver has.
+    /// The head of a datagram of data.
+    Data {
+        /// From zero on.
+        number: u64,
+        /// Nanoseconds from the beginning of the data, by the sender's clock.
+        sent_at: u64,
+    },
+    /// The sender has ended.
+    End {
+        /// Datagrams of data.
+        sent: u64,
+    },
+    /// What the receiver has counted so far.
     Report(Report),
     /// The receiver wants the sender to end.
     Stop,
 }
 
-/// What a receiver tells its sender.
+/// What a receiver reports to its sender, in the manner of RTCP (RFC 3550 §6.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Report {
-    pub(super) counts: ReceptionStats,
+pub struct Report {
+    /// What it has counted.
+    pub counts: ReceptionStats,
     /// When the newest datagram was sent, by the sender's clock.
-    pub(super) echo: u64,
+    pub echo: u64,
     /// Nanoseconds from its arrival to this report.
-    pub(super) held: u64,
-    /// It answers an End.
-    pub(super) last: bool,
+    pub held: u64,
+    /// No data will be counted any more.
+    pub last: bool,
 }
 
 impl Message {
@@ -62,8 +134,20 @@ impl Message {
         }
     }
 
+    /// The message where a connection tells tests apart.
+    pub fn to_octets(&self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        self.write(0, &mut octets);
+        octets
+    }
+
+    /// Reads a message where a connection tells tests apart; `None` for anything else.
+    pub fn from_octets(octets: &[u8]) -> Option<Self> {
+        Self::read(octets).map(|(_, message)| message)
+    }
+
     /// Appends the message; data without its filling.
-    pub(super) fn write(&self, id: u64, out: &mut Vec<u8>) {
+    pub fn write(&self, id: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&MARK);
         out.push(self.kind());
@@ -95,7 +179,7 @@ impl Message {
             Self::Challenge(token) => out.extend_from_slice(token),
             Self::Request(config, token) => {
                 put(u64::try_from(config.duration.as_nanos()).unwrap_or(u64::MAX));
-                put(config.rate_bps.to_bits());
+                put(config.rate_bps.map_or(NO_RATE, f64::to_bits));
                 put(u64::from(config.length));
                 put(u64::from(config.reverse));
                 put(u64::from(config.ecn));
@@ -107,7 +191,7 @@ impl Message {
     }
 
     /// Reads a message and the number of its test; `None` for what is none.
-    pub(super) fn read(octets: &[u8]) -> Option<(u64, Self)> {
+    pub fn read(octets: &[u8]) -> Option<(u64, Self)> {
         let rest = octets.strip_prefix(&MARK)?;
         let (&kind, mut rest) = rest.split_first()?;
         let id = number(&mut rest)?;
@@ -116,14 +200,16 @@ impl Message {
             1 => {
                 let config = TestConfig {
                     duration: Duration::from_nanos(next()?),
-                    rate_bps: f64::from_bits(next()?),
+                    rate_bps: Some(next()?)
+                        .filter(|bits| *bits != NO_RATE)
+                        .map(f64::from_bits),
                     length: u16::try_from(next()?).ok()?,
                     reverse: next()? == 1,
                     ecn: next()? == 1,
                 };
                 let proven = next()? == 1;
                 let token = *rest.first_chunk::<TOKEN>()?;
-                if octets.len() < REQUEST || !config.is_sane() {
+                if octets.len() < REQUEST || !config.is_valid() {
                     return None;
                 }
                 Self::Request(config, proven.then_some(token))
@@ -173,7 +259,7 @@ mod tests {
             reverse: true,
             ecn: false,
             length: 1200,
-            rate_bps: 1e6,
+            rate_bps: Some(1e6),
             duration: Duration::from_millis(1500),
         };
         let counts = ReceptionStats {
@@ -193,6 +279,13 @@ mod tests {
         };
         let messages = [
             Message::Request(config, None),
+            Message::Request(
+                TestConfig {
+                    rate_bps: None,
+                    ..config
+                },
+                None,
+            ),
             Message::Request(config, Some([7; TOKEN])),
             Message::Challenge([9; TOKEN]),
             Message::Busy,
@@ -225,17 +318,17 @@ mod tests {
             reverse: false,
             ecn: false,
             length: 1200,
-            rate_bps: 1e6,
+            rate_bps: Some(1e6),
             duration: Duration::from_secs(1),
         };
         let plans = [
-            TestConfig { length: 3, ..sane },
+            TestConfig { length: 0, ..sane },
             TestConfig {
-                rate_bps: f64::NAN,
+                rate_bps: Some(f64::NAN),
                 ..sane
             },
             TestConfig {
-                rate_bps: 0.0,
+                rate_bps: Some(0.0),
                 ..sane
             },
             TestConfig {

@@ -10,7 +10,7 @@ use weir_lab::experiment::{
     Backends, ExperimentFiles, ExperimentResult, Reproduction, TestbedRunner, Verdict, reproduce,
 };
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Experiments by name, or folders with a published.toml; by default all that only simulate
@@ -45,11 +45,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     } else {
         terminal::print(&table(&result))?;
     }
-    terminal::say(&format!("report: {}", page.display()));
+    terminal::status(&format!("report: {}", page.display()));
     if result.holds() {
         return Ok(());
     }
-    Err(Failure::Unexpected(
+    Err(Failure::ExpectationFailed(
         "some published values lie outside their tolerance".to_owned(),
     ))
 }
@@ -61,7 +61,7 @@ fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
         for name in ExperimentFiles::names() {
             let source = ExperimentFiles::embedded(name).map_err(usage)?;
             if source.needs_testbed().map_err(usage)? {
-                terminal::say(&format!(
+                terminal::status(&format!(
                     "not run: {name}, which takes real time and root; name it to run it"
                 ));
             } else {
@@ -102,7 +102,7 @@ fn testbed(
         }))
     }
     #[cfg(not(target_os = "linux"))]
-    Err(Failure::Missing(
+    Err(Failure::Unavailable(
         "network namespaces need Linux; every other experiment runs here".to_owned(),
     ))
 }

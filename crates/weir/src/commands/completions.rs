@@ -6,7 +6,7 @@ use crate::terminal;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// bash, elvish, fish, powershell or zsh

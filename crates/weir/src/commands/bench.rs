@@ -102,7 +102,7 @@ impl Measured {
     }
 }
 
-/// Runs the verb.
+/// Runs the command.
 ///
 /// # Errors
 /// A message for people.

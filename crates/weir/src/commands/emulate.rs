@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use weir_lab::scenario::{Scenario, link_scenario, parse};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The link, in the words of tc: "rate 1mbit delay 25ms 2ms loss 0.1% limit 50",
@@ -33,7 +33,7 @@ pub struct Arguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Relay: end after so long: seconds, or with a unit
-    #[arg(short, long, value_name = "TIME", value_parser = super::wire::time)]
+    #[arg(short, long, value_name = "TIME", value_parser = crate::arguments::time)]
     #[arg(conflicts_with = "program")]
     time: Option<Duration>,
     /// Write what comes and leaves as pcapng
@@ -97,7 +97,7 @@ mod wired {
 
     fn missing() -> Failure {
         let message = "emulation needs Linux; `weir run` simulates such a link";
-        Failure::Missing(message.to_owned())
+        Failure::Unavailable(message.to_owned())
     }
     pub(super) fn relay(_: &Scenario, _: &Arguments, _: SocketAddr) -> Result<(), Failure> {
         Err(missing())
@@ -114,10 +114,10 @@ mod wired {
 #[cfg(target_os = "linux")]
 mod wired {
     use super::{Arguments, Failure, Scenario, SocketAddr};
+    use crate::capture::{PacketCapture, Place};
+    use crate::interrupt::interrupt_flag;
     use crate::terminal;
-    use crate::testbed::{LivePart, lateness, wire_failure};
-    use crate::verbs::live_capture::{LiveCapture, Place};
-    use crate::verbs::run::interrupt_flag;
+    use crate::testbed::{RealTimePart, lateness, wire_failure};
     use std::collections::BTreeMap;
     use std::net::{IpAddr, Ipv4Addr};
     use std::os::fd::BorrowedFd;
@@ -141,7 +141,7 @@ mod wired {
     fn link(
         scenario: &Scenario,
         arguments: &Arguments,
-    ) -> Result<(LivePart, [HostId; 2]), Failure> {
+    ) -> Result<(RealTimePart, [HostId; 2]), Failure> {
         let mut scenario = scenario.clone();
         // Far beyond any use, and short enough for any sum of times.
         let year = Duration::from_secs(365 * 24 * 3600);
@@ -149,7 +149,7 @@ mod wired {
             .time
             .map(|time| Duration::from_nanos(time.as_nanos() as u64));
         scenario.run.duration = time.unwrap_or(year);
-        let network = LivePart::untraced(&scenario, Scope::Network)?;
+        let network = RealTimePart::untraced(&scenario, Scope::Network)?;
         let flow = scenario.flows.first();
         let place = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
         let ends = flow.and_then(|flow| Some([place(&flow.from)?, place(&flow.to)?]));
@@ -160,15 +160,15 @@ mod wired {
     }
 
     /// The file of `--pcap`, with these places.
-    fn capture(arguments: &Arguments, places: &[Place]) -> Result<Option<LiveCapture>, Failure> {
-        let start = |path| LiveCapture::start(path, places, 0);
+    fn capture(arguments: &Arguments, places: &[Place]) -> Result<Option<PacketCapture>, Failure> {
+        let start = |path| PacketCapture::start(path, places, 0);
         arguments.pcap.as_deref().map(start).transpose()
     }
 
     /// TunDevices whose packets somebody sees.
     struct Tapped<'a> {
         devices: TunDevices,
-        capture: &'a LiveCapture,
+        capture: &'a PacketCapture,
     }
 
     impl PortIo for Tapped<'_> {
@@ -194,7 +194,7 @@ mod wired {
 
     /// A link of which others see whether something is under way on it.
     struct Watched<'a> {
-        link: LivePart,
+        link: RealTimePart,
         busy: &'a AtomicBool,
     }
 
@@ -235,7 +235,7 @@ mod wired {
 
     /// Drives the link until it shall stop; says what it did.
     fn carry(
-        link: LivePart,
+        link: RealTimePart,
         outside: &mut dyn PortIo,
         (stop, busy): (&AtomicBool, &AtomicBool),
     ) -> Result<(), Failure> {
@@ -244,7 +244,7 @@ mod wired {
         let late = drive(&mut link, outside, duration, stop)
             .map_err(|error| Failure::Failed(error.to_string()))?;
         for (name, direction) in link.link.0.finish().summary.links {
-            terminal::say(&format!(
+            terminal::status(&format!(
                 "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
                 direction.drops,
                 direction.marks,
@@ -252,7 +252,7 @@ mod wired {
                 direction.queue_bytes.max,
             ));
         }
-        terminal::say(&lateness(late.p99(), late.max()));
+        terminal::status(&lateness(late.p99(), late.max()));
         Ok(())
     }
 
@@ -274,18 +274,18 @@ mod wired {
         if let Some(capture) = &capture {
             relay.set_tap(capture.tap());
         }
-        terminal::say(&format!("relay at {} to {to}", relay.local_address()?));
+        terminal::status(&format!("relay at {} to {to}", relay.local_address()?));
         carry(link, &mut relay, (&stop, &AtomicBool::new(false)))?;
         let mtus = scenario.links.iter();
         let mtus = mtus.flat_map(|link| [link.forward.mtu.0, link.backward.mtu.0]);
         if let Some(mtu) = mtus.min().filter(|mtu| *mtu < relay.longest_packet()) {
             let longest = relay.longest_packet();
-            terminal::say(&format!(
+            terminal::status(&format!(
                 "some packets were too long for the link and dropped: up to {longest} octets with \
                  IP and UDP headers, of which it takes {mtu} (the word mtu allows more)"
             ));
         }
-        capture.map_or(Ok(()), LiveCapture::finish)
+        capture.map_or(Ok(()), PacketCapture::finish)
     }
 
     /// The addresses of the program's namespace and of this side, which many may have at a time.
@@ -305,7 +305,7 @@ mod wired {
         let signals = BlockedSignals::block()?;
         let (link, [near, far]) = link(scenario, arguments)?;
         let missing = |error| match wire_failure(error) {
-            Failure::Missing(message) => Failure::Missing(format!(
+            Failure::Unavailable(message) => Failure::Unavailable(format!(
                 "{message}; without it, --listen and --to relay UDP from one port to another"
             )),
             failure => failure,
@@ -343,7 +343,7 @@ mod wired {
         let all = BTreeMap::new();
         devices.add(theirs, near, all.clone(), Some(far))?;
         devices.add(ours, far, all, Some(near))?;
-        terminal::say(&format!(
+        terminal::status(&format!(
             "{program} is at {there}; this host is {here} to it (WEIR_HOST)"
         ));
         let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -372,7 +372,7 @@ mod wired {
                 .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))
         })?;
         drop(outside);
-        capture.map_or(Ok(()), LiveCapture::finish)?;
+        capture.map_or(Ok(()), PacketCapture::finish)?;
         ended(program, status)
     }
 
@@ -381,7 +381,7 @@ mod wired {
             return Ok(());
         }
         if status.signal().is_some() {
-            terminal::say(&format!("{program} ended with {status}"));
+            terminal::status(&format!("{program} ended with {status}"));
         }
         // What a shell makes of a signal.
         let code = status.code().or_else(|| Some(128 + status.signal()?));

@@ -1,7 +1,6 @@
 //! `weir plot RUN`: every flow's trace as SVG and PNG, and one page with all of them.
 
 use super::export::write_whole;
-use super::run::folder_failure;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -9,7 +8,7 @@ use std::path::PathBuf;
 use weir_lab::report::{self, NamedPlot};
 use weir_lab::trace::RunFolder;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run
@@ -24,9 +23,7 @@ pub struct Arguments {
 
 /// Draws the plots.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let output = RunFolder::open(&arguments.run)
-        .and_then(|folder| folder.load())
-        .map_err(folder_failure)?;
+    let output = RunFolder::open(&arguments.run)?.load()?;
     let plots: Vec<NamedPlot> = report::plots_of(&output);
     if plots.is_empty() {
         let message = format!("{} holds no traces to draw", arguments.run.display());

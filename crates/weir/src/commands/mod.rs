@@ -1,16 +1,11 @@
-//! The verbs, a file each, and the words of the command line.
+//! The command line: a file for each command.
 
 mod bench;
 mod completions;
 mod decode;
 mod emulate;
 mod export;
-pub mod live_capture;
-mod live_trace;
 mod plot;
-mod quic;
-mod quic_socket;
-mod quic_test;
 mod reproduce;
 mod run;
 mod schema;
@@ -18,10 +13,9 @@ mod send;
 mod serve;
 mod testbed;
 mod theory;
-mod udp;
-mod wire;
 
 use crate::exit::Failure;
+use crate::measure::{ClientOptions, ServerOptions};
 use crate::terminal;
 use clap::{Parser, Subcommand};
 
@@ -36,12 +30,12 @@ use clap::{Parser, Subcommand};
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub command: Command,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum Verb {
+pub enum Command {
     /// Reproduce published experiments and compare number by number
     Reproduce(reproduce::Arguments),
     /// Run a scenario in the simulator
@@ -55,8 +49,10 @@ pub enum Verb {
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
     Schema(schema::Arguments),
-    Serve(serve::Arguments),
-    Send(send::Arguments),
+    /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
+    Serve(ServerOptions),
+    /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
+    Send(ClientOptions),
     /// Run a scenario on real sockets and kernels, in network namespaces
     Testbed(testbed::Arguments),
     /// Put a link of the simulator between real programs
@@ -67,7 +63,7 @@ pub enum Verb {
     Completions(completions::Arguments),
 }
 
-impl Verb {
+impl Command {
     /// True if stdout must hold one JSON document and nothing else.
     pub const fn wants_json(&self) -> bool {
         match self {
@@ -76,8 +72,8 @@ impl Verb {
             Self::Plot(arguments) => arguments.json,
             Self::Export(arguments) => arguments.json,
             Self::Theory(arguments) => arguments.json,
-            Self::Serve(arguments) => arguments.shared.json,
-            Self::Send(arguments) => arguments.shared.json,
+            Self::Serve(options) => options.test.output.json,
+            Self::Send(options) => options.test.output.json,
             Self::Testbed(arguments) => arguments.json,
             Self::Schema(_) => true,
             // A line a packet, which an error document would break.
@@ -89,22 +85,22 @@ impl Verb {
 
 /// Does it.
 pub fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.verb {
-        Verb::Reproduce(arguments) => reproduce::run(&arguments),
-        Verb::Run(arguments) => run::run(&arguments),
-        Verb::Plot(arguments) => plot::run(&arguments),
-        Verb::Export(arguments) => export::run(&arguments),
-        Verb::Decode(arguments) => decode_captures(&arguments),
-        Verb::Bench(arguments) => {
+    match cli.command {
+        Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Plot(arguments) => plot::run(&arguments),
+        Command::Export(arguments) => export::run(&arguments),
+        Command::Decode(arguments) => decode_captures(&arguments),
+        Command::Bench(arguments) => {
             bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
         }
-        Verb::Theory(arguments) => theory::run(&arguments),
-        Verb::Serve(arguments) => serve::run(&arguments),
-        Verb::Send(arguments) => send::run(&arguments),
-        Verb::Testbed(arguments) => testbed::run(&arguments),
-        Verb::Emulate(arguments) => emulate::run(&arguments),
-        Verb::Schema(arguments) => schema::run(&arguments),
-        Verb::Completions(arguments) => completions::run(&arguments),
+        Command::Theory(arguments) => theory::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Send(arguments) => send::run(&arguments),
+        Command::Testbed(arguments) => testbed::run(&arguments),
+        Command::Emulate(arguments) => emulate::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completions(arguments) => completions::run(&arguments),
     }
 }
 
@@ -115,6 +111,6 @@ fn decode_captures(arguments: &decode::DecodeArgs) -> Result<(), Failure> {
         Some(2) => Failure::Usage(error.to_string()),
         Some(_) => Failure::Failed(error.to_string()),
     })?;
-    terminal::say(&listing.to_string());
+    terminal::status(&listing.to_string());
     Ok(())
 }

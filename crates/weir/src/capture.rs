@@ -24,7 +24,7 @@ const UNDER_WAY: usize = 1 << 14;
 const HOP_LIMIT: u8 = 64;
 
 /// A capture while it goes on.
-pub struct LiveCapture {
+pub struct PacketCapture {
     path: PathBuf,
     tap: Arc<Sender>,
     thread: JoinHandle<io::Result<u64>>,
@@ -51,7 +51,7 @@ struct Sender {
     dropped: AtomicU64,
 }
 
-impl LiveCapture {
+impl PacketCapture {
     /// Begins a file with an interface for each place.
     pub fn start(path: &Path, places: &[Place], snap_octets: u32) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
@@ -115,7 +115,7 @@ impl LiveCapture {
             0 => format!("{path}: {packets} packets"),
             dropped => format!("{path}: {packets} packets, {dropped} more were too fast for it"),
         };
-        terminal::say(&text);
+        terminal::status(&text);
         Ok(())
     }
 }

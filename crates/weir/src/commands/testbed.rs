@@ -2,14 +2,15 @@
 //! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
 //! real time. Gives the folder that `weir run` gives.
 
-use super::run::{folder_failure, interrupt_flag, scenarios, text};
+use super::run::{scenarios, text};
 use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
 use weir_lab::scenario::{Override, Scenario};
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The scenario, TOML
@@ -45,7 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for (number, (overrides, scenario)) in scenarios.iter().enumerate() {
         let seconds = scenario.run.duration.as_secs_f64();
         let count = scenarios.len();
-        terminal::say(&format!("run {}/{count}: {seconds} s", number + 1));
+        terminal::status(&format!("run {}/{count}: {seconds} s", number + 1));
         let changed: Vec<_> = overrides.iter().map(Override::text).collect();
         if !arguments.json {
             let changed = changed.iter().map(|change| format!("{change}\n"));
@@ -77,7 +78,7 @@ fn one(
     _: &std::sync::atomic::AtomicBool,
 ) -> Result<serde_json::Value, Failure> {
     let message = "network namespaces need Linux; `weir run` simulates the same scenario";
-    Err(Failure::Missing(message.to_owned()))
+    Err(Failure::Unavailable(message.to_owned()))
 }
 
 #[cfg(target_os = "linux")]
@@ -93,7 +94,7 @@ fn one(
     let ending = if interrupted { "-interrupted" } else { "" };
     let name = format!("{}-testbed{ending}", name_of(scenario));
     let path = arguments.out.join(name);
-    RunFolder::write(&output, &path).map_err(folder_failure)?;
+    RunFolder::write(&output, &path)?;
     let folder = path.display().to_string();
     if !arguments.json {
         terminal::print(&text(&output.summary, &folder))?;

@@ -4,7 +4,7 @@ use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Accepted for symmetry; the schema is JSON in any case

@@ -1,7 +1,7 @@
 //! `weir export RUN --format csv|dccp-probe|pcapng`.
 
-use super::run::{folder_failure, interrupt_flag};
 use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
@@ -12,7 +12,7 @@ use weir_lab::run::RunError;
 use weir_lab::trace::{CaptureOptions, Format, RunCaptureError, RunFolder, capture_run, export};
 use weir_proto::time::Instant;
 
-/// The words after the verb.
+/// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The folder of a run
@@ -44,7 +44,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::Usage(error.to_string());
     let format = Format::named(&arguments.format).map_err(|error| usage(&error))?;
-    let folder = RunFolder::open(&arguments.run).map_err(folder_failure)?;
+    let folder = RunFolder::open(&arguments.run)?;
     if format == Format::Pcapng {
         return capture(arguments, &folder);
     }
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let message = "--host and --snaplen are of the format pcapng".to_owned();
         return Err(Failure::Usage(message));
     }
-    let output = folder.load().map_err(folder_failure)?;
+    let output = folder.load()?;
     let files = export(&output, format).map_err(|error| usage(&error))?;
     let out = arguments
         .out
@@ -99,7 +99,7 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         capture_run(folder.scenario(), folder.summary(), &options, out).map_err(capture_failure)
     });
     bar.finish_and_clear();
-    terminal::say(&format!("{} packets", packets?));
+    terminal::status(&format!("{} packets", packets?));
     tell(arguments, &[path.display().to_string()])
 }
 
