@@ -1,4 +1,4 @@
-//! From a scenario to a topology: hosts, links, and the flows with their endpoints.
+//! From a scenario to a network: hosts, links, and the flows with their endpoints.
 
 use super::codec::{Codec, FirstFault};
 use super::endpoints::FlowEnvironment;
@@ -16,12 +16,12 @@ use crate::scenario::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_net::app::{
-    AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Carriage, Cbr, OnOff, Sink,
+    AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Cbr, Delivery, OnOff, Sink,
 };
 use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
 use weir_net::{
-    App, FlowConfig, Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Stack, Topology,
-    TopologyError,
+    App, FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network, NetworkError, QueueConfig,
+    QueueLimit, Side,
 };
 use weir_proto::endpoint::{CloseReason, Endpoint, Statistics};
 use weir_proto::event::{EventMask, EventSource};
@@ -33,9 +33,9 @@ use weir_proto::time::{Duration, Instant};
 /// When each gap began, and how long it lasted.
 pub(super) type Gaps = Vec<(Instant, Duration)>;
 
-/// A topology and the names of what is in it, in the order in which it was added.
+/// A network and the names of what is in it, in the order in which it was added.
 pub(super) struct SimNetwork {
-    pub(super) topology: Topology,
+    pub(super) network: Network,
     seed: u64,
     flows: Vec<FlowId>,
     flow_names: Vec<String>,
@@ -96,7 +96,7 @@ impl SimNetwork {
         options: &RunOptions<'_>,
     ) -> Result<Self, RunError> {
         let mut network = Self {
-            topology: Topology::new(scenario.run.seed),
+            network: Network::new(scenario.run.seed),
             seed: scenario.run.seed,
             flows: Vec::new(),
             flow_names: Vec::new(),
@@ -131,7 +131,7 @@ impl SimNetwork {
     fn add_hosts<'a>(&mut self, scenario: &'a Scenario) -> Hosts<'a> {
         let mut hosts = BTreeMap::new();
         for host in &scenario.hosts {
-            let id = self.topology.add_host(&host.name, host.stack);
+            let id = self.network.add_host(&host.name, host.timing);
             hosts.insert(host.name.as_str(), (id, host));
         }
         hosts
@@ -139,7 +139,7 @@ impl SimNetwork {
 
     fn add_ports(&mut self, hosts: &Hosts<'_>) -> Result<(), RunError> {
         let mut ids = hosts.values().map(|(id, _)| *id);
-        ids.try_for_each(|id| self.topology.add_port(id).map_err(built))
+        ids.try_for_each(|id| self.network.add_port(id).map_err(built))
     }
 
     fn add_network(&mut self, scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), RunError> {
@@ -229,8 +229,8 @@ impl SimNetwork {
     /// A host for one end of a link or medium, with a port.
     fn add_port(&mut self, host: &str, of: &str) -> Result<HostId, RunError> {
         let name = format!("{host} at {of}");
-        let id = self.topology.add_host(&name, Stack::default());
-        self.topology.add_port(id).map_err(built)?;
+        let id = self.network.add_host(&name, HostTiming::default());
+        self.network.add_port(id).map_err(built)?;
         Ok(id)
     }
 
@@ -275,7 +275,7 @@ impl SimNetwork {
     ) -> Result<(), RunError> {
         let queue = match direction.shaper {
             Some(shaper) => QueueConfig::DropTail {
-                limit: Limit::Bytes(shaper.limit()),
+                limit: QueueLimit::Bytes(shaper.limit()),
             },
             None => direction.queue,
         };
@@ -290,10 +290,10 @@ impl SimNetwork {
             queue,
             loss: direction.loss.clone(),
             netem: direction.netem,
-            opportunities: direction.opportunities.millis.clone(),
+            rate_trace: direction.rate_trace.millis.clone(),
             changes: direction.changes.iter().map(Change::config).collect(),
         };
-        let id = self.topology.add_link(config).map_err(built)?;
+        let id = self.network.add_link(config).map_err(built)?;
         self.links.push(TracedLink::Link(id));
         self.link_names.push(name);
         Ok(())
@@ -317,7 +317,7 @@ impl SimNetwork {
             stations: stations.clone(),
             channel: wifi.channel(),
         };
-        let id = self.topology.add_medium(config).map_err(built)?;
+        let id = self.network.add_medium(config).map_err(built)?;
         for (station, config) in wifi.stations.iter().zip(stations) {
             self.links.push(TracedLink::Station(id, config.host));
             self.link_names.push(wifi.trace_name(station));
@@ -327,19 +327,19 @@ impl SimNetwork {
 
     fn source(&self, link: TracedLink) -> Option<EventSource> {
         match link {
-            TracedLink::Link(id) => Some(self.topology.source_of_link(id)),
-            TracedLink::Station(id, host) => self.topology.source_of_station(id, host),
+            TracedLink::Link(id) => Some(self.network.source_of_link(id)),
+            TracedLink::Station(id, host) => self.network.source_of_station(id, host),
         }
     }
 
     fn link_counters(&mut self, link: TracedLink) -> StationCounters {
         match link {
             TracedLink::Link(id) => StationCounters {
-                link: self.topology.link_counters(id),
+                link: self.network.link_counters(id),
                 ..StationCounters::default()
             },
             TracedLink::Station(id, host) => {
-                self.topology.station_counters(id, host).unwrap_or_default()
+                self.network.station_counters(id, host).unwrap_or_default()
             }
         }
     }
@@ -397,7 +397,7 @@ impl SimNetwork {
             start,
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
         };
-        let id = self.topology.add_flow(config).map_err(built)?;
+        let id = self.network.add_flow(config).map_err(built)?;
         self.flows.push(id);
         self.flow_names.push(name);
         self.writes.push(match flow.transport {
@@ -424,9 +424,9 @@ impl SimNetwork {
 
     /// What writes and what reads.
     fn apps(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
-        let carriage = match flow.transport {
-            Transport::Dccp(_) | Transport::Udp(_) => Carriage::Datagrams,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Carriage::Stream,
+        let delivery = match flow.transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
         let source: Box<dyn App + Send> = match flow.app {
             Application::Bulk(config) => Box::new(Bulk::new(config)),
@@ -436,7 +436,7 @@ impl SimNetwork {
                 Box::new(OnOff::new(config, rng))
             }
             Application::Audio(config) => {
-                let config = AudioConfig { carriage, ..config };
+                let config = AudioConfig { delivery, ..config };
                 return (
                     Box::new(AudioSource::new(config)),
                     Box::new(AudioSink::new(config)),
@@ -449,7 +449,7 @@ impl SimNetwork {
     /// What the listener of a flow heard, if it has one.
     pub(super) fn audio(&self, flow: usize) -> Option<(AudioStatistics, Gaps)> {
         let id = *self.flows.get(flow)?;
-        Some((self.topology.audio(id)?, self.topology.gaps(id)))
+        Some((self.network.audio(id)?, self.network.gaps(id)))
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender says, or else its
@@ -458,7 +458,7 @@ impl SimNetwork {
         let id = *self.flows.get(flow)?;
         let closed = [Side::Sender, Side::Receiver]
             .into_iter()
-            .find_map(|side| self.topology.app_statistics(id, side).closed)?;
+            .find_map(|side| self.network.app_statistics(id, side).closed)?;
         match closed {
             CloseReason::Finished => None,
             CloseReason::Reset(code) => Some(format!("reset with code {code}")),
@@ -471,10 +471,10 @@ impl SimNetwork {
         for (index, &flow) in self.flows.iter().enumerate() {
             let name = &self.flow_names[index];
             let ends =
-                [Side::Sender, Side::Receiver].map(|side| self.topology.source_of_flow(flow, side));
+                [Side::Sender, Side::Receiver].map(|side| self.network.source_of_flow(flow, side));
             let masks = recorder.add_flow(name.clone(), ends, self.writes[index]);
             for (source, mask) in ends.into_iter().zip(masks) {
-                self.topology.set_mask_of(source, mask);
+                self.network.set_mask_of(source, mask);
             }
         }
         for index in 0..self.links.len() {
@@ -484,23 +484,21 @@ impl SimNetwork {
             let name = &self.link_names[index];
             let mask = recorder.add_link(name.clone(), source);
             if mask != EventMask::NONE {
-                self.topology.set_mask_of(source, mask);
+                self.network.set_mask_of(source, mask);
             }
         }
     }
 
     /// Octets of application data that each flow has delivered so far.
     pub(super) fn delivered(&self) -> impl Iterator<Item = u64> + '_ {
-        self.flows.iter().map(|&id| {
-            self.topology
-                .statistics(id, Side::Receiver)
-                .payload_received
-        })
+        self.flows
+            .iter()
+            .map(|&id| self.network.statistics(id, Side::Receiver).payload_received)
     }
 
     pub(super) fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
         let ends = |&flow: &FlowId| {
-            let (source, target) = self.topology.ends_of_flow(flow);
+            let (source, target) = self.network.ends_of_flow(flow);
             (flow, source, target)
         };
         self.flows.iter().map(ends).collect()
@@ -517,8 +515,8 @@ impl SimNetwork {
     /// All counters, now.
     pub(super) fn counters(&mut self) -> Counters {
         let flow = |&id: &FlowId| FlowCounters {
-            sender: self.topology.statistics(id, Side::Sender),
-            receiver: self.topology.statistics(id, Side::Receiver),
+            sender: self.network.statistics(id, Side::Sender),
+            receiver: self.network.statistics(id, Side::Receiver),
         };
         let flows = self.flows.iter().map(flow).collect();
         let links = self.links.clone();
@@ -543,7 +541,7 @@ impl SimNetwork {
     }
 }
 
-fn built(error: TopologyError) -> RunError {
+fn built(error: NetworkError) -> RunError {
     RunError::Build(error.to_string())
 }
 

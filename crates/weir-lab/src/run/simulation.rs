@@ -81,7 +81,7 @@ impl Simulation {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         loop {
-            let now = self.network.topology.now();
+            let now = self.network.network.now();
             if self.before.is_none() {
                 self.simulate_to(options, warmup.min(until))?;
                 if until < warmup {
@@ -99,7 +99,7 @@ impl Simulation {
                 }
                 self.smoothness.sample(&self.network, next.since(warmup));
             }
-            if self.network.topology.now() >= until {
+            if self.network.network.now() >= until {
                 return Ok(());
             }
         }
@@ -108,12 +108,12 @@ impl Simulation {
     fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let mut at = self.network.topology.now();
+        let mut at = self.network.network.now();
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = at;
             at = (at + slice).min(until);
-            let counters = simulate(&mut self.network.topology, at, &mut self.recorder)
+            let counters = simulate(&mut self.network.network, at, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
             if let Some(fault) = self.network.codec_fault() {
@@ -144,18 +144,18 @@ impl Simulation {
     /// # Errors
     /// [`RunError::Stuck`].
     pub fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
-        inject(&mut self.network.topology, packet, &mut self.recorder)
+        inject(&mut self.network.network, packet, &mut self.recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
     /// The next packet that goes outside, and the host that it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.network.topology.poll_port()
+        self.network.network.poll_port()
     }
 
     /// When the next event is due.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.network.topology.next_event()
+        self.network.network.next_event()
     }
 
     /// Of [`Scope::Links`]: where each link and medium lies.
@@ -171,7 +171,7 @@ impl Simulation {
 
     /// What the run has come to. One that is ended early counts the time that it had.
     pub fn finish(mut self) -> RunOutput {
-        let end = self.network.topology.now().min(self.end());
+        let end = self.network.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
         let window = reached.saturating_sub(self.scenario.run.warmup);
         let after = self.network.counters();
