@@ -57,7 +57,7 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
 
 #[test]
 fn the_embedded_files_are_those_of_the_repository() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
     for name in ExperimentFiles::names() {
         let folder = ExperimentFiles::from_folder(&root.join(name)).unwrap();
         assert_eq!(folder, ExperimentFiles::embedded(name).unwrap());

@@ -22,7 +22,7 @@ const SLICES: u64 = 1000;
 /// A run under way.
 pub struct Simulation {
     scenario: Scenario,
-    network: SimNetwork,
+    sim: SimNetwork,
     recorder: Recorder,
     smoothness: Smoothness,
     /// At the end of the warm-up, once it is over.
@@ -40,14 +40,14 @@ impl Simulation {
         options: &RunOptions<'_>,
         scope: Scope,
     ) -> Result<Self, RunError> {
-        let mut network = SimNetwork::build(scenario, scope, options)?;
+        let mut sim = SimNetwork::build(scenario, scope, options)?;
         let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
-        network.listen(&mut recorder);
+        sim.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
-        let smoothness = Smoothness::new(network.flows.len(), window);
+        let smoothness = Smoothness::new(sim.flows.len(), window);
         Ok(Self {
             scenario: scenario.clone(),
-            network,
+            sim,
             recorder,
             smoothness,
             before: None,
@@ -68,15 +68,14 @@ impl Simulation {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         loop {
-            let now = self.network.topology.now();
+            let now = self.sim.network.now();
             if self.before.is_none() {
                 self.simulate_to(options, warmup.min(until))?;
                 if until < warmup {
                     return Ok(());
                 }
-                self.before = Some(self.network.counters());
-                self.smoothness
-                    .sample(Duration::ZERO, self.network.delivered());
+                self.before = Some(self.sim.counters());
+                self.smoothness.sample(Duration::ZERO, self.sim.delivered());
             } else if now >= end {
                 return Ok(());
             } else {
@@ -86,9 +85,9 @@ impl Simulation {
                     return Ok(());
                 }
                 self.smoothness
-                    .sample(next.since(warmup), self.network.delivered());
+                    .sample(next.since(warmup), self.sim.delivered());
             }
-            if self.network.topology.now() >= until {
+            if self.sim.network.now() >= until {
                 return Ok(());
             }
         }
@@ -97,15 +96,15 @@ impl Simulation {
     fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let mut at = self.network.topology.now();
+        let mut at = self.sim.network.now();
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = at;
             at = (at + slice).min(until);
-            let counters = simulate(&mut self.network.topology, at, &mut self.recorder)
+            let counters = simulate(&mut self.sim.network, at, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
-            if let Some(fault) = self.network.fault.take() {
+            if let Some(fault) = self.sim.fault.take() {
                 return Err(RunError::Codec(fault));
             }
             if let Some(rows) = self.recorder.too_many_rows() {
@@ -133,47 +132,43 @@ impl Simulation {
     /// # Errors
     /// [`RunError::Stuck`].
     pub fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
-        inject(&mut self.network.topology, packet, &mut self.recorder)
+        inject(&mut self.sim.network, packet, &mut self.recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
     /// The next packet that goes outside, and the host that it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.network.topology.poll_port()
+        self.sim.network.poll_port()
     }
 
     /// When the next event is due.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.network.topology.next_event()
+        self.sim.network.next_event()
     }
 
     /// Of [`Scope::Links`]: each link and medium with its ends.
     pub fn segments(&self) -> &[NetworkSegment] {
-        &self.network.segments
+        &self.sim.segments
     }
 
     /// Of [`Scope::Flows`]: each flow with its sender's and its receiver's host. Hosts are numbered
     /// as in the scenario.
     pub fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
         let ends = |id: FlowId| {
-            let (source, target) = self.network.topology.ends_of_flow(id);
+            let (source, target) = self.sim.network.ends_of_flow(id);
             (id, source, target)
         };
-        self.network
-            .flows
-            .iter()
-            .map(|flow| ends(flow.id))
-            .collect()
+        self.sim.flows.iter().map(|flow| ends(flow.id)).collect()
     }
 
     /// The result. A run that is ended early counts the time until then.
     pub fn finish(mut self) -> RunOutput {
-        let end = self.network.topology.now().min(self.end());
+        let end = self.sim.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
         let window = reached.saturating_sub(self.scenario.run.warmup);
-        let after = self.network.counters();
+        let after = self.sim.counters();
         let before = self.before.take();
-        let before = before.unwrap_or_else(|| self.network.counters());
+        let before = before.unwrap_or_else(|| self.sim.counters());
         let mut summary = Summary {
             run: RunSummary {
                 scenario: self.scenario.content_hash(),
@@ -188,21 +183,21 @@ impl Simulation {
             ..Summary::default()
         };
         let mut gaps = Vec::new();
-        for (index, flow) in self.network.flows.iter().enumerate() {
-            let audio = self.network.audio(flow.id);
+        for (index, flow) in self.sim.flows.iter().enumerate() {
+            let audio = self.sim.audio(flow.id);
             let (rtts, rate) = self.recorder.distributions(index, end);
             let result = FlowSummary {
                 rtt_s: rtts.summary(),
                 rate_bps: rate.summary(),
                 goodput_cov: self.smoothness.of_flow(index),
-                ended: self.network.ended(flow.id),
+                ended: self.sim.ended(flow.id),
                 audio: audio.as_ref().map(|(statistics, _)| (*statistics).into()),
                 ..FlowSummary::between(&before.flows[index], &after.flows[index], window)
             };
             summary.flows.insert(flow.name.clone(), result);
             gaps.push(audio.map(|(_, gaps)| gap_table(&gaps)));
         }
-        for (index, (name, _)) in self.network.links.iter().enumerate() {
+        for (index, (name, _)) in self.sim.links.iter().enumerate() {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }

@@ -19,7 +19,7 @@ use crate::headers::{Direction, IpHeaders, IpProtocol};
 use crate::scenario::{Flow, Host, Transport};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use weir_net::Stack;
+use weir_net::HostTiming;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, HostId, IpHeader, Packet};
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
@@ -67,7 +67,7 @@ pub(super) struct TapEnd {
     host: usize,
     near: SocketAddr,
     far: SocketAddr,
-    stack: Stack,
+    timing: HostTiming,
     /// How packets of [`Body::Other`] are carried.
     plain: IpProtocol,
     quic: HeaderFormat,
@@ -103,7 +103,7 @@ impl TapEnd {
             host: first,
             near: sender,
             far: receiver,
-            stack: ends[0].1.stack,
+            timing: ends[0].1.timing,
             plain,
             quic,
             ids: [id | 1, id],
@@ -112,7 +112,7 @@ impl TapEnd {
             host: second,
             near: receiver,
             far: sender,
-            stack: ends[1].1.stack,
+            timing: ends[1].1.timing,
             ids: [id, id | 1],
             ..sending
         };
@@ -252,12 +252,12 @@ impl TapShim {
         if let Err(why) = self.end.encode(packet, direction, room) {
             return self.fault.report(now, packet, &why);
         }
-        let stack = &self.end.stack;
+        let timing = &self.end.timing;
         let at = match direction {
-            Direction::Outbound => now + stack.transmit_delay,
+            Direction::Outbound => now + timing.transmit_delay,
             Direction::Inbound => {
                 let nanos = now.as_nanos();
-                Instant::from_nanos(nanos.saturating_sub(stack.receive_delay.as_nanos()))
+                Instant::from_nanos(nanos.saturating_sub(timing.receive_delay.as_nanos()))
             }
         };
         if let Ok(mut tap) = self.tap.lock() {

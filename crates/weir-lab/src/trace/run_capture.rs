@@ -155,10 +155,10 @@ impl<W: Write + Send> HostsWriter<W> {
         let mut disorder = [Duration::ZERO; 2];
         let hosts = || scenario.hosts.iter().enumerate();
         for (number, host) in hosts() {
-            let stack = &host.stack;
+            let timing = &host.timing;
             disorder = [
-                disorder[0].max(stack.transmit_delay),
-                disorder[1].max(stack.receive_delay),
+                disorder[0].max(timing.transmit_delay),
+                disorder[1].max(timing.receive_delay),
             ];
             let name = host.name.as_str();
             if ends.contains(name) && options.host.is_none_or(|only| only == name) {

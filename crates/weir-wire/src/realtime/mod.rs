@@ -1,4 +1,4 @@
-//! The other driver of a topology: the wall clock says how far it goes, and its ports lead to
+//! The other driver of a network: the wall clock says how far it goes, and its ports lead to
 //! sockets or network devices.
 //!
 //! Nothing of the simulator is written anew for it: a [`RealtimeNetwork`] goes on to the present whenever an
@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_net::{Stuck, Topology, inject, simulate};
+use weir_net::{Network, Stuck, inject, simulate};
 use weir_proto::packet::{HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ const LONGEST_NANOS: u64 = 50_000_000;
 /// Packets to take before events have their turn.
 const BATCH: usize = 64;
 
-/// What is driven: a topology, or what holds one.
+/// What is driven: a network, or what holds one.
 pub trait RealtimeNetwork {
     /// Why it does not go on.
     type Error;
@@ -52,8 +52,8 @@ pub trait RealtimeNetwork {
     fn next_event(&mut self) -> Option<Instant>;
 }
 
-/// A topology that nobody listens to.
-impl RealtimeNetwork for Topology {
+/// A network that nobody listens to.
+impl RealtimeNetwork for Network {
     type Error = Stuck;
 
     fn advance(&mut self, now: Instant) -> Result<(), Stuck> {
@@ -70,11 +70,11 @@ impl RealtimeNetwork for Topology {
     }
 }
 
-/// What a topology's ports lead to.
+/// What a network's ports lead to.
 pub trait PortIo {
     /// What becomes readable when a packet has come.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
-    /// The next packet that has come, addressed for the topology; `None` if none waits.
+    /// The next packet that has come, addressed for the network; `None` if none waits.
     fn receive(&mut self) -> Option<Packet>;
     /// Sends a packet that left through this host's port. What the system refuses is lost, as on
     /// any wire.

@@ -12,7 +12,7 @@ use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
 use crate::scenario::{Application, Flow, Host, Scenario, Transport};
 use std::sync::Arc;
-use weir_net::app::{AudioConfig, AudioSink, AudioSource, Bulk, Carriage, Cbr, OnOff, Sink};
+use weir_net::app::{AudioConfig, AudioSink, AudioSource, Bulk, Cbr, Delivery, OnOff, Sink};
 use weir_net::{App, FlowConfig, Side};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
@@ -84,7 +84,7 @@ impl SimNetwork {
             start: plan.start,
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
         };
-        let id = self.topology.add_flow(config).map_err(build_error)?;
+        let id = self.network.add_flow(config).map_err(build_error)?;
         self.flows.push(SimFlow {
             id,
             name: plan.name,
@@ -145,9 +145,9 @@ impl SimNetwork {
 
     /// The applications that write and read.
     fn applications(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
-        let carriage = match flow.transport {
-            Transport::Dccp(_) | Transport::Udp(_) => Carriage::Datagrams,
-            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Carriage::Stream,
+        let delivery = match flow.transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
         let source: Box<dyn App + Send> = match flow.app {
             Application::Bulk(config) => Box::new(Bulk::new(config)),
@@ -157,7 +157,7 @@ impl SimNetwork {
                 Box::new(OnOff::new(config, rng))
             }
             Application::Audio(config) => {
-                let config = AudioConfig { carriage, ..config };
+                let config = AudioConfig { delivery, ..config };
                 let sink = Box::new(AudioSink::new(config));
                 return (Box::new(AudioSource::new(config)), sink);
             }

@@ -15,7 +15,9 @@ use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
 use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
-use weir_net::{Limit, LinkConfig, LinkId, MediumId, QueueConfig, Side, Topology, TopologyError};
+use weir_net::{
+    LinkConfig, LinkId, MediumId, Network, NetworkError, QueueConfig, QueueLimit, Side,
+};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
@@ -37,7 +39,7 @@ pub enum Scope {
 
 /// The simulated network, with names for what it reports.
 pub(super) struct SimNetwork {
-    pub(super) topology: Topology,
+    pub(super) network: Network,
     /// In the order of the scenario.
     pub(super) flows: Vec<SimFlow>,
     /// What has a queue and a trace, by its name in traces, in the order of the scenario.
@@ -82,7 +84,7 @@ impl SimNetwork {
         options: &RunOptions<'_>,
     ) -> Result<Self, RunError> {
         let mut network = Self {
-            topology: Topology::new(scenario.run.seed),
+            network: Network::new(scenario.run.seed),
             flows: Vec::new(),
             links: Vec::new(),
             segments: Vec::new(),
@@ -100,7 +102,7 @@ impl SimNetwork {
         }
         if scope != Scope::Whole {
             for (id, _) in hosts.values() {
-                network.topology.add_port(*id).map_err(build_error)?;
+                network.network.add_port(*id).map_err(build_error)?;
             }
         }
         let encoding = match scope {
@@ -117,7 +119,7 @@ impl SimNetwork {
     fn add_hosts<'a>(&mut self, scenario: &'a Scenario) -> Hosts<'a> {
         let mut hosts = BTreeMap::new();
         for host in &scenario.hosts {
-            let id = self.topology.add_host(&host.name, host.stack);
+            let id = self.network.add_host(&host.name, host.timing);
             hosts.insert(host.name.as_str(), (id, host));
         }
         hosts
@@ -152,7 +154,7 @@ impl SimNetwork {
     ) -> Result<(), RunError> {
         let queue = match direction.shaper {
             Some(shaper) => QueueConfig::DropTail {
-                limit: Limit::Bytes(shaper.limit()),
+                limit: QueueLimit::Bytes(shaper.limit()),
             },
             None => direction.queue,
         };
@@ -167,10 +169,10 @@ impl SimNetwork {
             queue,
             loss: direction.loss.clone(),
             netem: direction.netem,
-            opportunities: direction.opportunities.millis.clone(),
+            rate_trace: direction.rate_trace.millis.clone(),
             changes: direction.changes.iter().map(Change::config).collect(),
         };
-        let id = self.topology.add_link(config).map_err(build_error)?;
+        let id = self.network.add_link(config).map_err(build_error)?;
         self.links.push((name, TracedLink::Link(id)));
         Ok(())
     }
@@ -191,7 +193,7 @@ impl SimNetwork {
             stations: stations.clone().map(config).collect(),
             channel: wifi.channel(),
         };
-        let id = self.topology.add_medium(config).map_err(build_error)?;
+        let id = self.network.add_medium(config).map_err(build_error)?;
         let traced = |(station, &host)| (wifi.trace_name(station), TracedLink::Station(id, host));
         self.links.extend(stations.map(traced));
         Ok(())
@@ -201,21 +203,21 @@ impl SimNetwork {
     pub(super) fn listen(&mut self, recorder: &mut Recorder) {
         for flow in &self.flows {
             let ends = [Side::Sender, Side::Receiver]
-                .map(|side| self.topology.source_of_flow(flow.id, side));
+                .map(|side| self.network.source_of_flow(flow.id, side));
             let masks = recorder.add_flow(&flow.name, ends, flow.writes);
             for (source, mask) in ends.into_iter().zip(masks) {
-                self.topology.set_mask_of(source, mask);
+                self.network.set_mask_of(source, mask);
             }
         }
         for (name, link) in &self.links {
             let source = match *link {
-                TracedLink::Link(id) => Some(self.topology.source_of_link(id)),
-                TracedLink::Station(id, host) => self.topology.source_of_station(id, host),
+                TracedLink::Link(id) => Some(self.network.source_of_link(id)),
+                TracedLink::Station(id, host) => self.network.source_of_station(id, host),
             };
             let Some(source) = source else { continue };
             let mask = recorder.add_link(name, source);
             if mask != EventMask::NONE {
-                self.topology.set_mask_of(source, mask);
+                self.network.set_mask_of(source, mask);
             }
         }
     }
@@ -223,17 +225,17 @@ impl SimNetwork {
     /// All counters, now.
     pub(super) fn counters(&mut self) -> Counters {
         let flow = |flow: &SimFlow| FlowStatistics {
-            sender: self.topology.statistics(flow.id, Side::Sender),
-            receiver: self.topology.statistics(flow.id, Side::Receiver),
+            sender: self.network.statistics(flow.id, Side::Sender),
+            receiver: self.network.statistics(flow.id, Side::Receiver),
         };
         let flows = self.flows.iter().map(flow).collect();
         let link = |(_, link): &(String, TracedLink)| match *link {
             TracedLink::Link(id) => StationCounters {
-                link: self.topology.link_counters(id),
+                link: self.network.link_counters(id),
                 ..StationCounters::default()
             },
             TracedLink::Station(id, host) => {
-                self.topology.station_counters(id, host).unwrap_or_default()
+                self.network.station_counters(id, host).unwrap_or_default()
             }
         };
         let links = self.links.iter().map(link).collect();
@@ -243,7 +245,7 @@ impl SimNetwork {
     /// Octets of application data that each flow has delivered so far.
     pub(super) fn delivered(&self) -> impl Iterator<Item = u64> + '_ {
         let receivers = self.flows.iter();
-        let statistics = receivers.map(|flow| self.topology.statistics(flow.id, Side::Receiver));
+        let statistics = receivers.map(|flow| self.network.statistics(flow.id, Side::Receiver));
         statistics.map(|statistics| statistics.payload_received)
     }
 
@@ -252,7 +254,7 @@ impl SimNetwork {
         &self,
         flow: FlowId,
     ) -> Option<(AudioStatistics, Vec<(Instant, Duration)>)> {
-        Some((self.topology.audio(flow)?, self.topology.gaps(flow)))
+        Some((self.network.audio(flow)?, self.network.gaps(flow)))
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender reports, or else
@@ -260,7 +262,7 @@ impl SimNetwork {
     pub(super) fn ended(&self, flow: FlowId) -> Option<String> {
         let closed = [Side::Sender, Side::Receiver]
             .into_iter()
-            .find_map(|side| self.topology.app_statistics(flow, side).closed)?;
+            .find_map(|side| self.network.app_statistics(flow, side).closed)?;
         match closed {
             CloseReason::Finished => None,
             CloseReason::Reset(code) => Some(format!("reset with code {code}")),
@@ -269,7 +271,7 @@ impl SimNetwork {
     }
 }
 
-fn build_error(error: TopologyError) -> RunError {
+fn build_error(error: NetworkError) -> RunError {
     RunError::Build(error.to_string())
 }
 

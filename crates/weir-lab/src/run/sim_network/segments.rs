@@ -3,7 +3,7 @@
 use super::{SimNetwork, build_error, no_host};
 use crate::run::{RunError, wire_encoding};
 use crate::scenario::{Direction, Link, Scenario, Wifi};
-use weir_net::Stack;
+use weir_net::HostTiming;
 use weir_net::shaper::TokenBucketConfig;
 use weir_proto::packet::HostId;
 
@@ -115,8 +115,8 @@ impl SimNetwork {
         let index = hosts.position(|known| known.name == host);
         let index = index.ok_or_else(|| no_host(host))?;
         let name = format!("{host} at {link}");
-        let port = self.topology.add_host(&name, Stack::default());
-        self.topology.add_port(port).map_err(build_error)?;
+        let port = self.network.add_host(&name, HostTiming::default());
+        self.network.add_port(port).map_err(build_error)?;
         Ok(SegmentEnd {
             host: index,
             port,
