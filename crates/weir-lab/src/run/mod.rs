@@ -3,46 +3,45 @@
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
 //! come from the scenario's seed. Wall-clock time is the caller's affair.
 
-mod build;
 mod codec;
+pub mod columns;
 mod endpoints;
 mod handshake;
-mod layer;
-mod live;
 mod measured;
 mod quic_decoder;
 mod recorder;
 mod registry;
-mod segment;
+mod shim;
+mod sim_network;
+mod simulation;
 mod smoothness;
 mod statistics;
 mod summary;
-mod tables;
 mod tap;
-mod wire_form;
+mod wire_encoding;
 
-pub use live::{Live, Part};
 pub use measured::{
-    LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, is_measured,
+    MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
-pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
-pub use segment::{Segment, SegmentEnd, SegmentShaper};
+pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
+pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
+pub use simulation::Simulation;
 pub use summary::{
-    AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
-    RunSummary, Summary,
+    AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LinkSummary, MeanCov, QueueBytes,
+    RttSummary, RunSummary, Summary,
 };
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
-use crate::trace::Table;
+use crate::table::Table;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use weir_proto::time::Instant;
 
 /// How much of a run is kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trace {
+pub enum TraceLevel {
     /// Counters only: the summary has no round-trip times and no rates of controllers. Fastest.
     Counters,
     /// What the whole summary needs.
@@ -56,7 +55,7 @@ pub enum Trace {
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
     /// How much is kept.
-    pub trace: Trace,
+    pub trace: TraceLevel,
     /// Every packet too, in [`RunOutput::packets`].
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.
@@ -66,7 +65,7 @@ pub struct RunOptions<'a> {
     /// Sees every packet as the hosts of its ends see it; changes nothing.
     pub tap: Option<&'a SharedTap>,
     /// Transports that this crate does not have itself.
-    pub registry: Registry<'a>,
+    pub registry: TransportRegistry<'a>,
 }
 
 /// What a run gives.
@@ -76,11 +75,12 @@ pub struct RunOutput {
     pub scenario: Scenario,
     /// Its statistics.
     pub summary: Summary,
-    /// The traces of flows, in the order of the scenario; empty unless [`Trace::Full`].
+    /// The traces of flows, in the order of the scenario; empty unless [`TraceLevel::Full`].
     pub flows: Vec<FlowTrace>,
-    /// The traces of links, both directions; empty unless [`Trace::Full`].
+    /// The traces of links, both directions; empty unless [`TraceLevel::Full`].
     pub links: Vec<LinkTrace>,
-    /// Every packet at every endpoint and every drop on a link, if it was asked for.
+    /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] asked for
+    /// it: the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
 }
 
@@ -89,16 +89,12 @@ pub struct RunOutput {
 pub struct FlowTrace {
     /// The flow's name.
     pub name: String,
-    /// `time_s`, `allowed_rate_bps`, `equation_rate_bps`, `receive_rate_bps`, `loss_event_rate`,
-    /// `rtt_s`, `smoothed_rtt_s`, `ipi_s`, `cwnd_bytes`, `bytes_in_flight`,
-    /// `partial_bytes_acked`, `ssthresh_bytes`, `segment_bytes`, `state`, `limit`.
+    /// The columns of [`columns::FLOW`].
     pub table: Table,
-    /// For rate controllers, a row per write of the application with the controller's state
-    /// before it, which is what Linux's dccp_probe prints: the same columns as far as a rate
-    /// controller has them, and `write_bytes`.
+    /// For datagrams of DCCP, a row per write of the application with the state of the rate
+    /// controller before it, as Linux's dccp_probe prints it: the columns of [`columns::writes`].
     pub writes: Option<Table>,
-    /// For audio, a row per gap that the listener heard: `time_s` at which it began, `gap_s`, and
-    /// `silence_s`, which sums them up.
+    /// For audio, a row per gap that the listener heard: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
 }
 
@@ -108,8 +104,7 @@ pub struct LinkTrace {
     /// `NAME` from the first host of `between` to the second, `NAME.backward` the other way;
     /// `NAME.HOST` for a station of an 802.11 medium.
     pub name: String,
-    /// `time_s`, `queue_packets`, `queue_bytes`, `drops`, `marks`; the last two count from the
-    /// start of the run.
+    /// The columns of [`columns::LINK`].
     pub table: Table,
 }
 
@@ -151,7 +146,7 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let mut live = Live::new(scenario, options, Part::Whole)?;
+    let mut live = Simulation::new(scenario, options, Scope::Whole)?;
     live.advance(options, live.end())?;
     Ok(live.finish())
 }
@@ -163,6 +158,6 @@ mod equation_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]
-mod live_tests;
+mod simulation_tests;
 #[cfg(test)]
 mod tests;

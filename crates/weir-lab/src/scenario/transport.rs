@@ -3,10 +3,10 @@
 use super::value::{Choice, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
 use weir_proto::cc::tfrc::Profile;
-use weir_proto::cc::window::{self, CubicConfig, REGISTRY, Rules};
+use weir_proto::cc::window::{self, CubicConfig, Rules};
 use weir_proto::dccp;
 use weir_proto::packet::IpHeader;
-use weir_proto::quic::wire::{HeaderFormat, NumberLen};
+use weir_proto::quic::wire::{HeaderFormat, PacketNumberLen};
 use weir_proto::quic::{self, AckPolicy, FlowControlConfig, Handshake};
 use weir_proto::time::Duration;
 use weir_proto::udp;
@@ -134,10 +134,10 @@ impl Quic {
             header: config.header,
             handshake: config.handshake,
             ack: config.ack,
-            bundle_acks: config.bundle_ack,
+            bundle_acks: config.bundle_acks,
             flow_control: config.flow_control,
             send_queue_limit: config.send_queue_limit,
-            low_water_ratio: config.send_queue_low_water,
+            low_water_ratio: config.low_water_ratio,
             ecn: config.ecn,
             idle_timeout: config.idle_timeout,
         }
@@ -151,14 +151,14 @@ impl Quic {
             rules: self.overrides,
             cubic: self.cubic,
             initial_window: self.initial_window,
-            max_datagram_size: self.max_datagram_size.unwrap_or(largest),
+            max_datagram_size: Some(self.max_datagram_size.unwrap_or(largest)),
             header: self.header,
             handshake: self.handshake,
             ack: self.ack,
-            bundle_ack: self.bundle_acks,
+            bundle_acks: self.bundle_acks,
             flow_control: self.flow_control,
             send_queue_limit: self.send_queue_limit,
-            send_queue_low_water: self.low_water_ratio,
+            low_water_ratio: self.low_water_ratio,
             ecn: self.ecn,
             idle_timeout: self.idle_timeout,
             ..quic::Config::default()
@@ -182,7 +182,8 @@ impl Dccp {
             send_ccid: ccid(),
             receive_ccid: ccid(),
             sequence_window: self.sequence_window,
-            send_queue: self.send_queue as usize,
+            send_queue: self.send_queue,
+            ecn_nonces: self.ecn_nonces,
             mtu: path_mtu,
             ecn: self.ecn,
             checksum_coverage: self.checksum_coverage,
@@ -411,7 +412,7 @@ impl Quic {
         v.section("overrides", doc, &mut self.overrides);
         let controller = &mut Choice {
             slot: &mut self.controller,
-            words: &REGISTRY.map(|entry| (entry.name, entry.name)),
+            words: &window::names().map(|name| (name, name)).collect::<Vec<_>>(),
         };
         v.value("controller", "The window controller.", optional, controller);
         let doc = "The constants of CUBIC (RFC 9438).";
@@ -443,7 +444,7 @@ impl Quic {
             optional,
             &mut self.ack.first_at_once,
         );
-        let mut ranges = self.ack.max_ranges as u64;
+        let mut ranges = u64::from(self.ack.max_ranges);
         let count = &mut Count {
             slot: &mut ranges,
             min: 1,
@@ -453,7 +454,7 @@ impl Quic {
         let doc = "Ranges of packet numbers that an acknowledgement reports: the newest.";
         v.value("ack_ranges", doc, optional, count);
         // At most 256.
-        self.ack.max_ranges = ranges as usize;
+        self.ack.max_ranges = ranges as u32;
         let doc = "Packets that ask for no acknowledgement are acknowledged with data packets.";
         v.value("bundle_acks", doc, optional, &mut self.bundle_acks);
     }
@@ -540,11 +541,11 @@ impl Section for Header<'_> {
         let number = &mut Choice {
             slot: &mut self.0.number_len,
             words: &[
-                ("minimal", NumberLen::Minimal),
-                ("1", NumberLen::Fixed(1)),
-                ("2", NumberLen::Fixed(2)),
-                ("3", NumberLen::Fixed(3)),
-                ("4", NumberLen::Fixed(4)),
+                ("minimal", PacketNumberLen::Minimal),
+                ("1", PacketNumberLen::One),
+                ("2", PacketNumberLen::Two),
+                ("3", PacketNumberLen::Three),
+                ("4", PacketNumberLen::Four),
             ],
         };
         let doc = "Bytes of a packet number: \"1\" to \"4\", or as few as its place allows.";

@@ -6,7 +6,7 @@ mod injection;
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{Ccid, Config, Connection, State, wire::PacketType};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::{Body, Ecn, HostId, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -115,7 +115,7 @@ impl Pair {
                 .wires
                 .iter()
                 .filter_map(|wire| wire.front().map(|(at, _)| *at));
-            let timers = self.ends.iter().filter_map(Node::poll_timeout);
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
             let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
             if next > until {
                 self.now = until;
@@ -278,7 +278,7 @@ fn ccid_2_keeps_its_window_below_what_loss_allows() {
 /// Packets that arrive in ten seconds without loss, and whether the receiver knows the nonces.
 fn delivered_with_nonces(ccid: &Ccid, known: bool) -> usize {
     let mut pair = Pair::new(|config| {
-        (config.ecn, config.ecn_nonces) = (true, Some(3));
+        (config.ecn, config.ecn_nonces, config.nonce_seed) = (true, true, 3);
         (config.send_ccid, config.receive_ccid) = (ccid.clone(), ccid.clone());
     });
     pair.drops = Box::new(move |end, packet| {

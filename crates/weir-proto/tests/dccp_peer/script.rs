@@ -10,7 +10,7 @@ use super::{config, drain, envelope, packet_of};
 use std::collections::VecDeque;
 use weir_proto::dccp::Connection;
 use weir_proto::dccp::wire::{Packet, PacketType, SeqNum, Subheader};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 
@@ -184,6 +184,7 @@ fn play(text: &str) -> Result<(), String> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the scripts are files")]
 fn all_scripts_play() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
     let mut paths: Vec<_> = std::fs::read_dir(folder)

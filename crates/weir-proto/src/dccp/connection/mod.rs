@@ -20,15 +20,17 @@ mod timer;
 use super::ccid::{CcidReceiver, CcidSender};
 use super::data_dropped::DataDropped;
 use super::negotiation::{Location, Negotiation};
-use super::nonce::Nonces;
+use super::nonce::SentNonces;
 use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
 use crate::cc::tfrc::{Profile, SmallPackets};
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
+use crate::settings;
+use crate::settings::count;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
@@ -40,7 +42,7 @@ pub const HEADER_ROOM: u32 = 56;
 const CHECKSUM_ROOM: u32 = 6 + 2 + output::DROPS_WITH_DATA as u32;
 
 /// Which congestion control a half-connection uses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ccid {
     /// CCID 2 (RFC 4341).
     TcpLike,
@@ -75,95 +77,74 @@ impl Ccid {
     }
 }
 
-/// How an endpoint behaves.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The flow that its packets carry.
-    pub flow: FlowId,
-    /// This end.
-    pub local: HostId,
-    /// The other end.
-    pub remote: HostId,
-    /// Our port.
-    pub local_port: u16,
-    /// The peer's port.
-    pub remote_port: u16,
-    /// What the client asks for and the server offers (RFC 5595).
-    pub service_code: u32,
-    /// ISS: from randomness on a real wire, from the seed in a simulation.
-    pub initial_sequence: u64,
-    /// Sequence Window of our half (RFC 4340 §7.5.2): about five times the packets of a
-    /// round-trip time.
-    pub sequence_window: u64,
-    /// Congestion control of what we send.
-    pub send_ccid: Ccid,
-    /// Congestion control of what we receive.
-    pub receive_ccid: Ccid,
-    /// CCID 2: data packets per acknowledgement.
-    pub ack_ratio: u16,
-    /// Datagrams that wait to be sent at most.
-    pub send_queue: usize,
-    /// The path's MTU in octets, IP header included.
-    pub mtu: u32,
-    /// ECT(0) on data packets.
-    pub ecn: bool,
-    /// With `ecn`: data packets carry ECN nonces (RFC 4340 §12.2) from the random stream of this
-    /// seed, and the echoes are verified. Historic since RFC 8311.
-    pub ecn_nonces: Option<u64>,
-    /// CsCov of our packets (RFC 4340 §9.2).
-    pub checksum_coverage: u8,
-    /// Data packets carry a Data Checksum (RFC 4340 §9.3). A receiver drops data whose checksum
-    /// does not fit and reports it with Data Dropped (§11.7).
-    pub data_checksum: bool,
-    /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
-    pub short_sequence_numbers: bool,
-    /// A client's Requests are filled with Padding up to so many octets: a server that answers
-    /// nobody with more than it got needs it.
-    pub request_octets: u32,
-    /// A client gives up if nobody answers for so long (RFC 4340 §8.1.1).
-    pub connect_timeout: Duration,
-    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there,
-    /// and given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
-    /// this a connection to a peer that has gone lasts until the application closes it.
-    pub keepalive: Option<Duration>,
-    /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
-    pub max_segment_lifetime: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            flow: FlowId::default(),
-            local: HostId::default(),
-            remote: HostId::default(),
-            local_port: 5001,
-            remote_port: 5001,
-            service_code: 0,
-            initial_sequence: 0,
-            sequence_window: 10_000,
-            send_ccid: Ccid::TcpLike,
-            receive_ccid: Ccid::TcpLike,
-            ack_ratio: 2,
-            send_queue: 5,
-            mtu: 1500,
-            ecn: false,
-            ecn_nonces: None,
-            checksum_coverage: 0,
-            data_checksum: false,
-            short_sequence_numbers: false,
-            request_octets: 0,
-            connect_timeout: Duration::from_secs(180),
-            keepalive: None,
-            max_segment_lifetime: Duration::from_secs(120),
-        }
+settings! {
+    /// What an endpoint can be told.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        /// The flow that its packets carry.
+        pub flow: FlowId [internal],
+        /// This end.
+        pub local: HostId [internal],
+        /// The other end.
+        pub remote: HostId [internal],
+        /// This end's port.
+        pub local_port: u16 [internal] = 5001,
+        /// The peer's port.
+        pub remote_port: u16 [internal] = 5001,
+        /// What the client asks for and the server offers (RFC 5595).
+        pub service_code: u32 [internal],
+        /// ISS: from randomness on a real wire, from the seed in a simulation.
+        pub initial_sequence: u64 [internal],
+        /// Sequence Window of both ends (RFC 4340 §7.5.2): about five packets per round trip are
+        /// needed.
+        // §7.5.2 starts with 100, which is too small for fast paths; this is five round trips of
+        // 2000 packets.
+        pub sequence_window: u64 = 10_000 => count(32..=(1 << 46) - 1, "packets"),
+        /// Congestion control of what this end sends.
+        pub send_ccid: Ccid [internal] = Ccid::TcpLike,
+        /// Congestion control of what this end receives.
+        pub receive_ccid: Ccid [internal] = Ccid::TcpLike,
+        /// CCID 2: data packets per acknowledgement.
+        pub ack_ratio: u16 [internal] = 2,
+        /// Datagrams that may wait for their transmission, as Linux's tx_qlen.
+        pub send_queue: u32 = 5 => count(1..=1_000_000, "packets"),
+        /// The path's MTU in octets, IP header included.
+        pub mtu: u32 [internal] = 1500,
+        /// Data packets use explicit congestion notification.
+        pub ecn: bool,
+        /// With ecn: data packets are ECT(0) or ECT(1) by chance, and the sender verifies that the
+        /// receiver knows which (RFC 4340 §12.2; historic by RFC 8311).
+        pub ecn_nonces: bool,
+        /// The seed of the random stream of ECN nonces.
+        pub nonce_seed: u64 [internal],
+        /// CsCov (RFC 4340 §9.2): 0 covers all of a packet, 1 the header, n another 4 (n - 1) bytes
+        /// of payload; damage beyond is delivered.
+        pub checksum_coverage: u8 => count(0..=15, ""),
+        /// Data packets carry a Data Checksum (RFC 4340 §9.3): damaged data is dropped and reported
+        /// with Data Dropped, and its loss is not taken for congestion by TFRC.
+        pub data_checksum: bool,
+        /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
+        pub short_sequence_numbers: bool [internal],
+        /// A client's Requests are filled with Padding up to this many octets, for a server that
+        /// answers with no more octets than it received.
+        pub request_octets: u32 [internal],
+        /// A client gives up after this long without an answer (RFC 4340 §8.1.1).
+        pub connect_timeout: Duration [internal] = Duration::from_secs(180),
+        /// A peer that is silent for this long in OPEN is asked with a Sync whether it is still
+        /// there, and given up if it does not answer for another 4 MSL. The RFC has no timer in
+        /// OPEN: without this a connection to a peer that has gone lasts until the application
+        /// closes it.
+        pub keepalive: Option<Duration> [internal],
+        /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
+        pub max_segment_lifetime: Duration [internal] = Duration::from_secs(120),
     }
 }
 
 /// A packet of the handshake and when it left, for its round-trip time.
 #[derive(Clone, Copy, Debug)]
-struct Opening {
+struct HandshakePacket {
     seq: SeqNum,
-    left_at: Option<Instant>,
+    sent_at: Option<Instant>,
     attempts: u32,
 }
 
@@ -177,27 +158,27 @@ pub struct Connection {
     timers: Timers,
     sender: Option<Box<dyn CcidSender>>,
     receiver: Option<Box<dyn CcidReceiver>>,
-    opening: Option<Opening>,
+    handshake: Option<HandshakePacket>,
     /// The Init Cookies of the Response, as long as they must be echoed.
     cookies: wire::Options,
-    outbox: VecDeque<Packet>,
+    transmit_queue: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
-    news: VecDeque<EndpointEvent>,
+    endpoint_events: VecDeque<EndpointEvent>,
     /// The application waits for room.
     blocked: bool,
     /// The application wants to close once everything is sent.
     closing: bool,
     /// Something was sent since the connection is open.
-    spoken: bool,
+    sent_in_open: bool,
     /// An acknowledgement is owed, whatever the CCID thinks.
-    ack_owed: bool,
+    ack_pending: bool,
     /// Acknowledgements received since we last acknowledged anything.
-    acks_unanswered: u32,
-    dropped: DataDropped,
-    nonces: Option<Nonces>,
+    acks_received: u32,
+    data_dropped: DataDropped,
+    nonces: Option<SentNonces>,
     /// When the last valid packet came.
-    last_heard: Instant,
+    last_received: Instant,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -240,20 +221,20 @@ impl Connection {
             timers: Timers::default(),
             sender: None,
             receiver: None,
-            opening: None,
+            handshake: None,
             cookies: wire::Options::new(),
-            outbox: VecDeque::with_capacity(4),
-            send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
+            transmit_queue: VecDeque::with_capacity(4),
+            send_queue: VecDeque::with_capacity(config.send_queue.min(1024) as usize),
             received: VecDeque::new(),
-            news: VecDeque::new(),
+            endpoint_events: VecDeque::new(),
             blocked: false,
             closing: false,
-            spoken: false,
-            ack_owed: false,
-            acks_unanswered: 0,
-            dropped: DataDropped::default(),
-            nonces: config.ecn_nonces.filter(|_| config.ecn).map(Nonces::new),
-            last_heard: Instant::default(),
+            sent_in_open: false,
+            ack_pending: false,
+            acks_received: 0,
+            data_dropped: DataDropped::default(),
+            nonces: (config.ecn && config.ecn_nonces).then(|| SentNonces::new(config.nonce_seed)),
+            last_received: Instant::default(),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),
@@ -268,14 +249,14 @@ impl Connection {
     }
 
     /// When the CCID lets the next data packet out, if one waits for its time. Of all that
-    /// [`poll_timeout`](Node::poll_timeout) can mean, this has to be kept most exactly.
-    pub const fn data_due(&self) -> Option<Instant> {
-        self.timers.data_due
+    /// [`poll_timeout`](Endpoint::poll_timeout) can mean, this has to be kept most exactly.
+    pub const fn next_data_at(&self) -> Option<Instant> {
+        self.timers.next_data_at
     }
 
     /// True if the send queue has no room: a datagram would be [`WriteError::Blocked`].
-    pub fn is_full(&self) -> bool {
-        self.send_queue.len() >= self.config.send_queue.max(1)
+    pub fn send_queue_is_full(&self) -> bool {
+        self.send_queue.len() >= self.config.send_queue.max(1) as usize
     }
 
     /// The largest datagram that the application may write, in octets.
@@ -311,12 +292,12 @@ impl Connection {
         // What was not agreed on is CCID 2, which everybody has.
         self.sender = Some(match self.config.send_ccid.tfrc(send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
-            None => Box::new(ccid2::Sender::new(packet_size)),
+            None => Box::new(ccid2::Ccid2Sender::new(packet_size)),
         });
         let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
         self.receiver = Some(match self.config.receive_ccid.tfrc(receive) {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
-            None => Box::new(ccid2::Receiver::new(ack_ratio)),
+            None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),
         });
     }
 
@@ -327,16 +308,17 @@ impl Connection {
         }
         self.send_queue.clear();
         if !self
-            .news
+            .endpoint_events
             .iter()
-            .any(|news| matches!(news, EndpointEvent::Closed(_)))
+            .any(|event| matches!(event, EndpointEvent::Closed(_)))
         {
-            self.news.push_back(EndpointEvent::Closed(reason));
+            self.endpoint_events
+                .push_back(EndpointEvent::Closed(reason));
         }
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.handle_packet(now, packet);
     }
@@ -361,11 +343,9 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
-        if self.state == State::Closed && !self.server && self.opening.is_none() {
+        if self.state == State::Closed && !self.server && self.handshake.is_none() {
             self.enter(now, State::Request);
             self.send_request(now);
         }
@@ -393,7 +373,7 @@ impl Endpoint for Connection {
         if data.len() > self.max_payload() {
             return Err(WriteError::TooLarge(self.max_payload()));
         }
-        if self.is_full() {
+        if self.send_queue_is_full() {
             self.blocked = true;
             return Err(WriteError::Blocked);
         }
@@ -403,7 +383,7 @@ impl Endpoint for Connection {
         self.events
             .push(now, EventMask::WRITE, || Event::Write(data.len()));
         self.send_queue.push_back(data);
-        self.timers.data_due = None;
+        self.timers.next_data_at = None;
         Ok(())
     }
 
@@ -412,13 +392,17 @@ impl Endpoint for Connection {
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, now: Instant, packet_id: u64) {
         let seq = SeqNum::new(packet_id);
-        if let Some(opening) = self.opening.as_mut().filter(|opening| opening.seq == seq) {
-            opening.left_at = Some(now);
+        if let Some(handshake) = self
+            .handshake
+            .as_mut()
+            .filter(|handshake| handshake.seq == seq)
+        {
+            handshake.sent_at = Some(now);
         }
         if let Some(sender) = &mut self.sender {
             sender.on_transmitted(now, seq, true);
