@@ -14,7 +14,7 @@ use std::path::Path;
 use crate::modules::Crate;
 #[cfg(test)]
 use crate::source::Source;
-use crate::{output, tree};
+use crate::{code_map, output, tree};
 
 /// Whether the rules of `circles`, `functions` and `documents` fail the check or only warn.
 const NEW_RULES_FAIL: bool = false;
@@ -58,6 +58,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     let mut new: Vec<Violation> = sources.iter().flat_map(functions::check).collect();
     new.extend(crates.iter().flat_map(circles::check));
     new.extend(documents::check(&files));
+    new.extend(code_map::check(&files, &sources));
     new.sort();
     if NEW_RULES_FAIL {
         violations.append(&mut new);
