@@ -165,7 +165,7 @@ pub fn run(
     };
     let plans: Vec<_> = ends.into_iter().zip(ports).map(plan).collect();
     let mut sockets = testbed.sockets(&plans).map_err(wire_failure)?;
-    let mut devices = testbed.devices();
+    let mut devices = testbed.take_devices();
     let capture = pcap.map(|path| {
         let hosts = scenario.hosts.iter().enumerate();
         let place = |(n, host): (usize, &Host)| (host.name.clone(), Some(testbed.address_of(n)));
@@ -173,7 +173,7 @@ pub fn run(
     });
     let capture = capture.transpose()?;
     if let Some(capture) = &capture {
-        sockets.set_tap(capture.tap());
+        sockets.set_tap(&capture.tap());
     }
     let duration = scenario.run.duration;
     let over = AtomicBool::new(false);

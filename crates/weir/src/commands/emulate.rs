@@ -267,7 +267,7 @@ mod wired {
             SocketAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
         };
         let at = arguments.listen.unwrap_or(SocketAddr::new(any, 0));
-        let mut relay = UdpRelay::bind(at, to, (ends[0], ends[1]))
+        let mut relay = UdpRelay::bind(at, to, ends[0], ends[1])
             .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
         let stop = interrupt_flag()?;
         let capture = capture(arguments, &[("relay".to_owned(), None)])?;
