@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use weir_lab::trace::headers::{Encapsulation, IpHeaders};
-use weir_lab::trace::pcapng::{self, CapturedPacket, Interface, InterfaceId, PcapngWriter};
+use weir_lab::headers::{self, IpHeaders, IpProtocol};
+use weir_lab::trace::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
 
 /// Packets that may wait for the thread.
@@ -34,7 +34,7 @@ pub struct PacketCapture {
 /// A packet on its way to the thread.
 struct QueuedPacket {
     at: Instant,
-    direction: pcapng::Direction,
+    direction: headers::Direction,
     /// The headers of IP and UDP that a socket removes; none around a whole packet.
     headers: Option<IpHeaders>,
     octets: Vec<u8>,
@@ -102,7 +102,7 @@ impl PacketCapture {
     pub fn packet(&self, direction: Direction, octets: &[u8]) {
         self.queue.push(QueuedPacket {
             at: Instant::now(),
-            direction: pcapng_direction(direction),
+            direction: direction_of(direction),
             headers: None,
             octets: octets.to_vec(),
         });
@@ -134,10 +134,10 @@ impl PacketCapture {
     }
 }
 
-const fn pcapng_direction(direction: Direction) -> pcapng::Direction {
+const fn direction_of(direction: Direction) -> headers::Direction {
     match direction {
-        Direction::Received => pcapng::Direction::Inbound,
-        Direction::Sent => pcapng::Direction::Outbound,
+        Direction::Received => headers::Direction::Inbound,
+        Direction::Sent => headers::Direction::Outbound,
     }
 }
 
@@ -153,7 +153,7 @@ impl Tap for Queue {
     fn datagram(&self, datagram: &TappedDatagram<'_>) {
         self.push(QueuedPacket {
             at: datagram.at,
-            direction: pcapng_direction(datagram.direction),
+            direction: direction_of(datagram.direction),
             headers: Some(IpHeaders {
                 source: datagram.from,
                 destination: datagram.to,
@@ -189,8 +189,8 @@ impl CaptureFile {
     /// Writes a packet; false if it has no interface or is too long for the headers of IP.
     fn write(&mut self, packet: &QueuedPacket) -> io::Result<bool> {
         let own = packet.headers.map(|headers| match packet.direction {
-            pcapng::Direction::Inbound => headers.destination.ip(),
-            pcapng::Direction::Outbound => headers.source.ip(),
+            headers::Direction::Inbound => headers.destination.ip(),
+            headers::Direction::Outbound => headers.source.ip(),
         });
         let mut interfaces = self.interfaces.iter();
         let owner = interfaces.find(|(_, address)| own.is_some() && *address == own);
@@ -201,8 +201,8 @@ impl CaptureFile {
         match packet.headers {
             None => self.octets.extend_from_slice(&packet.octets),
             Some(headers) => {
-                let within = encapsulation(&headers);
-                let wrapped = headers.wrap(within, &packet.octets, &mut self.octets);
+                let protocol = ip_protocol(&headers);
+                let wrapped = headers.wrap(protocol, &packet.octets, &mut self.octets);
                 if wrapped.is_err() {
                     return Ok(false);
                 }
@@ -220,9 +220,9 @@ impl CaptureFile {
 }
 
 /// What is around DCCP: without UDP there are no ports.
-const fn encapsulation(headers: &IpHeaders) -> Encapsulation {
+const fn ip_protocol(headers: &IpHeaders) -> IpProtocol {
     match (headers.source.port(), headers.destination.port()) {
-        (0, 0) => Encapsulation::Dccp,
-        _ => Encapsulation::Udp,
+        (0, 0) => IpProtocol::Dccp,
+        _ => IpProtocol::Udp,
     }
 }
