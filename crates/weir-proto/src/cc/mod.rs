@@ -5,8 +5,11 @@
 //! ([`tfrc`]) hears once a round-trip time what the receiver measured and says when the next
 //! packet may leave.
 
+pub mod rtt;
 pub mod tfrc;
 pub mod window;
+
+pub use rtt::Rtt;
 
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
@@ -53,19 +56,6 @@ pub struct CongestionEvent {
     pub bytes_in_flight: u64,
     /// A mark (ECN), not a loss.
     pub ecn: bool,
-}
-
-/// Round-trip time as a transport knows it; all zero before the first sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rtt {
-    /// The last sample.
-    pub latest: Duration,
-    /// Smoothed (RFC 9002 §5.3).
-    pub smoothed: Duration,
-    /// Variation (RFC 9002 §5.3).
-    pub variation: Duration,
-    /// The smallest sample.
-    pub min: Duration,
 }
 
 /// Says how many octets may be in flight. Octets throughout, never packets.

@@ -21,7 +21,7 @@ pub enum SendTime {
 pub trait CcidSender: Send {
     /// The handshake's round-trip time, from its Request/Response or Response/Ack exchange;
     /// called at most once, before the first data packet.
-    fn on_handshake_rtt(&mut self, rtt: Duration);
+    fn on_handshake_rtt(&mut self, now: Instant, rtt: Duration);
 
     /// The application is about to write this many octets. Called before the write is traced, so
     /// that the first line of a trace shows the state that the first packet finds.

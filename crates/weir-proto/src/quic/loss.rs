@@ -6,13 +6,25 @@
 //! packets that change.
 
 use super::error::TransportError;
-use super::rtt::RttEstimator;
 use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
+use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
+/// kGranularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// kInitialRtt (RFC 9002 §6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// The probe timeout without the peer's delay (RFC 9002 §6.2.1). Before the first sample it is
+/// that of kInitialRtt with half of it as the variation.
+pub const PROBE_TIMEOUT: TimeoutRules = TimeoutRules {
+    initial: Duration::from_nanos(INITIAL_RTT.as_nanos() * 3),
+    granularity: GRANULARITY,
+    minimum: Duration::ZERO,
+    maximum: Duration::MAX,
+};
 /// kPacketThreshold (RFC 9002 §6.1.1).
 pub const PACKET_THRESHOLD: u64 = 3;
 /// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
@@ -211,7 +223,7 @@ impl SentPackets {
         let Some(largest) = self.largest_acked else {
             return false;
         };
-        let delay = rtt.loss_delay();
+        let delay = loss_delay(rtt);
         let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
         let mut number = self.base;
         while number <= largest {
@@ -281,6 +293,17 @@ impl SentPackets {
         self.eliciting_in_flight = 0;
         octets
     }
+}
+
+/// The time threshold of loss detection (RFC 9002 §6.1.2): 9/8 of the round-trip time.
+#[inline]
+fn loss_delay(rtt: &RttEstimator) -> Duration {
+    let known = rtt.get();
+    let rtt = match rtt.first_sample_at() {
+        Some(_) => known.latest.max(known.smoothed),
+        None => INITIAL_RTT,
+    };
+    (rtt + rtt / 8).max(GRANULARITY)
 }
 
 /// A period of lost packets without an acknowledged one in between.

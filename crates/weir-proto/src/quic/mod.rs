@@ -18,7 +18,6 @@ mod error;
 mod flow_control;
 mod loss;
 mod ranges;
-mod rtt;
 mod streams;
 pub mod wire;
 

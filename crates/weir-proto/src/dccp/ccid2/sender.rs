@@ -2,6 +2,7 @@
 
 use super::ACK_DELAY;
 use super::ack_ratio::AckRatio;
+use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
 use crate::dccp::ccid::{CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
@@ -11,12 +12,14 @@ use std::collections::VecDeque;
 
 /// RFC 4341 §5: NUMDUPACK.
 pub(super) const NUM_DUP_ACK: usize = 3;
-/// The timeout before the first sample (RFC 6298 §2).
-const INITIAL_RTO: Duration = Duration::from_secs(1);
-/// RFC 4341 §5 asks for no minimum. This one only covers the receiver's delay, without which a
-/// window of one packet would time out before its acknowledgement.
-const MIN_RTO: Duration = Duration::from_nanos(ACK_DELAY.as_nanos() * 2);
-const MAX_RTO: Duration = Duration::from_secs(64);
+/// RFC 6298, without a granularity. RFC 4341 §5 asks for no minimum; this one covers the receiver's
+/// delay, so that a window of one packet does not time out before its acknowledgement.
+const TIMEOUT: TimeoutRules = TimeoutRules {
+    initial: Duration::from_secs(1),
+    granularity: Duration::ZERO,
+    minimum: Duration::from_nanos(ACK_DELAY.as_nanos() * 2),
+    maximum: Duration::from_secs(64),
+};
 
 /// A data packet that is on its way or whose state is not known.
 #[derive(Clone, Copy, Debug)]
@@ -52,9 +55,7 @@ pub struct Ccid2Sender {
     recovery_point: Option<SeqNum>,
     /// No sample of the round-trip time from packets before this one: one a window.
     sample_from: Option<SeqNum>,
-    smoothed_rtt: Duration,
-    rtt_variation: Duration,
-    latest_rtt: Duration,
+    rtt: RttEstimator,
     backoff: u32,
     deadline: Option<Instant>,
     /// The receiver has asked not to be sent more (RFC 4340 §11.6).
@@ -97,9 +98,7 @@ impl Ccid2Sender {
             last_sent_at: Instant::ZERO,
             recovery_point: None,
             sample_from: None,
-            smoothed_rtt: Duration::ZERO,
-            rtt_variation: Duration::ZERO,
-            latest_rtt: Duration::ZERO,
+            rtt: RttEstimator::default(),
             backoff: 0,
             deadline: None,
             slow_until: None,
@@ -119,25 +118,8 @@ impl Ccid2Sender {
         self
     }
 
-    fn rto(&self) -> Duration {
-        let base = if self.smoothed_rtt.is_zero() {
-            INITIAL_RTO
-        } else {
-            (self.smoothed_rtt + self.rtt_variation * 4).max(MIN_RTO)
-        };
-        (base * (1_u64 << self.backoff.min(16))).min(MAX_RTO)
-    }
-
-    fn on_sample(&mut self, sample: Duration) {
-        if self.smoothed_rtt.is_zero() {
-            self.smoothed_rtt = sample;
-            self.rtt_variation = sample / 2;
-        } else {
-            let apart = self.smoothed_rtt.max(sample) - self.smoothed_rtt.min(sample);
-            self.rtt_variation = (self.rtt_variation * 3 + apart) / 4;
-            self.smoothed_rtt = (self.smoothed_rtt * 7 + sample) / 8;
-        }
-        self.latest_rtt = sample;
+    fn timeout(&self) -> Duration {
+        self.rtt.timeout(&TIMEOUT, self.backoff)
     }
 
     /// §5: one sample a window of data, from the packet that the acknowledgement names.
@@ -165,7 +147,7 @@ impl Ccid2Sender {
         }
         let sample = away - held;
         self.sample_from = self.greatest_sent;
-        self.on_sample(sample);
+        self.rtt.on_sample(now, sample);
         events.push(now, EventMask::RTT, || Event::Rtt(sample));
     }
 
@@ -254,7 +236,7 @@ impl Ccid2Sender {
                 DccpOption::SlowReceiver => {
                     self.leave_slow_start();
                     // RFC 4340 §11.6: for about a round-trip time.
-                    let rtt = self.smoothed_rtt.max(Duration::from_millis(1));
+                    let rtt = self.rtt.get().smoothed.max(Duration::from_millis(1));
                     self.slow_until = Some(now + rtt);
                 }
                 DccpOption::DataDropped(blocks) => {
@@ -342,7 +324,7 @@ impl Ccid2Sender {
         if self.pipe > 0 || self.greatest_sent.is_none() || self.cwnd <= initial {
             return;
         }
-        if now.since(self.last_sent_at) > self.rto() {
+        if now.since(self.last_sent_at) > self.timeout() {
             self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
             self.cwnd = initial;
             self.acked_since_increase = 0;
@@ -358,8 +340,8 @@ impl Ccid2Sender {
                 partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
                 ssthresh: (self.ssthresh < u32::MAX)
                     .then(|| u64::from(self.ssthresh) * self.packet_size),
-                rtt: self.latest_rtt,
-                smoothed_rtt: self.smoothed_rtt,
+                rtt: self.rtt.get().latest,
+                smoothed_rtt: self.rtt.get().smoothed,
                 state: if self.cwnd < self.ssthresh {
                     "slow_start"
                 } else {
@@ -377,8 +359,8 @@ fn initial_window(packet_size: u64) -> u32 {
 }
 
 impl CcidSender for Ccid2Sender {
-    fn on_handshake_rtt(&mut self, rtt: Duration) {
-        self.on_sample(rtt);
+    fn on_handshake_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.rtt.on_sample(now, rtt);
     }
 
     fn send_time(&mut self, now: Instant, _payload_len: u32) -> SendTime {
@@ -403,7 +385,7 @@ impl CcidSender for Ccid2Sender {
         self.pipe += 1;
         self.app_limited = self.pipe < self.cwnd;
         if self.deadline.is_none() {
-            self.deadline = Some(now + self.rto());
+            self.deadline = Some(now + self.timeout());
         }
     }
 
@@ -448,7 +430,7 @@ impl CcidSender for Ccid2Sender {
         self.find_losses(now, &mut summary, events);
         if summary.acknowledged > 0 {
             self.backoff = 0;
-            self.deadline = (self.pipe > 0).then(|| now + self.rto());
+            self.deadline = (self.pipe > 0).then(|| now + self.timeout());
             if let Some(end) = self.greatest_sent {
                 self.ack_ratio.on_acknowledged(ack, end, self.cwnd);
             }
@@ -496,7 +478,7 @@ impl CcidSender for Ccid2Sender {
     }
 
     fn rtt(&self) -> Option<Duration> {
-        (!self.smoothed_rtt.is_zero()).then_some(self.smoothed_rtt)
+        self.rtt.smoothed()
     }
 
     fn losses(&self) -> (u64, u64) {

@@ -84,7 +84,7 @@ impl Ccid3Sender {
 }
 
 impl CcidSender for Ccid3Sender {
-    fn on_handshake_rtt(&mut self, rtt: Duration) {
+    fn on_handshake_rtt(&mut self, _now: Instant, rtt: Duration) {
         self.tfrc.on_handshake_rtt(rtt);
     }
 

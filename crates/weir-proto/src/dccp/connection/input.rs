@@ -300,7 +300,7 @@ impl Connection {
         let first = self.handshake.filter(|handshake| handshake.attempts == 1);
         let sent_at = first.and_then(|handshake| handshake.sent_at);
         if let (Some(sent_at), Some(sender)) = (sent_at, &mut self.sender) {
-            sender.on_handshake_rtt(now.since(sent_at));
+            sender.on_handshake_rtt(now, now.since(sent_at));
         }
     }
 

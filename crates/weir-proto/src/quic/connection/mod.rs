@@ -13,10 +13,10 @@ mod tests;
 use super::ack::ReceivedPackets;
 use super::config::{Config, Handshake};
 use super::error::TransportError;
-use super::loss::{LostPacket, SentPacket, SentPackets};
-use super::rtt::RttEstimator;
+use super::loss::{LostPacket, PROBE_TIMEOUT, SentPacket, SentPackets};
 use super::streams::{Role, Streams};
 use super::wire::{PacketNumber, SpaceId};
+use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit, WindowState};
@@ -218,7 +218,7 @@ impl Connection {
 
     /// PTO without backoff (RFC 9002 §6.2.1).
     fn probe_timeout(&self) -> Duration {
-        self.rtt.pto_base() + self.config.ack.max_delay
+        self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.config.ack.max_delay
     }
 
     #[inline]

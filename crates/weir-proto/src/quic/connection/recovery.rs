@@ -5,7 +5,7 @@ use crate::cc::{Acked, CongestionEvent};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
-use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, RetransmitFrame};
+use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame};
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::Instant;
 
@@ -60,7 +60,7 @@ impl Connection {
             SpaceId::Initial => crate::time::Duration::ZERO,
             SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
         };
-        self.rtt.update(now, latest, delay);
+        self.rtt.on_delayed_sample(now, latest, delay);
         self.events.push(now, EventMask::RTT, || Event::Rtt(latest));
     }
 
@@ -219,7 +219,7 @@ impl Connection {
             return None;
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
-        let base = self.rtt.pto_base();
+        let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
         // RFC 9002 §6.2.2.1: a client without an answer keeps asking, so that the server may
         // send more.
         let asks = self.state == State::Handshaking;

@@ -58,7 +58,7 @@ impl Connection {
 
     pub(super) fn establish(&mut self, now: Instant) {
         if self.handshake.attempts == 1 {
-            self.timer.on_sample(now.since(self.handshake.sent_at));
+            self.timer.on_sample(now, now.since(self.handshake.sent_at));
         }
         self.timer.on_ack(now, false);
         self.enter(now, State::Established, "ESTABLISHED");
@@ -195,7 +195,7 @@ impl Connection {
         let newest = self.acked.iter().map(|&(sent_at, _)| sent_at).max();
         if let Some(sent_at) = newest.filter(|&at| at > Instant::ZERO) {
             let sample = now.since(sent_at);
-            self.timer.on_sample(sample);
+            self.timer.on_sample(now, sample);
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
         let rtt = self.timer.rtt();
