@@ -12,7 +12,7 @@ pub mod window;
 pub use rtt::Rtt;
 
 use crate::event::Limit;
-use crate::time::{Duration, Instant};
+use crate::time::Instant;
 use crate::units::Rate;
 
 /// A packet left.

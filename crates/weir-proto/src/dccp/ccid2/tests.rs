@@ -27,7 +27,7 @@ impl Bench {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
         let mut sender = Ccid2Sender::new(SIZE);
-        sender.on_handshake_rtt(RTT);
+        sender.on_handshake_rtt(Instant::ZERO, RTT);
         Self {
             sender,
             events,

@@ -52,7 +52,7 @@ impl Run {
         let mut events = Events::default();
         events.set_mask(EventMask::CONTROLLER);
         let mut sender = Ccid3Sender::new(profile.clone(), 16_436);
-        sender.on_handshake_rtt(path.handshake);
+        sender.on_handshake_rtt(Instant::ZERO, path.handshake);
         Self {
             sender,
             receiver: Ccid3Receiver::new(profile.clone()),

@@ -26,7 +26,7 @@ struct Flow {
 impl Flow {
     fn new(profile: &Profile, rtt: Duration) -> Self {
         let mut sender = Ccid3Sender::new(profile.clone(), S);
-        sender.on_handshake_rtt(rtt);
+        sender.on_handshake_rtt(Instant::ZERO, rtt);
         let mut events = Events::default();
         events.set_mask(EventMask::NONE);
         Self {
@@ -186,7 +186,7 @@ fn the_rtt_option_tells_the_receiver() {
         ..Profile::rfc5348()
     };
     let mut sender = Ccid3Sender::new(profile.clone(), S);
-    sender.on_handshake_rtt(Duration::from_nanos(5_000_001));
+    sender.on_handshake_rtt(Instant::ZERO, Duration::from_nanos(5_000_001));
     let mut events = Events::default();
     let mut packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
     sender.on_handover(Instant::ZERO, &mut packet, &mut events);
