@@ -13,6 +13,7 @@ pub mod dccp;
 pub mod endpoint;
 pub mod event;
 pub mod packet;
+mod payload;
 pub mod quic;
 pub mod rng;
 pub mod tcp;

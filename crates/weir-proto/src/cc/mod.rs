@@ -11,7 +11,7 @@ pub mod window;
 
 pub use rtt::Rtt;
 
-use crate::event::Limit;
+use crate::event::{Limit, WindowState};
 use crate::time::Instant;
 use crate::units::Rate;
 
@@ -86,6 +86,19 @@ pub trait WindowController {
     /// true once after each reduction, if the rules allow it.
     fn take_recovery_probe(&mut self) -> bool {
         false
+    }
+    /// The state for a trace, with what the transport knows: octets in flight and round-trip time.
+    fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt) -> WindowState {
+        WindowState {
+            cwnd: self.window(),
+            bytes_in_flight,
+            partial_bytes_acked: self.partial_bytes_acked(),
+            ssthresh: self.ssthresh(),
+            rtt: rtt.latest,
+            smoothed_rtt: rtt.smoothed,
+            state: self.state(),
+            limit: self.limit(),
+        }
     }
     /// `slow_start`, `recovery` or `congestion_avoidance`.
     fn state(&self) -> &'static str;

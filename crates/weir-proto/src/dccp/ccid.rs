@@ -17,6 +17,15 @@ pub enum SendTime {
     Blocked,
 }
 
+/// Losses that one half of a CCID has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossCounts {
+    /// Data packets lost.
+    pub packets: u64,
+    /// Loss events or congestion events.
+    pub events: u64,
+}
+
 /// The half-connection's data sender.
 pub trait CcidSender: Send {
     /// The handshake's round-trip time, from its Request/Response or Response/Ack exchange;
@@ -67,8 +76,8 @@ pub trait CcidSender: Send {
 
     /// Data packets that this half found to be lost, and its congestion events. Zero where the
     /// receiver counts, as with TFRC.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
+    fn losses(&self) -> LossCounts {
+        LossCounts::default()
     }
 
     /// The connection has closed: no timer may fire any more.
@@ -85,7 +94,7 @@ pub trait CcidReceiver: Send {
 
     /// The acknowledging packet with this number and type is about to leave: write the options
     /// that belong on it. After this call `wants_ack` is false until there is a new reason.
-    fn on_ack_sent(&mut self, now: Instant, packet: (SeqNum, PacketType), options: &mut Options);
+    fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, kind: PacketType, options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
@@ -105,7 +114,7 @@ pub trait CcidReceiver: Send {
     }
 
     /// Packets that this half found to be lost, and loss events; zero where the sender counts.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
+    fn losses(&self) -> LossCounts {
+        LossCounts::default()
     }
 }

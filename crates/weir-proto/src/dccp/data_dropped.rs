@@ -11,8 +11,10 @@ use std::collections::VecDeque;
 const MAX_DROPS: usize = 64;
 /// Acknowledgements whose acknowledgement is awaited, at most.
 const MAX_SENT: usize = 64;
-/// The longest run of a normal block and of a drop block.
-const MAX_RUN: (u64, u64) = (128, 16);
+/// The longest run of a normal block (RFC 4340 §11.7).
+const MAX_NORMAL_RUN: u64 = 128;
+/// The longest run of a drop block (RFC 4340 §11.7).
+const MAX_DROP_RUN: u64 = 16;
 
 /// Why data did not reach the application (RFC 4340 table 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ impl DataDropped {
 
     /// The blocks for our packet `seq` that acknowledges `ack`, at most so many octets; empty if
     /// there is nothing to tell.
-    pub(super) fn on_ack_sent(&mut self, (seq, ack): (SeqNum, SeqNum), most: usize) -> Vec<u8> {
+    pub(super) fn on_ack_sent(&mut self, seq: SeqNum, ack: SeqNum, most: usize) -> Vec<u8> {
         let mut blocks: Vec<u8> = Vec::new();
         let mut cursor = ack;
         let mut drops = self.drops.iter().rev().peekable();
@@ -65,14 +67,14 @@ impl DataDropped {
             }
             let mut normal = cursor.since(number).unsigned_abs();
             let mut run = 1;
-            while run < MAX_RUN.1 && drops.next_if_eq(&&(number.sub(run), code)).is_some() {
+            while run < MAX_DROP_RUN && drops.next_if_eq(&&(number.sub(run), code)).is_some() {
                 run += 1;
             }
-            if blocks.len() as u64 + normal.div_ceil(MAX_RUN.0) + 1 > most as u64 {
+            if blocks.len() as u64 + normal.div_ceil(MAX_NORMAL_RUN) + 1 > most as u64 {
                 break;
             }
             while normal > 0 {
-                let part = normal.min(MAX_RUN.0);
+                let part = normal.min(MAX_NORMAL_RUN);
                 blocks.push((part - 1) as u8);
                 normal -= part;
             }
@@ -111,7 +113,7 @@ mod tests {
     }
 
     fn blocks(memory: &mut DataDropped, ack: u64, most: usize) -> Vec<u8> {
-        memory.on_ack_sent((SeqNum::new(7), SeqNum::new(ack)), most)
+        memory.on_ack_sent(SeqNum::new(7), SeqNum::new(ack), most)
     }
 
     #[test]

@@ -11,12 +11,10 @@
 //!
 //! Does not model: sender-based loss rates (RFC 5348 §7), Quick-Start and Faster Restart.
 
-mod allowed_rate;
 mod arithmetic;
 mod equation;
 mod loss_history;
 mod loss_intervals;
-mod nofeedback;
 mod oscillation;
 mod presets;
 mod profile;

@@ -5,7 +5,7 @@
 //! A number of the other side is lost when three greater ones have come (§6.1.1); every lost
 //! number counts as an acknowledgement, as the RFC says when nothing better is known.
 
-use super::sender::NUM_DUP_ACK;
+use super::NUM_DUP_ACK;
 use crate::dccp::wire::SeqNum;
 
 /// The sender's control of the receiver's Ack Ratio.

@@ -20,5 +20,7 @@ pub use sender::Ccid2Sender;
 
 use crate::time::Duration;
 
+/// NUMDUPACK: later packets that must arrive before a packet counts as lost (RFC 4341 §5).
+const NUM_DUP_ACK: usize = 3;
 /// The longest delay of an acknowledgement (RFC 4340 §11.3).
 const ACK_DELAY: Duration = Duration::from_millis(200);

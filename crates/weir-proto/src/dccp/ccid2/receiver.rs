@@ -62,12 +62,7 @@ impl CcidReceiver for Ccid2Receiver {
             && (self.at_once || self.deadline.is_some_and(|deadline| deadline <= now))
     }
 
-    fn on_ack_sent(
-        &mut self,
-        now: Instant,
-        (seq, _kind): (SeqNum, PacketType),
-        options: &mut Options,
-    ) {
+    fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, _kind: PacketType, options: &mut Options) {
         self.vector.on_ack_sent(seq, &mut self.cells);
         if !self.cells.is_empty() {
             let echo = self.nonces.echo(self.vector.newest(), &self.cells);

@@ -1,17 +1,15 @@
 //! The data sender's half: the window, in packets (RFC 4341 §5).
 
-use super::ACK_DELAY;
 use super::ack_ratio::AckRatio;
+use super::{ACK_DELAY, NUM_DUP_ACK};
 use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
-use crate::dccp::ccid::{CcidSender, SendTime};
+use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
 use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 4341 §5: NUMDUPACK.
-pub(super) const NUM_DUP_ACK: usize = 3;
 /// RFC 6298, without a granularity. RFC 4341 §5 asks for no minimum; this one covers the receiver's
 /// delay, so that a window of one packet does not time out before its acknowledgement.
 const TIMEOUT: TimeoutRules = TimeoutRules {
@@ -481,8 +479,11 @@ impl CcidSender for Ccid2Sender {
         self.rtt.smoothed()
     }
 
-    fn losses(&self) -> (u64, u64) {
-        (self.lost, self.loss_events)
+    fn losses(&self) -> LossCounts {
+        LossCounts {
+            packets: self.lost,
+            events: self.loss_events,
+        }
     }
 
     fn on_close(&mut self) {

@@ -141,9 +141,9 @@ fn three_later_packets_make_a_loss_and_two_do_not() {
     let numbers = bench.fill(usize::MAX);
     let before = bench.window().cwnd;
     assert_eq!(bench.ack(numbers[2], &[1, 0xc0]).cwnd, before);
-    let lost = bench.sender.losses().0;
+    let lost = bench.sender.losses().packets;
     let window = bench.ack(numbers[3], &[2, 0xc0]);
-    assert_eq!(bench.sender.losses().0, lost + 1);
+    assert_eq!(bench.sender.losses().packets, lost + 1);
     assert_eq!(window.cwnd / KB, before / KB / 2);
     assert_eq!(window.ssthresh, Some(window.cwnd));
     assert_eq!(window.limit, Limit::Recovery);
@@ -154,7 +154,7 @@ fn three_later_packets_make_a_loss_and_two_do_not() {
 fn a_window_with_many_losses_is_halved_once() {
     let mut bench = Bench::avoiding(4);
     let numbers = bench.fill(usize::MAX);
-    let events = bench.sender.losses().1;
+    let events = bench.sender.losses().events;
     let before = bench.window().cwnd;
     // Every other packet is lost.
     let cells: Vec<u8> = numbers
@@ -166,7 +166,7 @@ fn a_window_with_many_losses_is_halved_once() {
     let skip = usize::from(top != numbers[numbers.len() - 1]);
     let window = bench.ack(top, &cells[skip..]);
     assert_eq!(window.cwnd / KB, before / KB / 2);
-    assert_eq!(bench.sender.losses().1, events + 1);
+    assert_eq!(bench.sender.losses().events, events + 1);
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn a_mark_halves_the_window_without_a_loss() {
     let mut bench = Bench::avoiding(2);
     let numbers = bench.fill(usize::MAX);
     let before = bench.window().cwnd;
-    let lost = bench.sender.losses().0;
+    let lost = bench.sender.losses().packets;
     let window = bench.ack(numbers[1], &[0x40, 0]);
     assert_eq!(window.cwnd / KB, before / KB / 2);
-    assert_eq!(bench.sender.losses().0, lost);
+    assert_eq!(bench.sender.losses().packets, lost);
     // The same mark once more is no news.
     assert_eq!(bench.ack(numbers[1], &[0x40, 0]).cwnd, window.cwnd);
 }
@@ -231,12 +231,14 @@ fn a_second_vector_begins_where_the_first_left_off() {
         let cells = [0, 192, 3, 64, 5];
         let (first, second) = cells.split_at(cut);
         let options = [first, second].map(|cells| DccpOption::AckVector { nonce, cells });
-        let lost = bench.sender.losses();
+        let before = bench.sender.losses();
         let window = bench.ack_with(1100, &options);
         // All but 1099, which only one greater number follows; the mark makes an event.
         assert_eq!(in_flight, 0);
         assert_eq!(window.bytes_in_flight, KB, "{cut}");
-        assert_eq!(bench.sender.losses(), (lost.0, lost.1 + 1), "{cut}");
+        let losses = bench.sender.losses();
+        assert_eq!(losses.packets, before.packets, "{cut}");
+        assert_eq!(losses.events, before.events + 1, "{cut}");
     }
 }
 
@@ -384,7 +386,7 @@ fn the_receiver_acknowledges_every_other_packet_or_in_time_or_at_a_gap() {
     let mut answer = |receiver: &mut Ccid2Receiver, now| {
         acks += 1;
         let mut options = Options::new();
-        receiver.on_ack_sent(now, (SeqNum::new(acks), PacketType::Ack), &mut options);
+        receiver.on_ack_sent(now, SeqNum::new(acks), PacketType::Ack, &mut options);
         assert!(!receiver.wants_ack(now));
         options
     };
@@ -435,7 +437,7 @@ proptest! {
             prop_assert!(window.cwnd >= KB);
             prop_assert!(window.bytes_in_flight <= sent * KB);
             prop_assert!(window.ssthresh.is_none_or(|most| most >= 2 * KB));
-            prop_assert!(bench.sender.losses().0 <= sent);
+            prop_assert!(bench.sender.losses().packets <= sent);
             prop_assert!(bench.sender.rtt().is_some_and(|rtt| rtt < Duration::from_secs(100)));
         }
     }

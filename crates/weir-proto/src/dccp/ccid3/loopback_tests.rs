@@ -102,7 +102,7 @@ impl Run {
         if self.receiver.wants_ack(arrived) {
             let mut options = Options::new();
             self.receiver
-                .on_ack_sent(arrived, (SeqNum::default(), PacketType::Ack), &mut options);
+                .on_ack_sent(arrived, SeqNum::default(), PacketType::Ack, &mut options);
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             ack.options = options;
             let back = now + self.path.turn_around;

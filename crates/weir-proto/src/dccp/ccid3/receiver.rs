@@ -1,7 +1,7 @@
 //! The data receiver's half: packets into TFRC's receiver, its reports into options.
 
 use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, Receiver};
-use crate::dccp::ccid::CcidReceiver;
+use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
 use crate::event::Events;
@@ -116,12 +116,7 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.wants_feedback()
     }
 
-    fn on_ack_sent(
-        &mut self,
-        now: Instant,
-        (_, kind): (SeqNum, PacketType),
-        options: &mut Options,
-    ) {
+    fn on_ack_sent(&mut self, now: Instant, _seq: SeqNum, kind: PacketType, options: &mut Options) {
         // RFC 4342 §8: none of these may stand on Data, and feedback is an Ack or a DataAck.
         if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
             return;
@@ -156,7 +151,10 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.loss_event_rate()
     }
 
-    fn losses(&self) -> (u64, u64) {
-        (self.tfrc.packets_lost(), self.tfrc.loss_events())
+    fn losses(&self) -> LossCounts {
+        LossCounts {
+            packets: self.tfrc.packets_lost(),
+            events: self.tfrc.loss_events(),
+        }
     }
 }

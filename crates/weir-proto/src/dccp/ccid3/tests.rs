@@ -2,7 +2,7 @@
 
 use super::{Ccid3Receiver, Ccid3Sender};
 use crate::cc::tfrc::{FeedbackOptions, Profile, RttOption, response};
-use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
+use crate::dccp::ccid::{CcidReceiver, CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use crate::event::{EventMask, Events};
 use crate::packet::{Ecn, Payload};
@@ -61,7 +61,7 @@ impl Flow {
         if self.receiver.wants_ack(now) {
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             self.receiver
-                .on_ack_sent(now, (SeqNum::new(1), PacketType::Ack), &mut ack.options);
+                .on_ack_sent(now, SeqNum::new(1), PacketType::Ack, &mut ack.options);
             self.backward.push_back((now + self.delay, ack));
         }
     }
@@ -109,7 +109,7 @@ fn random_loss_gives_the_equations_throughput() {
                 (0.85..1.5).contains(&ratio),
                 "{name} {loss}: {ratio} {packets_per_rtt}"
             );
-            assert!(flow.receiver.losses().1 > 100);
+            assert!(flow.receiver.losses().events > 100);
         }
     }
 }
@@ -146,7 +146,7 @@ fn losses_are_counted_once_at_the_receiver() {
         lost += u64::from(drop);
         drop
     });
-    let (packets, events) = flow.receiver.losses();
+    let LossCounts { packets, events } = flow.receiver.losses();
     assert!(lost - packets <= 2, "{packets} of {lost}");
     assert!((1..=lost).contains(&events), "{events} events");
 }
@@ -164,15 +164,12 @@ fn feedback_carries_the_options_of_its_profile() {
         let mut options = Options::new();
         receiver.on_ack_sent(
             Instant::ZERO,
-            (SeqNum::new(1), PacketType::Data),
+            SeqNum::new(1),
+            PacketType::Data,
             &mut options,
         );
         assert!(options.is_empty(), "never on Data");
-        receiver.on_ack_sent(
-            Instant::ZERO,
-            (SeqNum::new(1), PacketType::Ack),
-            &mut options,
-        );
+        receiver.on_ack_sent(Instant::ZERO, SeqNum::new(1), PacketType::Ack, &mut options);
         let written: Vec<u8> = options.iter().map(|option| option.kind()).collect();
         assert_eq!(written, kinds);
         assert!(!receiver.wants_ack(Instant::ZERO));
@@ -224,5 +221,5 @@ fn a_sequence_number_that_wraps_is_no_loss() {
         let packet = Packet::data(first.add(k), Payload::of_len(S));
         receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
     }
-    assert_eq!(receiver.losses(), (0, 0));
+    assert_eq!(receiver.losses(), LossCounts::default());
 }

@@ -434,13 +434,15 @@ impl Endpoint for Connection {
     fn statistics(&self) -> Statistics {
         let mut statistics = self.statistics;
         if let Some(sender) = &self.sender {
-            (statistics.packets_lost, statistics.loss_events) = sender.losses();
+            let losses = sender.losses();
+            statistics.packets_lost = losses.packets;
+            statistics.loss_events = losses.events;
             statistics.smoothed_rtt = sender.rtt().unwrap_or_default();
         }
         if let Some(receiver) = &self.receiver {
-            let (lost, events) = receiver.losses();
-            statistics.packets_lost += lost;
-            statistics.loss_events += events;
+            let losses = receiver.losses();
+            statistics.packets_lost += losses.packets;
+            statistics.loss_events += losses.events;
         }
         statistics
     }

@@ -265,7 +265,7 @@ impl Connection {
 
     fn write_acknowledgement(&mut self, now: Instant, packet: &mut wire::Packet) {
         if let Some(receiver) = &mut self.receiver {
-            receiver.on_ack_sent(now, (packet.seq, packet.kind), &mut packet.options);
+            receiver.on_ack_sent(now, packet.seq, packet.kind, &mut packet.options);
         }
         self.negotiation.write(&mut packet.options);
         let most = if packet.kind.carries_data() {
@@ -273,8 +273,8 @@ impl Connection {
         } else {
             DROPS_ALONE
         };
-        let numbers = (packet.seq, self.sequence.gsr);
-        let blocks = self.data_dropped.on_ack_sent(numbers, most);
+        let gsr = self.sequence.gsr;
+        let blocks = self.data_dropped.on_ack_sent(packet.seq, gsr, most);
         if !blocks.is_empty() {
             packet.options.push(&DccpOption::DataDropped(&blocks));
         }

@@ -114,7 +114,7 @@ pub fn crc32c(data: &[u8]) -> u32 {
 /// SCTP sends its CRC with the least significant octet first (RFC 3309 §2), and DCCP takes SCTP's
 /// algorithm whole. The option's value is read most significant octet first as any other, so it
 /// is the CRC with its octets reversed.
-pub fn data_checksum(payload: &crate::packet::Payload) -> u32 {
+pub fn data_checksum(payload: &crate::payload::Payload) -> u32 {
     let crc = match payload.content() {
         Some(content) => crc32c(content),
         None => !(0..payload.len()).fold(u32::MAX, |crc, _| crc_step(crc, 0)),
@@ -150,7 +150,7 @@ const CRC_TABLE: [u32; 256] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Payload;
+    use crate::payload::Payload;
 
     const LOOPBACK: PseudoHeader = PseudoHeader::V4 {
         source: [127, 0, 0, 1],

@@ -6,7 +6,7 @@
 
 use super::checksum::{ChecksumStatus, PROTOCOL, PseudoHeader, covered_len, internet_checksum};
 use super::{Options, Packet, PacketType, SeqNum, Subheader};
-use crate::packet::Payload;
+use crate::payload::Payload;
 use std::fmt;
 
 /// The shortest header: X = 0 and nothing behind it (RFC 4340 §5.1).

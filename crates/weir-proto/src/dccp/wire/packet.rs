@@ -2,7 +2,7 @@
 //! the wire. Bytes are made and read in the codec.
 
 use super::{Options, PacketType, SeqNum};
-use crate::packet::Payload;
+use crate::payload::Payload;
 
 /// The part of a packet that depends on its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

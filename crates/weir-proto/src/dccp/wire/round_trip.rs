@@ -60,7 +60,7 @@ impl std::error::Error for RoundTripError {}
 mod tests {
     use super::*;
     use crate::dccp::wire::{DccpOption, SeqNum};
-    use crate::packet::Payload;
+    use crate::payload::Payload;
 
     #[test]
     fn simulated_packets_come_back_the_same() {

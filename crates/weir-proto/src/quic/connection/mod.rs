@@ -19,7 +19,7 @@ use super::wire::{PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Event, EventMask, Events, Limit, WindowState};
+use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -48,7 +48,21 @@ struct PacketSpace {
     received: ReceivedPackets,
 }
 
-/// What CONNECTION_CLOSE says.
+/// Octets received and sent before the client's address is validated (RFC 9000 §8.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct AmplificationBudget {
+    received: u64,
+    sent: u64,
+}
+
+impl AmplificationBudget {
+    /// Octets that may still be sent: three times what was received.
+    const fn left(self) -> u64 {
+        (3 * self.received).saturating_sub(self.sent)
+    }
+}
+
+/// The fields of CONNECTION_CLOSE.
 #[derive(Clone, Copy, Debug, Default)]
 struct CloseFrame {
     code: u64,
@@ -66,9 +80,8 @@ pub struct Connection {
     has_initial: bool,
     /// The handshake message is to be sent.
     crypto_due: bool,
-    /// The client's address is known to be its own (RFC 9000 §8.1); octets before that.
-    validated: bool,
-    octets_before_validation: (u64, u64),
+    /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
+    amplification: Option<AmplificationBudget>,
     streams: Streams,
     controller: BoxedController,
     rtt: RttEstimator,
@@ -128,8 +141,7 @@ impl Connection {
             data: space(false),
             has_initial,
             crypto_due: false,
-            validated: role == Role::Client || !has_initial,
-            octets_before_validation: (0, 0),
+            amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
             controller: (config.controller.make)(&config.window()),
             rtt: RttEstimator::default(),
@@ -222,26 +234,16 @@ impl Connection {
     }
 
     #[inline]
-    fn push_window(&mut self, now: Instant) {
+    fn emit_window(&mut self, now: Instant) {
         if !self.events.wants(EventMask::CONTROLLER) {
             return;
         }
-        let rtt = self.rtt.get();
-        let limit = if self.app_limited && self.streams.is_blocked() {
-            Limit::FlowControl
-        } else {
-            self.controller.limit()
-        };
-        let state = WindowState {
-            cwnd: self.controller.window(),
-            bytes_in_flight: self.bytes_in_flight,
-            partial_bytes_acked: self.controller.partial_bytes_acked(),
-            ssthresh: self.controller.ssthresh(),
-            rtt: rtt.latest,
-            smoothed_rtt: rtt.smoothed,
-            state: self.controller.state(),
-            limit,
-        };
+        let mut state = self
+            .controller
+            .snapshot(self.bytes_in_flight, self.rtt.get());
+        if self.app_limited && self.streams.is_blocked() {
+            state.limit = Limit::FlowControl;
+        }
         self.events
             .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }

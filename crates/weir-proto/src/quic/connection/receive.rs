@@ -56,8 +56,8 @@ impl Connection {
 
     fn count_received(&mut self, now: Instant, packet: &Packet, size: u32) {
         self.idle_since = now;
-        if !self.validated {
-            self.octets_before_validation.0 += u64::from(size);
+        if let Some(budget) = &mut self.amplification {
+            budget.received += u64::from(size);
         }
         let statistics = &mut self.statistics;
         statistics.packets_received += 1;
@@ -76,7 +76,7 @@ impl Connection {
         if space == SpaceId::Data && self.has_initial {
             // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet proves the address, and ends
             // the use of Initial packets.
-            self.validated = true;
+            self.amplification = None;
             self.discard_initial(now);
         }
         for frame in packet.frames {

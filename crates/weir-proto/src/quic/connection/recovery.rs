@@ -30,7 +30,7 @@ impl Connection {
         }
         if space == SpaceId::Initial {
             // RFC 9000 §8.1: only the owner of the address can acknowledge.
-            self.validated = true;
+            self.amplification = None;
         }
         self.sample_rtt(now, space, ack, newly_acked);
         self.acked = acked;
@@ -124,7 +124,7 @@ impl Connection {
                     RetransmitFrame::FlowControl(_) => {}
                 }
             }
-            self.push_window(now);
+            self.emit_window(now);
         }
         self.acked = acked;
     }
@@ -174,7 +174,7 @@ impl Connection {
             self.spurious_candidates.clear();
         }
         self.lost = lost;
-        self.push_window(now);
+        self.emit_window(now);
     }
 
     /// Packets that were declared lost and have arrived after all: once all of them have, the
@@ -190,7 +190,7 @@ impl Connection {
         self.spurious_candidates.retain(|number| !named(*number));
         if self.spurious_candidates.is_empty() {
             self.controller.on_spurious_congestion_event(now);
-            self.push_window(now);
+            self.emit_window(now);
         }
     }
 
@@ -267,6 +267,6 @@ impl Connection {
         self.initial.received.take_ack(now);
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
         self.pto_count = 0;
-        self.push_window(now);
+        self.emit_window(now);
     }
 }

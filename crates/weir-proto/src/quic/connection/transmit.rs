@@ -10,7 +10,7 @@ use crate::event::{Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Frame, SpaceId};
+use crate::quic::wire::{self, Frame, PacketNumber, SpaceId};
 use crate::time::Instant;
 use smallvec::SmallVec;
 
@@ -74,12 +74,9 @@ impl Connection {
     /// address is the client's own, a server sends at most three times what it got.
     fn datagram_limit(&self) -> u32 {
         let largest = self.config.max_datagram_size;
-        if self.validated {
-            return largest;
-        }
-        let (received, sent) = self.octets_before_validation;
-        let left = (3 * received).saturating_sub(sent);
-        largest.min(u32::try_from(left).unwrap_or(u32::MAX))
+        self.amplification.map_or(largest, |budget| {
+            largest.min(u32::try_from(budget.left()).unwrap_or(u32::MAX))
+        })
     }
 
     /// What is left would not hold a datagram with an Initial packet (RFC 9000 §14.1).
@@ -284,11 +281,11 @@ impl Connection {
                 bytes: u64::from(size),
                 bytes_in_flight: self.bytes_in_flight,
             });
-            self.push_window(now);
+            self.emit_window(now);
         } else {
             self.space(space).sent.skip();
         }
-        self.count_sent(now, (number, size), has_data);
+        self.count_sent(now, number, size, has_data);
         let packet = wire::Packet {
             number,
             number_len: builder.number_len,
@@ -298,9 +295,9 @@ impl Connection {
         self.wrap(packet, size)
     }
 
-    fn count_sent(&mut self, now: Instant, (number, size): (u64, u32), has_data: bool) {
-        if !self.validated {
-            self.octets_before_validation.1 += u64::from(size);
+    fn count_sent(&mut self, now: Instant, number: PacketNumber, size: u32, has_data: bool) {
+        if let Some(budget) = &mut self.amplification {
+            budget.sent += u64::from(size);
         }
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(size);

@@ -48,14 +48,8 @@ fn packet_numbers_are_those_of_rfc_9000_appendix_a() {
     assert_eq!(complete(0xa82f_30eb, 0x9b32, 2), 0xa82f_9b32);
 }
 
-#[test]
-fn packets_have_these_octets() {
-    let data = |frames| Packet {
-        number: 0x0102,
-        number_len: 2,
-        space: SpaceId::Data,
-        frames,
-    };
+/// The frames of a packet and their octets.
+fn encoded_frames() -> Vec<(SmallVec<[Frame; 2]>, &'static str)> {
     let stream = |offset, len, fin| {
         Frame::Stream(StreamFrame {
             id: 4,
@@ -81,7 +75,7 @@ fn packets_have_these_octets() {
             ce: 1,
         })),
     });
-    let cases = [
+    vec![
         // Type, id, offset; the last frame of a packet has no length.
         (smallvec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
         (
@@ -116,13 +110,23 @@ fn packets_have_these_octets() {
             smallvec![Frame::HandshakeDone, Frame::Padding(3)],
             "1e 000000",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn packets_have_these_octets() {
+    let data = |frames| Packet {
+        number: 0x0102,
+        number_len: 2,
+        space: SpaceId::Data,
+        frames,
+    };
     let format = HeaderFormat {
         connection_id_len: 4,
         number_len: PacketNumberLen::Fixed(2),
         tag_len: 2,
     };
-    for (frames, octets) in cases {
+    for (frames, octets) in encoded_frames() {
         let packet = data(frames);
         let mut out = Vec::new();
         packet.encode(&format, &mut out);

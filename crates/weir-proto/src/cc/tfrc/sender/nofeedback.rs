@@ -5,10 +5,10 @@
 //! idle sender too.
 
 use super::allowed_rate::RateBound;
-use super::profile::{
+use super::{FeedbackState, Sender};
+use crate::cc::tfrc::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
-use super::sender::{FeedbackState, Sender};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ impl Sender {
         } else {
             self.restart_nofeedback(now, interval);
         }
-        self.mark_dirty();
+        self.dirty = true;
         self.emit(now, events);
     }
 

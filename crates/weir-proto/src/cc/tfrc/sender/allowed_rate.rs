@@ -6,9 +6,9 @@
 //! m is 2·X_recv, or what the profile's idle rule makes of it; the floor is s/R or W_init/R. Each
 //! change names the rule that bound it.
 
-use super::profile::{Arithmetic, IdleRule, InitialWindow, SlowStartFloor, WindowBase};
-use super::sender::{FeedbackState, Sender};
-use super::{DEFAULT_RTT, MAX_RATE};
+use super::{FeedbackState, Sender};
+use crate::cc::tfrc::profile::{IdleRule, InitialWindow, SlowStartFloor, WindowBase};
+use crate::cc::tfrc::{DEFAULT_RTT, MAX_RATE};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
@@ -207,23 +207,5 @@ impl Sender {
             wanted
         };
         self.set_rate(rate, limit);
-    }
-
-    pub(super) fn reduce_oscillation(&mut self, sample: Duration) {
-        let base = match self.profile.arithmetic {
-            Arithmetic::Float => {
-                let arithmetic = self.profile.arithmetic;
-                arithmetic.interval(self.segment_size, self.allowed_rate)
-            }
-            // Linux multiplies what is there: factors compound until X changes.
-            Arithmetic::KernelIntegers => self.inter_packet_interval,
-        };
-        let interval = self
-            .oscillation
-            .reduced_interval(sample, self.loss_event_rate, base);
-        if interval > base {
-            self.limit = Limit::OscillationReduction;
-        }
-        self.inter_packet_interval = interval;
     }
 }

@@ -9,6 +9,9 @@
 //! Does not model: a feedback timer. The window counter replaces it, as RFC 5348 §6.3 allows; so
 //! there is no feedback while the counter stands still.
 
+#[cfg(test)]
+mod tests;
+
 use super::DEFAULT_RTT;
 use super::equation::Equation;
 use super::loss_history::{Detected, HistoryEntry, Hole, LossHistory};
@@ -581,7 +584,3 @@ fn interpolated(hole: &Hole) -> Instant {
 fn clamp(length: i64) -> u32 {
     length.clamp(0, i64::from(u32::MAX)) as u32
 }
-
-#[cfg(test)]
-#[path = "receiver_tests.rs"]
-mod tests;

@@ -5,9 +5,13 @@
 //! Departures: none beyond the profile's; every rate lies between s/64 and 2^44 octets per
 //! second, so that no report of a receiver can make it anything else.
 
+mod allowed_rate;
+mod nofeedback;
+#[cfg(test)]
+mod tests;
+
 use super::DEFAULT_RTT;
 use super::equation::Equation;
-use super::nofeedback::NofeedbackTimer;
 use super::oscillation::OscillationReduction;
 use super::profile::{
     Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, Profile, RateAfterExpiry,
@@ -19,6 +23,7 @@ use super::wireless_extensions::{FeedbackSample, WirelessExtensions};
 use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use nofeedback::NofeedbackTimer;
 
 /// What a feedback packet says.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +40,7 @@ pub struct Feedback {
 
 /// Whether the sender has feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FeedbackState {
+enum FeedbackState {
     /// No feedback has arrived yet.
     None,
     /// The nofeedback timer has expired since the last feedback.
@@ -47,45 +52,45 @@ pub(super) enum FeedbackState {
 /// TFRC's sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub(super) profile: Profile,
-    pub(super) equation: Equation,
+    profile: Profile,
+    equation: Equation,
     /// MSS.
-    pub(super) maximum_segment_size: u32,
+    maximum_segment_size: u32,
     /// s.
-    pub(super) segment_size: f64,
-    pub(super) handshake_rtt: Option<Duration>,
-    pub(super) started: bool,
-    pub(super) feedback_state: FeedbackState,
+    segment_size: f64,
+    handshake_rtt: Option<Duration>,
+    started: bool,
+    feedback_state: FeedbackState,
     /// X, octets per second.
-    pub(super) allowed_rate: f64,
+    allowed_rate: f64,
     /// X_calc.
-    pub(super) equation_rate: Option<f64>,
+    equation_rate: Option<f64>,
     /// X_recv.
-    pub(super) receive_rate: f64,
+    receive_rate: f64,
     /// X_recv_set.
-    pub(super) receive_rate_set: ReceiveRateSet,
-    pub(super) data_limited: DataLimited,
+    receive_rate_set: ReceiveRateSet,
+    data_limited: DataLimited,
     /// p.
-    pub(super) loss_event_rate: f64,
+    loss_event_rate: f64,
     /// R.
-    pub(super) smoothed_rtt: Option<Duration>,
-    pub(super) latest_rtt: Duration,
+    smoothed_rtt: Option<Duration>,
+    latest_rtt: Duration,
     /// tld.
-    pub(super) time_last_doubled: Option<Instant>,
+    time_last_doubled: Option<Instant>,
     /// t_ipi.
-    pub(super) inter_packet_interval: Duration,
+    inter_packet_interval: Duration,
     /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
-    pub(super) nominal_time: Instant,
-    pub(super) window_counter: WindowCounter,
-    pub(super) last_sent: Option<Instant>,
+    nominal_time: Instant,
+    window_counter: WindowCounter,
+    last_sent: Option<Instant>,
     /// Linux 2.6.22's flag.
-    pub(super) idle: bool,
-    pub(super) nofeedback: NofeedbackTimer,
-    pub(super) oscillation: OscillationReduction,
-    pub(super) wireless: WirelessExtensions,
-    pub(super) limit: Limit,
+    idle: bool,
+    nofeedback: NofeedbackTimer,
+    oscillation: OscillationReduction,
+    wireless: WirelessExtensions,
+    limit: Limit,
     /// Something changed that no event has told yet.
-    pub(super) dirty: bool,
+    dirty: bool,
 }
 
 impl Sender {
@@ -334,11 +339,6 @@ impl Sender {
         }
     }
 
-    /// The state has changed; [`emit`](Self::emit) queues an event.
-    pub(super) const fn mark_dirty(&mut self) {
-        self.dirty = true;
-    }
-
     // ---- Round-trip time ----
 
     /// A sample as the profile takes it.
@@ -377,6 +377,27 @@ impl Sender {
             CounterGuard::None | CounterGuard::FreezeBelow4Micros => Duration::from_nanos(1),
         };
         self.smoothed_rtt = Some(rtt.max(least));
+    }
+
+    // ---- Oscillation reduction ----
+
+    /// Lengthens t_ipi when the round-trip time has grown (RFC 5348 §4.5).
+    fn reduce_oscillation(&mut self, sample: Duration) {
+        let base = match self.profile.arithmetic {
+            Arithmetic::Float => {
+                let arithmetic = self.profile.arithmetic;
+                arithmetic.interval(self.segment_size, self.allowed_rate)
+            }
+            // Linux multiplies the current t_ipi, so factors compound until X changes.
+            Arithmetic::KernelIntegers => self.inter_packet_interval,
+        };
+        let interval = self
+            .oscillation
+            .reduced_interval(sample, self.loss_event_rate, base);
+        if interval > base {
+            self.limit = Limit::OscillationReduction;
+        }
+        self.inter_packet_interval = interval;
     }
 
     // ---- Segment size ----
@@ -445,10 +466,6 @@ impl Sender {
     }
 
     fn timer_expiry(&self, now: Instant, span: Duration) -> Instant {
-        super::nofeedback::expiry(now, span, self.profile.timer_tick)
+        nofeedback::expiry(now, span, self.profile.timer_tick)
     }
 }
-
-#[cfg(test)]
-#[path = "sender_tests.rs"]
-mod tests;
