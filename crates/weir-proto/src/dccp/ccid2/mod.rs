@@ -3,11 +3,11 @@
 //! The sender keeps a window in packets: slow start by one packet for two acknowledged ones, one
 //! packet more per window in congestion avoidance, half at a congestion event, one packet after a
 //! timeout (§5). A packet is lost when three later ones have arrived (NUMDUPACK). The receiver
-//! acknowledges every Ack Ratio-th data packet with an Ack Vector, at once when something is
+//! acknowledges every Ack Ratio-th data packet with an Ack Vector, and at once when a packet is
 //! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1).
 //!
-//! Does not model: pacing (§5, MAY), marks on
-//! acknowledgements, and undoing a reduction that a late packet proves wrong.
+//! Does not model: pacing (§5, MAY), ECN marks on acknowledgements, and undoing a reduction after
+//! a spurious loss.
 
 mod ack_ratio;
 mod receiver;

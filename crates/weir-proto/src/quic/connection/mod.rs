@@ -1,5 +1,5 @@
-//! One end of a connection: what arrives ([`receive`]), what an acknowledgement or a timer does
-//! ([`recovery`]), what is due to leave ([`transmit`]).
+//! One end of a connection: processing packets ([`receive`]), acknowledgements and the loss timer
+//! ([`recovery`]), and building packets ([`transmit`]).
 
 mod receive;
 mod recovery;
@@ -24,20 +24,20 @@ use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Where a connection is in its life (RFC 9000 §10.2 for the end of it).
+/// The state of a connection (for its termination RFC 9000 §10.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A client that was not told to connect, or a server that has heard nothing.
+    /// A client before `connect`, or a server before the first packet.
     Idle,
-    /// A client that waits for the server's answer.
+    /// A client that waits for the server's Initial packet.
     Handshaking,
-    /// Data may flow.
+    /// Data can be sent.
     Established,
-    /// We have closed and answer late packets until the time is over.
+    /// This end has closed; it answers packets with CONNECTION_CLOSE until this time.
     Closing(Instant),
-    /// The peer has closed: we are silent.
+    /// The peer has closed; this end sends nothing.
     Draining,
-    /// It is over.
+    /// The connection has ended.
     Closed,
 }
 
@@ -76,9 +76,9 @@ pub struct Connection {
     state: State,
     initial: PacketSpace,
     data: PacketSpace,
-    /// The Initial space is in use.
+    /// The Initial space has not been discarded.
     has_initial: bool,
-    /// The handshake message is to be sent.
+    /// The handshake message must be sent.
     crypto_due: bool,
     /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
     amplification: Option<AmplificationBudget>,
@@ -86,20 +86,20 @@ pub struct Connection {
     controller: BoxedController,
     rtt: RttEstimator,
     bytes_in_flight: u64,
-    /// The controller lets one packet out beyond the window.
+    /// One packet may leave beyond the window at the start of recovery.
     recovery_probe: bool,
-    /// The last round of sending ended because there was nothing to send.
+    /// Sending last stopped for lack of data.
     app_limited: bool,
     pto_count: u32,
     probes_due: u8,
-    /// CE counter that the peer reported last; `None` once its counters made no sense.
+    /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ce: Option<u64>,
-    /// Lost packets of this recovery, while the rules ask whether they were lost.
+    /// Lost packets of this recovery period that may be spurious losses.
     spurious_candidates: Vec<PacketNumber>,
     idle_since: Instant,
     close_frame: CloseFrame,
     close_due: bool,
-    /// The application closes once everything is sent.
+    /// The application has closed; the connection closes once all data is acknowledged.
     closing: bool,
     write_blocked: bool,
     readable_told: bool,
@@ -112,12 +112,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The end that connects.
+    /// The client.
     pub fn client(config: Config) -> Self {
         Self::new(config, Role::Client)
     }
 
-    /// The end that is connected to; it listens from the start.
+    /// The server, which listens from the start.
     pub fn server(config: Config) -> Self {
         let mut server = Self::new(config, Role::Server);
         if server.config.handshake == Handshake::Established {
@@ -194,7 +194,8 @@ impl Connection {
         self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
-    /// Sends CONNECTION_CLOSE and waits for three probe timeouts (RFC 9000 §10.2).
+    /// Sends CONNECTION_CLOSE and stays in the closing state for three probe timeouts (RFC 9000
+    /// §10.2).
     fn close_with(&mut self, now: Instant, close_frame: CloseFrame, reason: CloseReason) {
         self.close_frame = close_frame;
         self.close_due = true;
@@ -211,7 +212,7 @@ impl Connection {
         self.close_with(now, close_frame, CloseReason::Reset(error.code));
     }
 
-    /// Closes in good order once there is nothing left to send.
+    /// Closes once the application has closed and all data is acknowledged.
     fn close_if_done(&mut self, now: Instant) {
         if self.closing && self.state == State::Established && self.streams.all_sent() {
             let close_frame = CloseFrame {
@@ -249,7 +250,7 @@ impl Connection {
     }
 
     fn idle_deadline(&self) -> Option<Instant> {
-        // RFC 9000 §10.1: at least three probe timeouts, so that a loss can be repaired.
+        // RFC 9000 §10.1: at least three probe timeouts, so that losses can be recovered.
         let timeout = self.config.idle_timeout?.max(self.probe_timeout() * 3);
         matches!(self.state, State::Handshaking | State::Established)
             .then(|| self.idle_since + timeout)
@@ -260,7 +261,7 @@ impl Endpoint for Connection {
     #[inline]
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
-            // RFC 9001 §5.5: it would fail authentication.
+            // RFC 9001 §5.5: a damaged packet fails authentication and is discarded.
             return;
         }
         if let Body::Quic(quic) = packet.body {

@@ -127,7 +127,7 @@ fn each_packet_is_acknowledged_once_and_the_largest_first() {
 }
 
 #[test]
-fn acknowledging_what_was_not_sent_is_a_violation() {
+fn acknowledging_a_packet_that_was_not_sent_is_a_violation() {
     let mut packets = sent(&[0, 0]);
     for largest in [2, 3, u64::MAX] {
         let error = packets
@@ -192,7 +192,7 @@ fn losses_before_the_first_sample_do_not_count() {
 }
 
 #[test]
-fn numbers_that_nobody_acknowledges_leave_nothing_behind() {
+fn packets_that_are_not_in_flight_use_no_memory() {
     let mut packets = SentPackets::default();
     for _ in 0..1000 {
         packets.skip();
