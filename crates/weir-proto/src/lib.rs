@@ -5,7 +5,8 @@
 //!
 //! Start with [`endpoint`]: the trait by which a driver talks to a machine. [`cc`] holds the
 //! congestion controllers (TFRC for rates, NewReno and CUBIC for windows); [`dccp`] and [`quic`]
-//! are transports that use them; [`event`] is what all of them may say about themselves.
+//! are transports that use them; [`event`] is what all of them may say about themselves;
+//! [`settings`] is how all of them declare what can be set.
 #![forbid(unsafe_code)]
 
 pub mod cc;
@@ -16,6 +17,7 @@ pub mod packet;
 mod payload;
 pub mod quic;
 pub mod rng;
+pub mod settings;
 pub mod tcp;
 pub mod time;
 pub mod udp;
