@@ -1,28 +1,24 @@
-//! The chores of the workspace: `cargo xtask tidy | rfc | ci`.
+//! The tasks of the workspace: `cargo xtask tidy | rfc | ci`.
 //!
-//! `tidy` holds the rules that no compiler knows, `rfc` shows which sections of which RFC are
-//! cited by code and by tests, `ci` runs everything that a change must pass.
+//! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
+//! which sections of which RFC are cited by code and by tests, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod ci;
 mod citation;
-mod lexed;
-mod licence;
 mod modules;
 mod output;
 mod rfc;
-#[allow(dead_code)]
 mod source;
 mod tidy;
-mod token;
 mod tree;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask <tidy|rfc|ci>
-  tidy  report each breach of the house rules as path:line: message
+  tidy  report each violation of the repository rules as path:line: message
   rfc   list the RFC sections that code and tests cite
-  ci    run the format check, clippy, the tests, tidy and the check of the fuzz targets";
+  ci    run ./test.sh: formatting, lints, tidy and all tests";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

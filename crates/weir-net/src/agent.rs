@@ -6,8 +6,8 @@
 //! flow's loss model says. A packet lost at the socket counts as sent to its endpoint.
 
 use crate::app::{App, AppStatistics, AudioStatistics};
+use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::loss::Loss;
-use crate::stack::{Stack, Stamp};
 use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
@@ -57,7 +57,7 @@ pub(crate) struct Agent {
     app: Box<dyn App + Send>,
     address: Address,
     schedule: Schedule,
-    stack: Stack,
+    timing: HostTiming,
     loss: Loss,
     down: VecDeque<(Instant, Packet)>,
     up: VecDeque<(Instant, Packet)>,
@@ -65,7 +65,7 @@ pub(crate) struct Agent {
     /// room for more.
     has_sent: bool,
     counters: AgentCounters,
-    /// Drops at the socket, which the endpoint knows nothing of.
+    /// Drops at the socket, which the endpoint does not know of.
     events: Events,
 }
 
@@ -80,7 +80,7 @@ impl Agent {
         parts: Parts,
         address: Address,
         schedule: Schedule,
-        stack: Stack,
+        timing: HostTiming,
         loss: Loss,
     ) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Agent {
             app: parts.app,
             address,
             schedule,
-            stack,
+            timing,
             loss,
             down: VecDeque::new(),
             up: VecDeque::new(),
@@ -134,7 +134,7 @@ impl Agent {
     }
 
     /// The events of the stack; those of the endpoint come apart.
-    pub(crate) fn stack_events(&mut self) -> &mut Events {
+    pub(crate) fn host_events(&mut self) -> &mut Events {
         &mut self.events
     }
 
@@ -173,7 +173,7 @@ impl Agent {
     /// Puts the next packet that the endpoint hands over into `slot`, with its address; true if
     /// there is one.
     #[inline]
-    fn take_over(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+    fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         *slot = self.endpoint.poll_transmit(now);
         if slot.is_none() && std::mem::take(&mut self.has_sent) {
             self.app.poll(now, &mut *self.endpoint);
@@ -210,12 +210,12 @@ impl Agent {
     }
 
     /// Moves what the endpoint hands over into the stack.
-    fn hand_down(&mut self, now: Instant) {
+    fn send_down(&mut self, now: Instant) {
         let mut slot = None;
-        while self.take_over(now, &mut slot) {
-            let leaves = now + self.stack.transmit_delay;
+        while self.poll_endpoint(now, &mut slot) {
+            let leaves = now + self.timing.transmit_delay;
             if let Some(packet) = slot.take() {
-                if self.stack.stamp == Stamp::Handover {
+                if self.timing.stamp == SendTimestamp::Handover {
                     self.endpoint.transmitted(now, packet.id);
                 }
                 self.down.push_back((leaves, packet));
@@ -226,12 +226,12 @@ impl Agent {
     /// The next packet for the wire, out of a stack that takes time.
     fn poll_delayed(&mut self, now: Instant) -> Option<Packet> {
         loop {
-            self.hand_down(now);
+            self.send_down(now);
             if self.down.front()?.0 > now {
                 return None;
             }
             let (_, packet) = self.down.pop_front()?;
-            if self.stack.stamp == Stamp::Transmitted {
+            if self.timing.stamp == SendTimestamp::Transmitted {
                 self.endpoint.transmitted(now, packet.id);
             }
             if !self.loses(now, &packet) {
@@ -243,11 +243,11 @@ impl Agent {
     /// Puts the next packet for the wire into `slot`; true if there is one.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        if !self.stack.transmit_delay.is_zero() {
+        if !self.timing.transmit_delay.is_zero() {
             *slot = self.poll_delayed(now);
             return slot.is_some();
         }
-        while self.take_over(now, slot) {
+        while self.poll_endpoint(now, slot) {
             if let Some(packet) = slot {
                 self.endpoint.transmitted(now, packet.id);
                 if !self.loses(now, packet) {
@@ -261,10 +261,10 @@ impl Agent {
     /// A packet has come.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: Packet) {
-        if self.stack.receive_delay.is_zero() {
+        if self.timing.receive_delay.is_zero() {
             self.receive(now, packet);
         } else {
-            self.up.push_back((now + self.stack.receive_delay, packet));
+            self.up.push_back((now + self.timing.receive_delay, packet));
         }
     }
 
@@ -285,7 +285,7 @@ impl Agent {
     /// When the agent must be called.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.endpoint.poll_timeout();
-        let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.stack.tick_at(at));
+        let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.timing.tick_at(at));
         let rest = [
             self.app.poll_timeout(),
             self.schedule.start.or(self.schedule.stop),

@@ -9,8 +9,8 @@
 use crate::app::{Bulk, BulkConfig, Sink};
 use crate::event_queue::EventQueue;
 use crate::{
-    FlowConfig, LinkConfig, LinkId, LossConfig, QueueConfig, Side, Stack, Stuck, Topology,
-    TopologyError, queue::Limit, simulate,
+    FlowConfig, HostTiming, LinkConfig, LinkId, LossConfig, Network, NetworkError, QueueConfig,
+    Side, Stuck, queue::QueueLimit, simulate,
 };
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
@@ -27,7 +27,7 @@ pub const ROUND_TRIP: Duration = Duration::from_millis(20);
 pub const WARM_UP: Duration = Duration::from_secs(5);
 
 /// The two ends of a flow.
-pub struct Ends {
+pub struct FlowEndpoints {
     /// Sends the data, and opens the connection.
     pub sender: Box<dyn Endpoint + Send>,
     /// Receives it.
@@ -53,38 +53,41 @@ pub struct Counts {
 
 /// A world with flows over one bottleneck.
 pub struct Bench {
-    topology: Topology,
+    network: Network,
     bottleneck: LinkId,
     rate: u64,
 }
 
 impl Bench {
-    /// A world with `flows` flows whose ends come from `make`; `piece` is the size of the
+    /// A world with `flows` flows whose ends come from `make`; `write_size` is the size of the
     /// application's writes.
     ///
     /// # Errors
     /// If there are too many flows.
     pub fn new(
         flows: u32,
-        piece: u32,
-        mut make: impl FnMut(u32) -> Ends,
-    ) -> Result<Self, TopologyError> {
-        let mut topology = Topology::new(1);
-        let server = topology.add_host("server", Stack::default());
-        let client = topology.add_host("client", Stack::default());
+        write_size: u32,
+        mut make: impl FnMut(u32) -> FlowEndpoints,
+    ) -> Result<Self, NetworkError> {
+        let mut network = Network::new(1);
+        let server = network.add_host("server", HostTiming::default());
+        let client = network.add_host("client", HostTiming::default());
         let rate = RATE_PER_FLOW * u64::from(flows.max(1));
-        let bottleneck = topology.add_link(wire("bottleneck", server, client, rate))?;
-        topology.add_link(wire("back", client, server, rate))?;
+        let bottleneck = network.add_link(wire("bottleneck", server, client, rate))?;
+        network.add_link(wire("back", client, server, rate))?;
         let apart = 1_000_000_000 / u64::from(flows.max(1));
         for n in 0..flows {
-            let Ends { sender, receiver } = make(n);
-            topology.add_flow(FlowConfig {
+            let FlowEndpoints { sender, receiver } = make(n);
+            network.add_flow(FlowConfig {
                 name: n.to_string(),
                 source: server,
                 target: client,
                 sender,
                 receiver,
-                app: Box::new(Bulk::new(BulkConfig { piece, total: None })),
+                app: Box::new(Bulk::new(BulkConfig {
+                    packet: write_size,
+                    total: None,
+                })),
                 sink: Box::new(Sink::new()),
                 loss: LossConfig::None,
                 connects: Side::Sender,
@@ -93,7 +96,7 @@ impl Bench {
             })?;
         }
         Ok(Self {
-            topology,
+            network,
             bottleneck,
             rate,
         })
@@ -111,11 +114,11 @@ impl Bench {
     /// If a machine does not get on.
     pub fn run(&mut self, time: Duration) -> Result<Counts, Stuck> {
         let before = self.totals();
-        let link = self.topology.link_counters(self.bottleneck);
-        let until = self.topology.now() + time;
-        let events = simulate(&mut self.topology, until, &mut ())?.events;
+        let link = self.network.link_counters(self.bottleneck);
+        let until = self.network.now() + time;
+        let events = simulate(&mut self.network, until, &mut ())?.events;
         let after = self.totals();
-        let now = self.topology.link_counters(self.bottleneck);
+        let now = self.network.link_counters(self.bottleneck);
         Ok(Counts {
             data_packets: after.0 - before.0,
             packets: after.1 - before.1,
@@ -129,9 +132,9 @@ impl Bench {
     /// Data packets and all packets that reached an endpoint so far.
     fn totals(&self) -> (u64, u64) {
         let mut totals = (0, 0);
-        for flow in self.topology.flow_ids() {
-            let receiver = self.topology.statistics(flow, Side::Receiver);
-            let counters = self.topology.flow_counters(flow);
+        for flow in self.network.flow_ids() {
+            let receiver = self.network.statistics(flow, Side::Receiver);
+            let counters = self.network.flow_counters(flow);
             totals.0 += receiver.data_packets_received;
             totals.1 += counters.sender.packets_delivered + counters.receiver.packets_delivered;
         }
@@ -149,7 +152,7 @@ fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
         delay: ROUND_TRIP / 2,
         mtu: Some(1500),
         queue: QueueConfig::DropTail {
-            limit: Limit::Bytes(bandwidth_delay_product),
+            limit: QueueLimit::Bytes(bandwidth_delay_product),
         },
         shaper: None,
         loss: LossConfig::None,
@@ -158,19 +161,19 @@ fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
 }
 
 /// An event queue with so many entries, for measuring what one push and one pop cost.
-pub struct QueueBench {
+pub struct EventQueueBench {
     queue: EventQueue,
     rng: Rng,
 }
 
-impl QueueBench {
+impl EventQueueBench {
     /// Entries at random times within a millisecond.
     pub fn new(entries: u32) -> Self {
         let mut queue = EventQueue::default();
         let mut rng = Rng::stream(1, "bench/queue");
         for _ in 0..entries {
-            let node = queue.add_node();
-            queue.set(node, Some(Instant::from_nanos(rng.below(1_000_000))));
+            let target = queue.add_target();
+            queue.set(target, Some(Instant::from_nanos(rng.below(1_000_000))));
         }
         Self { queue, rng }
     }
@@ -180,10 +183,10 @@ impl QueueBench {
     pub fn run(&mut self, operations: u64) -> Instant {
         let mut reached = Instant::ZERO;
         for _ in 0..operations {
-            if let Some((at, node)) = self.queue.peek() {
+            if let Some((at, target)) = self.queue.peek() {
                 reached = at;
                 let later = Duration::from_nanos(self.rng.below(1_000_000));
-                self.queue.reset(node, Some(at + later));
+                self.queue.reset(target, Some(at + later));
             }
         }
         reached
@@ -197,7 +200,7 @@ mod tests {
     #[test]
     fn the_queue_bench_moves_on() {
         // 100 entries, each put back half a millisecond later on average.
-        let mut bench = QueueBench::new(100);
+        let mut bench = EventQueueBench::new(100);
         let reached = bench.run(100_000).as_secs_f64();
         assert!((0.45..0.55).contains(&reached), "{reached}");
     }

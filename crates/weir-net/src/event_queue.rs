@@ -1,45 +1,45 @@
-//! The event queue: one entry a node, ordered by (time, order of insertion).
+//! The event queue: one entry a target, ordered by (time, order of insertion).
 //!
-//! A 4-ary heap with the position of each node beside it, so that a node's time can be changed in
+//! A 4-ary heap with the position of each target beside it, so that a target's time can be changed in
 //! place. Most changes move a time further away (an acknowledgement restarts a timer); these
-//! touch only the node's slot, and the heap finds out when the old time comes to the top. The
+//! touch only the target's slot, and the heap finds out when the old time comes to the top. The
 //! order of equal times is nevertheless that of the last change, as if each change had been a
 //! removal and an insertion.
 //!
-//! An entry is one integer, compared as a whole: 64 bits of time, 40 of order, 24 of node.
+//! An entry is one integer, compared as a whole: 64 bits of time, 40 of order, 24 of target.
 
 use weir_proto::time::Instant;
 
-/// The number of a node in the queue.
+/// The number of a target in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
+pub struct TargetId(pub u32);
 
-const NODE_BITS: u32 = 24;
+const TARGET_BITS: u32 = 24;
 const ORDER_BITS: u32 = 40;
-/// More nodes do not fit into an entry.
-pub const MAX_NODES: usize = 1 << NODE_BITS;
+/// More targets do not fit into an entry.
+pub const MAX_TARGETS: usize = 1 << TARGET_BITS;
 
-/// Later than any entry: the node is not due.
+/// Later than any entry: the target is not due.
 const NEVER: u128 = u128::MAX;
 const ABSENT: u32 = u32::MAX;
 const ARITY: usize = 4;
 
-const fn node_of(entry: u128) -> u32 {
-    entry as u32 & (MAX_NODES as u32 - 1)
+const fn target_of(entry: u128) -> u32 {
+    entry as u32 & (MAX_TARGETS as u32 - 1)
 }
 
 const fn time_of(entry: u128) -> u64 {
     (entry >> 64) as u64
 }
 
-/// When a node is due, and where an entry for it stands in the heap; that entry may be sooner.
+/// When a target is due, and where an entry for it stands in the heap; that entry may be sooner.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     due: u128,
     position: u32,
 }
 
-/// A set of nodes, each with the time at which it is due.
+/// A set of targets, each with the time at which it is due.
 #[derive(Debug, Default)]
 pub struct EventQueue {
     slots: Vec<Slot>,
@@ -48,37 +48,37 @@ pub struct EventQueue {
 }
 
 impl EventQueue {
-    /// Makes room for one more node, which is not due; at most [`MAX_NODES`] in all.
-    pub fn add_node(&mut self) -> NodeId {
-        assert!(self.slots.len() < MAX_NODES, "too many nodes");
+    /// Makes room for one more target, which is not due; at most [`MAX_TARGETS`] in all.
+    pub fn add_target(&mut self) -> TargetId {
+        assert!(self.slots.len() < MAX_TARGETS, "too many targets");
         self.slots.push(Slot {
             due: NEVER,
             position: ABSENT,
         });
-        NodeId(self.slots.len() as u32 - 1)
+        TargetId(self.slots.len() as u32 - 1)
     }
 
-    /// Says when the node is due; `None` if it is not. Naming the same time again changes
+    /// Says when the target is due; `None` if it is not. Naming the same time again changes
     /// nothing.
     #[inline]
-    pub fn set(&mut self, node: NodeId, at: Option<Instant>) {
+    pub fn set(&mut self, target: TargetId, at: Option<Instant>) {
         let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
-        if time_of(self.slots[node.0 as usize].due) != at {
-            self.change(node, at);
+        if time_of(self.slots[target.0 as usize].due) != at {
+            self.change(target, at);
         }
     }
 
-    /// The node that is due first, and when.
+    /// The target that is due first, and when.
     #[inline]
-    pub fn peek(&mut self) -> Option<(Instant, NodeId)> {
+    pub fn peek(&mut self) -> Option<(Instant, TargetId)> {
         loop {
             let top = *self.heap.first()?;
-            let node = node_of(top);
-            let due = self.slots[node as usize].due;
+            let target = target_of(top);
+            let due = self.slots[target as usize].due;
             if due == top {
-                return Some((Instant::from_nanos(time_of(top)), NodeId(node)));
+                return Some((Instant::from_nanos(time_of(top)), TargetId(target)));
             }
-            // The node's time has changed since the entry was placed, and is not sooner.
+            // The target's time has changed since the entry was placed, and is not sooner.
             if due == NEVER {
                 self.remove_top();
             } else {
@@ -87,11 +87,11 @@ impl EventQueue {
         }
     }
 
-    /// The node has been called: its entry counts no more, and `at` is when it is due next, even
+    /// The target has been called: its entry counts no more, and `at` is when it is due next, even
     /// if that is the same time again.
     #[inline]
-    pub fn reset(&mut self, node: NodeId, at: Option<Instant>) {
-        self.change(node, at.unwrap_or(Instant::FAR_FUTURE).as_nanos());
+    pub fn reset(&mut self, target: TargetId, at: Option<Instant>) {
+        self.change(target, at.unwrap_or(Instant::FAR_FUTURE).as_nanos());
     }
 
     /// Entries in the heap.
@@ -99,20 +99,20 @@ impl EventQueue {
         self.heap.len()
     }
 
-    /// True if no node is due.
+    /// True if no target is due.
     pub fn is_empty(&self) -> bool {
         self.heap.is_empty()
     }
 
     #[inline]
-    fn change(&mut self, node: NodeId, at: u64) {
-        let slot = &mut self.slots[node.0 as usize];
+    fn change(&mut self, target: TargetId, at: u64) {
+        let slot = &mut self.slots[target.0 as usize];
         if at == u64::MAX {
             slot.due = NEVER;
             return;
         }
-        let order = u128::from(self.changes) << NODE_BITS;
-        let due = u128::from(at) << 64 | order | u128::from(node.0);
+        let order = u128::from(self.changes) << TARGET_BITS;
+        let due = u128::from(at) << 64 | order | u128::from(target.0);
         slot.due = due;
         let position = slot.position as usize;
         self.changes += 1;
@@ -139,14 +139,14 @@ impl EventQueue {
         self.heap.clear();
         self.changes = 0;
         for entry in due {
-            self.change(NodeId(node_of(entry)), time_of(entry));
+            self.change(TargetId(target_of(entry)), time_of(entry));
         }
     }
 
     #[inline]
     fn remove_top(&mut self) {
         if let Some(&top) = self.heap.first() {
-            self.slots[node_of(top) as usize].position = ABSENT;
+            self.slots[target_of(top) as usize].position = ABSENT;
         }
         if let Some(last) = self.heap.pop()
             && !self.heap.is_empty()
@@ -158,7 +158,7 @@ impl EventQueue {
     #[inline]
     fn place(&mut self, position: usize, entry: u128) {
         self.heap[position] = entry;
-        self.slots[node_of(entry) as usize].position = position as u32;
+        self.slots[target_of(entry) as usize].position = position as u32;
     }
 
     #[inline]

@@ -31,7 +31,7 @@ pub enum Distribution {
 
 /// A chance, and how much each draw follows the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Chance {
+pub struct CorrelatedChance {
     /// Probability in [0, 1].
     pub probability: f64,
     /// Correlation in [0, 1].
@@ -50,13 +50,13 @@ pub struct NetemConfig {
     /// Packets do not overtake each other.
     pub keep_order: bool,
     /// Packets that are not delayed.
-    pub reorder: Chance,
+    pub reorder: CorrelatedChance,
     /// Only each so many packets may be reordered; 0 and 1 mean any.
     pub reorder_gap: u64,
     /// Packets that come twice.
-    pub duplicate: Chance,
+    pub duplicate: CorrelatedChance,
     /// Packets that are damaged.
-    pub corrupt: Chance,
+    pub corrupt: CorrelatedChance,
 }
 
 impl NetemConfig {
@@ -88,14 +88,14 @@ impl Correlated {
         self.last
     }
 
-    fn chance(&mut self, chance: Chance) -> bool {
+    fn chance(&mut self, chance: CorrelatedChance) -> bool {
         chance.probability > 0.0 && self.draw(chance.correlation) < chance.probability
     }
 }
 
 /// What becomes of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fate {
+pub(crate) struct Impairments {
     /// Of the packet itself.
     pub(crate) delay: Duration,
     /// It was not delayed, and may have overtaken others.
@@ -154,10 +154,10 @@ impl Netem {
     }
 
     /// What becomes of a packet of this size on a wire of this delay.
-    pub(crate) fn fate(&mut self, delay: Duration, size: u32) -> Fate {
+    pub(crate) fn draw(&mut self, delay: Duration, size: u32) -> Impairments {
         let copy = self.duplicates.chance(self.config.duplicate);
         let reordered = self.reorders_next();
-        Fate {
+        Impairments {
             delay: if reordered {
                 Duration::ZERO
             } else {
@@ -223,7 +223,7 @@ mod tests {
     fn delays(config: NetemConfig) -> Vec<f64> {
         let mut netem = Netem::new(config, 1, "test");
         (0..100_000)
-            .map(|_| netem.fate(DELAY, 1000).delay.as_secs_f64() * 1e3)
+            .map(|_| netem.draw(DELAY, 1000).delay.as_secs_f64() * 1e3)
             .collect()
     }
 
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn each_gapth_packet_is_not_delayed() {
         let config = NetemConfig {
-            reorder: Chance {
+            reorder: CorrelatedChance {
                 probability: 1.0,
                 correlation: 0.0,
             },
@@ -283,14 +283,14 @@ mod tests {
         };
         let mut netem = Netem::new(config, 1, "test");
         let early: Vec<usize> = (1..=20)
-            .filter(|_| netem.fate(DELAY, 100).delay.is_zero())
+            .filter(|_| netem.draw(DELAY, 100).delay.is_zero())
             .collect();
         assert_eq!(early, [5, 10, 15, 20]);
     }
 
     #[test]
     fn chances_are_met_and_damage_is_anywhere() {
-        let chance = |probability| Chance {
+        let chance = |probability| CorrelatedChance {
             probability,
             correlation: 0.0,
         };
@@ -300,14 +300,14 @@ mod tests {
             ..NetemConfig::default()
         };
         let mut netem = Netem::new(config, 1, "test");
-        let fates: Vec<Fate> = (0..100_000).map(|_| netem.fate(DELAY, 200)).collect();
-        let share = |test: &dyn Fn(&Fate) -> bool| {
-            fates.iter().filter(|fate| test(fate)).count() as f64 / fates.len() as f64
+        let packets: Vec<Impairments> = (0..100_000).map(|_| netem.draw(DELAY, 200)).collect();
+        let share = |test: &dyn Fn(&Impairments) -> bool| {
+            packets.iter().filter(|packet| test(packet)).count() as f64 / packets.len() as f64
         };
-        assert!((share(&|fate| fate.copy.is_some()) - 0.1).abs() < 0.005);
-        assert!((share(&|fate| fate.damage != Damage::None) - 0.2).abs() < 0.005);
+        assert!((share(&|packet| packet.copy.is_some()) - 0.1).abs() < 0.005);
+        assert!((share(&|packet| packet.damage != Damage::None) - 0.2).abs() < 0.005);
         // Twenty octets of two hundred are the IP header.
-        assert!((share(&|fate| fate.damage == Damage::Header) - 0.02).abs() < 0.002);
+        assert!((share(&|packet| packet.damage == Damage::Header) - 0.02).abs() < 0.002);
         assert!(!config.is_none() && NetemConfig::default().is_none());
     }
 }

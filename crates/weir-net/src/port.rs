@@ -1,18 +1,15 @@
-//! Ports: where packets leave a topology for a world outside it, and come in from there.
+//! Ports: where packets leave the simulated network for a real one, and enter it from there.
 //!
-//! A port belongs to a host. What arrives for its host, and is for no flow's end there, leaves
-//! through it; so does what a flow's end at its host sends, if no link leads to the peer. A driver
-//! in real time takes it with [`Topology::poll_port`] and brings packets with [`inject`].
-//! The links between are those of the simulator.
+//! A port belongs to a host. A packet that arrives at its host and belongs to no flow's endpoint
+//! there leaves through the port; so does a packet of an endpoint at that host if no link leads to
+//! the peer. A driver in real time takes it with
+//! [`Network::poll_port`](crate::Network::poll_port) and brings packets in with
+//! [`inject`](crate::inject).
 
-use crate::simulator::{Stuck, enter};
-use crate::topology::{Topology, TopologyError};
 use std::collections::{BTreeMap, VecDeque};
-use weir_proto::event::Probe;
 use weir_proto::packet::{HostId, Packet};
-use weir_proto::time::Instant;
 
-/// The ports of a topology.
+/// The ports of a network.
 #[derive(Debug, Default)]
 pub(crate) struct Ports {
     hosts: Vec<HostId>,
@@ -46,44 +43,20 @@ impl Ports {
         self.first_links.get(&(from, to)).copied()
     }
 
+    /// Gives a host a port; false if it has one already.
+    pub(crate) fn add(&mut self, host: HostId) -> bool {
+        let new = !self.has(host);
+        if new {
+            self.hosts.push(host);
+        }
+        new
+    }
+
     pub(crate) fn leave(&mut self, host: HostId, packet: Packet) {
         self.leaving.push_back((host, packet));
     }
-}
 
-impl Topology {
-    /// Gives a host a port.
-    ///
-    /// # Errors
-    /// If the host does not exist.
-    pub fn add_port(&mut self, host: HostId) -> Result<(), TopologyError> {
-        if !self.knows(host) {
-            return Err(TopologyError::new("a port's host does not exist"));
-        }
-        if !self.ports.has(host) {
-            self.ports.hosts.push(host);
-            self.forget_routes();
-        }
-        Ok(())
+    pub(crate) fn poll(&mut self) -> Option<(HostId, Packet)> {
+        self.leaving.pop_front()
     }
-
-    /// The next packet that leaves, and the host through whose port.
-    pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.ports.leaving.pop_front()
-    }
-
-    /// When the next event is due; `None` while nothing is.
-    pub fn next_event(&mut self) -> Option<Instant> {
-        self.queue.peek().map(|(at, _)| at)
-    }
-}
-
-/// A packet comes in through the port of the host that its header names as its source, at the
-/// time up to which the run has come. For a host that it cannot reach it is lost.
-///
-/// # Errors
-/// [`Stuck`] as [`simulate`](crate::simulate).
-pub fn inject(topology: &mut Topology, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
-    topology.find_routes();
-    enter(topology, packet, probe)
 }

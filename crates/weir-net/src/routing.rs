@@ -2,7 +2,7 @@
 //!
 //! Routes are static. They are found by a breadth-first search backwards from each host that is
 //! the target of some flow. Only hosts in the middle of a path get a table, one entry for each
-//! host; an agent knows its first link itself. So memory grows with routers times hosts.
+//! host; an agent stores its first link. So memory grows with routers times hosts.
 
 use weir_proto::packet::HostId;
 

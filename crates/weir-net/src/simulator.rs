@@ -1,16 +1,16 @@
-//! The event loop: takes the node that is due first, moves its packets, asks when it is due next.
+//! The event loop: takes the target that is due first, moves its packets, asks when it is due next.
 //!
-//! Events at the same instant come in the order in which their nodes' times were set. A packet
+//! Events at the same instant come in the order in which their targets' times were set. A packet
 //! that leaves a link is handled at once by the agent or the next link that it meets, and what
 //! that agent sends goes into its first link, before anything else happens; so one event may move
 //! several packets and no packet waits in an event.
 //!
-//! A run that does not get on fails by name instead of spinning: a node that was called and is
+//! A run that does not get on fails by name instead of spinning: a target that was called and is
 //! due again at once without having sent anything, or too many events at one instant.
 
-use crate::event_queue::NodeId;
-use crate::parcel::Parcel;
-use crate::topology::{Kind, Side, SourceKind, Topology};
+use crate::event_queue::TargetId;
+use crate::network::{EventTarget, Network, Side, SourceKind};
+use crate::packet_pool::PacketRef;
 use std::fmt;
 use weir_proto::event::{EventSource, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
@@ -19,7 +19,7 @@ use weir_proto::time::Instant;
 /// So many events may happen at one instant.
 pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
 
-/// So often in a row may a node be due again at once without having sent anything: a timer may
+/// So often in a row may a target be due again at once without having sent anything: a timer may
 /// lead to another one, but not for ever.
 const MAX_IDLE_CALLS: u32 = 100;
 
@@ -37,81 +37,80 @@ pub struct RunCounters {
 pub struct Stuck {
     /// When.
     pub at: Instant,
-    /// The node, in words: `flow "stream" (sender)`.
-    pub node: String,
+    /// The link, medium or end of a flow, in words: `flow "stream" (sender)`.
+    pub element: String,
     /// What it does.
     pub what: &'static str,
 }
 
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, node, what } = self;
-        write!(f, "the run is stuck at {at} s: {node} {what}")
+        let Self { at, element, what } = self;
+        write!(f, "the run is stuck at {at} s: {element} {what}")
     }
 }
 
 impl std::error::Error for Stuck {}
 
-/// Runs the topology up to and including `until`; may be called again with a later time.
+/// Runs the network up to and including `until`; may be called again with a later time.
 ///
 /// # Errors
-/// [`Stuck`] when time does not advance; the topology is of no use afterwards.
+/// [`Stuck`] when time does not advance; the network is of no use afterwards.
 pub fn simulate(
-    topology: &mut Topology,
+    network: &mut Network,
     until: Instant,
     probe: &mut dyn Probe,
 ) -> Result<RunCounters, Stuck> {
-    topology.find_routes();
-    let mut run = Run::new(topology, probe);
+    network.update_routes();
+    let mut run = Run::new(network, probe);
     run.run(until)?;
     let counters = RunCounters {
         events: run.events,
-        now: run.topology.now,
+        now: run.network.now,
     };
     Ok(counters)
 }
 
-/// Lets a packet in at the host that its header names as its source.
-pub(crate) fn enter(
-    topology: &mut Topology,
-    packet: Packet,
-    probe: &mut dyn Probe,
-) -> Result<(), Stuck> {
+/// Lets a packet in through the port of the host that its header names as its source, at the time
+/// up to which the run has come. A packet for a host that it cannot reach is dropped.
+///
+/// # Errors
+/// [`Stuck`] as [`simulate`].
+pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
+    network.update_routes();
     let (from, to) = (packet.ip.source, packet.ip.target);
-    let link = topology.ports.first_link(from, to);
-    let stored = topology.store.deposit(link.unwrap_or(0), |slot| {
+    let link = network.ports.first_link(from, to);
+    let stored = network.pool.insert(link.unwrap_or(0), |slot| {
         *slot = Some(packet);
         true
     });
-    let Some(parcel) = stored else { return Ok(()) };
-    let mut run = Run::new(topology, probe);
+    let Some(packet) = stored else { return Ok(()) };
+    let mut run = Run::new(network, probe);
     match link {
         Some(link) => {
-            run.send(link, parcel);
+            run.enter_link(link, packet);
             Ok(())
         }
         // What comes from a peer outside is for a flow's end at the host that it names.
-        None if run.topology.receiving_agent(parcel.flow, from).is_some() => {
-            run.deliver(to, parcel)
-        }
+        None if run.network.receiving_agent(packet.flow, from).is_some() => run.deliver(to, packet),
         None => {
-            run.lose(parcel);
+            run.drop_unreachable(packet);
             Ok(())
         }
     }
 }
 
 struct Run<'a> {
-    topology: &'a mut Topology,
+    network: &'a mut Network,
     probe: &'a mut dyn Probe,
     events: u64,
     at_this_instant: u32,
 }
 
 impl<'a> Run<'a> {
-    fn new(topology: &'a mut Topology, probe: &'a mut dyn Probe) -> Self {
+    fn new(network: &'a mut Network, probe: &'a mut dyn Probe) -> Self {
         Self {
-            topology,
+            network,
             probe,
             events: 0,
             at_this_instant: 0,
@@ -119,98 +118,98 @@ impl<'a> Run<'a> {
     }
 
     fn run(&mut self, until: Instant) -> Result<(), Stuck> {
-        while let Some((at, node)) = self.topology.queue.peek() {
+        while let Some((at, target)) = self.network.queue.peek() {
             if at > until {
                 break;
             }
             self.events += 1;
-            self.advance_to(at, node)?;
-            match self.topology.nodes[node.0 as usize] {
-                Kind::Link(link) => self.call_link(link)?,
-                Kind::Watch(link) => self.call_watch(link),
-                Kind::Medium(medium) => self.call_medium(medium)?,
-                Kind::Station(..) => {}
-                Kind::Agent(agent) => self.call_agent(agent)?,
+            self.advance_to(at, target)?;
+            match self.network.targets[target.0 as usize] {
+                EventTarget::Link(link) => self.call_link(link)?,
+                EventTarget::TraceTick(link) => self.call_trace_tick(link),
+                EventTarget::Medium(medium) => self.call_medium(medium)?,
+                EventTarget::Station(..) => {}
+                EventTarget::Agent(agent) => self.call_agent(agent)?,
             }
         }
-        self.topology.now = self.topology.now.max(until);
+        self.network.now = self.network.now.max(until);
         Ok(())
     }
 
     #[inline]
-    fn advance_to(&mut self, at: Instant, node: NodeId) -> Result<(), Stuck> {
-        if at > self.topology.now {
-            self.topology.now = at;
+    fn advance_to(&mut self, at: Instant, target: TargetId) -> Result<(), Stuck> {
+        if at > self.network.now {
+            self.network.now = at;
             self.at_this_instant = 0;
         }
-        self.count_event(node)
+        self.count_event(target)
     }
 
     #[inline]
-    fn count_event(&mut self, node: NodeId) -> Result<(), Stuck> {
+    fn count_event(&mut self, target: TargetId) -> Result<(), Stuck> {
         self.at_this_instant += 1;
         if self.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
-            return Err(self.stuck(node, "has a part in a million events at one instant"));
+            return Err(self.stuck(target, "has a part in a million events at one instant"));
         }
         Ok(())
     }
 
     /// Moves the packets that arrive at the end of a link.
     fn call_link(&mut self, id: u32) -> Result<(), Stuck> {
-        let now = self.topology.now;
+        let now = self.network.now;
         let to = {
-            let place = &mut self.topology.links[id as usize];
+            let place = &mut self.network.links[id as usize];
             place.link.handle_timeout(now);
             place.to
         };
-        self.topology.make_copies(id);
-        while let Some(packet) = self.topology.links[id as usize].link.poll_transmit(now) {
+        self.network.make_copies(id);
+        while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
-        let place = &self.topology.links[id as usize];
-        self.topology
+        let place = &self.network.links[id as usize];
+        self.network
             .queue
-            .reset(place.node, place.link.poll_timeout());
+            .reset(place.target, place.link.poll_timeout());
         self.observe_link(id);
         Ok(())
     }
 
     /// Lets a link start the transmissions that somebody wants to see. Its own time is left
     /// alone, so that watching changes nothing.
-    fn call_watch(&mut self, id: u32) {
-        let now = self.topology.now;
-        self.topology.links[id as usize].link.watch(now);
-        self.topology.make_copies(id);
+    fn call_trace_tick(&mut self, id: u32) {
+        let now = self.network.now;
+        self.network.links[id as usize].link.handle_timeout(now);
+        self.network.make_copies(id);
         self.observe_link(id);
     }
 
     /// Lets a shared medium go on, and moves what arrives across it.
     fn call_medium(&mut self, id: u32) -> Result<(), Stuck> {
-        let now = self.topology.now;
-        self.topology.media[id as usize].medium.handle_timeout(now);
-        while let Some((to, parcel)) = self.topology.media[id as usize].medium.poll_transmit() {
-            self.deliver(to, parcel)?;
+        let now = self.network.now;
+        self.network.media[id as usize].medium.handle_timeout(now);
+        while let Some((to, packet)) = self.network.media[id as usize].medium.poll_transmit() {
+            self.deliver(to, packet)?;
         }
         self.observe_medium(id);
-        let place = &mut self.topology.media[id as usize];
+        let place = &mut self.network.media[id as usize];
         let due = place.medium.poll_timeout();
-        self.topology.queue.reset(place.node, due);
+        self.network.queue.reset(place.target, due);
         Ok(())
     }
 
     fn call_agent(&mut self, id: u32) -> Result<(), Stuck> {
-        let now = self.topology.now;
-        let place = &mut self.topology.agents[id as usize];
+        let now = self.network.now;
+        let place = &mut self.network.agents[id as usize];
         place.agent.handle_timeout(now);
         let sent = self.flush_agent(id)?;
-        let place = &mut self.topology.agents[id as usize];
-        let (node, due) = (place.node, place.agent.poll_timeout());
-        self.topology.queue.reset(node, due);
+        let place = &mut self.network.agents[id as usize];
+        let (target, due) = (place.target, place.agent.poll_timeout());
+        self.network.queue.reset(target, due);
         let idle = !sent && due.is_some_and(|at| at <= now);
         place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
         if place.idle_calls >= MAX_IDLE_CALLS {
             return Err(self.stuck(
-                node,
+                target,
                 "is due again at once, time after time, and sends nothing",
             ));
         }
@@ -219,29 +218,29 @@ impl<'a> Run<'a> {
 
     /// A packet has come to a host: it is for an agent there, or goes on.
     #[inline]
-    fn deliver(&mut self, host: HostId, mut parcel: Parcel) -> Result<(), Stuck> {
-        if parcel.ip.target == host {
-            let agent = self.topology.receiving_agent(parcel.flow, parcel.ip.source);
+    fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Result<(), Stuck> {
+        if packet.ip.target == host {
+            let agent = self.network.receiving_agent(packet.flow, packet.ip.source);
             let Some(id) = agent else {
-                self.leave(host, parcel);
+                self.leave_by_port(host, packet);
                 return Ok(());
             };
-            let now = self.topology.now;
-            if let Some(packet) = self.topology.store.collect(parcel) {
-                self.topology.agents[id as usize].agent.handle(now, packet);
+            let now = self.network.now;
+            if let Some(packet) = self.network.pool.remove(packet) {
+                self.network.agents[id as usize].agent.handle(now, packet);
             }
             self.flush_agent(id)?;
-            let place = &self.topology.agents[id as usize];
-            self.topology
+            let place = &self.network.agents[id as usize];
+            self.network
                 .queue
-                .set(place.node, place.agent.poll_timeout());
+                .set(place.target, place.agent.poll_timeout());
             return Ok(());
         }
-        parcel.ip.ttl = parcel.ip.ttl.saturating_sub(1);
-        let next = self.topology.routes.next(host, parcel.ip.target);
-        match next.filter(|_| parcel.ip.ttl > 0) {
-            Some(link) => self.send(link, parcel),
-            None => self.lose(parcel),
+        packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
+        let next = self.network.routes.next(host, packet.ip.target);
+        match next.filter(|_| packet.ip.ttl > 0) {
+            Some(link) => self.enter_link(link, packet),
+            None => self.drop_unreachable(packet),
         }
         Ok(())
     }
@@ -249,25 +248,25 @@ impl<'a> Run<'a> {
     /// Moves what an agent sends into its first link; true if it sent anything.
     #[inline]
     fn flush_agent(&mut self, id: u32) -> Result<bool, Stuck> {
-        let now = self.topology.now;
-        let first_link = self.topology.agents[id as usize].first_link;
+        let now = self.network.now;
+        let first_link = self.network.agents[id as usize].first_link;
         let mut sent = false;
         loop {
-            let topology = &mut *self.topology;
-            let place = &mut topology.agents[id as usize];
+            let network = &mut *self.network;
+            let place = &mut network.agents[id as usize];
             let fill = |slot: &mut _| place.agent.poll_transmit(now, slot);
-            let Some(parcel) = topology.store.deposit(first_link.unwrap_or(0), fill) else {
+            let Some(packet) = network.pool.insert(first_link.unwrap_or(0), fill) else {
                 break;
             };
             sent = true;
-            let node = place.node;
-            self.count_event(node)?;
+            let target = place.target;
+            self.count_event(target)?;
             match first_link {
-                Some(link) => self.send(link, parcel),
-                None => self.leave(parcel.ip.source, parcel),
+                Some(link) => self.enter_link(link, packet),
+                None => self.leave_by_port(packet.ip.source, packet),
             }
         }
-        if self.topology.agents[id as usize].watched {
+        if self.network.agents[id as usize].traced {
             self.observe_agent(id);
         }
         Ok(sent)
@@ -275,111 +274,112 @@ impl<'a> Run<'a> {
 
     /// The packet leaves through the port of this host, if it has one.
     #[cold]
-    fn leave(&mut self, host: HostId, parcel: Parcel) {
-        if !self.topology.ports.has(host) {
-            return self.lose(parcel);
+    fn leave_by_port(&mut self, host: HostId, packet: PacketRef) {
+        if !self.network.ports.has(host) {
+            return self.drop_unreachable(packet);
         }
-        if let Some(packet) = self.topology.store.collect(parcel) {
-            self.topology.ports.leave(host, packet);
+        if let Some(packet) = self.network.pool.remove(packet) {
+            self.network.ports.leave(host, packet);
         }
     }
 
     #[cold]
-    fn lose(&mut self, parcel: Parcel) {
-        self.topology.count_unreachable(parcel.flow);
-        self.topology.store.discard(parcel);
+    fn drop_unreachable(&mut self, packet: PacketRef) {
+        self.network.count_unreachable(packet.flow);
+        self.network.pool.discard(packet);
     }
 
     #[inline]
-    fn send(&mut self, id: u32, parcel: Parcel) {
-        let Some(place) = self.topology.links.get_mut(id as usize) else {
-            return self.cross(id, parcel);
+    fn enter_link(&mut self, id: u32, packet: PacketRef) {
+        let Some(place) = self.network.links.get_mut(id as usize) else {
+            return self.enter_medium(id, packet);
         };
-        place.link.handle(self.topology.now, parcel);
-        self.topology.make_copies(id);
-        let place = &mut self.topology.links[id as usize];
-        self.topology
+        place.link.handle(self.network.now, packet);
+        self.network.make_copies(id);
+        let place = &mut self.network.links[id as usize];
+        self.network
             .queue
-            .set(place.node, place.link.poll_timeout());
+            .set(place.target, place.link.poll_timeout());
         self.observe_link(id);
     }
 
     /// Hands a packet to the medium that the way of this number, behind the links', leads over.
-    fn cross(&mut self, id: u32, parcel: Parcel) {
-        let (medium, from, to) = self.topology.crossings[id as usize - self.topology.links.len()];
-        let now = self.topology.now;
-        let place = &mut self.topology.media[medium as usize];
-        place.medium.handle(now, (from, to), parcel);
+    fn enter_medium(&mut self, id: u32, packet: PacketRef) {
+        let (medium, from, to) = self.network.medium_hops[id as usize - self.network.links.len()];
+        let now = self.network.now;
+        let place = &mut self.network.media[medium as usize];
+        place.medium.handle(now, (from, to), packet);
         self.observe_medium(medium);
     }
 
     fn observe_medium(&mut self, id: u32) {
-        let Topology {
-            media,
-            store,
-            queue,
-            ..
-        } = &mut *self.topology;
+        let Network {
+            media, pool, queue, ..
+        } = &mut *self.network;
         let place = &mut media[id as usize];
-        while let Some(parcel) = place.medium.poll_discarded() {
-            store.discard(parcel);
+        while let Some(packet) = place.medium.poll_discarded() {
+            pool.discard(packet);
         }
-        for (station, node) in place.stations.iter().enumerate() {
+        for (station, target) in place.stations.iter().enumerate() {
             for (at, event) in place.medium.events(station).drain() {
-                self.probe.record(at, EventSource(node.0), &event);
+                self.probe.record(at, EventSource(target.0), &event);
             }
         }
-        queue.set(place.node, place.medium.poll_timeout());
+        queue.set(place.target, place.medium.poll_timeout());
     }
 
     #[inline]
     fn observe_link(&mut self, id: u32) {
-        self.topology.take_back(id);
-        let place = &mut self.topology.links[id as usize];
-        let Some(watch) = place.watch else { return };
+        self.network.discard_dropped(id);
+        let place = &mut self.network.links[id as usize];
+        let Some(trace_tick) = place.trace_tick else {
+            return;
+        };
         for (at, event) in place.link.events().drain() {
-            self.probe.record(at, EventSource(place.node.0), &event);
+            self.probe.record(at, EventSource(place.target.0), &event);
         }
-        self.topology.queue.set(watch, place.link.poll_watch());
+        self.network
+            .queue
+            .set(trace_tick, place.link.poll_trace_tick());
     }
 
     fn observe_agent(&mut self, id: u32) {
-        let place = &mut self.topology.agents[id as usize];
-        let source = EventSource(place.node.0);
+        let place = &mut self.network.agents[id as usize];
+        let source = EventSource(place.target.0);
         if let Some(events) = place.agent.endpoint_events() {
             for (at, event) in events.drain() {
                 self.probe.record(at, source, &event);
             }
         }
-        for (at, event) in place.agent.stack_events().drain() {
+        for (at, event) in place.agent.host_events().drain() {
             self.probe.record(at, source, &event);
         }
     }
 
     #[cold]
-    fn stuck(&self, node: NodeId, what: &'static str) -> Stuck {
-        let topology = &self.topology;
-        let kind = topology.kind_of_source(EventSource(node.0));
-        let node = match kind {
-            Some(SourceKind::Link(id)) => format!("link \"{}\"", topology.link_name(id)),
+    fn stuck(&self, target: TargetId, what: &'static str) -> Stuck {
+        let network = &self.network;
+        let kind = network.kind_of_source(EventSource(target.0));
+        let element = match kind {
+            Some(SourceKind::Link(id)) => format!("link \"{}\"", network.link_name(id)),
             Some(SourceKind::Medium(id) | SourceKind::Station(id, _)) => {
-                format!("medium \"{}\"", topology.medium_name(id))
+                format!("medium \"{}\"", network.medium_name(id))
             }
-            Some(SourceKind::Flow(id, side)) => name_of(topology, id, side),
-            None => format!("node {}", node.0),
+            Some(SourceKind::Flow(id, side)) => name_of(network, id, side),
+            None => format!("node {}", target.0),
         };
         Stuck {
-            at: topology.now,
-            node,
+            at: network.now,
+            element,
             what,
         }
     }
 }
 
-fn name_of(topology: &Topology, flow: FlowId, side: Side) -> String {
+fn name_of(network: &Network, flow: FlowId, side: Side) -> String {
     let side = match side {
         Side::Sender => "sender",
         Side::Receiver => "receiver",
     };
-    format!("flow \"{}\" ({side})", topology.flow_name(flow))
+    format!("flow \"{}\" ({side})", network.flow_name(flow))
 }

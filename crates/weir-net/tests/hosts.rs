@@ -2,53 +2,54 @@
 
 mod common;
 
-use common::{Happened, Plain, Recorder, at, micros, millis, plain_flow, wire};
-use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, Sink, WhenBlocked};
-use weir_net::{FlowConfig, LossConfig, Side, SourceKind, Stack, Stamp, Topology, simulate};
+use common::{EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire};
+use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::{
+    FlowConfig, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind, simulate,
+};
 use weir_proto::event::{DropReason, Event, EventMask};
 use weir_proto::packet::HostId;
 use weir_proto::time::{Duration, Instant};
 
 fn bulk(total: u64) -> Box<Bulk> {
     Box::new(Bulk::new(BulkConfig {
-        piece: 1000,
+        packet: 1000,
         total: Some(total),
     }))
 }
 
 /// Two hosts, a wire each way without rate.
-fn pair(stacks: (Stack, Stack), delay: Duration) -> (Topology, HostId, HostId) {
-    let mut topology = Topology::new(1);
-    let server = topology.add_host("server", stacks.0);
-    let client = topology.add_host("client", stacks.1);
+fn pair(stacks: (HostTiming, HostTiming), delay: Duration) -> (Network, HostId, HostId) {
+    let mut network = Network::new(1);
+    let server = network.add_host("server", stacks.0);
+    let client = network.add_host("client", stacks.1);
     for (name, from, to) in [("up", server, client), ("down", client, server)] {
-        topology
-            .add_link(wire(name, from, to, None, delay))
-            .unwrap();
+        network.add_link(wire(name, from, to, None, delay)).unwrap();
     }
-    (topology, server, client)
+    (network, server, client)
 }
 
-fn loopback(stamp: Stamp) -> (Vec<Happened>, Vec<Happened>) {
-    let server = Stack {
+fn loopback(stamp: SendTimestamp) -> (Vec<EndpointAction>, Vec<EndpointAction>) {
+    let server = HostTiming {
         transmit_delay: micros(47),
         stamp,
-        ..Stack::default()
+        ..HostTiming::default()
     };
-    let (mut topology, from, to) = pair((server, Stack::default()), Duration::from_nanos(1_500));
-    let (sender, sent) = Plain::new();
-    let (receiver, received) = Plain::new();
-    let receiver = Plain {
+    let (mut network, from, to) =
+        pair((server, HostTiming::default()), Duration::from_nanos(1_500));
+    let (sender, sent) = PlainEndpoint::new();
+    let (receiver, received) = PlainEndpoint::new();
+    let receiver = PlainEndpoint {
         answer: Some(40),
         ..receiver
     };
-    topology
+    network
         .add_flow(FlowConfig {
             start: at(1_000),
             ..plain_flow("stream", (from, to), (sender, receiver), bulk(1000))
         })
         .unwrap();
-    simulate(&mut topology, at(1_000_000), &mut ()).unwrap();
+    simulate(&mut network, at(1_000_000), &mut ()).unwrap();
     (
         sent.lock().unwrap().clone(),
         received.lock().unwrap().clone(),
@@ -59,13 +60,13 @@ fn loopback(stamp: Stamp) -> (Vec<Happened>, Vec<Happened>) {
 fn on_loopback_the_stamp_of_linux_hides_47_of_50_microseconds() {
     // Handed over at 1 us, on the wire at 48 us and only then called transmitted, there 1.5 us
     // later, the answer back after another 1.5 us: 3 us after the stamp, 50 us after the write.
-    let (sent, received) = loopback(Stamp::Transmitted);
+    let (sent, received) = loopback(SendTimestamp::Transmitted);
     assert_eq!(
         sent,
         [
-            Happened::HandedOver { at: 1_000, id: 0 },
-            Happened::Transmitted { at: 48_000, id: 0 },
-            Happened::Received {
+            EndpointAction::HandedOver { at: 1_000, id: 0 },
+            EndpointAction::Transmitted { at: 48_000, id: 0 },
+            EndpointAction::Received {
                 at: 51_000,
                 id: 0,
                 size: 40
@@ -74,18 +75,18 @@ fn on_loopback_the_stamp_of_linux_hides_47_of_50_microseconds() {
     );
     assert_eq!(
         received[0],
-        Happened::Received {
+        EndpointAction::Received {
             at: 49_500,
             id: 0,
             size: 1000
         }
     );
     // Stamped at the hand-over, the same packet takes the true 50 us.
-    let (sent, _) = loopback(Stamp::Handover);
-    assert_eq!(sent[1], Happened::Transmitted { at: 1_000, id: 0 });
+    let (sent, _) = loopback(SendTimestamp::Handover);
+    assert_eq!(sent[1], EndpointAction::Transmitted { at: 1_000, id: 0 });
     assert_eq!(
         sent[2],
-        Happened::Received {
+        EndpointAction::Received {
             at: 51_000,
             id: 0,
             size: 40
@@ -95,34 +96,34 @@ fn on_loopback_the_stamp_of_linux_hides_47_of_50_microseconds() {
 
 #[test]
 fn the_receiving_stack_takes_its_time_too() {
-    let slow = Stack {
+    let slow = HostTiming {
         receive_delay: micros(10),
-        ..Stack::default()
+        ..HostTiming::default()
     };
-    let (mut topology, from, to) = pair((Stack::default(), slow), millis(1));
-    let (receiver, received) = Plain::new();
-    topology
+    let (mut network, from, to) = pair((HostTiming::default(), slow), millis(1));
+    let (receiver, received) = PlainEndpoint::new();
+    network
         .add_flow(plain_flow(
             "f",
             (from, to),
-            (Plain::default(), receiver),
+            (PlainEndpoint::default(), receiver),
             bulk(2500),
         ))
         .unwrap();
-    simulate(&mut topology, at(1_005_000), &mut ()).unwrap();
-    let flow = topology.flow_ids().next().unwrap();
-    let counters = topology.flow_counters(flow).receiver;
+    simulate(&mut network, at(1_005_000), &mut ()).unwrap();
+    let flow = network.flow_ids().next().unwrap();
+    let counters = network.flow_counters(flow).receiver;
     assert_eq!(
         (counters.packets_in_receive, counters.packets_delivered),
         (3, 0)
     );
-    simulate(&mut topology, at(1_010_000), &mut ()).unwrap();
+    simulate(&mut network, at(1_010_000), &mut ()).unwrap();
     let sizes: Vec<_> = received
         .lock()
         .unwrap()
         .iter()
         .map(|entry| match entry {
-            Happened::Received { at, size, .. } => (*at, *size),
+            EndpointAction::Received { at, size, .. } => (*at, *size),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -134,24 +135,24 @@ fn the_receiving_stack_takes_its_time_too() {
 
 #[test]
 fn timers_fire_at_ticks_and_applications_on_time() {
-    let kernel = Stack {
+    let kernel = HostTiming {
         timer_hz: Some(250),
-        ..Stack::default()
+        ..HostTiming::default()
     };
-    let (mut topology, from, to) = pair((kernel, Stack::default()), millis(1));
-    let (mut sender, log) = Plain::new();
+    let (mut network, from, to) = pair((kernel, HostTiming::default()), millis(1));
+    let (mut sender, log) = PlainEndpoint::new();
     sender.timers = [at(1), at(4_000_000), at(4_000_001)].into();
-    topology
+    network
         .add_flow(plain_flow(
             "f",
             (from, to),
-            (sender, Plain::default()),
+            (sender, PlainEndpoint::default()),
             bulk(0),
         ))
         .unwrap();
-    simulate(&mut topology, at(100_000_000), &mut ()).unwrap();
+    simulate(&mut network, at(100_000_000), &mut ()).unwrap();
     // The application's calls in between are too early for the timers and do nothing.
-    let timer = |at| Happened::Timer { at };
+    let timer = |at| EndpointAction::Timer { at };
     assert_eq!(
         *log.lock().unwrap(),
         [timer(4_000_000), timer(4_000_000), timer(8_000_000)]
@@ -161,22 +162,22 @@ fn timers_fire_at_ticks_and_applications_on_time() {
 #[test]
 fn hosts_forward_and_count_what_they_cannot() {
     // a -> b -> c, back over d; nothing leads to e.
-    let mut topology = Topology::new(1);
+    let mut network = Network::new(1);
     let hosts: Vec<_> = ["a", "b", "c", "d", "e"]
         .iter()
-        .map(|name| topology.add_host(name, Stack::default()))
+        .map(|name| network.add_host(name, HostTiming::default()))
         .collect();
     for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("cd", 2, 3), ("da", 3, 0)] {
-        topology
+        network
             .add_link(wire(name, hosts[from], hosts[to], None, millis(1)))
             .unwrap();
     }
-    let (sender, log) = Plain::new();
-    let receiver = Plain {
+    let (sender, log) = PlainEndpoint::new();
+    let receiver = PlainEndpoint {
         answer: Some(40),
-        ..Plain::default()
+        ..PlainEndpoint::default()
     };
-    let there = topology
+    let there = network
         .add_flow(plain_flow(
             "there",
             (hosts[0], hosts[2]),
@@ -184,27 +185,27 @@ fn hosts_forward_and_count_what_they_cannot() {
             bulk(3000),
         ))
         .unwrap();
-    let nowhere = topology
+    let nowhere = network
         .add_flow(plain_flow(
             "nowhere",
             (hosts[0], hosts[4]),
-            (Plain::default(), Plain::default()),
+            (PlainEndpoint::default(), PlainEndpoint::default()),
             bulk(2000),
         ))
         .unwrap();
-    simulate(&mut topology, at(1_000_000_000), &mut ()).unwrap();
+    simulate(&mut network, at(1_000_000_000), &mut ()).unwrap();
     assert_eq!(
         log.lock().unwrap().last(),
-        Some(&Happened::Received {
+        Some(&EndpointAction::Received {
             at: 4_000_000,
             id: 2,
             size: 40
         })
     );
-    assert_eq!(topology.flow_counters(there).packets_unreachable, 0);
-    assert_eq!(topology.flow_counters(nowhere).packets_unreachable, 2);
+    assert_eq!(network.flow_counters(there).packets_unreachable, 0);
+    assert_eq!(network.flow_counters(nowhere).packets_unreachable, 2);
     assert_eq!(
-        topology.app_statistics(there, Side::Receiver).bytes_read,
+        network.app_statistics(there, Side::Receiver).bytes_read,
         3000
     );
 }
@@ -213,21 +214,21 @@ fn hosts_forward_and_count_what_they_cannot() {
 fn a_packet_without_hops_left_is_unreachable() {
     // 64 links are one too many for the default time to live.
     for (links, arrived) in [(64, 1), (65, 0)] {
-        let mut topology = Topology::new(1);
+        let mut network = Network::new(1);
         let hosts: Vec<_> = (0..=links)
-            .map(|n| topology.add_host(&n.to_string(), Stack::default()))
+            .map(|n| network.add_host(&n.to_string(), HostTiming::default()))
             .collect();
         for pair in hosts.windows(2) {
-            topology
+            network
                 .add_link(wire("hop", pair[0], pair[1], None, millis(1)))
                 .unwrap();
         }
         let ends = (hosts[0], hosts[links]);
-        let flow = topology
+        let flow = network
             .add_flow(plain_flow("far", ends, Default::default(), bulk(1000)))
             .unwrap();
-        simulate(&mut topology, at(1_000_000_000), &mut ()).unwrap();
-        let counters = topology.flow_counters(flow);
+        simulate(&mut network, at(1_000_000_000), &mut ()).unwrap();
+        let counters = network.flow_counters(flow);
         assert_eq!(
             counters.receiver.packets_delivered, arrived,
             "{links} links"
@@ -238,24 +239,29 @@ fn a_packet_without_hops_left_is_unreachable() {
 
 #[test]
 fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
-    let (mut topology, from, to) = pair(Default::default(), millis(1));
-    let (sender, log) = Plain::new();
-    let flow = topology
+    let (mut network, from, to) = pair(Default::default(), millis(1));
+    let (sender, log) = PlainEndpoint::new();
+    let flow = network
         .add_flow(FlowConfig {
             loss: LossConfig::Periodic { every: 2 },
-            ..plain_flow("f", (from, to), (sender, Plain::default()), bulk(7000))
+            ..plain_flow(
+                "f",
+                (from, to),
+                (sender, PlainEndpoint::default()),
+                bulk(7000),
+            )
         })
         .unwrap();
-    topology.set_mask(EventMask::DROP);
+    network.set_mask(EventMask::DROP);
     let mut recorder = Recorder::default();
-    simulate(&mut topology, at(10_000_000), &mut recorder).unwrap();
-    let counters = topology.flow_counters(flow);
+    simulate(&mut network, at(10_000_000), &mut recorder).unwrap();
+    let counters = network.flow_counters(flow);
     assert_eq!(counters.sender.packets_sent, 7);
     assert_eq!(counters.sender.packets_lost_at_socket, 2);
     assert_eq!(counters.receiver.packets_delivered, 5);
-    let transmitted = |entry: &&Happened| matches!(entry, Happened::Transmitted { .. });
+    let transmitted = |entry: &&EndpointAction| matches!(entry, EndpointAction::Transmitted { .. });
     assert_eq!(log.lock().unwrap().iter().filter(transmitted).count(), 7);
-    let source = topology.source_of_flow(flow, Side::Sender);
+    let source = network.source_of_flow(flow, Side::Sender);
     let lost = Event::Drop {
         size: 1000,
         reason: DropReason::LossModel,
@@ -265,47 +271,47 @@ fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
         [(Instant::ZERO, source, lost), (Instant::ZERO, source, lost)]
     );
     assert_eq!(
-        topology.kind_of_source(source),
+        network.kind_of_source(source),
         Some(SourceKind::Flow(flow, Side::Sender))
     );
 }
 
 #[test]
 fn flows_start_and_stop_when_they_should() {
-    let (mut topology, from, to) = pair(Default::default(), millis(1));
+    let (mut network, from, to) = pair(Default::default(), millis(1));
     let cbr = Cbr::new(CbrConfig {
         packet: 100,
         rate: 80_000,
         offset: millis(3),
         count: None,
-        when_blocked: WhenBlocked::Skip,
+        when_blocked: OverflowPolicy::Skip,
     });
-    let flow = topology
+    let flow = network
         .add_flow(FlowConfig {
             start: at(1_000_000_000),
             stop: Some(at(1_050_000_000)),
             ..plain_flow("f", (from, to), Default::default(), Box::new(cbr))
         })
         .unwrap();
-    simulate(&mut topology, at(5_000_000_000), &mut ()).unwrap();
+    simulate(&mut network, at(5_000_000_000), &mut ()).unwrap();
     // 10 ms apart, from 1.003 s on, closed at 1.05 s: five.
-    let app = topology.app_statistics(flow, Side::Sender);
+    let app = network.app_statistics(flow, Side::Sender);
     assert_eq!((app.writes, app.connected_at), (5, Some(at(1_000_000_000))));
-    let sink = topology.app_statistics(flow, Side::Receiver);
+    let sink = network.app_statistics(flow, Side::Receiver);
     assert_eq!(sink.first_read_at, Some(at(1_004_000_000)));
     assert_eq!(sink.last_read_at, Some(at(1_044_000_000)));
-    assert!(topology.app_done(flow, Side::Sender));
+    assert!(network.app_done(flow, Side::Sender));
 }
 
 #[test]
 fn a_machine_that_does_not_get_on_is_named() {
-    let (mut topology, from, to) = pair(Default::default(), millis(1));
-    let broken = Plain {
+    let (mut network, from, to) = pair(Default::default(), millis(1));
+    let broken = PlainEndpoint {
         never_satisfied: true,
         timers: [at(7_000_000)].into(),
-        ..Plain::default()
+        ..PlainEndpoint::default()
     };
-    topology
+    network
         .add_flow(plain_flow(
             "good",
             (from, to),
@@ -313,15 +319,15 @@ fn a_machine_that_does_not_get_on_is_named() {
             bulk(1000),
         ))
         .unwrap();
-    topology
+    network
         .add_flow(plain_flow(
             "bad",
             (from, to),
-            (Plain::default(), broken),
+            (PlainEndpoint::default(), broken),
             bulk(1000),
         ))
         .unwrap();
-    let stuck = simulate(&mut topology, at(1_000_000_000), &mut ()).unwrap_err();
+    let stuck = simulate(&mut network, at(1_000_000_000), &mut ()).unwrap_err();
     assert_eq!(
         stuck.to_string(),
         "the run is stuck at 0.007000000 s: flow \"bad\" (receiver) is due again at once, \
@@ -332,43 +338,43 @@ fn a_machine_that_does_not_get_on_is_named() {
 #[test]
 fn endless_traffic_at_one_instant_is_an_error() {
     // Two endpoints that answer each answer over wires without rate and delay.
-    let (mut topology, from, to) = pair(Default::default(), Duration::ZERO);
-    let echo = || Plain {
+    let (mut network, from, to) = pair(Default::default(), Duration::ZERO);
+    let echo = || PlainEndpoint {
         answer: Some(40),
-        ..Plain::default()
+        ..PlainEndpoint::default()
     };
-    topology
+    network
         .add_flow(plain_flow("echo", (from, to), (echo(), echo()), bulk(1000)))
         .unwrap();
-    let stuck = simulate(&mut topology, at(1), &mut ()).unwrap_err();
+    let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
     assert_eq!(stuck.at, Instant::ZERO);
     assert!(stuck.to_string().contains("a million events"), "{stuck}");
     // A sender without any congestion control, on a wire that takes everything.
-    let (mut topology, from, to) = pair(Default::default(), millis(1));
+    let (mut network, from, to) = pair(Default::default(), millis(1));
     let app = Box::new(Bulk::new(BulkConfig {
-        piece: 1000,
+        packet: 1000,
         total: None,
     }));
-    let blast = Plain {
+    let blast = PlainEndpoint {
         capacity: 10,
-        ..Plain::default()
+        ..PlainEndpoint::default()
     };
-    topology
+    network
         .add_flow(plain_flow(
             "blast",
             (from, to),
-            (blast, Plain::default()),
+            (blast, PlainEndpoint::default()),
             app,
         ))
         .unwrap();
-    let stuck = simulate(&mut topology, at(1), &mut ()).unwrap_err();
-    assert_eq!(stuck.node, "flow \"blast\" (sender)");
+    let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
+    assert_eq!(stuck.element, "flow \"blast\" (sender)");
 }
 
 #[test]
 fn impossible_links_and_flows_are_refused_with_a_reason() {
-    let (mut topology, from, to) = pair(Default::default(), millis(1));
-    let mut refused = |config| topology.add_link(config).unwrap_err().to_string();
+    let (mut network, from, to) = pair(Default::default(), millis(1));
+    let mut refused = |config| network.add_link(config).unwrap_err().to_string();
     let good = || wire("l", from, to, None, millis(1));
     let mut zero_rate = good();
     zero_rate.rate = Some(0);
@@ -386,7 +392,7 @@ fn impossible_links_and_flows_are_refused_with_a_reason() {
     back.to = from;
     assert!(refused(back).contains("own host"));
     let same = plain_flow("f", (from, from), Default::default(), Box::new(Sink::new()));
-    let refused = topology.add_flow(same).unwrap_err().to_string();
+    let refused = network.add_flow(same).unwrap_err().to_string();
     assert!(
         refused.contains("both ends are at the same host"),
         "{refused}"

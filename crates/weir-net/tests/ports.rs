@@ -1,12 +1,12 @@
-//! A world that is cut into two at its ports is the same world.
+//! A network cut into two at its ports gives the same run as the whole.
 
 mod common;
 
 use common::{at, millis, wire};
-use weir_net::app::{Cbr, CbrConfig, Sink, WhenBlocked};
+use weir_net::app::{Cbr, CbrConfig, OverflowPolicy, Sink};
 use weir_net::{
-    FlowConfig, FlowCounters, Limit, LinkConfig, LossConfig, NetemConfig, QueueConfig, Side, Stack,
-    Topology, inject, simulate,
+    FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig, Network,
+    QueueConfig, QueueLimit, Side, inject, simulate,
 };
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
@@ -15,16 +15,16 @@ use weir_proto::units::Probability;
 
 const SECONDS: u64 = 1_000_000_000;
 
-fn hosts(topology: &mut Topology) -> [HostId; 2] {
-    ["a", "b"].map(|name| topology.add_host(name, Stack::default()))
+fn hosts(network: &mut Network) -> [HostId; 2] {
+    ["a", "b"].map(|name| network.add_host(name, HostTiming::default()))
 }
 
 /// A link that drops, delays and reorders.
-fn rough_link(topology: &mut Topology, [from, to]: [HostId; 2]) {
+fn rough_link(network: &mut Network, [from, to]: [HostId; 2]) {
     let link = LinkConfig {
         rate: Some(1_000_000),
         queue: QueueConfig::DropTail {
-            limit: Limit::Packets(5),
+            limit: QueueLimit::Packets(5),
         },
         loss: LossConfig::Random {
             probability: Probability::new(0.05).unwrap(),
@@ -35,10 +35,10 @@ fn rough_link(topology: &mut Topology, [from, to]: [HostId; 2]) {
         },
         ..wire("rough", from, to, None, millis(30))
     };
-    topology.add_link(link).unwrap();
+    network.add_link(link).unwrap();
 }
 
-fn stream(topology: &mut Topology, [source, target]: [HostId; 2]) -> FlowId {
+fn stream(network: &mut Network, [source, target]: [HostId; 2]) -> FlowId {
     let config = udp::Config {
         mtu: 1500,
         checksum: udp::Checksum::Full,
@@ -48,9 +48,9 @@ fn stream(topology: &mut Topology, [source, target]: [HostId; 2]) -> FlowId {
         rate: 1_200_000,
         offset: Duration::ZERO,
         count: None,
-        when_blocked: WhenBlocked::Skip,
+        when_blocked: OverflowPolicy::Skip,
     });
-    topology
+    network
         .add_flow(FlowConfig {
             name: "stream".to_owned(),
             source,
@@ -68,17 +68,17 @@ fn stream(topology: &mut Topology, [source, target]: [HostId; 2]) -> FlowId {
 }
 
 fn whole(until: Instant) -> FlowCounters {
-    let mut world = Topology::new(7);
-    let ends = hosts(&mut world);
-    rough_link(&mut world, ends);
-    let flow = stream(&mut world, ends);
-    simulate(&mut world, until, &mut ()).unwrap();
-    world.flow_counters(flow)
+    let mut network = Network::new(7);
+    let ends = hosts(&mut network);
+    rough_link(&mut network, ends);
+    let flow = stream(&mut network, ends);
+    simulate(&mut network, until, &mut ()).unwrap();
+    network.flow_counters(flow)
 }
 
-/// The ends in one topology, the link in another; packets pass between them as they leave.
+/// The ends in one network, the link in another; packets pass between them as they leave.
 fn in_two(until: Instant) -> (FlowCounters, u64) {
-    let (mut ends, mut middle) = (Topology::new(7), Topology::new(7));
+    let (mut ends, mut middle) = (Network::new(7), Network::new(7));
     let pair = hosts(&mut ends);
     let flow = stream(&mut ends, pair);
     let between = hosts(&mut middle);
@@ -113,7 +113,7 @@ fn in_two(until: Instant) -> (FlowCounters, u64) {
 }
 
 #[test]
-fn a_topology_that_is_cut_at_its_ports_gives_the_same_run() {
+fn a_network_cut_at_its_ports_gives_the_same_run() {
     let until = at(20 * SECONDS);
     let whole = whole(until);
     let (cut, dropped) = in_two(until);
@@ -130,11 +130,11 @@ fn a_topology_that_is_cut_at_its_ports_gives_the_same_run() {
 }
 
 #[test]
-fn what_has_no_way_through_is_lost_and_counted_nowhere_else() {
-    let mut world = Topology::new(1);
-    let [a, b] = hosts(&mut world);
-    world.add_port(a).unwrap();
-    world.add_port(b).unwrap();
+fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
+    let mut network = Network::new(1);
+    let [a, b] = hosts(&mut network);
+    network.add_port(a).unwrap();
+    network.add_port(b).unwrap();
     let packet = Packet {
         id: 0,
         flow: FlowId(3),
@@ -147,8 +147,8 @@ fn what_has_no_way_through_is_lost_and_counted_nowhere_else() {
         damaged_at: None,
         body: Body::Other(Payload::of_len(72)),
     };
-    inject(&mut world, packet, &mut ()).unwrap();
-    assert_eq!(world.poll_port(), None);
-    assert_eq!(world.packets_in_network(), 0);
-    assert!(world.add_port(HostId(9)).is_err());
+    inject(&mut network, packet, &mut ()).unwrap();
+    assert_eq!(network.poll_port(), None);
+    assert_eq!(network.packets_in_network(), 0);
+    assert!(network.add_port(HostId(9)).is_err());
 }

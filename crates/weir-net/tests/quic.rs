@@ -4,15 +4,15 @@ mod common;
 
 use common::{Recorder, at};
 use weir_net::app::{Bulk, BulkConfig, Sink};
-use weir_net::bench::{Bench, Counts, Ends, ROUND_TRIP, WARM_UP};
-use weir_net::{FlowConfig, LossConfig, Side, Stack, Topology, simulate};
+use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, WARM_UP};
+use weir_net::{FlowConfig, HostTiming, LossConfig, Network, Side, simulate};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::quic;
 use weir_proto::time::{Duration, Instant};
 
-fn ends() -> Ends {
-    Ends {
+fn ends() -> FlowEndpoints {
+    FlowEndpoints {
         sender: Box::new(quic::Connection::client(quic::Config::default())),
         receiver: Box::new(quic::Connection::server(quic::Config::default())),
     }
@@ -40,16 +40,16 @@ fn new_reno_fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
 }
 
 /// Ten megabytes over a lossy wire of 100 Mbit/s.
-fn transfer(mask: EventMask) -> (Topology, Recorder) {
-    let mut topology = Topology::new(5);
-    let server = topology.add_host("server", Stack::default());
-    let client = topology.add_host("client", Stack::default());
+fn transfer(mask: EventMask) -> (Network, Recorder) {
+    let mut network = Network::new(5);
+    let server = network.add_host("server", HostTiming::default());
+    let client = network.add_host("client", HostTiming::default());
     let rate = Some(100_000_000);
     for (name, from, to) in [("there", server, client), ("back", client, server)] {
         let link = common::wire(name, from, to, rate, ROUND_TRIP / 2);
-        topology.add_link(link).unwrap();
+        network.add_link(link).unwrap();
     }
-    let Ends { sender, receiver } = ends();
+    let FlowEndpoints { sender, receiver } = ends();
     let config = FlowConfig {
         name: "transfer".to_owned(),
         source: server,
@@ -57,7 +57,7 @@ fn transfer(mask: EventMask) -> (Topology, Recorder) {
         sender,
         receiver,
         app: Box::new(Bulk::new(BulkConfig {
-            piece: 15_000,
+            packet: 15_000,
             total: Some(10_000_000),
         })),
         sink: Box::new(Sink::new()),
@@ -66,25 +66,25 @@ fn transfer(mask: EventMask) -> (Topology, Recorder) {
         start: Instant::ZERO,
         stop: None,
     };
-    topology.add_flow(config).unwrap();
-    topology.set_mask(mask);
+    network.add_flow(config).unwrap();
+    network.set_mask(mask);
     let mut recorder = Recorder::default();
-    simulate(&mut topology, at(60_000_000_000), &mut recorder).unwrap();
-    (topology, recorder)
+    simulate(&mut network, at(60_000_000_000), &mut recorder).unwrap();
+    (network, recorder)
 }
 
 #[test]
 fn a_lossy_transfer_arrives_whole_and_ends_in_good_order() {
-    let (topology, _) = transfer(EventMask::NONE);
-    let flow = topology.flow_ids().next().unwrap();
-    let sink = topology.app_statistics(flow, Side::Receiver);
+    let (network, _) = transfer(EventMask::NONE);
+    let flow = network.flow_ids().next().unwrap();
+    let sink = network.app_statistics(flow, Side::Receiver);
     assert_eq!(sink.bytes_read, 10_000_000);
     assert_eq!(sink.closed, Some(CloseReason::Finished));
-    assert!(topology.app_done(flow, Side::Sender));
-    let counters = topology.flow_counters(flow);
+    assert!(network.app_done(flow, Side::Sender));
+    let counters = network.flow_counters(flow);
     let lost = counters.sender.packets_lost_at_socket;
     assert_eq!(lost, counters.sender.packets_sent / 51, "one of 51 is lost");
-    assert_eq!(topology.packets_in_network(), 0);
+    assert_eq!(network.packets_in_network(), 0);
     assert_eq!(
         counters.receiver.packets_delivered + lost,
         counters.sender.packets_sent

@@ -6,7 +6,8 @@ use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::queue::RedConfig;
 use weir_net::{
-    FlowConfig, Limit, LinkConfig, LossConfig, QueueConfig, Side, Stack, Topology, simulate,
+    FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig, QueueLimit, Side,
+    simulate,
 };
 use weir_proto::cc::window::{Rules, WindowConfig, named};
 use weir_proto::endpoint::CloseReason;
@@ -31,7 +32,7 @@ impl Path {
             rate,
             one_way: Duration::from_millis(millis),
             queue: QueueConfig::DropTail {
-                limit: Limit::Packets(packets),
+                limit: QueueLimit::Packets(packets),
             },
             loss: LossConfig::None,
         }
@@ -39,10 +40,15 @@ impl Path {
 }
 
 /// One bulk flow over the path.
-fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (Topology, FlowId) {
-    let mut topology = Topology::new(1);
-    let server = topology.add_host("server", Stack::default());
-    let client = topology.add_host("client", Stack::default());
+fn bulk_network(
+    path: Path,
+    controller: &str,
+    config: Config,
+    total: Option<u64>,
+) -> (Network, FlowId) {
+    let mut network = Network::new(1);
+    let server = network.add_host("server", HostTiming::default());
+    let client = network.add_host("client", HostTiming::default());
     for (name, from, to) in [("data", server, client), ("acks", client, server)] {
         let forward = name == "data";
         let link = LinkConfig {
@@ -65,7 +71,7 @@ fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (T
             },
             ..LinkConfig::default()
         };
-        topology.add_link(link).expect("a valid link");
+        network.add_link(link).expect("a valid link");
     }
     let window = WindowConfig {
         max_datagram_size: u64::from(MSS),
@@ -93,7 +99,7 @@ fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (T
         sender: Box::new(Connection::client(near, make())),
         receiver: Box::new(Connection::server(far, make())),
         app: Box::new(Bulk::new(BulkConfig {
-            piece: 10 * MSS,
+            packet: 10 * MSS,
             total,
         })),
         sink: Box::new(Sink::new()),
@@ -102,16 +108,16 @@ fn world(path: Path, controller: &str, config: Config, total: Option<u64>) -> (T
         start: Instant::ZERO,
         stop: None,
     };
-    let id = topology.add_flow(flow).expect("a valid flow");
-    (topology, id)
+    let id = network.add_flow(flow).expect("a valid flow");
+    (network, id)
 }
 
 /// Bits of payload delivered per second after the first `warmup` seconds.
-fn goodput(topology: &mut Topology, flow: FlowId, warmup: u64, seconds: u64) -> f64 {
-    simulate(topology, at(warmup * SECOND), &mut ()).expect("not stuck");
-    let before = topology.statistics(flow, Side::Receiver).payload_received;
-    simulate(topology, at((warmup + seconds) * SECOND), &mut ()).expect("not stuck");
-    let after = topology.statistics(flow, Side::Receiver).payload_received;
+fn goodput(network: &mut Network, flow: FlowId, warmup: u64, seconds: u64) -> f64 {
+    simulate(network, at(warmup * SECOND), &mut ()).expect("not stuck");
+    let before = network.statistics(flow, Side::Receiver).payload_received;
+    simulate(network, at((warmup + seconds) * SECOND), &mut ()).expect("not stuck");
+    let after = network.statistics(flow, Side::Receiver).payload_received;
     (after - before) as f64 * 8.0 / seconds as f64
 }
 
@@ -125,8 +131,8 @@ fn fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
                 ..Config::default()
             };
             let path = Path::droptail(10_000_000, 20, 33);
-            let (mut topology, flow) = world(path, controller, config, None);
-            let share = goodput(&mut topology, flow, 5, 60) / (10e6 * 1460.0 / 1500.0);
+            let (mut network, flow) = bulk_network(path, controller, config, None);
+            let share = goodput(&mut network, flow, 5, 60) / (10e6 * 1460.0 / 1500.0);
             println!("{controller} sack {sack}: {share:.4}");
             // RFC 6582 repairs one packet each round-trip time, so it may fall idle.
             let least = if sack { 0.99 } else { 0.95 };
@@ -147,8 +153,8 @@ fn throughput_under_random_loss_is_that_of_mathis() {
         path.loss = LossConfig::Random {
             probability: Probability::new(p).expect("in [0, 1]"),
         };
-        let (mut topology, flow) = world(path, "newreno", Config::default(), None);
-        let measured = goodput(&mut topology, flow, 10, 300);
+        let (mut network, flow) = bulk_network(path, "newreno", Config::default(), None);
+        let measured = goodput(&mut network, flow, 10, 300);
         let mathis = f64::from(MSS) * 8.0 / 0.05 * (1.5 / p).sqrt();
         println!("p {p}: {:.3} of Mathis", measured / mathis);
         assert!(
@@ -170,14 +176,14 @@ fn delivers_every_octet_once_and_closes_in_good_order() {
             sack,
             ..Config::default()
         };
-        let (mut topology, flow) = world(path, "newreno", config, Some(total));
-        simulate(&mut topology, at(600 * SECOND), &mut ()).expect("not stuck");
+        let (mut network, flow) = bulk_network(path, "newreno", config, Some(total));
+        simulate(&mut network, at(600 * SECOND), &mut ()).expect("not stuck");
         assert_eq!(
-            topology.statistics(flow, Side::Receiver).payload_received,
+            network.statistics(flow, Side::Receiver).payload_received,
             total
         );
         for side in [Side::Sender, Side::Receiver] {
-            let closed = topology.app_statistics(flow, side).closed;
+            let closed = network.app_statistics(flow, side).closed;
             assert_eq!(closed, Some(CloseReason::Finished), "{side:?}, sack {sack}");
         }
     }
@@ -200,15 +206,15 @@ fn a_marked_flow_loses_nothing_and_still_slows_down() {
         ecn: true,
         ..Config::default()
     };
-    let (mut topology, flow) = world(path, "newreno", config, None);
-    let share = goodput(&mut topology, flow, 10, 60) / (10e6 * 1460.0 / 1500.0);
-    let link = topology.link_ids().next().expect("the data link");
-    let counters = topology.link_counters(link);
+    let (mut network, flow) = bulk_network(path, "newreno", config, None);
+    let share = goodput(&mut network, flow, 10, 60) / (10e6 * 1460.0 / 1500.0);
+    let link = network.link_ids().next().expect("the data link");
+    let counters = network.link_counters(link);
     println!("share {share:.4}, marks {}", counters.packets_marked);
     assert!(share > 0.9, "{share}");
     assert_eq!(counters.packets_dropped(), 0);
     assert!(counters.packets_marked > 20);
-    let statistics = topology.statistics(flow, Side::Sender);
+    let statistics = network.statistics(flow, Side::Sender);
     assert!(statistics.loss_events > 20 && statistics.packets_lost == 0);
 }
 
@@ -218,9 +224,9 @@ fn gives_up_when_nobody_answers() {
     path.loss = LossConfig::Random {
         probability: Probability::new(1.0).expect("in [0, 1]"),
     };
-    let (mut topology, flow) = world(path, "newreno", Config::default(), None);
-    simulate(&mut topology, at(3_600 * SECOND), &mut ()).expect("not stuck");
-    let closed = topology.app_statistics(flow, Side::Sender).closed;
+    let (mut network, flow) = bulk_network(path, "newreno", Config::default(), None);
+    simulate(&mut network, at(3_600 * SECOND), &mut ()).expect("not stuck");
+    let closed = network.app_statistics(flow, Side::Sender).closed;
     assert_eq!(closed, Some(CloseReason::TimedOut));
 }
 
@@ -248,9 +254,9 @@ fn a_flow_of_many_timeouts_slows_down_at_each() {
         queue: red(250, (5, 15)),
         ..Path::droptail(15_000_000, 35, 0)
     };
-    let (mut topology, flow) = world(path, "newreno", Config::default(), None);
-    let rate = goodput(&mut topology, flow, 10, 60);
-    let statistics = topology.statistics(flow, Side::Sender);
+    let (mut network, flow) = bulk_network(path, "newreno", Config::default(), None);
+    let rate = goodput(&mut network, flow, 10, 60);
+    let statistics = network.statistics(flow, Side::Sender);
     let lost = statistics.packets_lost as f64 / statistics.packets_sent as f64;
     println!("{rate} {lost}");
     assert!(lost < 0.02 && rate > 6e6, "{rate} {statistics:?}");

@@ -6,8 +6,8 @@ use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::wifi::{ChannelConfig, MediumConfig, RateControlConfig, Standard, StationConfig};
 use weir_net::{
-    FlowConfig, Limit, LinkConfig, LossConfig, MediumId, QueueConfig, Side, Stack, Topology,
-    simulate,
+    FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig, QueueLimit,
+    Side, simulate,
 };
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::{FlowId, HostId};
@@ -17,7 +17,7 @@ use weir_proto::time::{Duration, Instant};
 const SECOND: u64 = 1_000_000_000;
 
 struct Cell {
-    topology: Topology,
+    network: Network,
     medium: MediumId,
     access_point: HostId,
     flows: Vec<FlowId>,
@@ -42,7 +42,7 @@ fn bulk(n: u32, (source, target): (HostId, HostId)) -> FlowConfig {
         sender: Box::new(Connection::client(end(source, target), make())),
         receiver: Box::new(Connection::server(end(target, source), make())),
         app: Box::new(Bulk::new(BulkConfig {
-            piece: 14_600,
+            packet: 14_600,
             total: None,
         })),
         sink: Box::new(Sink::new()),
@@ -55,11 +55,11 @@ fn bulk(n: u32, (source, target): (HostId, HostId)) -> FlowConfig {
 
 /// A server behind an access point, and stations that download from it.
 fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
-    let mut topology = Topology::new(1);
-    let server = topology.add_host("server", Stack::default());
-    let access_point = topology.add_host("access point", Stack::default());
+    let mut network = Network::new(1);
+    let server = network.add_host("server", HostTiming::default());
+    let access_point = network.add_host("access point", HostTiming::default());
     let laptops: Vec<_> = (0..stations)
-        .map(|n| topology.add_host(&n.to_string(), Stack::default()))
+        .map(|n| network.add_host(&n.to_string(), HostTiming::default()))
         .collect();
     for (from, to) in [(server, access_point), (access_point, server)] {
         let link = LinkConfig {
@@ -74,18 +74,18 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
             loss: LossConfig::None,
             ..LinkConfig::default()
         };
-        topology.add_link(link).expect("a valid link");
+        network.add_link(link).expect("a valid link");
     }
     let station = |&host: &HostId| StationConfig {
         host,
         queue: QueueConfig::DropTail {
-            limit: Limit::Packets(queue_limit),
+            limit: QueueLimit::Packets(queue_limit),
         },
         mtu: 1500,
         rate_control: RateControlConfig::Aarf,
         retry_limit: 7,
     };
-    let medium = topology
+    let medium = network
         .add_medium(MediumConfig {
             name: "cell".to_owned(),
             phy: Standard::G.into(),
@@ -105,11 +105,11 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
         .enumerate()
         .map(|(n, &laptop)| {
             let flow = bulk(n as u32, (server, laptop));
-            topology.add_flow(flow).expect("a valid flow")
+            network.add_flow(flow).expect("a valid flow")
         })
         .collect();
     Cell {
-        topology,
+        network,
         medium,
         access_point,
         flows,
@@ -117,9 +117,9 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
 }
 
 fn goodput_mbps(cell: &mut Cell, seconds: u64) -> Vec<f64> {
-    simulate(&mut cell.topology, at(seconds * SECOND), &mut ()).expect("not stuck");
+    simulate(&mut cell.network, at(seconds * SECOND), &mut ()).expect("not stuck");
     let delivered = |&flow: &FlowId| {
-        cell.topology
+        cell.network
             .statistics(flow, Side::Receiver)
             .payload_received
     };
@@ -151,7 +151,7 @@ fn rates_adapt_to_a_poor_link() {
     println!("{good:.2} {slow:.2}");
     assert!((6.0..14.0).contains(&slow), "{slow}");
     let counters = poor
-        .topology
+        .network
         .station_counters(poor.medium, poor.access_point);
     let counters = counters.expect("the access point has a station");
     assert!(counters.failures > 100 && counters.frames > counters.link.packets_delivered);
@@ -161,9 +161,9 @@ fn rates_adapt_to_a_poor_link() {
 fn packets_are_conserved_across_the_medium() {
     let mut cell = cell(3, 20.0, 20);
     for step in 1..50 {
-        simulate(&mut cell.topology, at(step * 77_777_777), &mut ()).expect("not stuck");
+        simulate(&mut cell.network, at(step * 77_777_777), &mut ()).expect("not stuck");
         for host in [0, 1, 2, 3, 4].map(HostId) {
-            if let Some(c) = cell.topology.station_counters(cell.medium, host) {
+            if let Some(c) = cell.network.station_counters(cell.medium, host) {
                 let c = c.link;
                 let inside = c.packets_queued + c.packets_in_flight;
                 let gone = c.packets_delivered + c.packets_dropped();
@@ -172,16 +172,16 @@ fn packets_are_conserved_across_the_medium() {
                 assert_eq!(c.bytes_in, c.bytes_delivered + c.bytes_dropped + inside);
             }
         }
-        let inside = cell.topology.packets_in_medium(cell.medium);
-        let links: Vec<_> = cell.topology.link_ids().collect();
+        let inside = cell.network.packets_in_medium(cell.medium);
+        let links: Vec<_> = cell.network.link_ids().collect();
         let wires: u64 = links
             .into_iter()
-            .map(|id| cell.topology.link_counters(id))
+            .map(|id| cell.network.link_counters(id))
             .map(|c| c.packets_queued + c.packets_in_flight)
             .sum();
         let (mut sent, mut gone) = (0, 0);
         for &flow in &cell.flows {
-            let c = cell.topology.flow_counters(flow);
+            let c = cell.network.flow_counters(flow);
             sent += c.sender.packets_sent + c.receiver.packets_sent;
             gone += c.sender.packets_delivered + c.receiver.packets_delivered + c.packets_dropped;
         }

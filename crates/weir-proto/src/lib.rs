@@ -4,7 +4,7 @@
 //!
 //! Start with [`endpoint`]: the trait that a driver uses. [`cc`] holds the congestion controllers
 //! (TFRC for rates, NewReno and CUBIC for windows); [`dccp`], [`quic`] and [`tcp`] are transports
-//! that use them; [`event`] declares what they trace.
+//! that use them; [`event`] declares what they trace, [`settings`] how they declare their settings.
 #![forbid(unsafe_code)]
 
 pub mod cc;
@@ -15,6 +15,7 @@ pub mod packet;
 mod payload;
 pub mod quic;
 pub mod rng;
+pub mod settings;
 pub mod tcp;
 pub mod time;
 pub mod udp;

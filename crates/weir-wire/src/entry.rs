@@ -1,6 +1,6 @@
 //! A connection at work: its state machine, its application's end, and what passes between them.
 
-use crate::connection::{Connection, Shared, Status};
+use crate::connection::{Connection, ConnectionStats, Shared};
 use crate::datagram::{codepoint, seal};
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
@@ -220,8 +220,8 @@ impl Entry {
         }
     }
 
-    pub(crate) fn status(&self) -> Status {
-        Status {
+    pub(crate) fn stats(&self) -> ConnectionStats {
+        ConnectionStats {
             state: self.machine.state().name(),
             payload_sent: self.payload_sent,
             datagrams_dropped: 0,

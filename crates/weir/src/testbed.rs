@@ -1,22 +1,22 @@
 //! A scenario in network namespaces: the laboratory's endpoints and links, driven in real time by
 //! the wire's driver. The only place that joins the two.
 
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
-use crate::verbs::live_capture::LiveCapture;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Trace};
-use weir_lab::run::{Segment as LabSegment, SegmentShaper};
+use weir_lab::run::{NetworkSegment, SegmentShaper};
+use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
-use weir_wire::realtime::{Lateness, Outside, World, drive};
-use weir_wire::testbed::{BucketCounters, End, FlowPlan, Segment, Testbed, TokenBucket};
+use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
+use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
-    trace: Trace::Full,
+    trace: TraceLevel::Full,
     packets: false,
     tap: None,
     progress: None,
@@ -25,14 +25,14 @@ const OPTIONS: RunOptions<'_> = RunOptions {
 };
 
 /// A part of a scenario, as the driver has it.
-pub struct LivePart(pub Live);
+pub struct RealTimePart(pub Simulation);
 
 const UNTRACED: RunOptions<'_> = RunOptions {
-    trace: Trace::Counters,
+    trace: TraceLevel::Counters,
     ..OPTIONS
 };
 
-impl World for LivePart {
+impl RealtimeNetwork for RealTimePart {
     type Error = RunError;
 
     fn advance(&mut self, now: Instant) -> Result<(), RunError> {
@@ -49,19 +49,19 @@ impl World for LivePart {
     }
 }
 
-impl LivePart {
+impl RealTimePart {
     /// Builds a part of a scenario, with its whole trace.
-    pub fn new(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &OPTIONS, part)
     }
 
     /// The same without a trace, for a run of any length.
-    pub fn untraced(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn untraced(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &UNTRACED, part)
     }
 
-    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Part) -> Result<Self, Failure> {
-        let live = Live::new(scenario, options, part);
+    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Scope) -> Result<Self, Failure> {
+        let live = Simulation::new(scenario, options, part);
         Ok(Self(live.map_err(|e| Failure::Failed(e.to_string()))?))
     }
 }
@@ -70,7 +70,7 @@ impl LivePart {
 pub fn wire_failure(error: weir_wire::Error) -> Failure {
     match error {
         weir_wire::Error::Privilege(_) | weir_wire::Error::Tool { .. } => {
-            Failure::Missing(error.to_string())
+            Failure::Unavailable(error.to_string())
         }
         error => Failure::Failed(error.to_string()),
     }
@@ -86,16 +86,16 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
     }
 }
 
-fn segment(segment: &LabSegment) -> Segment {
-    let ends = segment.ends.iter().map(|end| End {
+fn segment(segment: &NetworkSegment) -> TestbedLink {
+    let ends = segment.ends.iter().map(|end| LinkEnd {
         host: end.host,
         port: end.port,
         shaper: end.shaper.map(bucket),
     });
-    Segment {
+    TestbedLink {
         ends: ends.collect(),
         mtu: segment.mtu,
-        plain: segment.plain,
+        veth: segment.plain,
     }
 }
 
@@ -107,7 +107,7 @@ pub fn check() -> Result<(), Failure> {
 /// A failure with the way around it.
 fn without(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
-        Failure::Missing(message) => Failure::Missing(format!(
+        Failure::Unavailable(message) => Failure::Unavailable(format!(
             "{message}; without it, `weir emulate` relays UDP between two ports through the same \
              links, and `weir run` simulates the scenario"
         )),
@@ -118,7 +118,7 @@ fn without(error: weir_wire::Error) -> Failure {
 /// The UDP port by which other programs know a transport.
 const fn port_of(transport: &Transport) -> u16 {
     match transport {
-        Transport::Dccp(_) => weir_wire::PORT,
+        Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
         Transport::Quic(_) | Transport::Quinn(_) => 443,
         Transport::Tcp(_) | Transport::Udp(_) => 0,
     }
@@ -148,8 +148,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     fits(scenario)?;
-    let links = LivePart::new(scenario, Part::Links)?;
-    let flows = LivePart::new(scenario, Part::Flows)?;
+    let links = RealTimePart::new(scenario, Scope::Links)?;
+    let flows = RealTimePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
     let ends = flows.0.flow_ends();
@@ -157,7 +157,7 @@ pub fn run(
         let port = port_of(&flow.transport);
         flow.names().map(move |_| port)
     });
-    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| FlowPlan {
+    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| TestbedFlow {
         flow,
         from: from.0 as usize,
         to: to.0 as usize,
@@ -169,7 +169,7 @@ pub fn run(
     let capture = pcap.map(|path| {
         let hosts = scenario.hosts.iter().enumerate();
         let place = |(n, host): (usize, &Host)| (host.name.clone(), Some(testbed.address_of(n)));
-        LiveCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
+        PacketCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
     });
     let capture = capture.transpose()?;
     if let Some(capture) = &capture {
@@ -192,7 +192,7 @@ pub fn run(
     output.summary.links = network.summary.links;
     output.summary.run.events += network.summary.run.events;
     let before = before.map_err(panicked)?.map_err(wire_failure)?;
-    let after = testbed.buckets().map_err(wire_failure)?;
+    let after = testbed.shaper_stats().map_err(wire_failure)?;
     count_buckets(scenario, (&before, &after), &mut output);
     if let Some(capture) = capture {
         capture.finish()?;
@@ -200,9 +200,9 @@ pub fn run(
     let p99 = late.p99().max(emulator_late.p99());
     output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
     let max = late.max().max(emulator_late.max());
-    terminal::say(&lateness(p99, max));
+    terminal::status(&lateness(p99, max));
     if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
-        terminal::say("this machine was too busy: the results are not trustworthy");
+        terminal::status("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
 }
@@ -222,7 +222,7 @@ fn watch(
     scenario: &Scenario,
     testbed: &Testbed,
     over: &AtomicBool,
-) -> Result<Vec<BucketCounters>, weir_wire::Error> {
+) -> Result<Vec<ShaperStats>, weir_wire::Error> {
     let seconds = scenario.run.duration.as_secs_f64();
     let bar = terminal::progress(seconds.ceil() as u64, "seconds");
     let began = std::time::Instant::now();
@@ -231,17 +231,17 @@ fn watch(
         let elapsed = began.elapsed().as_secs_f64();
         bar.set_position(elapsed as u64);
         if before.is_none() && elapsed >= scenario.run.warmup.as_secs_f64() {
-            before = Some(testbed.buckets()?);
+            before = Some(testbed.shaper_stats()?);
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     bar.finish_and_clear();
-    before.map_or_else(|| testbed.buckets(), Ok)
+    before.map_or_else(|| testbed.shaper_stats(), Ok)
 }
 
 fn part(
-    mut part: LivePart,
-    outside: &mut dyn Outside,
+    mut part: RealTimePart,
+    outside: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<(RunOutput, Lateness), Failure> {
@@ -260,14 +260,14 @@ pub fn lateness(p99: Duration, max: Duration) -> String {
 /// Adds what the kernel's buckets did to the summaries of their links.
 fn count_buckets(
     scenario: &Scenario,
-    (before, after): (&[BucketCounters], &[BucketCounters]),
+    (before, after): (&[ShaperStats], &[ShaperStats]),
     output: &mut RunOutput,
 ) {
     let run = &output.summary.run;
     let seconds = (run.duration_s - run.warmup_s).max(1e-9);
     for (old, bucket) in before.iter().zip(after) {
         // The links come first, each with two ends, from which its directions begin.
-        let Some(link) = scenario.links.get(bucket.segment) else {
+        let Some(link) = scenario.links.get(bucket.link) else {
             continue;
         };
         let [forward, backward] = link.trace_names();

@@ -3,7 +3,7 @@
 use super::document::{Document, Step};
 use super::error::{Problem, ScenarioError, suggestion};
 use super::model::{Application, Flow, Host, Scenario};
-use super::network::parse_opportunities;
+use super::network::parse_rate_trace;
 use super::transport::Transport;
 use super::wifi::Wifi;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use weir_proto::time::Duration;
 /// The most flows of a scenario, `count` included.
 pub const MAX_FLOWS: u64 = 100_000;
 /// The most hosts or links of a scenario.
-const MAX_NODES: usize = 10_000;
+const MAX_TARGETS: usize = 10_000;
 /// The longest run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 /// The smallest datagram that every QUIC path carries (RFC 9000 §14).
@@ -116,8 +116,8 @@ impl Check<'_> {
                 self.scenario.hosts.push(host);
             }
         }
-        if self.scenario.hosts.len() > MAX_NODES || self.scenario.links.len() > MAX_NODES {
-            let message = format!("expected at most {MAX_NODES} hosts and links");
+        if self.scenario.hosts.len() > MAX_TARGETS || self.scenario.links.len() > MAX_TARGETS {
+            let message = format!("expected at most {MAX_TARGETS} hosts and links");
             return self.error(&[], message, "make the scenario smaller");
         }
         let joined: BTreeSet<&String> = joined.iter().collect();
@@ -169,7 +169,7 @@ impl Check<'_> {
         });
         for (index, link) in self.scenario.links.iter_mut().enumerate() {
             for direction in [&mut link.forward, &mut link.backward] {
-                let Some(file) = direction.opportunities.file.take() else {
+                let Some(file) = direction.rate_trace.file.take() else {
                     continue;
                 };
                 let read = std::fs::read_to_string(folder.join(&file))
@@ -179,9 +179,9 @@ impl Check<'_> {
                             "name a file beside the scenario",
                         )
                     })
-                    .and_then(|text| parse_opportunities(&file, &text));
+                    .and_then(|text| parse_rate_trace(&file, &text));
                 match read {
-                    Ok(millis) => direction.opportunities.millis = millis,
+                    Ok(millis) => direction.rate_trace.millis = millis,
                     Err(problem) => {
                         let path = [
                             Step::Key("link"),
@@ -329,7 +329,7 @@ impl Check<'_> {
             Transport::Dccp(_) | Transport::Udp(_) => {}
         }
         let packet = match flow.app {
-            Application::Bulk(bulk) => bulk.piece,
+            Application::Bulk(bulk) => bulk.packet,
             Application::Cbr(cbr) => cbr.packet,
             Application::OnOff(on_off) => on_off.packet,
             Application::Audio(audio) => audio.packet,

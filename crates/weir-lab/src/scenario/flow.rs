@@ -4,7 +4,7 @@ use super::model::{Application, Flow};
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
 use weir_net::app::{
-    AudioConfig, BulkConfig, Carriage, CbrConfig, Lengths, OnOffConfig, WhenBlocked,
+    AudioConfig, BulkConfig, CbrConfig, Delivery, LengthDistribution, OnOffConfig, OverflowPolicy,
 };
 use weir_proto::time::Duration;
 
@@ -81,14 +81,14 @@ impl Variants for Application {
                 rate: 1,
                 offset: Duration::ZERO,
                 count: None,
-                when_blocked: WhenBlocked::default(),
+                when_blocked: OverflowPolicy::default(),
             }),
             "on_off" => Self::OnOff(OnOffConfig {
                 packet: 1400,
                 rate: 1,
                 on: Duration::from_secs(1),
                 off: Duration::from_secs(1),
-                lengths: Lengths::default(),
+                lengths: LengthDistribution::default(),
             }),
             "audio" => Self::Audio(MP3),
             _ => Self::default(),
@@ -120,7 +120,7 @@ const MP3: AudioConfig = AudioConfig {
     packet: 426,
     fec: (1, 1),
     playout: Duration::from_millis(1000),
-    carriage: Carriage::Datagrams,
+    delivery: Delivery::Datagrams,
 };
 
 /// Pages of 4 kB, in packets of 1400 bytes.
@@ -146,9 +146,9 @@ fn visit_on_off(on_off: &mut OnOffConfig, v: &mut dyn Visitor) {
     let lengths = &mut Choice {
         slot: &mut on_off.lengths,
         words: &[
-            ("exponential", Lengths::Exponential),
-            ("constant", Lengths::Constant),
-            ("pareto", Lengths::Pareto),
+            ("exponential", LengthDistribution::Exponential),
+            ("constant", LengthDistribution::Constant),
+            ("pareto", LengthDistribution::Pareto),
         ],
     };
     let doc = "How lengths are distributed; \"pareto\" has shape 1.5.";
@@ -195,7 +195,7 @@ fn visit_audio(audio: &mut AudioConfig, v: &mut dyn Visitor) {
 
 fn visit_bulk(bulk: &mut BulkConfig, v: &mut dyn Visitor) {
     let doc = "Bytes of one write: the payload of a datagram, or a piece of a stream.";
-    v.value("packet", doc, Need::Optional, &mut packet(&mut bulk.piece));
+    v.value("packet", doc, Need::Optional, &mut packet(&mut bulk.packet));
     let doc = "Bytes in all, then the connection is closed; \"endless\" never closes it.";
     let total = &mut OrWord {
         slot: &mut bulk.total,
@@ -236,9 +236,9 @@ fn visit_cbr(cbr: &mut CbrConfig, v: &mut dyn Visitor) {
     let when_blocked = &mut Choice {
         slot: &mut cbr.when_blocked,
         words: &[
-            ("skip", WhenBlocked::Skip),
-            ("shift", WhenBlocked::Shift),
-            ("catch_up", WhenBlocked::CatchUp),
+            ("skip", OverflowPolicy::Skip),
+            ("shift", OverflowPolicy::Shift),
+            ("catch_up", OverflowPolicy::CatchUp),
         ],
     };
     v.value("when_blocked", doc, optional, when_blocked);

@@ -8,7 +8,7 @@
 //! the units of tc (`link_units`).
 
 use super::link_units::{rate, size, time, value};
-use super::network::parse_opportunities;
+use super::network::parse_rate_trace;
 use super::reader::shortened;
 use super::{Scenario, parse};
 use std::iter::Peekable;
@@ -296,7 +296,7 @@ impl Keys {
     fn trace(&mut self, file: &str) -> Result<(), Wrong> {
         let text =
             std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
-        let millis = parse_opportunities(file, &text).map_err(|problem| problem.message)?;
+        let millis = parse_rate_trace(file, &text).map_err(|problem| problem.message)?;
         put(&mut self.link, "rate_trace", format!("{millis:?}"))
     }
 
@@ -320,7 +320,7 @@ impl Keys {
 mod tests {
     use super::*;
     use weir_net::netem::Distribution;
-    use weir_net::{Limit, LossConfig, QueueConfig};
+    use weir_net::{LossConfig, QueueConfig, QueueLimit};
     use weir_proto::time::Duration;
     use weir_proto::units::Probability;
 
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!(link.netem.jitter, Duration::from_millis(2));
         assert_eq!(link.netem.jitter_correlation, 0.25);
         assert_eq!(link.netem.distribution, Distribution::Normal);
-        let limit = Limit::Packets(50);
+        let limit = QueueLimit::Packets(50);
         assert_eq!(link.queue, QueueConfig::DropTail { limit });
         let LossConfig::Random { probability } = link.loss else {
             panic!("{:?}", link.loss);
@@ -360,7 +360,7 @@ mod tests {
             panic!("{:?}", managed.queue);
         };
         assert!(queue.codel.ecn && queue.codel.limit == 1000);
-        let limit = Limit::Bytes(30_000);
+        let limit = QueueLimit::Bytes(30_000);
         let bytes = link("bfifo limit 30000").queue;
         assert_eq!(bytes, QueueConfig::DropTail { limit });
     }

@@ -39,9 +39,7 @@ pub use check::MAX_FLOWS;
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
 pub use link_words::{LinkWordsError, link_scenario};
-pub use model::{
-    Application, Direction, Flow, Host, Link, Mtu, Opportunities, Run, Scenario, Shaper,
-};
+pub use model::{Application, Direction, Flow, Host, Link, Mtu, RateTrace, Run, Scenario, Shaper};
 pub use netem::{Change, LossChange, NetemChange};
 pub use overrides::{Override, parse_with};
 pub use quinn::Quinn;

@@ -7,7 +7,7 @@ use super::visit::{Need, Section, Visitor};
 use super::wifi::Wifi;
 use weir_net::app::{AudioConfig, BulkConfig, CbrConfig, OnOffConfig};
 use weir_net::shaper::TokenBucketConfig;
-use weir_net::{LossConfig, NetemConfig, QueueConfig, Stack};
+use weir_net::{HostTiming, LossConfig, NetemConfig, QueueConfig};
 use weir_proto::time::Duration;
 
 /// A checked scenario. [`parse`](super::parse) makes it.
@@ -45,7 +45,7 @@ pub struct Host {
     /// Its name.
     pub name: String,
     /// Delays, stamps and ticks.
-    pub stack: Stack,
+    pub timing: HostTiming,
     /// Additional time that the host takes to answer a packet of the handshake.
     pub handshake_delay: Duration,
 }
@@ -82,14 +82,14 @@ pub struct Direction {
     /// What else happens on the wire.
     pub netem: NetemConfig,
     /// In place of a rate: times in milliseconds at which 1504 octets may leave.
-    pub opportunities: Opportunities,
+    pub rate_trace: RateTrace,
     /// What changes when.
     pub changes: Vec<Change>,
 }
 
 /// Delivery opportunities, by a file or its content.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Opportunities {
+pub struct RateTrace {
     /// The file that they were read from, if they were.
     pub file: Option<String>,
     /// Milliseconds, in order; none without a trace.
@@ -199,7 +199,7 @@ impl Default for Flow {
 impl Default for Application {
     fn default() -> Self {
         Self::Bulk(BulkConfig {
-            piece: 1400,
+            packet: 1400,
             total: None,
         })
     }

@@ -5,7 +5,7 @@ use super::error::ScenarioError;
 use super::model::Direction;
 use super::value::{BitRate, Choice, Count, Fraction, OrWord};
 use super::visit::{Need, Section, Variants, Visitor};
-use weir_net::netem::{Chance, Distribution, NetemConfig};
+use weir_net::netem::{CorrelatedChance, Distribution, NetemConfig};
 use weir_net::{LinkChange, LossConfig};
 use weir_proto::time::{Duration, Instant};
 
@@ -74,7 +74,7 @@ fn chance(
     v: &mut dyn Visitor,
     keys: [&'static str; 2],
     docs: [&'static str; 2],
-    chance: &mut Chance,
+    chance: &mut CorrelatedChance,
 ) {
     let probability = &mut Fraction(&mut chance.probability);
     v.value(keys[0], docs[0], Need::Optional, probability);

@@ -2,10 +2,10 @@
 
 use super::document::{Node, Value as Tree};
 use super::error::Problem;
-use super::model::{Direction, Host, Link, Opportunities};
+use super::model::{Direction, Host, Link, RateTrace};
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Value, Visitor};
-use weir_net::Stamp;
+use weir_net::SendTimestamp;
 
 impl Section for Host {
     fn visit(&mut self, v: &mut dyn Visitor) {
@@ -20,7 +20,7 @@ impl Section for Host {
             "transmit_delay",
             "Time from the protocol's handing over of a packet until it enters the wire.",
             optional,
-            &mut self.stack.transmit_delay,
+            &mut self.timing.transmit_delay,
         );
         v.value(
             "stamp",
@@ -28,10 +28,10 @@ impl Section for Host {
              the packet has really left.",
             optional,
             &mut Choice {
-                slot: &mut self.stack.stamp,
+                slot: &mut self.timing.stamp,
                 words: &[
-                    ("handover", Stamp::Handover),
-                    ("transmitted", Stamp::Transmitted),
+                    ("handover", SendTimestamp::Handover),
+                    ("transmitted", SendTimestamp::Transmitted),
                 ],
             },
         );
@@ -39,14 +39,14 @@ impl Section for Host {
             "receive_delay",
             "Time from the wire until the protocol handles the packet.",
             optional,
-            &mut self.stack.receive_delay,
+            &mut self.timing.receive_delay,
         );
         v.value(
             "timer_hz",
             "Timers fire at ticks of this frequency, in hertz; \"ideal\" fires them exactly.",
             optional,
             &mut OrWord {
-                slot: &mut self.stack.timer_hz,
+                slot: &mut self.timing.timer_hz,
                 word: "ideal",
                 inner: |slot| {
                     let (min, max, unit) = (1, 1_000_000_000, "hertz");
@@ -152,13 +152,13 @@ impl Section for Direction {
         v.section("netem", doc, &mut self.netem);
         let doc = "In place of `rate`: a file with a delivery opportunity of 1504 bytes per line, in \
                    milliseconds, or its numbers; repeated when it ends.";
-        v.value("rate_trace", doc, optional, &mut self.opportunities);
+        v.value("rate_trace", doc, optional, &mut self.rate_trace);
         let doc = "What changes at a time: rate, delay, shaper_rate, loss, netem.";
         v.list("change", doc, &mut self.changes);
     }
 }
 
-impl Value for Opportunities {
+impl Value for RateTrace {
     fn read(&mut self, node: &Node) -> Result<(), Problem> {
         if let Tree::Text(file) = &node.value {
             self.file = Some(file.clone());
@@ -168,7 +168,7 @@ impl Value for Opportunities {
             let help = "write the name of a file, or a list of milliseconds such as [2, 5, 9]";
             Problem::new(problem.message, help)
         })?;
-        check_opportunities(&self.millis)
+        check_rate_trace(&self.millis)
     }
     fn write(&self) -> String {
         self.millis.write()
@@ -182,7 +182,7 @@ impl Value for Opportunities {
 }
 
 /// Times must be in order and their last, the period, above zero.
-pub(super) fn check_opportunities(millis: &[u64]) -> Result<(), Problem> {
+pub(super) fn check_rate_trace(millis: &[u64]) -> Result<(), Problem> {
     let help = "write times in order, the last above zero, such as [2, 5, 9]";
     for pair in millis.windows(2) {
         if let [before, after] = pair
@@ -205,7 +205,7 @@ pub(super) fn check_opportunities(millis: &[u64]) -> Result<(), Problem> {
 ///
 /// # Errors
 /// The line that is wrong, and what was expected.
-pub(super) fn parse_opportunities(file: &str, text: &str) -> Result<Vec<u64>, Problem> {
+pub(super) fn parse_rate_trace(file: &str, text: &str) -> Result<Vec<u64>, Problem> {
     let mut millis = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
@@ -224,6 +224,6 @@ pub(super) fn parse_opportunities(file: &str, text: &str) -> Result<Vec<u64>, Pr
             "write one per line",
         ));
     }
-    check_opportunities(&millis)?;
+    check_rate_trace(&millis)?;
     Ok(millis)
 }

@@ -7,7 +7,7 @@ use super::value::{BitRate, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Value, Variants, Visitor};
 use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
 use weir_net::shaper::TokenBucketConfig;
-use weir_net::{Limit, QueueConfig};
+use weir_net::{QueueConfig, QueueLimit};
 use weir_proto::time::Duration;
 
 const MAX_PACKETS: u64 = 1 << 32;
@@ -15,9 +15,9 @@ const MAX_OCTETS: u64 = 1 << 50;
 const ECN: &str = "Mark packets of ECN-capable transports where others would be dropped early.";
 
 /// The limit of a drop-tail queue: a number of packets, or octets with their unit.
-struct QueueLimit<'a>(&'a mut Limit);
+struct QueueLimitValue<'a>(&'a mut QueueLimit);
 
-impl Value for QueueLimit<'_> {
+impl Value for QueueLimitValue<'_> {
     fn read(&mut self, node: &Node) -> Result<(), Problem> {
         let text = matches!(node.value, super::document::Value::Text(_));
         let mut number = 0_u64;
@@ -25,7 +25,7 @@ impl Value for QueueLimit<'_> {
         if text {
             let slot = &mut number;
             Octets { slot, min: 1, max }.read(node)?;
-            *self.0 = Limit::Bytes(number);
+            *self.0 = QueueLimit::Bytes(number);
         } else {
             let unit = "packets";
             let slot = &mut number;
@@ -40,14 +40,14 @@ impl Value for QueueLimit<'_> {
                 let help = "write packets as a number (100) or bytes as a text (\"30000b\")";
                 Problem::new(problem.message, help)
             })?;
-            *self.0 = Limit::Packets(number);
+            *self.0 = QueueLimit::Packets(number);
         }
         Ok(())
     }
     fn write(&self) -> String {
         match *self.0 {
-            Limit::Packets(number) => number.to_string(),
-            Limit::Bytes(number) => format!("\"{number}b\""),
+            QueueLimit::Packets(number) => number.to_string(),
+            QueueLimit::Bytes(number) => format!("\"{number}b\""),
         }
     }
     fn describe(&self) -> serde_json::Value {
@@ -103,7 +103,7 @@ impl Variants for QueueConfig {
                 "limit",
                 "What it holds at most: packets as a number, or bytes such as \"30000b\".",
                 Need::Optional,
-                &mut QueueLimit(limit),
+                &mut QueueLimitValue(limit),
             ),
             Self::Red(red) => visit_red(red, v),
             Self::Codel(codel) => visit_codel(codel, v),
@@ -201,7 +201,7 @@ fn visit_pie(pie: &mut PieConfig, v: &mut dyn Visitor) {
         "tupdate",
         "The controller's period.",
         optional,
-        &mut pie.update,
+        &mut pie.tupdate,
     );
     v.value(
         "max_burst",

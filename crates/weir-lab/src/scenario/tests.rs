@@ -1,7 +1,7 @@
 use super::overrides::{grid, parse_seeds, parse_set};
 use super::*;
 use proptest::prelude::*;
-use weir_net::{Limit, LossConfig, QueueConfig, Stamp};
+use weir_net::{LossConfig, QueueConfig, QueueLimit, SendTimestamp};
 use weir_proto::cc::tfrc::{Oscillation, Profile};
 use weir_proto::cc::window::SendGate;
 use weir_proto::time::Duration;
@@ -75,8 +75,8 @@ fn says_what_the_file_says() {
     assert_eq!(scenario.run.warmup, Duration::from_millis(1500));
     let names: Vec<&str> = scenario.hosts.iter().map(|h| h.name.as_str()).collect();
     assert_eq!(names, ["server", "client"]);
-    assert_eq!(scenario.hosts[0].stack.stamp, Stamp::Handover);
-    assert_eq!(scenario.hosts[0].stack.timer_hz, Some(1000));
+    assert_eq!(scenario.hosts[0].timing.stamp, SendTimestamp::Handover);
+    assert_eq!(scenario.hosts[0].timing.timer_hz, Some(1000));
     let link = &scenario.links[0];
     assert_eq!(
         (link.forward.rate, link.backward.rate),
@@ -84,8 +84,8 @@ fn says_what_the_file_says() {
     );
     assert_eq!(link.backward.delay, Duration::from_millis(5));
     let limit = |limit| QueueConfig::DropTail { limit };
-    assert_eq!(link.forward.queue, limit(Limit::Bytes(30_000)));
-    assert_eq!(link.backward.queue, limit(Limit::Packets(10)));
+    assert_eq!(link.forward.queue, limit(QueueLimit::Bytes(30_000)));
+    assert_eq!(link.backward.queue, limit(QueueLimit::Packets(10)));
     let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
         panic!("not DCCP");
     };
@@ -210,7 +210,7 @@ fn overrides_reach_everything_by_name() {
     assert_eq!(dccp.tfrc.oscillation, Oscillation::Off);
     assert!(matches!(scenario.flows[0].loss, LossConfig::Random { .. }));
     assert_eq!(scenario.flows[1].count, 2);
-    assert_eq!(scenario.hosts[1].stack.timer_hz, Some(250));
+    assert_eq!(scenario.hosts[1].timing.timer_hz, Some(250));
 }
 
 #[test]

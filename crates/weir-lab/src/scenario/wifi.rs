@@ -7,7 +7,7 @@ use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Section, Value, Variants, Visitor};
 use weir_net::QueueConfig;
 use weir_net::wifi::{
-    ChannelConfig, Heard, InterferenceConfig, Phy, PhyRate, RateControlConfig, Standard,
+    Audibility, ChannelConfig, InterferenceConfig, Phy, PhyRate, RateControlConfig, Standard,
 };
 use weir_proto::time::{Duration, Instant};
 
@@ -90,7 +90,7 @@ pub struct Interference {
     /// Mean pause between bursts.
     pub off: Duration,
     /// Whether stations hear them.
-    pub heard: Heard,
+    pub heard: Audibility,
 }
 
 impl Default for Wifi {
@@ -510,8 +510,8 @@ impl Section for Interference {
         let heard = &mut Choice {
             slot: &mut self.heard,
             words: &[
-                ("everywhere", Heard::Everywhere),
-                ("at_receivers", Heard::AtReceivers),
+                ("everywhere", Audibility::Everywhere),
+                ("at_receivers", Audibility::AtReceivers),
             ],
         };
         let doc = "Whether stations hear it and wait, or only receivers, so that frames fail.";

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use weir_lab::trace::capture::{Capture, PacketRow};
+use weir_lab::trace::capture::{Capture, DecodedPacket};
 use weir_proto::dccp::wire::checksum::ChecksumStatus;
 use weir_proto::dccp::wire::{DccpOption, PacketType, SeqNum};
 
@@ -31,7 +31,7 @@ fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// Calls `check` with every packet; fails on a malformed one. The number of packets.
-fn for_each_packet(path: &Path, mut check: impl FnMut(u64, &PacketRow<'_>)) -> usize {
+fn for_each_packet(path: &Path, mut check: impl FnMut(u64, &DecodedPacket<'_>)) -> usize {
     let mut capture = Capture::open(path).expect("a capture");
     let mut count = 0;
     while let Some(row) = capture.next_row().expect("an undamaged file") {
@@ -212,7 +212,7 @@ fn assert_tshark_agrees(path: &Path) {
 }
 
 /// What follows number and time, as tshark writes it.
-fn fields(row: &PacketRow<'_>) -> String {
+fn fields(row: &DecodedPacket<'_>) -> String {
     let packet = &row.decoded.packet;
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let seq = Some(packet.seq.get());

@@ -44,12 +44,12 @@ pub struct AudioConfig {
     /// From the first packet's arrival to the first unit's playing.
     pub playout: Duration,
     /// What carries it.
-    pub carriage: Carriage,
+    pub delivery: Delivery,
 }
 
 /// What the transport gives to the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Carriage {
+pub enum Delivery {
     /// Datagrams: DCCP, UDP.
     #[default]
     Datagrams,
@@ -60,7 +60,7 @@ pub enum Carriage {
 impl AudioConfig {
     /// Octets of music in a group.
     fn group_octets(&self) -> u64 {
-        if self.carriage == Carriage::Stream {
+        if self.delivery == Delivery::Stream {
             return u64::from(self.unit.max(1));
         }
         u64::from(self.fec.0.max(1)) * u64::from(self.packet.saturating_sub(HEADER).max(1))
@@ -74,9 +74,9 @@ impl AudioConfig {
 
     /// Packets of a group.
     fn group_packets(&self) -> u32 {
-        match self.carriage {
-            Carriage::Datagrams => self.fec.1.max(1),
-            Carriage::Stream => 1,
+        match self.delivery {
+            Delivery::Datagrams => self.fec.1.max(1),
+            Delivery::Stream => 1,
         }
     }
 
@@ -114,8 +114,8 @@ impl AudioSource {
         Some(self.start? + self.config.sending_time(self.group, self.index))
     }
 
-    fn piece(&self) -> Payload {
-        if self.config.carriage == Carriage::Stream {
+    fn next_payload(&self) -> Payload {
+        if self.config.delivery == Delivery::Stream {
             return Payload::of_len(self.config.unit.max(1));
         }
         let mut content = vec![0; self.config.packet.max(HEADER) as usize];
@@ -134,11 +134,14 @@ impl App for AudioSource {
             self.start = self.session.statistics.connected_at;
         }
         while !self.done() && self.due().is_some_and(|due| due <= now) {
-            let stream = self.config.carriage == Carriage::Stream;
+            let stream = self.config.delivery == Delivery::Stream;
             if stream && !self.session.writable {
                 return;
             }
-            if !self.session.write_payload(now, endpoint, self.piece()) {
+            if !self
+                .session
+                .write_payload(now, endpoint, self.next_payload())
+            {
                 if stream {
                     return;
                 }
@@ -154,7 +157,7 @@ impl App for AudioSource {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let waits = self.config.carriage == Carriage::Stream && !self.session.writable;
+        let waits = self.config.delivery == Delivery::Stream && !self.session.writable;
         self.due().filter(|_| !waits && !self.done())
     }
 
@@ -250,8 +253,8 @@ impl AudioSink {
         Some(self.start? + self.config.playing_time(unit * self.unit_octets()))
     }
 
-    fn on_packet(&mut self, now: Instant, piece: &Payload) {
-        let content = piece.content().unwrap_or_default();
+    fn on_packet(&mut self, now: Instant, payload: &Payload) {
+        let content = payload.content().unwrap_or_default();
         let Some((group, rest)) = content.split_first_chunk::<4>() else {
             return;
         };
@@ -282,7 +285,7 @@ impl AudioSink {
         state.count += 1;
         if let Some(arrival) = state.data.get_mut(index as usize) {
             *arrival = Some(now);
-            state.damaged[index as usize] = piece.is_damaged();
+            state.damaged[index as usize] = payload.is_damaged();
         }
         if state.count == data {
             state.complete = Some(now);
@@ -332,7 +335,7 @@ impl AudioSink {
     /// True if one of the packets of a unit came damaged. The code does not repair it: it knows
     /// of erasures, not of errors.
     fn is_damaged(&self, unit: u64) -> bool {
-        if self.config.carriage == Carriage::Stream {
+        if self.config.delivery == Delivery::Stream {
             return false;
         }
         let payload = u64::from(self.config.packet.saturating_sub(HEADER).max(1));
@@ -349,9 +352,9 @@ impl AudioSink {
     /// Plays what is due, and forgets what no unit needs any more.
     fn play(&mut self, now: Instant) {
         while let Some(deadline) = self.deadline(self.unit).filter(|&at| at <= now) {
-            let (own, repaired) = match self.config.carriage {
-                Carriage::Datagrams => self.availability(self.unit),
-                Carriage::Stream => (self.completed.pop_front(), None),
+            let (own, repaired) = match self.config.delivery {
+                Delivery::Datagrams => self.availability(self.unit),
+                Delivery::Stream => (self.completed.pop_front(), None),
             };
             let in_time = |at: Option<Instant>| at.is_some_and(|at| at <= deadline);
             self.audio.units += 1;
@@ -385,7 +388,7 @@ impl AudioSink {
     /// Says late or lost of units missed so long ago that nothing more is awaited: a hundred
     /// groups. Keeps the memory bounded.
     fn settle(&mut self) {
-        if self.config.carriage == Carriage::Stream {
+        if self.config.delivery == Delivery::Stream {
             return;
         }
         let newest = self.groups.last_key_value().map_or(0, |(group, _)| *group);
@@ -426,12 +429,12 @@ impl App for AudioSink {
 
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.play(now);
-        let mut pieces = Vec::new();
-        self.session.drain_into(now, endpoint, &mut pieces);
-        for piece in &pieces {
-            match self.config.carriage {
-                Carriage::Datagrams => self.on_packet(now, piece),
-                Carriage::Stream => self.on_octets(now, u64::from(piece.len())),
+        let mut payloads = Vec::new();
+        self.session.drain_into(now, endpoint, &mut payloads);
+        for payload in &payloads {
+            match self.config.delivery {
+                Delivery::Datagrams => self.on_packet(now, payload),
+                Delivery::Stream => self.on_octets(now, u64::from(payload.len())),
             }
         }
     }

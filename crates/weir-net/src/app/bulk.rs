@@ -1,6 +1,6 @@
 //! Writes as much as the endpoint takes, from the handshake to the end.
 //!
-//! For datagrams (DCCP) `piece` is the payload of a packet; for a stream (QUIC) it is only the
+//! For datagrams (DCCP) `packet` is the payload of a packet; for a stream (QUIC) it is only the
 //! size of one write. With `total` the application writes so many octets and closes.
 
 use super::{App, AppStatistics, Session};
@@ -11,7 +11,7 @@ use weir_proto::time::Instant;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BulkConfig {
     /// Octets of one write.
-    pub piece: u32,
+    pub packet: u32,
     /// Octets in all, then the connection is closed; `None` writes for ever.
     pub total: Option<u64>,
 }
@@ -19,17 +19,17 @@ pub struct BulkConfig {
 /// The application.
 #[derive(Debug)]
 pub struct Bulk {
-    piece: u32,
+    packet: u32,
     left: Option<u64>,
     session: Session,
 }
 
 impl Bulk {
-    /// An application that writes nothing but whole pieces, except for the last one of a total.
+    /// An application that writes nothing but whole packets, except for the last one of a total.
     pub fn new(config: BulkConfig) -> Self {
         Self {
             // A write without octets would never end.
-            piece: config.piece.max(1),
+            packet: config.packet.max(1),
             left: config.total,
             session: Session::default(),
         }
@@ -37,7 +37,7 @@ impl Bulk {
 
     fn next_len(&self) -> u32 {
         let left = self.left.unwrap_or(u64::MAX);
-        left.min(u64::from(self.piece)) as u32
+        left.min(u64::from(self.packet)) as u32
     }
 }
 

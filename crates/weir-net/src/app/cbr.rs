@@ -3,7 +3,7 @@
 //! The interval's remainder is carried in units of 1/rate nanoseconds, so that a stream of
 //! 1800 bit/s in packets of 22 octets (97.777… ms) does not drift. The first write is due
 //! `offset` after the handshake. What happens when the endpoint has no room is a property of the
-//! program, not of the protocol, and changes the experiment: see [`WhenBlocked`].
+//! program, not of the protocol, and changes the experiment: see [`OverflowPolicy`].
 
 use super::{App, AppStatistics, Session};
 use weir_proto::endpoint::Endpoint;
@@ -21,12 +21,12 @@ pub struct CbrConfig {
     /// Number of writes, then the connection is closed; `None` writes for ever.
     pub count: Option<u64>,
     /// When the endpoint takes no more.
-    pub when_blocked: WhenBlocked,
+    pub when_blocked: OverflowPolicy,
 }
 
 /// What a program does that cannot write in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum WhenBlocked {
+pub enum OverflowPolicy {
     /// A non-blocking socket: the write fails and the data is gone; the next write is made at its
     /// time. Right for media.
     Skip,
@@ -78,10 +78,10 @@ impl Cbr {
 
     /// Makes the write that is due, or says what became of it; false to wait for room.
     fn write(&mut self, now: Instant, due: Instant, endpoint: &mut dyn Endpoint) -> bool {
-        let may_try = self.session.writable || self.config.when_blocked == WhenBlocked::Skip;
+        let may_try = self.session.writable || self.config.when_blocked == OverflowPolicy::Skip;
         let len = self.config.packet;
         let taken = may_try && self.session.write(now, endpoint, len);
-        if !taken && (self.session.ended() || self.config.when_blocked != WhenBlocked::Skip) {
+        if !taken && (self.session.ended() || self.config.when_blocked != OverflowPolicy::Skip) {
             self.blocked = true;
             return false;
         }
@@ -91,7 +91,7 @@ impl Cbr {
         } else if self.blocked {
             self.blocked = false;
             self.session.statistics.writes_delayed += 1;
-            if self.config.when_blocked == WhenBlocked::Shift {
+            if self.config.when_blocked == OverflowPolicy::Shift {
                 from = now;
             }
         }

@@ -10,10 +10,10 @@ mod cbr;
 mod on_off;
 mod sink;
 
-pub use audio::{AudioConfig, AudioSink, AudioSource, AudioStatistics, Carriage};
+pub use audio::{AudioConfig, AudioSink, AudioSource, AudioStatistics, Delivery};
 pub use bulk::{Bulk, BulkConfig};
-pub use cbr::{Cbr, CbrConfig, WhenBlocked};
-pub use on_off::{Lengths, OnOff, OnOffConfig};
+pub use cbr::{Cbr, CbrConfig, OverflowPolicy};
+pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
 pub use sink::Sink;
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
@@ -64,15 +64,15 @@ pub struct AppStatistics {
     /// The endpoint refused a write as too large, which ends the application: the largest
     /// datagram that it takes.
     pub too_large: Option<u32>,
-    /// Pieces read.
+    /// Payloads read.
     pub reads: u64,
     /// Octets of these.
     pub bytes_read: u64,
     /// When the handshake was done.
     pub connected_at: Option<Instant>,
-    /// When the first piece was read.
+    /// When the first payload was read.
     pub first_read_at: Option<Instant>,
-    /// When the last piece was read.
+    /// When the last payload was read.
     pub last_read_at: Option<Instant>,
     /// How the connection ended.
     pub closed: Option<CloseReason>,
@@ -93,8 +93,13 @@ impl Session {
     }
 
     /// Takes all events and keeps what it reads.
-    fn drain_into(&mut self, now: Instant, endpoint: &mut dyn Endpoint, pieces: &mut Vec<Payload>) {
-        self.drain_with(now, endpoint, |piece| pieces.push(piece));
+    fn drain_into(
+        &mut self,
+        now: Instant,
+        endpoint: &mut dyn Endpoint,
+        payloads: &mut Vec<Payload>,
+    ) {
+        self.drain_with(now, endpoint, |payload| payloads.push(payload));
     }
 
     fn drain_with(
@@ -120,13 +125,13 @@ impl Session {
     }
 
     fn read(&mut self, now: Instant, endpoint: &mut dyn Endpoint, take: &mut impl FnMut(Payload)) {
-        while let Some(piece) = endpoint.read(now) {
+        while let Some(payload) = endpoint.read(now) {
             let statistics = &mut self.statistics;
             statistics.reads += 1;
-            statistics.bytes_read += u64::from(piece.len());
+            statistics.bytes_read += u64::from(payload.len());
             statistics.first_read_at.get_or_insert(now);
             statistics.last_read_at = Some(now);
-            take(piece);
+            take(payload);
         }
     }
 
@@ -135,7 +140,7 @@ impl Session {
         self.write_payload(now, endpoint, Payload::of_len(len))
     }
 
-    /// Writes this piece; true if the endpoint took it.
+    /// Writes this payload; true if the endpoint took it.
     fn write_payload(&mut self, now: Instant, endpoint: &mut dyn Endpoint, data: Payload) -> bool {
         let len = data.len();
         match endpoint.write(now, data) {

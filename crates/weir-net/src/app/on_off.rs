@@ -10,7 +10,7 @@ use weir_proto::time::{Duration, Instant};
 
 /// How lengths of periods are distributed around their mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lengths {
+pub enum LengthDistribution {
     /// All alike.
     Constant,
     /// Exponentially.
@@ -32,7 +32,7 @@ pub struct OnOffConfig {
     /// Mean length of the pauses.
     pub off: Duration,
     /// How both are distributed.
-    pub lengths: Lengths,
+    pub lengths: LengthDistribution,
 }
 
 const SHAPE: f64 = 1.5;
@@ -63,9 +63,9 @@ impl OnOff {
     fn length(&mut self, mean: Duration) -> Duration {
         let secs = mean.as_secs_f64();
         let drawn = match self.config.lengths {
-            Lengths::Constant => return mean,
-            Lengths::Exponential => self.rng.exponential(secs),
-            Lengths::Pareto => {
+            LengthDistribution::Constant => return mean,
+            LengthDistribution::Exponential => self.rng.exponential(secs),
+            LengthDistribution::Pareto => {
                 let least = secs * (SHAPE - 1.0) / SHAPE;
                 least * libm::pow(1.0 - self.rng.uniform(), -1.0 / SHAPE)
             }
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn lengths_have_their_mean() {
         for (lengths, tolerance) in [
-            (Lengths::Constant, 1e-9),
-            (Lengths::Exponential, 0.02),
-            (Lengths::Pareto, 0.2),
+            (LengthDistribution::Constant, 1e-9),
+            (LengthDistribution::Exponential, 0.02),
+            (LengthDistribution::Pareto, 0.2),
         ] {
             let config = OnOffConfig {
                 packet: 100,

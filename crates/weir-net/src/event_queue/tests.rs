@@ -2,10 +2,10 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn queue_of(nodes: u32) -> EventQueue {
+fn queue_of(targets: u32) -> EventQueue {
     let mut queue = EventQueue::default();
-    for _ in 0..nodes {
-        queue.add_node();
+    for _ in 0..targets {
+        queue.add_target();
     }
     queue
 }
@@ -17,9 +17,9 @@ const fn at(nanos: u64) -> Instant {
 /// Takes out everything, in order.
 fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
     let mut out = Vec::new();
-    while let Some((time, node)) = queue.peek() {
-        out.push((time.as_nanos(), node.0));
-        queue.reset(node, None);
+    while let Some((time, target)) = queue.peek() {
+        out.push((time.as_nanos(), target.0));
+        queue.reset(target, None);
     }
     out
 }
@@ -27,24 +27,24 @@ fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
 #[test]
 fn equal_times_come_in_the_order_in_which_they_were_set() {
     let mut queue = queue_of(4);
-    for node in [2, 0, 3, 1] {
-        queue.set(NodeId(node), Some(at(5)));
+    for target in [2, 0, 3, 1] {
+        queue.set(TargetId(target), Some(at(5)));
     }
     // Node 0 was set once more, to another time and back: it comes last. Node 3 was set to what
     // it had: it keeps its place.
-    queue.set(NodeId(0), Some(at(9)));
-    queue.set(NodeId(0), Some(at(5)));
-    queue.set(NodeId(3), Some(at(5)));
+    queue.set(TargetId(0), Some(at(9)));
+    queue.set(TargetId(0), Some(at(5)));
+    queue.set(TargetId(3), Some(at(5)));
     assert_eq!(drain(&mut queue), [(5, 2), (5, 3), (5, 1), (5, 0)]);
 }
 
 #[test]
 fn a_node_that_is_due_again_at_once_lets_the_others_go_first() {
     let mut queue = queue_of(2);
-    queue.set(NodeId(0), Some(at(5)));
-    queue.set(NodeId(1), Some(at(5)));
-    assert_eq!(queue.peek(), Some((at(5), NodeId(0))));
-    queue.reset(NodeId(0), Some(at(5)));
+    queue.set(TargetId(0), Some(at(5)));
+    queue.set(TargetId(1), Some(at(5)));
+    assert_eq!(queue.peek(), Some((at(5), TargetId(0))));
+    queue.reset(TargetId(0), Some(at(5)));
     assert_eq!(drain(&mut queue), [(5, 1), (5, 0)]);
     assert!(queue.is_empty());
 }
@@ -52,9 +52,9 @@ fn a_node_that_is_due_again_at_once_lets_the_others_go_first() {
 #[test]
 fn a_time_that_is_taken_back_never_comes() {
     let mut queue = queue_of(2);
-    queue.set(NodeId(0), Some(at(5)));
-    queue.set(NodeId(0), None);
-    queue.set(NodeId(1), Some(at(Instant::FAR_FUTURE.as_nanos())));
+    queue.set(TargetId(0), Some(at(5)));
+    queue.set(TargetId(0), None);
+    queue.set(TargetId(1), Some(at(Instant::FAR_FUTURE.as_nanos())));
     assert_eq!(queue.peek(), None);
     assert_eq!(queue.len(), 0);
 }
@@ -63,11 +63,11 @@ fn a_time_that_is_taken_back_never_comes() {
 fn the_order_survives_the_end_of_the_numbers() {
     let mut queue = queue_of(4);
     queue.changes = (1 << ORDER_BITS) - 3;
-    for node in [3, 1, 0, 2] {
-        queue.set(NodeId(node), Some(at(5)));
+    for target in [3, 1, 0, 2] {
+        queue.set(TargetId(target), Some(at(5)));
     }
     assert!(queue.changes < 10, "counted from zero again");
-    queue.set(NodeId(1), Some(at(4)));
+    queue.set(TargetId(1), Some(at(4)));
     assert_eq!(drain(&mut queue), [(4, 1), (5, 3), (5, 0), (5, 2)]);
 }
 
@@ -81,26 +81,26 @@ proptest! {
     ) {
         let mut queue = queue_of(40);
         let mut model: BTreeSet<(u64, u64, u32)> = BTreeSet::new();
-        for (order, (node, time, pop)) in (0_u64..).zip(steps) {
-            let old = model.iter().find(|entry| entry.2 == node).copied();
+        for (order, (target, time, pop)) in (0_u64..).zip(steps) {
+            let old = model.iter().find(|entry| entry.2 == target).copied();
             if old.map(|entry| entry.0) != time {
                 if let Some(old) = old {
                     model.remove(&old);
                 }
                 if let Some(time) = time {
-                    model.insert((time, order, node));
+                    model.insert((time, order, target));
                 }
             }
-            queue.set(NodeId(node), time.map(Instant::from_nanos));
+            queue.set(TargetId(target), time.map(Instant::from_nanos));
             let first = model.first().copied();
-            let found = queue.peek().map(|(at, node)| (at.as_nanos(), node.0));
-            prop_assert_eq!(found, first.map(|(at, _, node)| (at, node)));
+            let found = queue.peek().map(|(at, target)| (at.as_nanos(), target.0));
+            prop_assert_eq!(found, first.map(|(at, _, target)| (at, target)));
             if let Some(first) = first.filter(|_| pop) {
                 model.remove(&first);
-                queue.reset(NodeId(first.2), None);
+                queue.reset(TargetId(first.2), None);
             }
         }
-        let rest: Vec<_> = model.into_iter().map(|(at, _, node)| (at, node)).collect();
+        let rest: Vec<_> = model.into_iter().map(|(at, _, target)| (at, target)).collect();
         prop_assert_eq!(drain(&mut queue), rest);
     }
 }

@@ -1,12 +1,14 @@
 use super::*;
-use crate::parcel::fixture;
-use crate::queue::Limit;
+use crate::loss::LossConfig;
+use crate::packet_pool::fixture;
+use crate::queue::{QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use weir_proto::packet::HostId;
 use weir_proto::units::Probability;
 
-fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
+fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
         name: "wire".to_owned(),
         from: HostId(0),
@@ -21,8 +23,8 @@ fn config(rate: Option<u64>, limit: Limit) -> LinkConfig {
     }
 }
 
-fn packet(number: u64, size: u32) -> Parcel {
-    fixture::parcel(number, 0, size)
+fn packet(number: u64, size: u32) -> PacketRef {
+    fixture::packet_ref(number, 0, size)
 }
 
 /// A millisecond.
@@ -48,7 +50,10 @@ fn drain(link: &mut Link) -> Vec<(u64, u64)> {
 fn serialisation_does_not_drift_at_100_gigabit() {
     // 1280 bytes at 100 Gbit/s take 102.4 ns: a million of them end at 102.4 ms exactly, and the
     // k-th arrives at 102.4 k ns, rounded up.
-    let mut link = Link::new(&config(Some(100_000_000_000), Limit::Packets(u64::MAX)), 1);
+    let mut link = Link::new(
+        &config(Some(100_000_000_000), QueueLimit::Packets(u64::MAX)),
+        1,
+    );
     for id in 0..1_000_000 {
         link.handle(Instant::ZERO, packet(id, 1280));
     }
@@ -66,13 +71,13 @@ fn serialisation_does_not_drift_at_100_gigabit() {
 #[test]
 fn the_remainder_is_carried_for_odd_rates_and_sizes() {
     // 7 bit/s: one octet takes 8/7 s. Seven octets, one by one, end after exactly 8 s.
-    let mut link = Link::new(&config(Some(7), Limit::Packets(10)), 1);
+    let mut link = Link::new(&config(Some(7), QueueLimit::Packets(10)), 1);
     for id in 0..7 {
         link.handle(Instant::ZERO, packet(id, 1));
     }
     assert_eq!(drain(&mut link)[6], (8_000_000_000, 6));
     // The largest rate there is does not overflow.
-    let mut link = Link::new(&config(Some(u64::MAX), Limit::Packets(10)), 1);
+    let mut link = Link::new(&config(Some(u64::MAX), QueueLimit::Packets(10)), 1);
     for id in 0..7 {
         link.handle(Instant::ZERO, packet(id, u32::MAX));
     }
@@ -88,7 +93,7 @@ fn an_idle_link_starts_at_once_and_adds_its_delay() {
     let mut link = Link::new(
         &LinkConfig {
             delay: Duration::from_millis(5),
-            ..config(Some(1_000_000), Limit::Packets(1))
+            ..config(Some(1_000_000), QueueLimit::Packets(1))
         },
         1,
     );
@@ -104,7 +109,7 @@ fn a_link_without_rate_only_delays() {
     let mut link = Link::new(
         &LinkConfig {
             delay: Duration::from_nanos(1_500),
-            ..config(None, Limit::Packets(1))
+            ..config(None, QueueLimit::Packets(1))
         },
         1,
     );
@@ -116,7 +121,7 @@ fn a_link_without_rate_only_delays() {
 }
 
 /// Offers packets of these (nanoseconds, size) and returns the ids that were dropped.
-fn drops(limit: Limit, offered: &[(u64, u32)]) -> Vec<u64> {
+fn drops(limit: QueueLimit, offered: &[(u64, u32)]) -> Vec<u64> {
     // 8 Mbit/s: an octet takes a microsecond.
     let mut link = Link::new(&config(Some(8_000_000), limit), 1);
     let mut dropped = Vec::new();
@@ -142,10 +147,10 @@ fn a_queue_limited_in_packets_drops_the_one_too_many() {
         (100_000, 100),
         (100_000, 100),
     ];
-    assert_eq!(drops(Limit::Packets(2), &offered), [3, 5]);
+    assert_eq!(drops(QueueLimit::Packets(2), &offered), [3, 5]);
     // One nanosecond earlier nothing has left yet.
     let offered = [(0, 100), (0, 100), (0, 100), (99_999, 100), (100_000, 100)];
-    assert_eq!(drops(Limit::Packets(2), &offered), [3]);
+    assert_eq!(drops(QueueLimit::Packets(2), &offered), [3]);
 }
 
 #[test]
@@ -160,13 +165,13 @@ fn a_queue_limited_in_bytes_takes_what_still_fits() {
         (0, 1),
         (100_000, 150),
     ];
-    assert_eq!(drops(Limit::Bytes(200), &offered), [2, 4]);
+    assert_eq!(drops(QueueLimit::Bytes(200), &offered), [2, 4]);
 }
 
 #[test]
 fn the_queue_is_measured_over_time() {
     // 0 is transmitted from 0 to 100 us, 1 waits 100 us, 2 waits 200 us.
-    let mut link = Link::new(&config(Some(8_000_000), Limit::Packets(9)), 1);
+    let mut link = Link::new(&config(Some(8_000_000), QueueLimit::Packets(9)), 1);
     for id in 0..3 {
         link.handle(Instant::ZERO, packet(id, 100));
     }
@@ -192,7 +197,7 @@ fn a_packet_above_the_mtu_is_dropped_and_one_at_the_mtu_passes() {
     let mut link = Link::new(
         &LinkConfig {
             mtu: Some(1500),
-            ..config(None, Limit::Packets(1))
+            ..config(None, QueueLimit::Packets(1))
         },
         1,
     );
@@ -215,7 +220,7 @@ fn a_packet_lost_on_the_wire_has_used_its_time() {
             loss: LossConfig::Trace {
                 drops: vec![1, 0, 3],
             },
-            ..config(Some(8_000_000), Limit::Packets(9))
+            ..config(Some(8_000_000), QueueLimit::Packets(9))
         },
         1,
     );
@@ -228,21 +233,21 @@ fn a_packet_lost_on_the_wire_has_used_its_time() {
 
 /// What a link does to one packet.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fate {
+enum Outcome {
     Arrives(u64),
-    FindsNoRoom,
+    QueueFull,
     Lost,
 }
 
 /// The same link with an event for each packet's end of transmission, in exact rational time
 /// (units of 1/rate nanoseconds).
-fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
+fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     let rate = u128::from(config.rate.expect("a rate"));
     let QueueConfig::DropTail { limit } = config.queue else {
         panic!("drop-tail only")
     };
     let mut loss = Loss::new(&config.loss, 1, "link/wire/loss");
-    let mut fates: Vec<Fate> = offered.iter().map(|_| Fate::FindsNoRoom).collect();
+    let mut outcomes: Vec<Outcome> = offered.iter().map(|_| Outcome::QueueFull).collect();
     // Ends of transmissions come before arrivals at the same nanosecond.
     let mut events = BinaryHeap::new();
     for (id, &(nanos, _)) in offered.iter().enumerate() {
@@ -254,8 +259,8 @@ fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
         if kind == 1 {
             let bytes: u64 = waiting.iter().map(|&w| u64::from(offered[w].1)).sum();
             let room = match limit {
-                Limit::Packets(limit) => (waiting.len() as u64) < limit,
-                Limit::Bytes(limit) => bytes + u64::from(offered[id].1) <= limit,
+                QueueLimit::Packets(limit) => (waiting.len() as u64) < limit,
+                QueueLimit::Bytes(limit) => bytes + u64::from(offered[id].1) <= limit,
             };
             if busy && !room {
                 continue;
@@ -269,34 +274,34 @@ fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
             let end = now + u128::from(offered[next].1) * 8_000_000_000;
             events.push(Reverse((end, 0, next)));
             let arrives = end.div_ceil(rate) as u64 + config.delay.as_nanos();
-            fates[next] = if loss.drops_next() {
-                Fate::Lost
+            outcomes[next] = if loss.drops_next() {
+                Outcome::Lost
             } else {
-                Fate::Arrives(arrives)
+                Outcome::Arrives(arrives)
             };
         }
     }
-    fates
+    outcomes
 }
 
 /// What the real link does, called when a packet enters and when one arrives.
-fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
+fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     let mut link = Link::new(config, 1);
-    let mut fates: Vec<Fate> = offered.iter().map(|_| Fate::Lost).collect();
-    let arrive = |link: &mut Link, fates: &mut Vec<Fate>, until: u64| {
+    let mut outcomes: Vec<Outcome> = offered.iter().map(|_| Outcome::Lost).collect();
+    let arrive = |link: &mut Link, outcomes: &mut Vec<Outcome>, until: u64| {
         while let Some(now) = link.poll_timeout().filter(|now| now.as_nanos() < until) {
             link.handle_timeout(now);
             while let Some(packet) = link.poll_transmit(now) {
-                fates[fixture::number_of(&packet) as usize] = Fate::Arrives(now.as_nanos());
+                outcomes[fixture::number_of(&packet) as usize] = Outcome::Arrives(now.as_nanos());
             }
         }
     };
     for (id, &(nanos, size)) in offered.iter().enumerate() {
-        arrive(&mut link, &mut fates, nanos);
+        arrive(&mut link, &mut outcomes, nanos);
         let full = link.counters.dropped_queue_full;
         link.handle(at(nanos), packet(id as u64, size));
         if link.counters.dropped_queue_full > full {
-            fates[id] = Fate::FindsNoRoom;
+            outcomes[id] = Outcome::QueueFull;
         }
         let counters = link.counters(at(nanos));
         assert_eq!(
@@ -307,8 +312,8 @@ fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Fate> {
                 + counters.packets_in_flight
         );
     }
-    arrive(&mut link, &mut fates, u64::MAX);
-    fates
+    arrive(&mut link, &mut outcomes, u64::MAX);
+    outcomes
 }
 
 proptest! {
@@ -322,7 +327,7 @@ proptest! {
         delay in 0_u64..10_000,
         loss in 0.0..0.3_f64,
     ) {
-        let limit = if in_bytes { Limit::Bytes(packets * 700) } else { Limit::Packets(packets) };
+        let limit = if in_bytes { QueueLimit::Bytes(packets * 700) } else { QueueLimit::Packets(packets) };
         let config = LinkConfig {
             delay: Duration::from_nanos(delay),
             loss: LossConfig::Random { probability: Probability::new(loss).expect("in [0, 1]") },
@@ -352,7 +357,7 @@ fn changes_hold_for_what_starts_later() {
         &LinkConfig {
             changes: vec![change(15, 2_000_000, 1), change(40, 500_000, 5)],
             delay: Duration::from_millis(10),
-            ..config(Some(1_000_000), Limit::Packets(10))
+            ..config(Some(1_000_000), QueueLimit::Packets(10))
         },
         1,
     );

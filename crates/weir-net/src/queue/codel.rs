@@ -5,8 +5,8 @@
 //! a value of its own, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
-use super::{Effects, mark};
-use crate::parcel::Parcel;
+use super::{DropsAndMarks, mark};
+use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::time::{Duration, Instant};
 
@@ -55,13 +55,13 @@ impl Codel {
 
     /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has been too long for long
     /// enough.
-    fn take(
+    fn do_dequeue(
         &mut self,
         config: &CodelConfig,
         now: Instant,
         fifo: &mut Fifo,
         max_packet: u32,
-    ) -> (Option<Parcel>, bool) {
+    ) -> (Option<PacketRef>, bool) {
         let Some((since, packet)) = fifo.pop() else {
             self.first_above = None;
             return (None, false);
@@ -87,9 +87,9 @@ impl Codel {
         config: &CodelConfig,
         now: Instant,
         (fifo, max_packet): (&mut Fifo, u32),
-        effects: &mut Effects,
-    ) -> Option<Parcel> {
-        let (mut packet, mut ok_to_drop) = self.take(config, now, fifo, max_packet);
+        effects: &mut DropsAndMarks,
+    ) -> Option<PacketRef> {
+        let (mut packet, mut ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
@@ -101,7 +101,7 @@ impl Codel {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                     return Some(marked);
                 }
-                (packet, ok_to_drop) = self.take(config, now, fifo, max_packet);
+                (packet, ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
                 if ok_to_drop {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                 } else {
@@ -111,7 +111,7 @@ impl Codel {
         } else if ok_to_drop {
             packet = match packet.and_then(|head| notify(config, head, effects)) {
                 Some(marked) => Some(marked),
-                None => self.take(config, now, fifo, max_packet).0,
+                None => self.do_dequeue(config, now, fifo, max_packet).0,
             };
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.last_count);
@@ -125,7 +125,11 @@ impl Codel {
 }
 
 /// Tells the packet's flow of congestion: marks and returns it, or drops it.
-fn notify(config: &CodelConfig, mut packet: Parcel, effects: &mut Effects) -> Option<Parcel> {
+fn notify(
+    config: &CodelConfig,
+    mut packet: PacketRef,
+    effects: &mut DropsAndMarks,
+) -> Option<PacketRef> {
     if config.ecn && mark(&mut packet, effects) {
         return Some(packet);
     }
@@ -152,7 +156,7 @@ impl CodelQueue {
         }
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         if self.fifo.packets() >= self.config.limit {
             effects.dropped.push((packet, DropReason::QueueFull));
             return;
@@ -161,12 +165,16 @@ impl CodelQueue {
         self.fifo.push(now, packet);
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
-        let store = (&mut self.fifo, self.max_packet);
-        self.state.dequeue(&self.config, now, store, effects)
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        effects: &mut DropsAndMarks,
+    ) -> Option<PacketRef> {
+        let fifo = (&mut self.fifo, self.max_packet);
+        self.state.dequeue(&self.config, now, fifo, effects)
     }
 
-    pub(super) const fn store(&self) -> &Fifo {
+    pub(super) const fn fifo(&self) -> &Fifo {
         &self.fifo
     }
 }
@@ -182,12 +190,12 @@ mod tests {
             ecn,
             ..CodelConfig::default()
         });
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         let mut drops = Vec::new();
         let mut sent = 0;
         for at in 0..millis {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.store().packets() < 50 {
+            while queue.fifo().packets() < 50 {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
             }
             sent += u64::from(queue.dequeue(now, &mut effects).is_some());
@@ -209,7 +217,7 @@ mod tests {
     #[test]
     fn leaves_a_short_queue_alone() {
         let mut queue = CodelQueue::new(CodelConfig::default());
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         for at in 0..10_000_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
             queue.enqueue(now, packet(0, 1000), &mut effects);
@@ -224,10 +232,10 @@ mod tests {
             ecn: true,
             ..CodelConfig::default()
         });
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         for at in 0..300_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.store().packets() < 50 {
+            while queue.fifo().packets() < 50 {
                 let mut capable = packet(0, 1000);
                 capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
                 queue.enqueue(now, capable, &mut effects);

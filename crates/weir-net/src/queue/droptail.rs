@@ -3,12 +3,12 @@
 //! As tc's `pfifo` (limit in packets) and `bfifo` (limit in octets): a packet is taken if the
 //! queue with it stays within the limit. Sizes count from the IP header on.
 
-use crate::parcel::Parcel;
+use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 
 /// What a queue holds at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum QueueLimit {
     /// This many packets.
     Packets(u64),
     /// This many octets.
@@ -17,13 +17,13 @@ pub enum Limit {
 
 #[derive(Debug)]
 pub(crate) struct DropTail {
-    limit: Limit,
-    packets: VecDeque<Parcel>,
+    limit: QueueLimit,
+    packets: VecDeque<PacketRef>,
     bytes: u64,
 }
 
 impl DropTail {
-    pub(super) fn new(limit: Limit) -> Self {
+    pub(super) fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
             packets: VecDeque::new(),
@@ -32,11 +32,11 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: Parcel) -> Option<Parcel> {
+    pub(super) fn enqueue(&mut self, packet: PacketRef) -> Option<PacketRef> {
         let size = u64::from(packet.size);
         let room = match self.limit {
-            Limit::Packets(limit) => self.packets() < limit,
-            Limit::Bytes(limit) => self.bytes + size <= limit,
+            QueueLimit::Packets(limit) => self.packets() < limit,
+            QueueLimit::Bytes(limit) => self.bytes + size <= limit,
         };
         if !room {
             return Some(packet);
@@ -47,7 +47,7 @@ impl DropTail {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self) -> Option<Parcel> {
+    pub(super) fn dequeue(&mut self) -> Option<PacketRef> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)

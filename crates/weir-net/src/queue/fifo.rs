@@ -1,25 +1,25 @@
-//! The store under the active disciplines: first in, first out, with the time of entering.
+//! The fifo under the active disciplines: first in, first out, with the time of entering.
 
-use crate::parcel::Parcel;
+use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::time::Instant;
 
 /// Packets in order, each with the time at which it came.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
-    packets: VecDeque<(Instant, Parcel)>,
+    packets: VecDeque<(Instant, PacketRef)>,
     bytes: u64,
 }
 
 impl Fifo {
     #[inline]
-    pub(super) fn push(&mut self, now: Instant, packet: Parcel) {
+    pub(super) fn push(&mut self, now: Instant, packet: PacketRef) {
         self.bytes += u64::from(packet.size);
         self.packets.push_back((now, packet));
     }
 
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<(Instant, Parcel)> {
+    pub(super) fn pop(&mut self) -> Option<(Instant, PacketRef)> {
         let (since, packet) = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some((since, packet))

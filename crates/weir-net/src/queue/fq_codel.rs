@@ -4,10 +4,10 @@
 //! A flow's hash is that of its number and direction, seeded, so that two flows may share a queue
 //! as they may in reality.
 
-use super::Effects;
+use super::DropsAndMarks;
 use super::codel::{Codel, CodelConfig};
 use super::fifo::Fifo;
-use crate::parcel::Parcel;
+use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
 use weir_proto::time::Instant;
@@ -75,7 +75,7 @@ impl FqCodel {
         }
     }
 
-    fn queue_of(&self, packet: &Parcel) -> u32 {
+    fn queue_of(&self, packet: &PacketRef) -> u32 {
         let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
         // The finaliser of SplitMix64.
         let mut hash = key ^ self.salt;
@@ -84,7 +84,7 @@ impl FqCodel {
         ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
+    pub(super) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         let index = self.queue_of(&packet);
         self.max_packet = self.max_packet.max(packet.size);
         self.packets += 1;
@@ -97,36 +97,40 @@ impl FqCodel {
             self.new.push_back(index);
         }
         if self.packets > self.config.codel.limit {
-            self.drop_from_the_fattest(effects);
+            self.drop_from_longest(effects);
         }
     }
 
     /// RFC 8290 §4.1.3: from the head of the queue with the most octets, half of it but at most
     /// 64 packets.
-    fn drop_from_the_fattest(&mut self, effects: &mut Effects) {
-        let Some(fattest) = self
+    fn drop_from_longest(&mut self, effects: &mut DropsAndMarks) {
+        let Some(longest) = self
             .queues
             .iter_mut()
             .max_by_key(|queue| queue.fifo.bytes())
         else {
             return;
         };
-        let until = fattest.fifo.bytes() / 2;
+        let until = longest.fifo.bytes() / 2;
         for _ in 0..64 {
-            let Some((_, packet)) = fattest.fifo.pop() else {
+            let Some((_, packet)) = longest.fifo.pop() else {
                 break;
             };
             self.packets -= 1;
             self.bytes -= u64::from(packet.size);
             effects.dropped.push((packet, DropReason::QueueFull));
-            if fattest.fifo.bytes() <= until {
+            if longest.fifo.bytes() <= until {
                 break;
             }
         }
     }
 
     /// RFC 8290 §4.2.
-    pub(super) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        effects: &mut DropsAndMarks,
+    ) -> Option<PacketRef> {
         loop {
             let from_new = !self.new.is_empty();
             let index = *self.new.front().or(self.old.front())?;
@@ -137,8 +141,8 @@ impl FqCodel {
                 continue;
             }
             let dropped_before = effects.dropped.len();
-            let store = (&mut queue.fifo, self.max_packet);
-            let packet = queue.codel.dequeue(&self.config.codel, now, store, effects);
+            let fifo = (&mut queue.fifo, self.max_packet);
+            let packet = queue.codel.dequeue(&self.config.codel, now, fifo, effects);
             for (dropped, _) in &effects.dropped[dropped_before..] {
                 self.packets -= 1;
                 self.bytes -= u64::from(dropped.size);
@@ -148,7 +152,7 @@ impl FqCodel {
                 if from_new && !self.old.is_empty() {
                     self.rotate(true);
                 } else {
-                    self.leave(from_new);
+                    self.pop_list(from_new);
                     self.queues[index as usize].listed = false;
                 }
                 continue;
@@ -160,7 +164,7 @@ impl FqCodel {
         }
     }
 
-    fn leave(&mut self, from_new: bool) -> Option<u32> {
+    fn pop_list(&mut self, from_new: bool) -> Option<u32> {
         if from_new {
             self.new.pop_front()
         } else {
@@ -169,7 +173,7 @@ impl FqCodel {
     }
 
     fn rotate(&mut self, from_new: bool) {
-        let index = self.leave(from_new);
+        let index = self.pop_list(from_new);
         self.old.extend(index);
     }
 
@@ -194,7 +198,7 @@ mod tests {
 
     fn filled(flows: &[(u32, u32, u32)]) -> FqCodel {
         let mut queue = FqCodel::new(FqCodelConfig::default(), 1);
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         for &(flow, size, count) in flows {
             for _ in 0..count {
                 queue.enqueue(Instant::ZERO, packet(flow, size), &mut effects);
@@ -204,7 +208,7 @@ mod tests {
     }
 
     fn order(queue: &mut FqCodel, count: usize) -> Vec<u32> {
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         let take = |_| {
             queue
                 .dequeue(Instant::ZERO, &mut effects)
@@ -226,7 +230,7 @@ mod tests {
     fn a_new_flow_goes_before_the_old_ones() {
         let mut queue = filled(&[(1, 1514, 50)]);
         order(&mut queue, 3);
-        queue.enqueue(Instant::ZERO, packet(2, 100), &mut Effects::default());
+        queue.enqueue(Instant::ZERO, packet(2, 100), &mut DropsAndMarks::default());
         assert_eq!(order(&mut queue, 1), [2]);
     }
 
@@ -243,7 +247,7 @@ mod tests {
             },
             1,
         );
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         queue.enqueue(Instant::ZERO, packet(2, 1000), &mut effects);
         for _ in 0..100 {
             queue.enqueue(Instant::ZERO, packet(1, 1000), &mut effects);

@@ -4,7 +4,7 @@
 //! 10 packets holds up to 11. A link takes packets out at the exact start of their transmission,
 //! with that time as argument, so that disciplines which decide at dequeue (CoDel) and at enqueue
 //! (RED, PIE) are one more file and one more arm here. What a discipline drops or marks, whether
-//! the arriving packet or another, goes into [`Effects`].
+//! the arriving packet or another, goes into [`DropsAndMarks`].
 
 mod codel;
 mod droptail;
@@ -14,12 +14,12 @@ mod pie;
 mod red;
 
 pub use codel::CodelConfig;
-pub use droptail::Limit;
+pub use droptail::QueueLimit;
 pub use fq_codel::FqCodelConfig;
 pub use pie::PieConfig;
 pub use red::RedConfig;
 
-use crate::parcel::Parcel;
+use crate::packet_pool::PacketRef;
 use codel::CodelQueue;
 use droptail::DropTail;
 use fq_codel::FqCodel;
@@ -36,7 +36,7 @@ pub enum QueueConfig {
     /// First in, first out; a packet that finds the queue full is dropped.
     DropTail {
         /// What the queue holds at most.
-        limit: Limit,
+        limit: QueueLimit,
     },
     /// Random early detection.
     Red(RedConfig),
@@ -52,21 +52,21 @@ impl Default for QueueConfig {
     /// 1000 packets, which is the default of Linux's interfaces.
     fn default() -> Self {
         Self::DropTail {
-            limit: Limit::Packets(1000),
+            limit: QueueLimit::Packets(1000),
         }
     }
 }
 
 /// What a discipline did besides queueing; the link takes it out after each call.
 #[derive(Debug, Default)]
-pub(crate) struct Effects {
+pub(crate) struct DropsAndMarks {
     /// Packets that are gone.
-    pub(crate) dropped: Vec<(Parcel, DropReason)>,
+    pub(crate) dropped: Vec<(PacketRef, DropReason)>,
     /// Sizes of packets that were marked and go on.
     pub(crate) marked: Vec<u32>,
 }
 
-impl Effects {
+impl DropsAndMarks {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.dropped.is_empty() && self.marked.is_empty()
@@ -74,7 +74,7 @@ impl Effects {
 }
 
 /// Sets congestion experienced, if the packet is capable (RFC 3168 §5); says whether it is.
-fn mark(packet: &mut Parcel, effects: &mut Effects) -> bool {
+fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
     if packet.ip.ecn == Ecn::NotEct {
         return false;
     }
@@ -110,7 +110,7 @@ impl Queue {
 
     /// Takes the packet in, or drops it, or another one for it.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: Parcel, effects: &mut Effects) {
+    pub(crate) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         match self {
             Self::DropTail(queue) => {
                 if let Some(packet) = queue.enqueue(packet) {
@@ -126,7 +126,11 @@ impl Queue {
 
     /// The packet whose transmission starts now.
     #[inline]
-    pub(crate) fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Option<Parcel> {
+    pub(crate) fn dequeue(
+        &mut self,
+        now: Instant,
+        effects: &mut DropsAndMarks,
+    ) -> Option<PacketRef> {
         match self {
             Self::DropTail(queue) => queue.dequeue(),
             Self::Red(queue) => queue.dequeue(now),
@@ -141,17 +145,17 @@ impl Queue {
     pub(crate) fn head_size(&self) -> Option<u32> {
         match self {
             Self::DropTail(queue) => queue.head_size(),
-            Self::Red(queue) => queue.store().head_size(),
-            Self::Codel(queue) => queue.store().head_size(),
+            Self::Red(queue) => queue.fifo().head_size(),
+            Self::Codel(queue) => queue.fifo().head_size(),
             Self::FqCodel(queue) => queue.head_size(),
-            Self::Pie(queue) => queue.store().head_size(),
+            Self::Pie(queue) => queue.fifo().head_size(),
         }
     }
 
     /// True if a packet that need not wait may go past the queue unseen: the active disciplines
     /// want to see every packet.
     #[inline]
-    pub(crate) const fn may_be_passed_by(&self) -> bool {
+    pub(crate) const fn can_bypass(&self) -> bool {
         matches!(self, Self::DropTail(_))
     }
 
@@ -160,10 +164,10 @@ impl Queue {
     pub(crate) fn packets(&self) -> u64 {
         match self {
             Self::DropTail(queue) => queue.packets(),
-            Self::Red(queue) => queue.store().packets(),
-            Self::Codel(queue) => queue.store().packets(),
+            Self::Red(queue) => queue.fifo().packets(),
+            Self::Codel(queue) => queue.fifo().packets(),
             Self::FqCodel(queue) => queue.packets(),
-            Self::Pie(queue) => queue.store().packets(),
+            Self::Pie(queue) => queue.fifo().packets(),
         }
     }
 
@@ -172,19 +176,19 @@ impl Queue {
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Self::DropTail(queue) => queue.bytes(),
-            Self::Red(queue) => queue.store().bytes(),
-            Self::Codel(queue) => queue.store().bytes(),
+            Self::Red(queue) => queue.fifo().bytes(),
+            Self::Codel(queue) => queue.fifo().bytes(),
             Self::FqCodel(queue) => queue.bytes(),
-            Self::Pie(queue) => queue.store().bytes(),
+            Self::Pie(queue) => queue.fifo().bytes(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::parcel::{Parcel, fixture};
+    use crate::packet_pool::{PacketRef, fixture};
 
-    pub(super) fn packet(flow: u32, size: u32) -> Parcel {
-        fixture::parcel(0, flow, size)
+    pub(super) fn packet(flow: u32, size: u32) -> PacketRef {
+        fixture::packet_ref(0, flow, size)
     }
 }

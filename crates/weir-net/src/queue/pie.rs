@@ -1,5 +1,5 @@
 //! PIE (RFC 8033): drops at the tail with a probability that a proportional-integral controller
-//! moves every `update` towards the reference delay.
+//! moves every `tupdate` towards the reference delay.
 //!
 //! `p += alpha (delay - target) + beta (delay - old delay)`, scaled down while p is small
 //! (§4.2), with the burst allowance (§4.4), the derandomisation and the cap of 2 % per step of
@@ -8,8 +8,8 @@
 //! have changed in between.
 
 use super::fifo::Fifo;
-use super::{Effects, mark};
-use crate::parcel::Parcel;
+use super::{DropsAndMarks, mark};
+use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -25,7 +25,7 @@ pub struct PieConfig {
     /// QDELAY_REF: the delay to hold.
     pub target: Duration,
     /// T_UPDATE: the controller's period.
-    pub update: Duration,
+    pub tupdate: Duration,
     /// MAX_BURST: how long a burst passes untouched.
     pub max_burst: Duration,
     /// The most packets that the queue holds.
@@ -39,7 +39,7 @@ impl Default for PieConfig {
     fn default() -> Self {
         Self {
             target: Duration::from_millis(15),
-            update: Duration::from_millis(15),
+            tupdate: Duration::from_millis(15),
             max_burst: Duration::from_millis(150),
             limit: 1000,
             ecn: false,
@@ -71,7 +71,7 @@ impl Pie {
             delay: Duration::ZERO,
             old_delay: Duration::ZERO,
             burst_left: config.max_burst,
-            next_update: Instant::ZERO + config.update,
+            next_update: Instant::ZERO + config.tupdate,
             rng,
         }
     }
@@ -79,13 +79,13 @@ impl Pie {
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             self.update();
-            self.next_update += self.config.update;
+            self.next_update += self.config.tupdate;
             if self.probability == 0.0 && self.delay.is_zero() && self.old_delay.is_zero() {
                 // Nothing would change any more: skip the silent ticks.
                 self.burst_left = self.config.max_burst;
-                let period = self.config.update.as_nanos().max(1);
+                let period = self.config.tupdate.as_nanos().max(1);
                 let missed = now.since(self.next_update).as_nanos() / period;
-                self.next_update += self.config.update * missed;
+                self.next_update += self.config.tupdate * missed;
             }
         }
     }
@@ -120,7 +120,7 @@ impl Pie {
             self.probability = 0.0;
         }
         self.old_delay = self.delay;
-        self.burst_left = self.burst_left.saturating_sub(self.config.update);
+        self.burst_left = self.burst_left.saturating_sub(self.config.tupdate);
         // RFC 8033 §4.4: a quiet queue earns its burst again.
         if self.probability == 0.0 && delay < target / 2.0 && old < target / 2.0 {
             self.burst_left = self.config.max_burst;
@@ -150,7 +150,12 @@ impl Pie {
         drop
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Parcel, effects: &mut Effects) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        mut packet: PacketRef,
+        effects: &mut DropsAndMarks,
+    ) {
         self.catch_up(now);
         if self.fifo.packets() >= self.config.limit {
             self.accumulated = 0.0;
@@ -164,7 +169,7 @@ impl Pie {
         }
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Parcel> {
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<PacketRef> {
         self.catch_up(now);
         let (since, packet) = self.fifo.pop()?;
         self.delay = if self.fifo.packets() == 0 {
@@ -175,7 +180,7 @@ impl Pie {
         Some(packet)
     }
 
-    pub(super) const fn store(&self) -> &Fifo {
+    pub(super) const fn fifo(&self) -> &Fifo {
         &self.fifo
     }
 }
@@ -222,7 +227,7 @@ mod tests {
     fn holds_an_overloaded_queue_near_its_target() {
         // 10 Mbit/s service (0.8 ms a packet), 12.5 % more arrives: p must come to 1/9.
         let mut queue = pie();
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         let (mut arrived, mut delays, mut drops) = (0, 0.0, 0);
         let service = 800_000_u64;
         for tick in 0..100_000_u64 {
@@ -246,7 +251,7 @@ mod tests {
     #[test]
     fn lets_a_first_burst_pass() {
         let mut queue = pie();
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         for tick in 0..140_u64 {
             let now = Instant::from_nanos(tick * 1_000_000);
             for _ in 0..3 {

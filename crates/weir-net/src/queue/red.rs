@@ -9,8 +9,8 @@
 //! in the region where everything is dropped, capable or not (RFC 7567 §4.2.1).
 
 use super::fifo::Fifo;
-use super::{Effects, mark};
-use crate::parcel::Parcel;
+use super::{DropsAndMarks, mark};
+use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -50,7 +50,7 @@ pub(crate) struct Red {
 
 /// What becomes of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum Decision {
     Enqueue,
     Early,
     Forced,
@@ -77,7 +77,7 @@ impl Red {
         self.mean += self.config.weight * (self.fifo.bytes() as f64 - self.mean);
     }
 
-    fn verdict(&mut self) -> Verdict {
+    fn decide(&mut self) -> Decision {
         let RedConfig {
             min,
             max,
@@ -88,32 +88,37 @@ impl Red {
         let (min, max) = (min as f64, max as f64);
         let base = if self.mean < min {
             self.count = None;
-            return Verdict::Enqueue;
+            return Decision::Enqueue;
         } else if self.mean < max {
             probability * (self.mean - min) / (max - min)
         } else if gentle && self.mean < 2.0 * max {
             probability + (1.0 - probability) * (self.mean - max) / max
         } else {
             self.count = Some(0);
-            return Verdict::Forced;
+            return Decision::Forced;
         };
         let count = self.count.map_or(0, |count| count + 1);
         self.count = Some(count);
         let spread = 1.0 - count as f64 * base;
         if spread <= 0.0 || self.rng.chance(base / spread) {
             self.count = Some(0);
-            return Verdict::Early;
+            return Decision::Early;
         }
-        Verdict::Enqueue
+        Decision::Enqueue
     }
 
-    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Parcel, effects: &mut Effects) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        mut packet: PacketRef,
+        effects: &mut DropsAndMarks,
+    ) {
         self.update_mean(now);
         let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
-        let reason = match self.verdict() {
+        let reason = match self.decide() {
             _ if full => DropReason::QueueFull,
-            Verdict::Forced => DropReason::Aqm,
-            Verdict::Early if !(self.config.ecn && mark(&mut packet, effects)) => DropReason::Aqm,
+            Decision::Forced => DropReason::Aqm,
+            Decision::Early if !(self.config.ecn && mark(&mut packet, effects)) => DropReason::Aqm,
             _ => return self.fifo.push(now, packet),
         };
         if self.fifo.packets() == 0 {
@@ -122,7 +127,7 @@ impl Red {
         effects.dropped.push((packet, reason));
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<Parcel> {
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<PacketRef> {
         let packet = self.fifo.pop().map(|(_, packet)| packet);
         if self.fifo.packets() == 0 && self.idle_since.is_none() {
             self.idle_since = Some(now);
@@ -130,7 +135,7 @@ impl Red {
         packet
     }
 
-    pub(super) const fn store(&self) -> &Fifo {
+    pub(super) const fn fifo(&self) -> &Fifo {
         &self.fifo
     }
 }
@@ -158,7 +163,7 @@ mod tests {
     #[test]
     fn the_mean_follows_the_queue_with_its_weight_and_ages_while_idle() {
         let mut queue = red(CONFIG);
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         for _ in 0..4 {
             queue.enqueue(Instant::ZERO, packet(0, 1000), &mut effects);
         }
@@ -180,7 +185,7 @@ mod tests {
         let mut gap = 0;
         for _ in 0..200_000 {
             gap += 1;
-            if queue.verdict() == Verdict::Early {
+            if queue.decide() == Decision::Early {
                 gaps.push(gap);
                 gap = 0;
             }
@@ -194,19 +199,19 @@ mod tests {
     fn gentle_rises_where_the_original_drops_all() {
         let mut original = red(CONFIG);
         original.mean = 16_000.0;
-        assert_eq!(original.verdict(), Verdict::Forced);
+        assert_eq!(original.decide(), Decision::Forced);
         let mut gentle = red(RedConfig {
             gentle: true,
             ..CONFIG
         });
         gentle.mean = 16_000.0;
         let early = (0..1000)
-            .filter(|_| gentle.verdict() == Verdict::Early)
+            .filter(|_| gentle.decide() == Decision::Early)
             .count();
         // b = 0.1 + 0.9/15 = 0.16: mean gap 3.6.
         assert!((200..360).contains(&early), "{early}");
         gentle.mean = 30_000.0;
-        assert_eq!(gentle.verdict(), Verdict::Forced);
+        assert_eq!(gentle.decide(), Decision::Forced);
     }
 
     #[test]
@@ -216,15 +221,15 @@ mod tests {
             weight: 1.0,
             ..CONFIG
         });
-        let mut effects = Effects::default();
+        let mut effects = DropsAndMarks::default();
         let capable = || {
-            let mut parcel = packet(0, 1000);
-            parcel.ip.ecn = weir_proto::packet::Ecn::Ect0;
-            parcel
+            let mut packet = packet(0, 1000);
+            packet.ip.ecn = weir_proto::packet::Ecn::Ect0;
+            packet
         };
         for _ in 0..200 {
             queue.enqueue(Instant::ZERO, capable(), &mut effects);
-            if queue.store().bytes() > 12_000 {
+            if queue.fifo().bytes() > 12_000 {
                 queue.dequeue(Instant::ZERO);
             }
         }

@@ -43,12 +43,12 @@ pub struct InterferenceConfig {
     /// Mean pause between bursts.
     pub mean_off: Duration,
     /// Whether stations hear a burst.
-    pub heard: Heard,
+    pub heard: Audibility,
 }
 
 /// Whether stations hear bursts of interference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Heard {
+pub enum Audibility {
     /// By all: the medium is busy, and nobody sends.
     #[default]
     Everywhere,
@@ -146,13 +146,13 @@ impl Channel {
     pub(super) fn heard_burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
         self.interferers
             .iter_mut()
-            .filter(|source| source.config.heard == Heard::Everywhere)
+            .filter(|source| source.config.heard == Audibility::Everywhere)
             .filter_map(|source| source.burst_from(at))
             .min()
     }
 
     /// True if a frame from `start` to `end` fails, for noise or interference.
-    pub(super) fn spoils(
+    pub(super) fn frame_fails(
         &mut self,
         start: Instant,
         end: Instant,
@@ -196,20 +196,20 @@ mod tests {
                     stop: Instant::ZERO + Duration::from_secs(500),
                     mean_on: Duration::from_millis(10),
                     mean_off: Duration::from_millis(30),
-                    heard: Heard::Everywhere,
+                    heard: Audibility::Everywhere,
                 },
                 InterferenceConfig {
                     start: Instant::ZERO + Duration::from_secs(500),
                     stop: Instant::ZERO + Duration::from_secs(1000),
                     mean_on: Duration::from_millis(1),
                     mean_off: Duration::from_millis(3),
-                    heard: Heard::AtReceivers,
+                    heard: Audibility::AtReceivers,
                 },
             ],
         };
         let mut channel = Channel::new(config, 1, "test");
         let samples = 1_000_000;
-        let jammed = (0..samples)
+        let busy = (0..samples)
             .filter(|&n| {
                 let at = Instant::from_nanos(n * 1_000_000);
                 channel
@@ -218,7 +218,7 @@ mod tests {
                     .any(|source| source.burst_from(at).is_some_and(|(from, _)| from <= at))
             })
             .count();
-        let share = jammed as f64 / samples as f64;
+        let share = busy as f64 / samples as f64;
         assert!((share - 0.25).abs() < 0.01, "{share}");
         let after = Instant::ZERO + Duration::from_secs(2000);
         assert_eq!(channel.heard_burst_from(after), None);

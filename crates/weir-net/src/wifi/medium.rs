@@ -7,7 +7,7 @@
 use super::channel::{Channel, ChannelConfig};
 use super::station::{Station, StationConfig, StationCounters};
 use super::timing::Phy;
-use crate::parcel::Parcel;
+use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::Events;
 use weir_proto::packet::{FlowId, HostId};
@@ -40,7 +40,7 @@ enum Phase {
     Ack {
         end: Instant,
     },
-    Jammed {
+    Interference {
         until: Instant,
     },
 }
@@ -54,9 +54,9 @@ pub struct Medium {
     channel: Channel,
     rng: Rng,
     phase: Phase,
-    outbox: VecDeque<(HostId, Parcel)>,
+    delivered: VecDeque<(HostId, PacketRef)>,
     /// Packets that are gone; the driver takes them back.
-    gone: Vec<Parcel>,
+    discarded: Vec<PacketRef>,
     /// Drops of each flow.
     dropped: Vec<u64>,
 }
@@ -76,8 +76,8 @@ impl Medium {
             phase: Phase::Idle {
                 since: Instant::ZERO,
             },
-            outbox: VecDeque::new(),
-            gone: Vec::new(),
+            delivered: VecDeque::new(),
+            discarded: Vec::new(),
             dropped: Vec::new(),
         }
     }
@@ -105,14 +105,14 @@ impl Medium {
     }
 
     /// The next packet that is gone, for the driver to take back.
-    pub(crate) fn poll_discarded(&mut self) -> Option<Parcel> {
-        let parcel = self.gone.pop()?;
-        let flow = parcel.flow.0 as usize;
+    pub(crate) fn poll_discarded(&mut self) -> Option<PacketRef> {
+        let packet = self.discarded.pop()?;
+        let flow = packet.flow.0 as usize;
         if self.dropped.len() <= flow {
             self.dropped.resize(flow + 1, 0);
         }
         self.dropped[flow] += 1;
-        Some(parcel)
+        Some(packet)
     }
 
     /// Packets that wait or are on the air.
@@ -121,22 +121,22 @@ impl Medium {
     }
 
     /// A packet enters at the station of host `from`, for the station of host `to`.
-    pub(crate) fn handle(&mut self, now: Instant, (from, to): (HostId, HostId), parcel: Parcel) {
+    pub(crate) fn handle(&mut self, now: Instant, (from, to): (HostId, HostId), packet: PacketRef) {
         let slots = match self.phase {
             Phase::Idle { since } => self.slots(since, now),
             _ => None,
         };
         let Some(station) = self.stations.iter_mut().find(|s| s.config.host == from) else {
-            return self.gone.push(parcel);
+            return self.discarded.push(packet);
         };
-        station.accept(now, (to, parcel), &mut self.gone);
-        if !station.load(now, &mut self.gone) {
+        station.accept(now, (to, packet), &mut self.discarded);
+        if !station.load_head(now, &mut self.discarded) {
             return;
         }
         // 802.11-2007 §9.2.5.1: at once after DIFS of silence, unless a backoff is still running;
         // otherwise a backoff is drawn, if none is left from before.
         match slots {
-            Some(passed) if station.backoff <= passed => station.at_once = Some(now),
+            Some(passed) if station.backoff <= passed => station.immediate_access = Some(now),
             None if station.backoff == 0 => {
                 station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
             }
@@ -145,16 +145,16 @@ impl Medium {
     }
 
     /// When a station wants to send, in the idle period that began at `since`.
-    fn wish(&self, since: Instant, station: &Station) -> Option<Instant> {
+    fn access_time(&self, since: Instant, station: &Station) -> Option<Instant> {
         station.head()?;
         let counted = since + self.phy.difs() + self.phy.slot * u64::from(station.backoff);
-        Some(station.at_once.unwrap_or(counted))
+        Some(station.immediate_access.unwrap_or(counted))
     }
 
-    fn first_wish(&self, since: Instant) -> Option<Instant> {
+    fn first_access_time(&self, since: Instant) -> Option<Instant> {
         self.stations
             .iter()
-            .filter_map(|station| self.wish(since, station))
+            .filter_map(|station| self.access_time(since, station))
             .min()
     }
 
@@ -162,14 +162,14 @@ impl Medium {
     pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
         match self.phase {
             Phase::Data { end, .. } | Phase::Ack { end } => Some(end),
-            Phase::Jammed { until } => Some(until),
+            Phase::Interference { until } => Some(until),
             Phase::Idle { since } => {
-                let wish = self.first_wish(since)?;
+                let access_time = self.first_access_time(since)?;
                 let burst = self
                     .channel
                     .heard_burst_from(since)
                     .map(|(from, _)| from.max(since));
-                Some(burst.map_or(wish, |from| wish.min(from)))
+                Some(burst.map_or(access_time, |from| access_time.min(from)))
             }
         }
     }
@@ -182,7 +182,7 @@ impl Medium {
                 match self.channel.heard_burst_from(now) {
                     Some((from, until)) if from <= now => {
                         self.freeze(since, now);
-                        self.phase = Phase::Jammed { until };
+                        self.phase = Phase::Interference { until };
                     }
                     _ => self.start(since, now),
                 }
@@ -195,7 +195,7 @@ impl Medium {
                 let (start, senders) = (*start, std::mem::take(senders));
                 self.finish(start, now, &senders);
             }
-            Phase::Ack { end: until } | Phase::Jammed { until } if *until <= now => {
+            Phase::Ack { end: until } | Phase::Interference { until } if *until <= now => {
                 self.phase = Phase::Idle { since: now };
             }
             _ => {}
@@ -211,13 +211,13 @@ impl Medium {
     }
 
     fn start(&mut self, since: Instant, now: Instant) {
-        let wishes = self
+        let access_times = self
             .stations
             .iter()
-            .map(|station| self.wish(since, station));
-        let senders: Vec<usize> = wishes
+            .map(|station| self.access_time(since, station));
+        let senders: Vec<usize> = access_times
             .enumerate()
-            .filter(|(_, wish)| wish.is_some_and(|at| at <= now))
+            .filter(|(_, access_time)| access_time.is_some_and(|at| at <= now))
             .map(|(index, _)| index)
             .collect();
         if senders.is_empty() {
@@ -227,10 +227,10 @@ impl Medium {
         let mut end = now;
         for &index in &senders {
             let station = &mut self.stations[index];
-            station.at_once = None;
+            station.immediate_access = None;
             station.transmissions += 1;
             station.counters.frames += 1;
-            let size = station.head().map_or(0, |parcel| parcel.size);
+            let size = station.head().map_or(0, |packet| packet.size);
             let time = self.phy.standard.data_time(size, station.rate.rate());
             station.on_airtime(time);
             end = end.max(now + time);
@@ -249,13 +249,13 @@ impl Medium {
         for &index in senders {
             let station = &mut self.stations[index];
             let rate = station.rate.rate();
-            let size = station.head().map_or(0, |parcel| parcel.size);
+            let size = station.head().map_or(0, |packet| packet.size);
             let frame = (self.phy.standard, rate, size);
-            let spoilt = collision || self.channel.spoils(start, end, frame);
+            let failed = collision || self.channel.frame_fails(start, end, frame);
             let ack_time = self.phy.ack_time(rate);
             station.on_airtime(ack_time);
             longest = longest.max(end + ack_time);
-            if spoilt {
+            if failed {
                 station.counters.failures += 1;
                 station.counters.collisions += u64::from(collision);
                 station.rate.on_failure();
@@ -264,16 +264,16 @@ impl Medium {
             } else {
                 station.rate.on_success();
             }
-            let given_up = spoilt && station.transmissions >= station.config.retry_limit;
-            if !spoilt || given_up {
+            let abandoned = failed && station.transmissions >= station.config.retry_limit;
+            if !failed || abandoned {
                 station.window = self.phy.min_window;
                 station.transmissions = 0;
-                if given_up {
-                    station.give_up(end, &mut self.gone);
+                if abandoned {
+                    station.give_up(end, &mut self.discarded);
                 } else {
-                    self.outbox.extend(station.deliver());
+                    self.delivered.extend(station.deliver());
                 }
-                station.load(end, &mut self.gone);
+                station.load_head(end, &mut self.discarded);
             }
             station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
         }
@@ -281,8 +281,8 @@ impl Medium {
     }
 
     /// The next packet that arrives, and the host that it arrives at.
-    pub(crate) fn poll_transmit(&mut self) -> Option<(HostId, Parcel)> {
-        self.outbox.pop_front()
+    pub(crate) fn poll_transmit(&mut self) -> Option<(HostId, PacketRef)> {
+        self.delivered.pop_front()
     }
 }
 

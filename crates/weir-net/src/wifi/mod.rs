@@ -19,7 +19,7 @@ mod rate_control;
 mod station;
 mod timing;
 
-pub use channel::{ChannelConfig, Heard, InterferenceConfig};
+pub use channel::{Audibility, ChannelConfig, InterferenceConfig};
 pub(crate) use medium::Medium;
 pub use medium::MediumConfig;
 pub use rate_control::RateControlConfig;

@@ -7,8 +7,8 @@
 use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::Phy;
 use crate::link::LinkCounters;
-use crate::parcel::Parcel;
-use crate::queue::{Effects, Queue, QueueConfig};
+use crate::packet_pool::PacketRef;
+use crate::queue::{DropsAndMarks, Queue, QueueConfig};
 use std::collections::BTreeMap;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::HostId;
@@ -47,9 +47,9 @@ pub struct StationCounters {
 pub(super) struct Station {
     pub(super) config: StationConfig,
     queue: Queue,
-    effects: Effects,
+    effects: DropsAndMarks,
     /// The packet that is being sent.
-    head: Option<Parcel>,
+    head: Option<PacketRef>,
     /// The station that a packet for this host goes to: routes do not change.
     next_hops: BTreeMap<HostId, HostId>,
     /// Slots to wait, counted from DIFS after the medium became idle.
@@ -58,7 +58,7 @@ pub(super) struct Station {
     pub(super) transmissions: u32,
     pub(super) rate: RateControl,
     /// The medium had been idle for long when the packet came: no need to wait.
-    pub(super) at_once: Option<Instant>,
+    pub(super) immediate_access: Option<Instant>,
     pub(super) counters: StationCounters,
     /// Up to when the integrals of the queue are counted.
     counted_to: Instant,
@@ -71,21 +71,21 @@ impl Station {
         Self {
             config,
             queue: Queue::new(config.queue, seed, name),
-            effects: Effects::default(),
+            effects: DropsAndMarks::default(),
             head: None,
             next_hops: BTreeMap::new(),
             backoff: 0,
             window: phy.min_window,
             transmissions: 0,
             rate: RateControl::new(config.rate_control, phy.standard),
-            at_once: None,
+            immediate_access: None,
             counters: StationCounters::default(),
             counted_to: Instant::ZERO,
             events: Events::default(),
         }
     }
 
-    pub(super) const fn head(&self) -> Option<&Parcel> {
+    pub(super) const fn head(&self) -> Option<&PacketRef> {
         self.head.as_ref()
     }
 
@@ -122,20 +122,20 @@ impl Station {
     pub(super) fn drop(
         &mut self,
         at: Instant,
-        (parcel, reason): (Parcel, DropReason),
-        gone: &mut Vec<Parcel>,
+        (packet, reason): (PacketRef, DropReason),
+        discarded: &mut Vec<PacketRef>,
     ) {
-        let size = parcel.size;
+        let size = packet.size;
         self.counters.link.count_drop(size, reason);
         self.events
             .push(at, EventMask::DROP, || Event::Drop { size, reason });
-        gone.push(parcel);
+        discarded.push(packet);
     }
 
-    fn take_effects(&mut self, at: Instant, gone: &mut Vec<Parcel>) {
+    fn record_drops_and_marks(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
         let mut effects = std::mem::take(&mut self.effects);
         for lost in effects.dropped.drain(..) {
-            self.drop(at, lost, gone);
+            self.drop(at, lost, discarded);
         }
         for size in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
@@ -157,18 +157,18 @@ impl Station {
     pub(super) fn accept(
         &mut self,
         now: Instant,
-        (to, parcel): (HostId, Parcel),
-        gone: &mut Vec<Parcel>,
+        (to, packet): (HostId, PacketRef),
+        discarded: &mut Vec<PacketRef>,
     ) {
         self.counters.link.packets_in += 1;
-        self.counters.link.bytes_in += u64::from(parcel.size);
-        if parcel.size > self.config.mtu {
-            return self.drop(now, (parcel, DropReason::TooLarge), gone);
+        self.counters.link.bytes_in += u64::from(packet.size);
+        if packet.size > self.config.mtu {
+            return self.drop(now, (packet, DropReason::TooLarge), discarded);
         }
-        self.next_hops.insert(parcel.ip.target, to);
+        self.next_hops.insert(packet.ip.target, to);
         self.count_queue(now);
-        self.queue.enqueue(now, parcel, &mut self.effects);
-        self.take_effects(now, gone);
+        self.queue.enqueue(now, packet, &mut self.effects);
+        self.record_drops_and_marks(now, discarded);
         let counters = &mut self.counters.link;
         counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
         counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
@@ -176,30 +176,30 @@ impl Station {
     }
 
     /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
-    pub(super) fn load(&mut self, now: Instant, gone: &mut Vec<Parcel>) -> bool {
+    pub(super) fn load_head(&mut self, now: Instant, discarded: &mut Vec<PacketRef>) -> bool {
         if self.head.is_some() || self.queue.packets() == 0 {
             return false;
         }
         self.count_queue(now);
         self.head = self.queue.dequeue(now, &mut self.effects);
-        self.take_effects(now, gone);
+        self.record_drops_and_marks(now, discarded);
         self.record_queue(now);
         self.head.is_some()
     }
 
     /// The packet has come across: it leaves for the host of this number.
-    pub(super) fn deliver(&mut self) -> Option<(HostId, Parcel)> {
-        let parcel = self.head.take()?;
+    pub(super) fn deliver(&mut self) -> Option<(HostId, PacketRef)> {
+        let packet = self.head.take()?;
         self.counters.link.packets_delivered += 1;
-        self.counters.link.bytes_delivered += u64::from(parcel.size);
-        let to = self.next_hops.get(&parcel.ip.target).copied()?;
-        Some((to, parcel))
+        self.counters.link.bytes_delivered += u64::from(packet.size);
+        let to = self.next_hops.get(&packet.ip.target).copied()?;
+        Some((to, packet))
     }
 
     /// The packet is given up after its last retry.
-    pub(super) fn give_up(&mut self, at: Instant, gone: &mut Vec<Parcel>) {
-        if let Some(parcel) = self.head.take() {
-            self.drop(at, (parcel, DropReason::RetryLimit), gone);
+    pub(super) fn give_up(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
+        if let Some(packet) = self.head.take() {
+            self.drop(at, (packet, DropReason::RetryLimit), discarded);
         }
     }
 

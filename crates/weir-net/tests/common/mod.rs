@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
-use weir_net::{Limit, LinkConfig, QueueConfig};
+use weir_net::{LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
 use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
@@ -12,19 +12,19 @@ use weir_proto::time::{Duration, Instant};
 
 /// What happened at an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happened {
+pub enum EndpointAction {
     HandedOver { at: u64, id: u64 },
     Transmitted { at: u64, id: u64 },
     Received { at: u64, id: u64, size: u32 },
     Timer { at: u64 },
 }
 
-/// A log that the test keeps while the endpoint is inside the topology.
-pub type Log = Arc<Mutex<Vec<Happened>>>;
+/// A log that the test keeps while the endpoint is inside the network.
+pub type Log = Arc<Mutex<Vec<EndpointAction>>>;
 
 /// Datagrams without handshake, acknowledgements or congestion control.
 #[derive(Default)]
-pub struct Plain {
+pub struct PlainEndpoint {
     pub log: Log,
     /// Datagrams that may wait between two calls; zero for no limit.
     pub capacity: usize,
@@ -37,12 +37,12 @@ pub struct Plain {
     /// A broken machine: its timer never moves on.
     pub never_satisfied: bool,
     /// What it works with.
-    pub inside: Inside,
+    pub state: PlainState,
 }
 
-/// The state of a [`Plain`].
+/// The state of a [`PlainEndpoint`].
 #[derive(Default)]
-pub struct Inside {
+pub struct PlainState {
     outgoing: VecDeque<u32>,
     credit: usize,
     next_id: u64,
@@ -54,69 +54,69 @@ pub struct Inside {
     statistics: Statistics,
 }
 
-impl Plain {
+impl PlainEndpoint {
     pub fn new() -> (Self, Log) {
         let plain = Self::default();
         let log = plain.log.clone();
         (plain, log)
     }
 
-    fn note(&self, happened: Happened) {
+    fn note(&self, happened: EndpointAction) {
         self.log.lock().expect("one thread").push(happened);
     }
 
     fn refill(&mut self) {
-        self.inside.credit = self.burst.unwrap_or(usize::MAX);
+        self.state.credit = self.burst.unwrap_or(usize::MAX);
     }
 }
 
-impl Endpoint for Plain {
+impl Endpoint for PlainEndpoint {
     fn handle(&mut self, now: Instant, packet: Packet) {
-        self.note(Happened::Received {
+        self.note(EndpointAction::Received {
             at: now.as_nanos(),
             id: packet.id,
             size: packet.size,
         });
-        self.inside
+        self.state
             .events
             .push(now, EventMask::PACKET, || Event::Received {
                 number: packet.id,
                 size: packet.size,
             });
-        self.inside.statistics.packets_received += 1;
+        self.state.statistics.packets_received += 1;
         self.refill();
         if let Body::Other(payload) = packet.body {
-            self.inside.inbox.push_back(payload);
-            self.inside.news.push_back(EndpointEvent::Readable);
+            self.state.inbox.push_back(payload);
+            self.state.news.push_back(EndpointEvent::Readable);
         }
-        self.inside.outgoing.extend(self.answer);
+        self.state.outgoing.extend(self.answer);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
         if self.timers.front().is_some_and(|&at| at <= now) && !self.never_satisfied {
             self.timers.pop_front();
-            self.note(Happened::Timer { at: now.as_nanos() });
+            self.note(EndpointAction::Timer { at: now.as_nanos() });
             self.refill();
         }
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if self.inside.credit == 0 {
+        if self.state.credit == 0 {
             return None;
         }
-        let len = self.inside.outgoing.pop_front()?;
-        self.inside.credit -= 1;
-        if std::mem::take(&mut self.inside.blocked) {
-            self.inside.news.push_back(EndpointEvent::Writable);
+        let len = self.state.outgoing.pop_front()?;
+        self.state.credit -= 1;
+        if std::mem::take(&mut self.state.blocked) {
+            self.state.news.push_back(EndpointEvent::Writable);
         }
-        let id = self.inside.next_id;
-        self.inside.next_id += 1;
-        self.inside.statistics.packets_sent += 1;
-        self.note(Happened::HandedOver {
+        let id = self.state.next_id;
+        self.state.next_id += 1;
+        self.state.statistics.packets_sent += 1;
+        self.note(EndpointAction::HandedOver {
             at: now.as_nanos(),
             id,
         });
-        self.inside
+        self.state
             .events
             .push(now, EventMask::PACKET, || Event::Sent {
                 number: id,
@@ -137,53 +137,53 @@ impl Endpoint for Plain {
     }
 
     fn events(&mut self) -> Option<&mut Events> {
-        Some(&mut self.inside.events)
+        Some(&mut self.state.events)
     }
 
     fn connect(&mut self, _now: Instant) {
         self.refill();
-        self.inside.news.push_back(EndpointEvent::Connected);
+        self.state.news.push_back(EndpointEvent::Connected);
     }
 
     fn close(&mut self, _now: Instant) {
-        self.inside.closed = true;
-        self.inside
+        self.state.closed = true;
+        self.state
             .news
             .push_back(EndpointEvent::Closed(CloseReason::Finished));
     }
 
     fn write(&mut self, _now: Instant, data: Payload) -> Result<(), WriteError> {
-        if self.inside.closed {
+        if self.state.closed {
             return Err(WriteError::Closed);
         }
         if data.len() > 60_000 {
             return Err(WriteError::TooLarge(60_000));
         }
-        if self.capacity > 0 && self.inside.outgoing.len() >= self.capacity {
-            self.inside.blocked = true;
+        if self.capacity > 0 && self.state.outgoing.len() >= self.capacity {
+            self.state.blocked = true;
             return Err(WriteError::Blocked);
         }
-        self.inside.outgoing.push_back(data.len());
+        self.state.outgoing.push_back(data.len());
         Ok(())
     }
 
     fn read(&mut self, _now: Instant) -> Option<Payload> {
-        self.inside.inbox.pop_front()
+        self.state.inbox.pop_front()
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.inside.news.pop_front()
+        self.state.news.pop_front()
     }
 
     fn transmitted(&mut self, now: Instant, id: u64) {
-        self.note(Happened::Transmitted {
+        self.note(EndpointAction::Transmitted {
             at: now.as_nanos(),
             id,
         });
     }
 
     fn statistics(&self) -> Statistics {
-        self.inside.statistics
+        self.state.statistics
     }
 }
 
@@ -201,7 +201,7 @@ impl Probe for Recorder {
 pub fn plain_flow(
     name: &str,
     hosts: (HostId, HostId),
-    (sender, receiver): (Plain, Plain),
+    (sender, receiver): (PlainEndpoint, PlainEndpoint),
     app: Box<dyn App + Send>,
 ) -> FlowConfig {
     FlowConfig {
@@ -235,7 +235,7 @@ pub fn wire(
         delay,
         mtu: None,
         queue: QueueConfig::DropTail {
-            limit: Limit::Packets(1000),
+            limit: QueueLimit::Packets(1000),
         },
         shaper: None,
         loss: LossConfig::None,

@@ -105,7 +105,7 @@ impl ReceivedPackets {
         // Only the next packet in order leaves the older ranges unchanged.
         self.older_is_stale |= self.numbers.last().is_none_or(|last| last.end != number);
         self.numbers.insert(number..number + 1);
-        if self.numbers.len() > self.policy.max_ranges.max(1) {
+        if self.numbers.len() > self.policy.max_ranges.max(1) as usize {
             if let Some(dropped) = self.numbers.pop_first() {
                 self.floor = self.floor.max(dropped.end);
             }

@@ -6,7 +6,7 @@ const MP3: AudioConfig = AudioConfig {
     packet: 408,
     fec: (1, 1),
     playout: Duration::from_millis(100),
-    carriage: Carriage::Datagrams,
+    delivery: Delivery::Datagrams,
 };
 
 fn content(group: u32, index: u32) -> Payload {
@@ -93,7 +93,7 @@ fn nine_of_ten_are_too_few() {
 #[test]
 fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
     let config = AudioConfig {
-        carriage: Carriage::Stream,
+        delivery: Delivery::Stream,
         ..MP3
     };
     let mut sink = AudioSink::new(config);

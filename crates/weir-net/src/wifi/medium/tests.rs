@@ -1,19 +1,19 @@
 use super::*;
-use crate::parcel::fixture::parcel;
-use crate::queue::{Limit, QueueConfig};
+use crate::packet_pool::fixture::packet_ref;
+use crate::queue::{QueueConfig, QueueLimit};
 use crate::wifi::timing::{PhyRate, Standard};
-use crate::wifi::{Heard, InterferenceConfig, RateControlConfig};
+use crate::wifi::{Audibility, InterferenceConfig, RateControlConfig};
 use weir_proto::time::Duration;
 
-fn full_size() -> Parcel {
-    parcel(0, 0, 1500)
+fn full_size() -> PacketRef {
+    packet_ref(0, 0, 1500)
 }
 
 fn medium(standard: Standard, stations: u32, channel: ChannelConfig) -> Medium {
     let station = |host| StationConfig {
         host: HostId(host),
         queue: QueueConfig::DropTail {
-            limit: Limit::Packets(10),
+            limit: QueueLimit::Packets(10),
         },
         mtu: 1500,
         rate_control: RateControlConfig::Fixed(standard.fastest()),
@@ -135,16 +135,16 @@ fn a_frame_is_given_up_after_its_last_retry() {
 
 #[test]
 fn nobody_sends_into_a_burst_that_can_be_heard() {
-    let mut jammed = clear();
-    jammed.interference = vec![InterferenceConfig {
+    let mut busy = clear();
+    busy.interference = vec![InterferenceConfig {
         start: Instant::ZERO,
         stop: Instant::ZERO + Duration::from_secs(100),
         mean_on: Duration::from_millis(5),
         mean_off: Duration::from_millis(5),
-        heard: Heard::Everywhere,
+        heard: Audibility::Everywhere,
     }];
     let free = saturate(&mut medium(Standard::G, 1, clear()), 1, 20);
-    let mut medium = medium(Standard::G, 1, jammed);
+    let mut medium = medium(Standard::G, 1, busy);
     let half = saturate(&mut medium, 1, 20);
     assert!((0.4..0.5).contains(&(half / free)), "{half} of {free}");
     // Frames fail only when a burst begins over them: about 100 bursts a second.
@@ -154,15 +154,15 @@ fn nobody_sends_into_a_burst_that_can_be_heard() {
 
 #[test]
 fn stations_send_into_a_burst_that_only_receivers_hear() {
-    let mut jammed = clear();
-    jammed.interference = vec![InterferenceConfig {
+    let mut busy = clear();
+    busy.interference = vec![InterferenceConfig {
         start: Instant::ZERO,
         stop: Instant::ZERO + Duration::from_secs(100),
         mean_on: Duration::from_millis(5),
         mean_off: Duration::from_millis(5),
-        heard: Heard::AtReceivers,
+        heard: Audibility::AtReceivers,
     }];
-    let mut medium = medium(Standard::G, 1, jammed);
+    let mut medium = medium(Standard::G, 1, busy);
     saturate(&mut medium, 1, 20);
     // In 5 ms some four frames fail, with windows that double; about 2000 bursts come.
     let failures = medium.counters(Instant::ZERO, 0).failures;

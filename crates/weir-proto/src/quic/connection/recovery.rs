@@ -201,7 +201,7 @@ impl Connection {
                 RetransmitFrame::Stream(frame) => self.streams.on_lost(frame),
                 RetransmitFrame::Crypto => self.crypto_due = true,
                 RetransmitFrame::FlowControl(frame) => {
-                    self.streams.on_flow_control_frame_lost(frame)
+                    self.streams.on_flow_control_frame_lost(frame);
                 }
             }
         }

@@ -73,7 +73,7 @@ impl Connection {
     /// Octets of the largest datagram that may leave. Before the client's address is validated, a
     /// server sends at most three times what it received (RFC 9000 §8.1).
     fn datagram_limit(&self) -> u32 {
-        let largest = self.config.max_datagram_size;
+        let largest = self.config.datagram_size();
         self.amplification.map_or(largest, |budget| {
             largest.min(u32::try_from(budget.left()).unwrap_or(u32::MAX))
         })
@@ -82,7 +82,7 @@ impl Connection {
     /// True if the budget before address validation is too small for a datagram with an Initial
     /// packet (RFC 9000 §14.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
-        self.datagram_limit() < self.config.max_datagram_size.min(INITIAL_DATAGRAM)
+        self.datagram_limit() < self.config.datagram_size().min(INITIAL_DATAGRAM)
     }
 
     fn builder(&self, now: Instant, space: SpaceId) -> PacketBuilder {
@@ -160,7 +160,7 @@ impl Connection {
 
     /// True if the window, a probe timeout or the start of recovery allows a packet.
     fn may_send(&self) -> bool {
-        let mds = u64::from(self.config.max_datagram_size);
+        let mds = u64::from(self.config.datagram_size());
         let cwnd = self.controller.window();
         self.config.rules.lets_out(cwnd, self.bytes_in_flight, mds)
             || self.recovery_probe

@@ -245,7 +245,7 @@ impl Receiver {
                 if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
                     && self.receive_rate > 0.0 => {}
             FeedbackReason::Periodic | FeedbackReason::LossEvent => {
-                self.receive_rate = self.measured_rate(now)
+                self.receive_rate = self.measured_rate(now);
             }
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);

@@ -353,7 +353,7 @@ impl Sender {
         };
         // At least a nanosecond, whatever the profile says, because rates divide by it.
         sample
-            .min(profile.rtt_max)
+            .min(profile.rtt_max.unwrap_or(Duration::MAX))
             .max(profile.rtt_min)
             .max(Duration::from_nanos(1))
     }

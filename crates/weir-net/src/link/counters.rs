@@ -1,0 +1,104 @@
+//! Counters of a link or a station: packets and octets in, out, waiting and dropped.
+
+use weir_proto::event::DropReason;
+use weir_proto::time::{Duration, Instant};
+
+/// Counters of a link since its start, and its content at the time of asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// The time of asking.
+    pub at: Instant,
+    /// Packets that came to the link.
+    pub packets_in: u64,
+    /// Octets of these.
+    pub bytes_in: u64,
+    /// Packets that arrived at the other end.
+    pub packets_delivered: u64,
+    /// Octets of these.
+    pub bytes_delivered: u64,
+    /// Packets dropped because the queue was full.
+    pub dropped_queue_full: u64,
+    /// Packets dropped by active queue management, though there was room.
+    pub dropped_aqm: u64,
+    /// Packets that the loss model took.
+    pub dropped_loss_model: u64,
+    /// Packets larger than the MTU.
+    pub dropped_too_large: u64,
+    /// Packets whose IP header was damaged.
+    pub dropped_damaged: u64,
+    /// Packets given up after their last retry; only stations of a shared medium retry.
+    pub dropped_retry_limit: u64,
+    /// Octets of all dropped packets.
+    pub bytes_dropped: u64,
+    /// Packets marked with congestion experienced.
+    pub packets_marked: u64,
+    /// Copies that came into being on the wire.
+    pub packets_duplicated: u64,
+    /// Octets of these.
+    pub bytes_duplicated: u64,
+    /// Packets that were damaged and went on.
+    pub packets_damaged: u64,
+    /// Packets that were not delayed, so that they may have overtaken others.
+    pub packets_reordered: u64,
+    /// Packets that wait in the queue.
+    pub packets_queued: u64,
+    /// Octets of these.
+    pub bytes_queued: u64,
+    /// Packets being transmitted or propagated.
+    pub packets_in_flight: u64,
+    /// Octets of these.
+    pub bytes_in_flight: u64,
+    /// The most packets that waited at a time.
+    pub max_packets_queued: u64,
+    /// The most octets that waited at a time.
+    pub max_bytes_queued: u64,
+    /// Integral of the waiting packets over time, in packet nanoseconds.
+    pub packet_nanos_queued: u128,
+    /// Integral of the waiting octets over time, in octet nanoseconds.
+    pub byte_nanos_queued: u128,
+    /// Time spent transmitting.
+    pub busy: Duration,
+}
+
+impl LinkCounters {
+    /// Packets dropped for any reason.
+    pub const fn packets_dropped(&self) -> u64 {
+        self.dropped_queue_full
+            + self.dropped_aqm
+            + self.dropped_loss_model
+            + self.dropped_too_large
+            + self.dropped_retry_limit
+            + self.dropped_damaged
+    }
+
+    /// Counts a packet of so many octets that is gone.
+    pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
+        match reason {
+            DropReason::LossModel => self.dropped_loss_model += 1,
+            DropReason::Aqm => self.dropped_aqm += 1,
+            DropReason::TooLarge => self.dropped_too_large += 1,
+            DropReason::RetryLimit => self.dropped_retry_limit += 1,
+            DropReason::Damaged => self.dropped_damaged += 1,
+            _ => self.dropped_queue_full += 1,
+        }
+        self.bytes_dropped += u64::from(size);
+    }
+
+    /// The share of the time since `earlier` spent transmitting.
+    pub fn utilisation_since(&self, earlier: &Self) -> f64 {
+        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
+        busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
+    }
+
+    /// The mean number of octets waiting since `earlier`.
+    pub fn mean_bytes_queued_since(&self, earlier: &Self) -> f64 {
+        let integral = self.byte_nanos_queued - earlier.byte_nanos_queued;
+        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
+    }
+
+    /// The mean number of packets waiting since `earlier`.
+    pub fn mean_packets_queued_since(&self, earlier: &Self) -> f64 {
+        let integral = self.packet_nanos_queued - earlier.packet_nanos_queued;
+        integral as f64 / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
+    }
+}

@@ -1,0 +1,380 @@
+//! A link: one direction of a wire with the queue in front of it.
+//!
+//! A packet waits in the queue, is transmitted for size * 8 / rate seconds, and arrives `delay`
+//! later. The time at which the transmitter becomes free is kept exactly, as whole nanoseconds
+//! and a remainder in units of 1/rate nanoseconds; only the arrival is rounded, up to the next
+//! nanosecond, so that nothing drifts and nothing is early.
+//!
+//! Transmissions are started late: the link is called when a packet enters or arrives, never
+//! between, and then starts every transmission whose time has come, each with its own exact time.
+//! So a packet costs one event. While somebody watches the queue, the driver also calls
+//! [`Link::watch`] at each start, which changes what is recorded and nothing else.
+//!
+//! A packet that the loss model takes is lost on the wire: it has used its transmission time.
+//! What [`netem`](crate::netem) does comes behind that. Scheduled changes hold for transmissions
+//! that start at their time or later: what is on the wire keeps its arrival, so that after a
+//! change to a shorter delay packets may overtake. Does not model: framing below IP.
+
+mod config;
+mod counters;
+mod transmitter;
+
+pub use config::{LinkChange, LinkConfig};
+pub use counters::LinkCounters;
+
+use crate::loss::Loss;
+use crate::netem::{Damage, Netem};
+use crate::packet_pool::PacketRef;
+use crate::queue::{DropsAndMarks, Queue};
+use crate::shaper::TokenBucket;
+use std::collections::VecDeque;
+use transmitter::{ExactTime, Transmitter};
+use weir_proto::event::{DropReason, Event, EventMask, Events};
+use weir_proto::packet::FlowId;
+use weir_proto::time::{Duration, Instant};
+
+#[derive(Debug)]
+struct InFlight {
+    arrives: Instant,
+    packet: PacketRef,
+}
+
+/// A link at work.
+#[derive(Debug)]
+pub struct Link {
+    transmitter: Transmitter,
+    delay: Duration,
+    mtu: u32,
+    queue: Queue,
+    effects: DropsAndMarks,
+    shaper: Option<TokenBucket>,
+    flight: VecDeque<InFlight>,
+    /// Up to when the integrals of the queue are counted.
+    counted_to: u64,
+    loss: Loss,
+    netem: Option<Box<Netem>>,
+    /// Changes to come, the next one last.
+    changes: Vec<LinkChange>,
+    /// Of the random streams of a later loss model.
+    stream: (u64, String),
+    /// Packets in flight that are to come twice: when the copy arrives, and the packet.
+    pub(crate) copies: Vec<(Instant, PacketRef)>,
+    counters: LinkCounters,
+    /// Drops of each flow.
+    dropped: Vec<u64>,
+    /// Dropped packets, for the driver to take back.
+    pub(crate) discarded: Vec<PacketRef>,
+    events: Events,
+}
+
+impl Link {
+    /// An empty link that draws its losses from the run of this seed.
+    pub(crate) fn new(config: &LinkConfig, seed: u64) -> Self {
+        Self {
+            transmitter: Transmitter::new(config),
+            delay: config.delay,
+            mtu: config.mtu.unwrap_or(u32::MAX),
+            queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
+            effects: DropsAndMarks::default(),
+            shaper: config.shaper.map(TokenBucket::new),
+            flight: VecDeque::new(),
+            counted_to: 0,
+            loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
+            netem: (!config.netem.is_none())
+                .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
+            changes: config.changes.iter().rev().cloned().collect(),
+            stream: (seed, config.name.clone()),
+            copies: Vec::new(),
+            counters: LinkCounters::default(),
+            dropped: Vec::new(),
+            discarded: Vec::new(),
+            events: Events::default(),
+        }
+    }
+
+    /// The counters at `now`, which must not be earlier than the last call of the link.
+    pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
+        self.start_transmissions(now);
+        self.count_queue(now.as_nanos());
+        let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
+        LinkCounters {
+            at: now,
+            packets_queued: self.queue.packets(),
+            bytes_queued: self.queue.bytes(),
+            packets_in_flight: self.flight.len() as u64,
+            bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
+            busy: self.counters.busy - Duration::from_nanos(unfinished),
+            ..self.counters
+        }
+    }
+
+    /// Packets of this flow that the link dropped.
+    pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
+        self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// When [`watch`](Self::watch) should be called: at the next start of a transmission, if
+    /// somebody wants to see the queue.
+    pub(crate) fn poll_trace_tick(&self) -> Option<Instant> {
+        let wanted = self.events.wants(EventMask::QUEUE.union(EventMask::DROP));
+        wanted.then(|| self.next_start()).flatten()
+    }
+
+    /// When the head of the queue may start: the transmitter is free and there are tokens.
+    #[inline]
+    fn next_start(&self) -> Option<Instant> {
+        let size = self.queue.head_size()?;
+        let free = self.transmitter.free.rounded_up();
+        match &self.shaper {
+            None => Some(free),
+            Some(shaper) => Some(free.max(shaper.ready_at(size))),
+        }
+    }
+
+    /// Starts every transmission whose time has come. Each starts when the one before it ended,
+    /// or when the tokens for it are there.
+    #[inline]
+    fn start_transmissions(&mut self, now: Instant) {
+        while let Some(at) = self.next_start().filter(|&at| at <= now) {
+            let mut start = self.transmitter.free;
+            if at > start.rounded_up() {
+                start = ExactTime::at(at);
+            }
+            self.apply_changes(at);
+            self.count_queue(at.as_nanos());
+            let packet = self.queue.dequeue(at, &mut self.effects);
+            self.record_drops_and_marks(at);
+            self.record_queue(at);
+            if let Some(packet) = packet {
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.on_start(at, packet.size);
+                }
+                self.transmit(start, packet);
+            }
+        }
+    }
+
+    /// Makes the changes whose time has come.
+    #[inline]
+    fn apply_changes(&mut self, at: Instant) {
+        while self.changes.last().is_some_and(|change| change.at <= at) {
+            if let Some(change) = self.changes.pop() {
+                self.apply(change);
+            }
+        }
+    }
+
+    #[cold]
+    fn apply(&mut self, change: LinkChange) {
+        if let Some(rate) = change.rate {
+            self.transmitter.set_rate(rate);
+        }
+        self.delay = change.delay.unwrap_or(self.delay);
+        let (seed, name) = &self.stream;
+        if let Some(loss) = &change.loss {
+            let stream = format!("link/{name}/loss/{}", change.at);
+            self.loss = Loss::new(loss, *seed, &stream);
+        }
+        if let (Some(rate), Some(shaper)) = (change.shaper_rate, &mut self.shaper) {
+            shaper.set_rate(change.at, rate);
+        }
+        if let Some(config) = change.netem {
+            match &mut self.netem {
+                Some(netem) => netem.set(config),
+                None => self.netem = Some(Box::new(Netem::new(config, *seed, name))),
+            }
+        }
+    }
+
+    /// Counts what the queue dropped and marked in the last call.
+    #[inline]
+    fn record_drops_and_marks(&mut self, at: Instant) {
+        if self.effects.is_empty() {
+            return;
+        }
+        let mut effects = std::mem::take(&mut self.effects);
+        for (packet, reason) in effects.dropped.drain(..) {
+            self.drop(at, packet, reason);
+        }
+        for size in effects.marked.drain(..) {
+            self.counters.packets_marked += 1;
+            self.events
+                .push(at, EventMask::DROP, || Event::EcnMark { size });
+        }
+        self.effects = effects;
+    }
+
+    /// Puts the packet on the wire at `start`.
+    #[inline]
+    fn transmit(&mut self, start: ExactTime, packet: PacketRef) {
+        let end = self.transmitter.end_of_transmission(start, packet.size);
+        self.counters.busy += Duration::from_nanos(end.nanos - start.nanos);
+        self.transmitter.free = end;
+        if self.loss.drops_next() {
+            self.drop(start.rounded_up(), packet, DropReason::LossModel);
+            return;
+        }
+        let left = end.rounded_up();
+        if self.netem.is_some() {
+            return self.impair(left, packet);
+        }
+        let arrives = left + self.delay;
+        self.put_in_flight(arrives, packet);
+    }
+
+    /// Arrivals are in order but for jitter, reordering and delays that become shorter.
+    #[inline]
+    fn put_in_flight(&mut self, arrives: Instant, packet: PacketRef) {
+        let in_order = self
+            .flight
+            .back()
+            .is_none_or(|last| last.arrives <= arrives);
+        let flying = InFlight { arrives, packet };
+        if in_order {
+            self.flight.push_back(flying);
+        } else {
+            let place = self
+                .flight
+                .partition_point(|other| other.arrives <= arrives);
+            self.flight.insert(place, flying);
+        }
+    }
+
+    /// Puts a copy of a packet in flight; the driver has made it of one of `copies`.
+    pub(crate) fn put_copy_in_flight(&mut self, arrives: Instant, copy: PacketRef) {
+        self.counters.packets_duplicated += 1;
+        self.counters.bytes_duplicated += u64::from(copy.size);
+        self.put_in_flight(arrives, copy);
+    }
+
+    /// Lets netem have the packet that left at this time.
+    #[cold]
+    fn impair(&mut self, left: Instant, mut packet: PacketRef) {
+        let Some(netem) = &mut self.netem else { return };
+        let drawn = netem.draw(self.delay, packet.size);
+        let keeps_order = netem.keeps_order();
+        match drawn.damage {
+            Damage::None => {}
+            Damage::Header => return self.drop(left, packet, DropReason::Damaged),
+            Damage::At(place) => {
+                self.counters.packets_damaged += 1;
+                let first = packet.damaged_at.map_or(place, |before| before.min(place));
+                packet.damaged_at = Some(first);
+            }
+        }
+        self.counters.packets_reordered += u64::from(drawn.reordered);
+        let last = self.flight.back().map_or(left, |last| last.arrives);
+        let in_order = |arrives: Instant| {
+            if keeps_order {
+                arrives.max(last)
+            } else {
+                arrives
+            }
+        };
+        if let Some(delay) = drawn.copy {
+            self.copies.push((in_order(left + delay), packet.stub()));
+        }
+        self.put_in_flight(in_order(left + drawn.delay), packet);
+    }
+
+    /// Adds the time since the last change to the integrals of the queue.
+    #[inline]
+    fn count_queue(&mut self, now: u64) {
+        let nanos = u128::from(now.saturating_sub(self.counted_to));
+        self.counted_to = self.counted_to.max(now);
+        self.counters.packet_nanos_queued += nanos * u128::from(self.queue.packets());
+        self.counters.byte_nanos_queued += nanos * u128::from(self.queue.bytes());
+    }
+
+    #[inline]
+    fn record_queue(&mut self, at: Instant) {
+        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        self.events.push(at, EventMask::QUEUE, || Event::Queue {
+            packets: packets as u32,
+            bytes,
+        });
+    }
+
+    #[cold]
+    fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
+        self.counters.count_drop(packet.size, reason);
+        let flow = packet.flow.0 as usize;
+        if self.dropped.len() <= flow {
+            self.dropped.resize(flow + 1, 0);
+        }
+        self.dropped[flow] += 1;
+        let size = packet.size;
+        self.events
+            .push(at, EventMask::DROP, || Event::Drop { size, reason });
+        self.discarded.push(packet);
+    }
+
+    fn enqueue(&mut self, now: Instant, packet: PacketRef) {
+        self.count_queue(now.as_nanos());
+        self.queue.enqueue(now, packet, &mut self.effects);
+        self.record_drops_and_marks(now);
+        let counters = &mut self.counters;
+        counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
+        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
+        self.record_queue(now);
+    }
+
+    /// A packet enters.
+    pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += u64::from(packet.size);
+        let fits = self
+            .shaper
+            .as_ref()
+            .is_none_or(|shaper| shaper.fits(packet.size));
+        if packet.size > self.mtu || !fits {
+            self.drop(now, packet, DropReason::TooLarge);
+            return;
+        }
+        self.start_transmissions(now);
+        self.apply_changes(now);
+        let idle = self.queue.packets() == 0 && self.transmitter.free.rounded_up() <= now;
+        if idle {
+            self.transmitter.free = ExactTime::at(now);
+            if self.queue.can_bypass() && self.shaper.is_none() {
+                self.transmit(self.transmitter.free, packet);
+                return;
+            }
+        }
+        self.enqueue(now, packet);
+        if idle {
+            self.start_transmissions(now);
+        }
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.start_transmissions(now);
+    }
+
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
+        if self.flight.front()?.arrives > now {
+            return None;
+        }
+        let InFlight { packet, .. } = self.flight.pop_front()?;
+        self.counters.packets_delivered += 1;
+        self.counters.bytes_delivered += u64::from(packet.size);
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        match self.flight.front() {
+            Some(first) => Some(first.arrives),
+            // Everything on the wire was lost; the next packet follows when the wire is free.
+            None => self.next_start(),
+        }
+    }
+
+    pub(crate) fn events(&mut self) -> &mut Events {
+        &mut self.events
+    }
+}
+
+#[cfg(test)]
+mod tests;

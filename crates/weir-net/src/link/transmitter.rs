@@ -1,0 +1,94 @@
+//! The transmitter of a link: one packet at a time, for size * 8 / rate seconds.
+//!
+//! The time at which it becomes free is exact: whole nanoseconds and a remainder in units of
+//! 1/rate nanoseconds, so that a long run of packets does not drift.
+
+use super::config::LinkConfig;
+use crate::rate_trace::RateTrace;
+use weir_proto::time::Instant;
+
+/// Exact time: whole nanoseconds and a remainder in units of 1/rate nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ExactTime {
+    pub(super) nanos: u64,
+    remainder: u64,
+}
+
+impl ExactTime {
+    #[inline]
+    pub(super) const fn at(time: Instant) -> Self {
+        Self {
+            nanos: time.as_nanos(),
+            remainder: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn rounded_up(self) -> Instant {
+        Instant::from_nanos(self.nanos.saturating_add(u64::from(self.remainder > 0)))
+    }
+}
+
+/// A transmitter at work.
+#[derive(Debug)]
+pub(super) struct Transmitter {
+    /// Bits per second; zero transmits in no time.
+    rate: u64,
+    rate_trace: Option<RateTrace>,
+    /// When it is free.
+    pub(super) free: ExactTime,
+    /// Size of the packet last transmitted, and what it took: most packets have few sizes.
+    last_size: (u32, ExactTime),
+}
+
+impl Transmitter {
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Self {
+            rate: config.rate.unwrap_or(0),
+            rate_trace: RateTrace::new(&config.rate_trace),
+            free: ExactTime::default(),
+            last_size: (0, ExactTime::default()),
+        }
+    }
+
+    /// Transmits at this rate from now on; `None` in no time.
+    pub(super) fn set_rate(&mut self, rate: Option<u64>) {
+        self.rate = rate.unwrap_or(0);
+        self.last_size = (0, ExactTime::default());
+        // A remainder of the old rate is less than a nanosecond.
+        self.free = ExactTime::at(self.free.rounded_up());
+    }
+
+    /// When the transmission of a packet of this size ends.
+    #[inline]
+    pub(super) fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
+        if let Some(rate_trace) = &mut self.rate_trace {
+            return ExactTime::at(rate_trace.end_of(start.rounded_up(), size));
+        }
+        if self.rate == 0 {
+            return start;
+        }
+        if self.last_size.0 != size {
+            let exact = u128::from(size) * 8 * 1_000_000_000;
+            let rate = u128::from(self.rate);
+            let took = ExactTime {
+                nanos: u64::try_from(exact / rate).unwrap_or(u64::MAX),
+                remainder: (exact % rate) as u64,
+            };
+            self.last_size = (size, took);
+        }
+        let took = self.last_size.1;
+        let (mut remainder, wrapped) = start.remainder.overflowing_add(took.remainder);
+        let carry = wrapped || remainder >= self.rate;
+        if carry {
+            remainder = remainder.wrapping_sub(self.rate);
+        }
+        ExactTime {
+            nanos: start
+                .nanos
+                .saturating_add(took.nanos)
+                .saturating_add(u64::from(carry)),
+            remainder,
+        }
+    }
+}

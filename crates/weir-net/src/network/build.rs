@@ -1,0 +1,252 @@
+//! What a network is built from: hosts, links, media, flows and ports, each checked when it is added.
+
+use super::{
+    AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network, Side,
+};
+use crate::agent::{Address, Agent, Parts, Schedule};
+use crate::app::App;
+use crate::event_queue::{MAX_TARGETS, TargetId};
+use crate::host_timing::HostTiming;
+use crate::link::{Link, LinkConfig};
+use crate::loss::{Loss, LossConfig};
+use crate::queue::{QueueConfig, QueueLimit};
+use crate::wifi::{Medium, MediumConfig};
+use std::fmt;
+use weir_proto::endpoint::Endpoint;
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::time::Instant;
+
+/// A flow: two endpoints and the applications that use them.
+pub struct FlowConfig {
+    /// Its name, also of its random stream: `flow/NAME/loss`.
+    pub name: String,
+    /// The sender's host.
+    pub source: HostId,
+    /// The receiver's host.
+    pub target: HostId,
+    /// The endpoint that carries the data away.
+    pub sender: Box<dyn Endpoint + Send>,
+    /// The endpoint that receives it.
+    pub receiver: Box<dyn Endpoint + Send>,
+    /// What writes into the sender.
+    pub app: Box<dyn App + Send>,
+    /// What reads from the receiver.
+    pub sink: Box<dyn App + Send>,
+    /// What the sender's packets suffer at its socket, before the wire.
+    pub loss: LossConfig,
+    /// Which side opens the connection; the other one must have been made listening.
+    pub connects: Side,
+    /// When the applications start and the connection is opened.
+    pub start: Instant,
+    /// When the sender is closed; what was written before is still sent.
+    pub stop: Option<Instant>,
+}
+
+/// Why a link or flow cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkError(String);
+
+impl fmt::Display for NetworkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NetworkError {}
+
+const FULL: &str = "there are too many links and flows, expected at most 8 million";
+
+impl Network {
+    /// Adds a host.
+    pub fn add_host(&mut self, name: &str, timing: HostTiming) -> HostId {
+        self.hosts.push(Host {
+            name: name.to_owned(),
+            timing,
+        });
+        HostId(self.hosts.len() as u32 - 1)
+    }
+
+    /// Adds one direction of a wire.
+    ///
+    /// # Errors
+    /// If a host does not exist, or the link could never carry a packet.
+    pub fn add_link(&mut self, config: LinkConfig) -> Result<LinkId, NetworkError> {
+        let LinkConfig { name, from, to, .. } = &config;
+        let wrong = if self.is_full() {
+            Some(FULL)
+        } else if !self.has_host(*from) || !self.has_host(*to) {
+            Some("one of its hosts does not exist")
+        } else if from == to {
+            Some("it leads back to its own host")
+        } else if config.rate == Some(0) {
+            Some("its rate is zero, expected at least 1 bit/s")
+        } else if config.mtu == Some(0) {
+            Some("its MTU is zero, expected at least 1 octet")
+        } else if matches!(
+            config.queue,
+            QueueConfig::DropTail {
+                limit: QueueLimit::Packets(0) | QueueLimit::Bytes(0)
+            }
+        ) {
+            Some("its queue holds nothing, expected a limit of at least one packet")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            return Err(NetworkError(format!("link \"{name}\": {wrong}")));
+        }
+        let id = self.links.len() as u32;
+        let target = self.add_target(EventTarget::Link(id));
+        self.links.push(LinkSlot {
+            link: Link::new(&config, self.seed),
+            target,
+            trace_tick: None,
+            from: config.from,
+            to: config.to,
+            name: config.name,
+        });
+        self.stale_routes = true;
+        Ok(LinkId(id))
+    }
+
+    /// Adds a shared medium between the hosts of its stations.
+    ///
+    /// # Errors
+    /// If a host does not exist or has two stations here, or there are fewer than two.
+    pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, NetworkError> {
+        let name = config.name.clone();
+        let hosts: Vec<_> = config.stations.iter().map(|station| station.host).collect();
+        let twice = |(n, host): (usize, &HostId)| hosts[..n].contains(host);
+        let wrong = if !hosts.iter().all(|&host| self.has_host(host)) {
+            Some("one of its hosts does not exist")
+        } else if hosts.iter().enumerate().any(twice) {
+            Some("a host has two stations")
+        } else if hosts.len() < 2 {
+            Some("it has fewer than two stations")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            return Err(NetworkError(format!("medium \"{name}\": {wrong}")));
+        }
+        let id = self.media.len() as u32;
+        let target = self.add_target(EventTarget::Medium(id));
+        let medium = Medium::new(config, self.seed);
+        let stations = (0..hosts.len() as u32).map(|station| EventTarget::Station(id, station));
+        let stations = stations.map(|kind| self.add_target(kind)).collect();
+        self.media.push(MediumSlot {
+            medium,
+            target,
+            stations,
+            hosts,
+            name,
+        });
+        self.stale_routes = true;
+        Ok(MediumId(id))
+    }
+
+    /// Adds a flow.
+    ///
+    /// # Errors
+    /// If a host does not exist, both ends are at the same host, or the start has passed.
+    pub fn add_flow(&mut self, config: FlowConfig) -> Result<FlowId, NetworkError> {
+        let wrong = if self.is_full() {
+            Some(FULL)
+        } else if !self.has_host(config.source) || !self.has_host(config.target) {
+            Some("one of its hosts does not exist")
+        } else if config.source == config.target {
+            Some("both ends are at the same host, expected two hosts with links between them")
+        } else if config.start < self.now {
+            Some("its start has passed")
+        } else {
+            None
+        };
+        if let Some(wrong) = wrong {
+            let name = &config.name;
+            return Err(NetworkError(format!("flow \"{name}\": {wrong}")));
+        }
+        let flow = FlowId(self.flows.len() as u32);
+        let loss = Loss::new(
+            &config.loss,
+            self.seed,
+            &format!("flow/{}/loss", config.name),
+        );
+        let schedule = |side| Schedule {
+            start: Some(config.start),
+            stop: config.stop.filter(|_| side == Side::Sender),
+            connects: config.connects == side,
+        };
+        let (sender, receiver) = (schedule(Side::Sender), schedule(Side::Receiver));
+        let address = |host, peer| Address { flow, host, peer };
+        self.add_agent(Agent::new(
+            Parts {
+                endpoint: config.sender,
+                app: config.app,
+            },
+            address(config.source, config.target),
+            sender,
+            self.timing(config.source),
+            loss,
+        ));
+        self.add_agent(Agent::new(
+            Parts {
+                endpoint: config.receiver,
+                app: config.sink,
+            },
+            address(config.target, config.source),
+            receiver,
+            self.timing(config.target),
+            Loss::new(&LossConfig::None, self.seed, ""),
+        ));
+        self.flows.push(Flow {
+            name: config.name,
+            source: config.source,
+            packets_unreachable: 0,
+        });
+        self.stale_routes = true;
+        Ok(flow)
+    }
+
+    /// Gives a host a port.
+    ///
+    /// # Errors
+    /// If the host does not exist.
+    pub fn add_port(&mut self, host: HostId) -> Result<(), NetworkError> {
+        if !self.has_host(host) {
+            return Err(NetworkError("a port's host does not exist".to_owned()));
+        }
+        self.stale_routes |= self.ports.add(host);
+        Ok(())
+    }
+
+    fn add_agent(&mut self, agent: Agent) {
+        let target = self.add_target(EventTarget::Agent(self.agents.len() as u32));
+        self.queue.set(target, agent.poll_timeout());
+        self.agents.push(AgentSlot {
+            agent,
+            target,
+            first_link: None,
+            traced: false,
+            idle_calls: 0,
+        });
+    }
+
+    pub(super) fn add_target(&mut self, target: EventTarget) -> TargetId {
+        self.targets.push(target);
+        self.queue.add_target()
+    }
+
+    /// True if there is no room for a flow, or for a link and its trace tick.
+    fn is_full(&self) -> bool {
+        // Each link may need one more target once it is watched.
+        self.targets.len() + self.links.len() + 2 > MAX_TARGETS
+    }
+
+    fn timing(&self, host: HostId) -> HostTiming {
+        self.hosts[host.0 as usize].timing
+    }
+
+    fn has_host(&self, host: HostId) -> bool {
+        (host.0 as usize) < self.hosts.len()
+    }
+}

@@ -1,0 +1,132 @@
+//! What a network answers about itself: names, numbers and counters of its links, media and flows.
+
+use super::{LinkId, LinkSlot, MediumId, Network, Side};
+use crate::agent::{Agent, AgentCounters};
+use crate::app::{AppStatistics, AudioStatistics};
+use crate::link::LinkCounters;
+use crate::wifi::StationCounters;
+use weir_proto::endpoint::Statistics;
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::time::{Duration, Instant};
+
+/// What a flow has given to the network and got from it, and what became of the rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowCounters {
+    /// At the sender.
+    pub sender: AgentCounters,
+    /// At the receiver.
+    pub receiver: AgentCounters,
+    /// Packets of both directions dropped by links.
+    pub packets_dropped: u64,
+    /// Packets of both directions that found no route or had no hops left.
+    pub packets_unreachable: u64,
+}
+
+impl Network {
+    /// Packets in links and their queues.
+    pub fn packets_in_network(&self) -> usize {
+        self.pool.len()
+    }
+    /// All links, in the order in which they were added.
+    pub fn link_ids(&self) -> impl Iterator<Item = LinkId> + use<> {
+        (0..self.links.len() as u32).map(LinkId)
+    }
+
+    /// All flows, in the order in which they were added.
+    pub fn flow_ids(&self) -> impl Iterator<Item = FlowId> + use<> {
+        (0..self.flows.len() as u32).map(FlowId)
+    }
+
+    /// The name of a host.
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.hosts[host.0 as usize].name
+    }
+
+    /// The name of a link.
+    pub fn link_name(&self, link: LinkId) -> &str {
+        &self.links[link.0 as usize].name
+    }
+
+    /// The name of a medium.
+    pub fn medium_name(&self, medium: MediumId) -> &str {
+        &self.media[medium.0 as usize].name
+    }
+
+    /// The counters of the station of this host on a medium, now; `None` if it has none there.
+    pub fn station_counters(&mut self, medium: MediumId, host: HostId) -> Option<StationCounters> {
+        let place = &mut self.media[medium.0 as usize];
+        let station = place.hosts.iter().position(|&other| other == host)?;
+        Some(place.medium.counters(self.now, station))
+    }
+
+    /// Packets waiting or on the air in a medium.
+    pub fn packets_in_medium(&self, medium: MediumId) -> u64 {
+        self.media[medium.0 as usize].medium.packets_queued()
+    }
+
+    /// The name of a flow.
+    pub fn flow_name(&self, flow: FlowId) -> &str {
+        &self.flows[flow.0 as usize].name
+    }
+
+    /// The hosts that a flow goes from and to.
+    pub fn ends_of_flow(&self, flow: FlowId) -> (HostId, HostId) {
+        let sender = self.agent(flow, Side::Sender);
+        (sender.host(), sender.peer())
+    }
+
+    /// The counters of a link, now.
+    pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
+        // What is due starts first, so that copies which come of it are counted.
+        self.links[link.0 as usize].link.handle_timeout(self.now);
+        self.make_copies(link.0);
+        let counters = self.links[link.0 as usize].link.counters(self.now);
+        self.discard_dropped(link.0);
+        counters
+    }
+
+    /// What the network did for a flow, now.
+    pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
+        let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
+        FlowCounters {
+            sender: self.agent(flow, Side::Sender).counters(),
+            receiver: self.agent(flow, Side::Receiver).counters(),
+            packets_dropped: self.links.iter().map(dropped).sum::<u64>()
+                + self
+                    .media
+                    .iter()
+                    .map(|place| place.medium.packets_dropped_of(flow))
+                    .sum::<u64>(),
+            packets_unreachable: self.flows[flow.0 as usize].packets_unreachable,
+        }
+    }
+
+    /// The endpoint's own counters.
+    pub fn statistics(&self, flow: FlowId, side: Side) -> Statistics {
+        self.agent(flow, side).statistics()
+    }
+
+    /// The application's counters.
+    pub fn app_statistics(&self, flow: FlowId, side: Side) -> AppStatistics {
+        self.agent(flow, side).app_statistics()
+    }
+
+    /// What the listener at the receiving end of a flow noticed so far, if it plays audio.
+    pub fn audio(&self, flow: FlowId) -> Option<AudioStatistics> {
+        self.agent(flow, Side::Receiver).audio(self.now)
+    }
+
+    /// The gaps that this listener heard so far: when each began, and how long it lasted.
+    pub fn gaps(&self, flow: FlowId) -> Vec<(Instant, Duration)> {
+        self.agent(flow, Side::Receiver).gaps(self.now)
+    }
+
+    /// True once the application at this end will neither write nor read any more.
+    pub fn app_done(&self, flow: FlowId, side: Side) -> bool {
+        self.agent(flow, side).app_done()
+    }
+
+    fn agent(&self, flow: FlowId, side: Side) -> &Agent {
+        &self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)].agent
+    }
+}

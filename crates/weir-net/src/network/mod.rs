@@ -1,0 +1,211 @@
+//! The network of one run: hosts, links, and flows with an endpoint and an application at each end.
+//!
+//! Everything is numbered in the order in which it was added, and that order decides nothing but
+//! ties. Adding a flow or a link does not change the random numbers of another.
+
+mod build;
+mod counters;
+mod sources;
+
+pub use build::{FlowConfig, NetworkError};
+pub use counters::FlowCounters;
+pub use sources::SourceKind;
+
+use crate::agent::Agent;
+use crate::event_queue::{EventQueue, TargetId};
+use crate::host_timing::HostTiming;
+use crate::link::Link;
+use crate::packet_pool::PacketPool;
+use crate::port::Ports;
+use crate::routing::Routes;
+use crate::wifi::Medium;
+use weir_proto::packet::{FlowId, HostId, Packet};
+use weir_proto::time::Instant;
+
+/// A link: an index into the network's table of links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkId(pub u32);
+
+/// A shared medium: an index into the network's table of media.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MediumId(pub u32);
+
+/// One of the two ends of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Where the data comes from.
+    #[default]
+    Sender,
+    /// Where the data goes to.
+    Receiver,
+}
+
+/// What the event queue calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventTarget {
+    /// A packet arrives at the end of a link.
+    Link(u32),
+    /// A link starts a transmission, and its queue is traced: recorded at the exact time.
+    TraceTick(u32),
+    /// Something happens on a shared medium.
+    Medium(u32),
+    /// A station of a medium, by its place there: never called, it only reports.
+    Station(u32, u32),
+    /// A timer of an endpoint, an application or a stack.
+    Agent(u32),
+}
+
+#[derive(Debug)]
+struct Host {
+    name: String,
+    timing: HostTiming,
+}
+
+/// A link and what the loop needs beside it.
+#[derive(Debug)]
+pub(crate) struct LinkSlot {
+    pub(crate) link: Link,
+    pub(crate) target: TargetId,
+    pub(crate) trace_tick: Option<TargetId>,
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
+    name: String,
+}
+
+/// A shared medium and what the loop needs beside it.
+#[derive(Debug)]
+pub(crate) struct MediumSlot {
+    pub(crate) medium: Medium,
+    pub(crate) target: TargetId,
+    /// Under which each station reports.
+    pub(crate) stations: Vec<TargetId>,
+    hosts: Vec<HostId>,
+    name: String,
+}
+
+/// An agent and what the loop needs beside it.
+pub(crate) struct AgentSlot {
+    pub(crate) agent: Agent,
+    pub(crate) target: TargetId,
+    /// The first link on the way to the peer.
+    pub(crate) first_link: Option<u32>,
+    pub(crate) traced: bool,
+    /// Calls at one instant, in a row, after which it had sent nothing.
+    pub(crate) idle_calls: u32,
+}
+
+#[derive(Debug)]
+struct Flow {
+    name: String,
+    source: HostId,
+    packets_unreachable: u64,
+}
+
+/// The network of one run.
+#[derive(Default)]
+pub struct Network {
+    seed: u64,
+    pub(crate) now: Instant,
+    hosts: Vec<Host>,
+    pub(crate) links: Vec<LinkSlot>,
+    pub(crate) media: Vec<MediumSlot>,
+    /// Ways over media, numbered behind the links: medium, station and next station.
+    pub(crate) medium_hops: Vec<(u32, HostId, HostId)>,
+    /// Sender and receiver of flow n at 2n and 2n + 1.
+    pub(crate) agents: Vec<AgentSlot>,
+    flows: Vec<Flow>,
+    pub(crate) targets: Vec<EventTarget>,
+    pub(crate) queue: EventQueue,
+    pub(crate) routes: Routes,
+    pub(crate) pool: PacketPool,
+    pub(crate) ports: Ports,
+    /// Links or flows were added since the routes were found.
+    stale_routes: bool,
+}
+
+impl Network {
+    /// An empty network whose random numbers derive from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            ..Self::default()
+        }
+    }
+
+    /// Finds the routes, if something was added since they were found.
+    pub(crate) fn update_routes(&mut self) {
+        if !self.stale_routes {
+            return;
+        }
+        self.stale_routes = false;
+        self.medium_hops.clear();
+        for (medium, place) in self.media.iter().enumerate() {
+            for &from in &place.hosts {
+                let others = place.hosts.iter().filter(|&&to| to != from);
+                self.medium_hops
+                    .extend(others.map(|&to| (medium as u32, from, to)));
+            }
+        }
+        let wires = self.links.iter().map(|l| (l.from, l.to));
+        let links: Vec<_> = wires
+            .chain(self.medium_hops.iter().map(|&(_, from, to)| (from, to)))
+            .collect();
+        let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
+        let outside = self.ports.pairs();
+        let pairs: Vec<_> = pairs.chain(outside.iter().copied()).collect();
+        let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
+        self.routes = routes;
+        let (inside, of_ports) = first_links.split_at(self.agents.len());
+        for (place, first_link) in self.agents.iter_mut().zip(inside) {
+            place.first_link = *first_link;
+        }
+        self.ports.set_routes(outside, of_ports);
+    }
+
+    /// The agent that a packet of this flow from this host is for.
+    #[inline]
+    pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
+        let from_sender = self.flows.get(flow.0 as usize)?.source == source;
+        Some(flow.0 * 2 + u32::from(from_sender))
+    }
+
+    #[cold]
+    pub(crate) fn count_unreachable(&mut self, flow: FlowId) {
+        if let Some(flow) = self.flows.get_mut(flow.0 as usize) {
+            flow.packets_unreachable += 1;
+        }
+    }
+    /// Makes the copies of packets that a link has asked for.
+    #[inline]
+    pub(crate) fn make_copies(&mut self, link: u32) {
+        let link = &mut self.links[link as usize].link;
+        while let Some((arrives, stub)) = link.copies.pop() {
+            if let Some(copy) = self.pool.duplicate(stub) {
+                link.put_copy_in_flight(arrives, copy);
+            }
+        }
+    }
+
+    /// Forgets the packets that a link has dropped.
+    #[inline]
+    pub(crate) fn discard_dropped(&mut self, link: u32) {
+        while let Some(packet) = self.links[link as usize].link.discarded.pop() {
+            self.pool.discard(packet);
+        }
+    }
+
+    /// The next packet that leaves, and the host through whose port.
+    pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
+        self.ports.poll()
+    }
+
+    /// When the next event is due; `None` while nothing is.
+    pub fn next_event(&mut self) -> Option<Instant> {
+        self.queue.peek().map(|(at, _)| at)
+    }
+
+    /// The time up to which the run has come.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+}

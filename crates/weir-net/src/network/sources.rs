@@ -1,0 +1,94 @@
+//! Event sources: which link, station or end of a flow reports under which number, and which events.
+
+use super::{EventTarget, LinkId, MediumId, Network, Side};
+use weir_proto::event::{EventMask, EventSource};
+use weir_proto::packet::{FlowId, HostId};
+
+/// What a [`EventSource`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceKind {
+    /// One end of a flow.
+    Flow(FlowId, Side),
+    /// A link.
+    Link(LinkId),
+    /// A shared medium.
+    Medium(MediumId),
+    /// A station of a shared medium, by the host that it belongs to.
+    Station(MediumId, HostId),
+}
+
+impl Network {
+    /// Says which events all targets report; none before the first call.
+    pub fn set_mask(&mut self, mask: EventMask) {
+        for source in 0..self.targets.len() as u32 {
+            self.set_mask_of(EventSource(source), mask);
+        }
+    }
+
+    /// Says which events one target reports.
+    pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
+        match self.targets.get(source.0 as usize).copied() {
+            Some(EventTarget::Link(id)) => {
+                let place = &mut self.links[id as usize];
+                place.link.events().set_mask(mask);
+                if place.trace_tick.is_none() {
+                    let trace_tick = self.add_target(EventTarget::TraceTick(id));
+                    self.links[id as usize].trace_tick = Some(trace_tick);
+                }
+                let place = &self.links[id as usize];
+                if let Some(trace_tick) = place.trace_tick {
+                    self.queue.set(trace_tick, place.link.poll_trace_tick());
+                }
+            }
+            Some(EventTarget::Station(id, station)) => {
+                let medium = &mut self.media[id as usize].medium;
+                medium.events(station as usize).set_mask(mask);
+            }
+            Some(EventTarget::Agent(id)) => {
+                let place = &mut self.agents[id as usize];
+                place.agent.set_mask(mask);
+                place.traced = mask != EventMask::NONE;
+            }
+            Some(EventTarget::TraceTick(_) | EventTarget::Medium(_)) | None => {}
+        }
+    }
+
+    /// The number under which one end of a flow reports.
+    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> EventSource {
+        EventSource(
+            self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)]
+                .target
+                .0,
+        )
+    }
+
+    /// The number under which a link reports.
+    pub fn source_of_link(&self, link: LinkId) -> EventSource {
+        EventSource(self.links[link.0 as usize].target.0)
+    }
+
+    /// The number under which the station of this host reports; `None` if it has none there.
+    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<EventSource> {
+        let place = &self.media[medium.0 as usize];
+        let station = place.hosts.iter().position(|&other| other == host)?;
+        Some(EventSource(place.stations[station].0))
+    }
+
+    /// What reports under this number.
+    pub fn kind_of_source(&self, source: EventSource) -> Option<SourceKind> {
+        match *self.targets.get(source.0 as usize)? {
+            EventTarget::Link(id) | EventTarget::TraceTick(id) => {
+                Some(SourceKind::Link(LinkId(id)))
+            }
+            EventTarget::Medium(id) => Some(SourceKind::Medium(MediumId(id))),
+            EventTarget::Station(id, station) => {
+                let host = self.media[id as usize].hosts[station as usize];
+                Some(SourceKind::Station(MediumId(id), host))
+            }
+            EventTarget::Agent(id) => {
+                let side = [Side::Sender, Side::Receiver][id as usize % 2];
+                Some(SourceKind::Flow(FlowId(id / 2), side))
+            }
+        }
+    }
+}

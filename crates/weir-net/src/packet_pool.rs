@@ -1,0 +1,210 @@
+//! What the network carries: a reference stands for a packet that lies in the pool meanwhile.
+//!
+//! Links and queues read the IP header, the flow and the size, and move packets of 32 octets from
+//! ring to ring. The packet itself, many times as large, moves twice: into the pool when it
+//! leaves its endpoint, and out when it reaches the other. Slots are used again, so that nothing
+//! is allocated once the pool has grown to the number of packets under way.
+//!
+//! The pool has a slab for each link by which packets enter the network. Packets of one link
+//! mostly arrive in the order in which they left, and the slots of a slab are used in the order
+//! in which they became free, so that the packets lie in memory in that order too: with a
+//! thousand flows the processor fetches them before they are asked for.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+use weir_proto::packet::{FlowId, IpHeader, Packet};
+
+/// What the network reads of a packet, and where the packet is.
+#[derive(Debug)]
+pub(crate) struct PacketRef {
+    /// The flow that it belongs to.
+    pub(crate) flow: FlowId,
+    /// What the network reads and may change.
+    pub(crate) ip: IpHeader,
+    /// Octets on the wire from the IP header on.
+    pub(crate) size: u32,
+    /// Offset of the first octet that was damaged on the way.
+    pub(crate) damaged_at: Option<NonZeroU32>,
+    slab: u32,
+    slot: u32,
+}
+
+impl PacketRef {
+    /// What stands for the same packet in the pool. Only to be given to
+    /// [`PacketPool::duplicate`] while the packet is still there.
+    pub(crate) const fn stub(&self) -> Self {
+        Self {
+            flow: self.flow,
+            ip: self.ip,
+            size: self.size,
+            damaged_at: self.damaged_at,
+            slab: self.slab,
+            slot: self.slot,
+        }
+    }
+}
+
+/// The packets under way.
+#[derive(Debug, Default)]
+pub(crate) struct PacketPool {
+    slabs: Vec<Slab>,
+}
+
+#[derive(Debug, Default)]
+struct Slab {
+    slots: Vec<Option<Packet>>,
+    free: VecDeque<u32>,
+}
+
+impl PacketPool {
+    /// Takes a packet in, if `fill` puts one into its slot: a packet that is built, returned,
+    /// unwrapped and passed on would be copied at each step.
+    #[inline]
+    pub(crate) fn insert(
+        &mut self,
+        slab: u32,
+        fill: impl FnOnce(&mut Option<Packet>) -> bool,
+    ) -> Option<PacketRef> {
+        while self.slabs.len() <= slab as usize {
+            self.slabs.push(Slab::default());
+        }
+        let place = &mut self.slabs[slab as usize];
+        let slot = match place.free.front() {
+            Some(&slot) => slot,
+            None => place.grow(),
+        };
+        let packet = &mut place.slots[slot as usize];
+        if !fill(packet) {
+            return None;
+        }
+        let packet = packet.as_ref()?;
+        place.free.pop_front();
+        Some(PacketRef {
+            flow: packet.flow,
+            ip: packet.ip,
+            size: packet.size,
+            damaged_at: packet.damaged_at,
+            slab,
+            slot,
+        })
+    }
+
+    /// Gives the packet out, with the IP header as the network left it.
+    #[inline]
+    pub(crate) fn remove(&mut self, reference: PacketRef) -> Option<Packet> {
+        let slab = &mut self.slabs[reference.slab as usize];
+        slab.free.push_back(reference.slot);
+        let mut packet = slab.slots[reference.slot as usize].take();
+        if let Some(packet) = &mut packet {
+            packet.ip = reference.ip;
+            packet.damaged_at = reference.damaged_at;
+        }
+        packet
+    }
+
+    /// A second packet like that of the stub, which stays in the pool.
+    pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
+        let slab = self.slabs.get(stub.slab as usize)?;
+        let packet = slab.slots.get(stub.slot as usize)?.clone()?;
+        let copy = self.insert(stub.slab, |slot| {
+            *slot = Some(packet);
+            true
+        })?;
+        Some(PacketRef {
+            slab: copy.slab,
+            slot: copy.slot,
+            ..stub
+        })
+    }
+
+    /// Forgets the packet.
+    pub(crate) fn discard(&mut self, reference: PacketRef) {
+        drop(self.remove(reference));
+    }
+
+    /// Packets in the pool.
+    pub(crate) fn len(&self) -> usize {
+        let used = |slab: &Slab| slab.slots.len() - slab.free.len();
+        self.slabs.iter().map(used).sum()
+    }
+}
+
+impl Slab {
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let slot = self.slots.len() as u32;
+        self.slots.push(None);
+        self.free.push_back(slot);
+        slot
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod fixture {
+    use super::PacketRef;
+    use weir_proto::packet::{FlowId, IpHeader};
+
+    /// A reference of a packet that does not exist, with a number to know it again.
+    pub(crate) fn packet_ref(number: u64, flow: u32, size: u32) -> PacketRef {
+        PacketRef {
+            flow: FlowId(flow),
+            ip: IpHeader::default(),
+            size,
+            damaged_at: None,
+            slab: 0,
+            slot: number as u32,
+        }
+    }
+
+    pub(crate) fn number_of(reference: &PacketRef) -> u64 {
+        u64::from(reference.slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::packet::{Body, Ecn, Payload};
+
+    fn packet(id: u64) -> Packet {
+        Packet {
+            id,
+            flow: FlowId(3),
+            ip: IpHeader::default(),
+            size: 100,
+            damaged_at: None,
+            body: Body::Other(Payload::of_len(60)),
+        }
+    }
+
+    fn insert(pool: &mut PacketPool, id: u64) -> PacketRef {
+        let reference = pool.insert(0, |slot| {
+            *slot = Some(packet(id));
+            true
+        });
+        reference.expect("a packet was put in")
+    }
+
+    #[test]
+    fn a_packet_comes_back_with_the_header_that_the_network_wrote() {
+        let mut pool = PacketPool::default();
+        let mut first = insert(&mut pool, 1);
+        let second = insert(&mut pool, 2);
+        assert_eq!((first.flow, first.size, pool.len()), (FlowId(3), 100, 2));
+        first.ip.ecn = Ecn::Ce;
+        pool.discard(second);
+        let back = pool.remove(first).expect("the packet is there");
+        assert_eq!((back.id, back.ip.ecn), (1, Ecn::Ce));
+        assert_eq!(pool.len(), 0);
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let mut pool = PacketPool::default();
+        for id in 0..1000 {
+            let reference = insert(&mut pool, id);
+            assert_eq!(pool.remove(reference).map(|packet| packet.id), Some(id));
+        }
+        assert_eq!(pool.slabs[0].slots.len(), 1);
+    }
+}

@@ -1,0 +1,126 @@
+//! A transmitter that follows a trace of delivery opportunities, the format of Mahimahi
+//! (Netravali et al., USENIX ATC 2015): each line of the file is a time in milliseconds at which
+//! 1504 octets may leave, and the trace starts again when it ends, after the time of its last
+//! line.
+//!
+//! A packet may take its octets from several opportunities, and several packets theirs from one.
+//! What no packet waits for is wasted.
+
+use weir_proto::time::Instant;
+
+/// Octets of one opportunity: a packet of 1500 and the 4 of a tunnel's header.
+pub const OCTETS: u32 = 1504;
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// The trace at work.
+#[derive(Clone, Debug)]
+pub(crate) struct RateTrace {
+    /// In milliseconds, in order; the last is the period.
+    times: Vec<u64>,
+    /// The next opportunity, counted over all repetitions.
+    next: u64,
+    /// When the last opportunity was used, and what it has left.
+    left: (u64, u32),
+}
+
+impl RateTrace {
+    /// `None` without a time, or if the last is zero.
+    pub(crate) fn new(times: &[u64]) -> Option<Self> {
+        (*times.last()? > 0).then(|| Self {
+            times: times.to_vec(),
+            next: 0,
+            left: (0, 0),
+        })
+    }
+
+    fn time_of(&self, number: u64) -> u64 {
+        let len = self.times.len() as u64;
+        let period = self.times.last().copied().unwrap_or(1);
+        let within = self.times.get((number % len) as usize).copied();
+        let millis = (number / len)
+            .saturating_mul(period)
+            .saturating_add(within.unwrap_or(0));
+        millis.saturating_mul(MILLISECOND)
+    }
+
+    /// The first opportunity at `at` or later.
+    fn skip_to(&mut self, at: u64) {
+        let len = self.times.len() as u64;
+        let period = self.times.last().copied().unwrap_or(1) * MILLISECOND;
+        // Whole repetitions that have passed need no look.
+        self.next = self.next.max((at / period).saturating_sub(1) * len);
+        while self.time_of(self.next) < at {
+            self.next += 1;
+        }
+    }
+
+    /// When a packet of this size, that waits from `start` on, has left.
+    pub(crate) fn end_of(&mut self, start: Instant, size: u32) -> Instant {
+        let start = start.as_nanos();
+        let mut need = size;
+        let (at, left) = self.left;
+        if at == start && left > 0 {
+            let taken = left.min(need);
+            self.left.1 -= taken;
+            need -= taken;
+        }
+        if need == 0 {
+            return Instant::from_nanos(start);
+        }
+        self.skip_to(start);
+        loop {
+            let time = self.time_of(self.next);
+            self.next += 1;
+            let taken = OCTETS.min(need);
+            need -= taken;
+            if need == 0 {
+                self.left = (time, OCTETS - taken);
+                return Instant::from_nanos(time);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(times: &[u64], packets: &[(u64, u32)]) -> Vec<u64> {
+        let mut trace = RateTrace::new(times).expect("a trace");
+        let mut free = 0;
+        let end = |&(at, size): &(u64, u32)| {
+            let start = Instant::from_nanos((at * MILLISECOND).max(free));
+            free = trace.end_of(start, size).as_nanos();
+            free / MILLISECOND
+        };
+        packets.iter().map(end).collect()
+    }
+
+    #[test]
+    fn full_packets_leave_one_an_opportunity_and_the_trace_repeats() {
+        let packets = [(0, 1504); 7];
+        assert_eq!(ends(&[2, 5, 5, 10], &packets), [2, 5, 5, 10, 12, 15, 15]);
+    }
+
+    #[test]
+    fn small_packets_share_an_opportunity_and_large_ones_take_several() {
+        // 1504 = 500 + 500 + 504; the fourth takes 504, and 1000 of the next.
+        let packets = [(0, 500), (0, 500), (0, 1504), (0, 504)];
+        assert_eq!(ends(&[2, 5, 9], &packets), [2, 2, 5, 5]);
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_wasted() {
+        assert_eq!(
+            ends(&[2, 5, 9], &[(0, 100), (3, 1504), (100, 1504)]),
+            [2, 5, 101]
+        );
+    }
+
+    #[test]
+    fn a_trace_needs_a_period() {
+        assert!(RateTrace::new(&[]).is_none());
+        assert!(RateTrace::new(&[0, 0]).is_none());
+    }
+}
