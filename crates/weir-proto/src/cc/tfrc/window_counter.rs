@@ -124,7 +124,11 @@ mod tests {
         counter.on_ack(0, &profile);
         assert_eq!(counter.advance(at(1), RTT, &profile), 4);
         counter.on_ack(15, &profile);
-        assert_eq!(counter.advance(at(2), RTT, &profile), 4, "already past the floor");
+        assert_eq!(
+            counter.advance(at(2), RTT, &profile),
+            4,
+            "already past the floor"
+        );
         let linux = Profile::linux_mainline();
         let mut counter = WindowCounter::new(at(0));
         counter.on_ack(0, &linux);

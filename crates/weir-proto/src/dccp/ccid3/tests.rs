@@ -1,4 +1,4 @@
-//! Both halves against each other over a path with loss and delay.
+//! Both halves of CCID 3 over a path with loss and delay.
 
 use super::{Ccid3Receiver, Ccid3Sender};
 use crate::cc::tfrc::{FeedbackOptions, Profile, RttOption, response};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 const S: u32 = 1000;
 
-/// A greedy sender over a path of constant delay without a queue.
+/// A sender that always has data, over a path with a constant delay and no queue.
 struct Flow {
     sender: Ccid3Sender,
     receiver: Ccid3Receiver,
@@ -66,7 +66,7 @@ impl Flow {
         }
     }
 
-    /// Runs until `end`; each step goes to whatever comes next.
+    /// Runs until `end`, from event to event.
     fn run(&mut self, end: Instant, mut is_lost: impl FnMut() -> bool) {
         let mut now = Instant::ZERO;
         while now < end {
@@ -92,7 +92,7 @@ impl Flow {
 }
 
 #[test]
-fn random_loss_gives_the_equations_throughput() {
+fn random_loss_gives_the_throughput_of_the_equation() {
     for name in Profile::NAMES {
         for loss in [0.005, 0.02] {
             let rtt = Duration::from_millis(100);
@@ -101,7 +101,7 @@ fn random_loss_gives_the_equations_throughput() {
             let end = Instant::ZERO + Duration::from_secs(600);
             flow.run(end, || rng.chance(loss));
             let throughput = flow.sent as f64 * f64::from(S) / 600.0;
-            // Losses in one round trip are one event, so p lies below the packet loss rate.
+            // Losses in one round trip are one event, so p is below the packet loss rate.
             let packets_per_rtt = throughput / f64::from(S) * rtt.as_secs_f64();
             let least = f64::from(S) / (rtt.as_secs_f64() * response(loss));
             let ratio = throughput / least;
@@ -115,7 +115,7 @@ fn random_loss_gives_the_equations_throughput() {
 }
 
 #[test]
-fn the_sender_learns_the_same_loss_event_rate_from_either_option() {
+fn both_options_give_the_sender_the_same_loss_event_rate() {
     let rate = |feedback_options| {
         let profile = Profile {
             feedback_options,
@@ -177,7 +177,7 @@ fn feedback_carries_the_options_of_its_profile() {
 }
 
 #[test]
-fn the_rtt_option_tells_the_receiver() {
+fn the_rtt_estimate_option_reaches_the_receiver() {
     let profile = Profile {
         rtt_option: RttOption::Send,
         ..Profile::rfc5348()
@@ -195,7 +195,7 @@ fn the_rtt_option_tells_the_receiver() {
 }
 
 #[test]
-fn acknowledgements_of_the_unknown_are_ignored() {
+fn acknowledgements_of_unknown_packets_are_ignored() {
     let mut flow = Flow::new(&Profile::rfc5348(), Duration::from_millis(50));
     flow.run(Instant::ZERO + Duration::from_secs(1), || false);
     let now = Instant::ZERO + Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! The codec: golden octets from RFC 9000, round trips, and octets from anywhere.
+//! The codec: golden octets from RFC 9000, round trips, and arbitrary octets.
 
 use super::*;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn integers_are_those_of_rfc_9000_appendix_a_1() {
             );
         }
     }
-    // The last line of the table: a form longer than needed.
+    // The last line of the table: a value that is not in its shortest form.
     assert_eq!(Reader::new(&hex("4025")).varint(), Ok(37));
 }
 
@@ -164,9 +164,9 @@ fn an_initial_packet_has_the_long_header() {
 fn hostile_acknowledgements_are_errors() {
     let format = HeaderFormat::INET;
     for (frame, error) in [
-        // The first range reaches below zero.
+        // The first range extends below zero.
         ("02 05 00 00 06", WireError::Encoding),
-        // The gap reaches below zero.
+        // The gap extends below zero.
         ("02 05 00 01 05 00 00", WireError::Encoding),
         // More ranges than octets.
         ("02 05 00 ffffffffffffffff 00", WireError::Truncated),
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn octets_from_anywhere_never_panic(
+    fn arbitrary_octets_never_panic(
         first in prop_oneof![Just(0x43_u8), Just(0xc0), any::<u8>()],
         rest in prop::collection::vec(any::<u8>(), 0..200),
         expected in any::<u64>(),
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn every_prefix_of_a_packet_is_refused_or_read(frames in prop::collection::vec(frame(), 1..4)) {
+    fn every_prefix_of_a_packet_is_rejected_or_read(frames in prop::collection::vec(frame(), 1..4)) {
         let packet = Packet {
             number: 7,
             number_len: 1,
