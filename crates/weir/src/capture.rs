@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use weir_lab::trace::headers::{Encapsulation, IpHeaders};
-use weir_lab::trace::pcapng::{self, CapturedPacket, Interface, InterfaceId, PcapngWriter};
+use weir_lab::headers::{self, IpHeaders, IpProtocol};
+use weir_lab::trace::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
 
 /// Datagrams that may wait for the thread.
@@ -38,7 +38,7 @@ type Item = Option<Seen>;
 
 struct Seen {
     at: Instant,
-    direction: pcapng::Direction,
+    direction: headers::Direction,
     /// What UDP carried, with its addresses, if it is no whole packet.
     headers: Option<IpHeaders>,
     octets: Vec<u8>,
@@ -120,10 +120,10 @@ impl PacketCapture {
     }
 }
 
-const fn direction_of(direction: Direction) -> pcapng::Direction {
+const fn direction_of(direction: Direction) -> headers::Direction {
     match direction {
-        Direction::Received => pcapng::Direction::Inbound,
-        Direction::Sent => pcapng::Direction::Outbound,
+        Direction::Received => headers::Direction::Inbound,
+        Direction::Sent => headers::Direction::Outbound,
     }
 }
 
@@ -154,10 +154,10 @@ impl Tap for Sender {
 }
 
 /// What carries DCCP: without UDP there are no ports.
-const fn encapsulation(headers: &IpHeaders) -> Encapsulation {
+const fn ip_protocol(headers: &IpHeaders) -> IpProtocol {
     match (headers.source.port(), headers.destination.port()) {
-        (0, 0) => Encapsulation::Dccp,
-        _ => Encapsulation::Udp,
+        (0, 0) => IpProtocol::Dccp,
+        _ => IpProtocol::Udp,
     }
 }
 
@@ -174,8 +174,8 @@ fn write(
     while let Ok(Some(seen)) = queue.recv() {
         let time = since_1970 + seen.at.saturating_duration_since(began.0);
         let own = seen.headers.map(|headers| match seen.direction {
-            pcapng::Direction::Inbound => headers.destination.ip(),
-            pcapng::Direction::Outbound => headers.source.ip(),
+            headers::Direction::Inbound => headers.destination.ip(),
+            headers::Direction::Outbound => headers.source.ip(),
         });
         let place = interfaces
             .iter()
@@ -187,7 +187,7 @@ fn write(
         match seen.headers {
             None => octets.extend_from_slice(&seen.octets),
             Some(headers) => {
-                let wrapped = headers.wrap(encapsulation(&headers), &seen.octets, &mut octets);
+                let wrapped = headers.wrap(ip_protocol(&headers), &seen.octets, &mut octets);
                 if wrapped.is_err() {
                     continue;
                 }

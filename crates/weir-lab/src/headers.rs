@@ -19,6 +19,15 @@ const UDP_HEADER_OCTETS: usize = 8;
 /// Don't fragment (RFC 791 §3.1).
 const DONT_FRAGMENT: u16 = 0x4000;
 
+/// Which way a packet went, as the interface at which it is seen tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// It arrived.
+    Inbound,
+    /// It left.
+    Outbound,
+}
+
 /// What the headers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeaders {
@@ -36,7 +45,7 @@ pub struct IpHeaders {
 
 /// What lies in the IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encapsulation {
+pub enum IpProtocol {
     /// A DCCP packet, whose checksum it has already.
     Dccp,
     /// A TCP segment, whose checksum is filled in.
@@ -75,27 +84,27 @@ impl IpHeaders {
     /// If the content does not fit; then nothing is appended.
     pub fn wrap(
         &self,
-        encapsulation: Encapsulation,
+        protocol: IpProtocol,
         content: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(), TooLong> {
-        let (protocol, header) = match encapsulation {
-            Encapsulation::Dccp => (checksum::PROTOCOL, 0),
-            Encapsulation::Tcp => (TCP, 0),
-            Encapsulation::Udp | Encapsulation::UdpUnchecked => (UDP, UDP_HEADER_OCTETS),
-            Encapsulation::UdpLite => (UDP_LITE, UDP_HEADER_OCTETS),
+        let (number, header) = match protocol {
+            IpProtocol::Dccp => (checksum::PROTOCOL, 0),
+            IpProtocol::Tcp => (TCP, 0),
+            IpProtocol::Udp | IpProtocol::UdpUnchecked => (UDP, UDP_HEADER_OCTETS),
+            IpProtocol::UdpLite => (UDP_LITE, UDP_HEADER_OCTETS),
         };
         let length = header + content.len();
         let segment = u16::try_from(length).map_err(|_| TooLong(length))?;
         let pseudo = self.pseudo_header();
-        self.put_ip(&pseudo, (protocol, segment), out)?;
+        self.put_ip(&pseudo, (number, segment), out)?;
         let start = out.len();
         if header > 0 {
             out.extend_from_slice(&self.source.port().to_be_bytes());
             out.extend_from_slice(&self.destination.port().to_be_bytes());
-            let field = match encapsulation {
+            let field = match protocol {
                 // The coverage, in the place of the length.
-                Encapsulation::UdpLite => UDP_HEADER_OCTETS as u16,
+                IpProtocol::UdpLite => UDP_HEADER_OCTETS as u16,
                 _ => segment,
             };
             out.extend_from_slice(&field.to_be_bytes());
@@ -103,16 +112,16 @@ impl IpHeaders {
         }
         out.extend_from_slice(content);
         let octets = out.get_mut(start..).unwrap_or_default();
-        let (covered, place) = match encapsulation {
-            Encapsulation::Dccp | Encapsulation::UdpUnchecked => return Ok(()),
-            Encapsulation::Tcp => (octets.len(), TCP_CHECKSUM),
-            Encapsulation::Udp => (octets.len(), 6),
-            Encapsulation::UdpLite => (UDP_HEADER_OCTETS, 6),
+        let (covered, place) = match protocol {
+            IpProtocol::Dccp | IpProtocol::UdpUnchecked => return Ok(()),
+            IpProtocol::Tcp => (octets.len(), TCP_CHECKSUM),
+            IpProtocol::Udp => (octets.len(), 6),
+            IpProtocol::UdpLite => (UDP_HEADER_OCTETS, 6),
         };
         let covered = octets.get(..covered).unwrap_or_default();
-        let sum = match internet_checksum(&pseudo, protocol, length as u32, covered) {
+        let sum = match internet_checksum(&pseudo, number, length as u32, covered) {
             // Zero would say that there is none (RFC 768); both zeros are equal to the sum.
-            0 if encapsulation != Encapsulation::Tcp => 0xffff,
+            0 if protocol != IpProtocol::Tcp => 0xffff,
             sum => sum,
         };
         if let Some(field) = octets.get_mut(place..place + 2) {
@@ -198,11 +207,9 @@ mod tests {
         }
     }
 
-    fn wrapped(headers: &IpHeaders, encapsulation: Encapsulation, content: &[u8]) -> Vec<u8> {
+    fn wrapped(headers: &IpHeaders, protocol: IpProtocol, content: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        headers
-            .wrap(encapsulation, content, &mut out)
-            .expect("it fits");
+        headers.wrap(protocol, content, &mut out).expect("it fits");
         out
     }
 
@@ -222,7 +229,7 @@ mod tests {
             10, 0, 0, 1, 10, 0, 0, 2,
             0x19, 0x6f, 0xc0, 0x00, 0, 10, 0xa9, 0xfe, b'h', b'i',
         ];
-        assert_eq!(wrapped(&headers, Encapsulation::Udp, b"hi"), expected);
+        assert_eq!(wrapped(&headers, IpProtocol::Udp, b"hi"), expected);
     }
 
     #[test]
@@ -232,22 +239,22 @@ mod tests {
             (headers("10.0.0.1:1", "10.0.0.2:2"), 20),
             (headers("[2001:db8::1]:1", "[2001:db8::2]:2"), 40),
         ] {
-            for (encapsulation, protocol, covered) in [
-                (Encapsulation::Udp, 17, 41),
-                (Encapsulation::UdpLite, 136, 8),
-                (Encapsulation::Tcp, 6, 33),
+            for (protocol, number, covered) in [
+                (IpProtocol::Udp, 17, 41),
+                (IpProtocol::UdpLite, 136, 8),
+                (IpProtocol::Tcp, 6, 33),
             ] {
                 let mut content = content;
-                if encapsulation == Encapsulation::Tcp {
+                if protocol == IpProtocol::Tcp {
                     // The field is taken to be zero.
                     content[16..18].fill(0);
                 }
-                let octets = wrapped(&headers, encapsulation, &content);
-                assert_eq!(rest(&headers, protocol, &octets[ip..], covered), 0);
+                let octets = wrapped(&headers, protocol, &content);
+                assert_eq!(rest(&headers, number, &octets[ip..], covered), 0);
             }
-            let octets = wrapped(&headers, Encapsulation::UdpUnchecked, &content);
+            let octets = wrapped(&headers, IpProtocol::UdpUnchecked, &content);
             assert_eq!(octets[ip + 6..ip + 8], [0, 0]);
-            let octets = wrapped(&headers, Encapsulation::Dccp, &content);
+            let octets = wrapped(&headers, IpProtocol::Dccp, &content);
             assert_eq!(octets[ip..], content);
         }
     }
@@ -264,12 +271,12 @@ mod tests {
                 ecn,
                 ..headers("10.0.0.1:1", "10.0.0.2:2")
             };
-            assert_eq!(wrapped(&four, Encapsulation::Udp, b"")[1], bits);
+            assert_eq!(wrapped(&four, IpProtocol::Udp, b"")[1], bits);
             let six = IpHeaders {
                 ecn,
                 ..headers("[::1]:1", "[::2]:2")
             };
-            let octets = wrapped(&six, Encapsulation::Udp, b"abc");
+            let octets = wrapped(&six, IpProtocol::Udp, b"abc");
             assert_eq!(octets[..8], [0x60, bits << 4, 0, 0, 0, 11, 17, 64]);
         }
     }
@@ -278,11 +285,11 @@ mod tests {
     fn what_is_longer_than_an_ip_packet_is_refused() {
         let headers = headers("10.0.0.1:1", "10.0.0.2:2");
         let mut out = Vec::new();
-        let whole = headers.wrap(Encapsulation::Udp, &vec![0; 65_507], &mut out);
+        let whole = headers.wrap(IpProtocol::Udp, &vec![0; 65_507], &mut out);
         assert_eq!((whole, out.len()), (Ok(()), 65_535));
         for octets in [65_508, 70_000] {
             let mut out = Vec::new();
-            let refused = headers.wrap(Encapsulation::Udp, &vec![0; octets], &mut out);
+            let refused = headers.wrap(IpProtocol::Udp, &vec![0; octets], &mut out);
             assert!(refused.is_err() && out.is_empty());
         }
     }
