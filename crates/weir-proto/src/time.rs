@@ -47,7 +47,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);

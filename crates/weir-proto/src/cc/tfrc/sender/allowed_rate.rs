@@ -1,18 +1,18 @@
-//! The allowed rate X of TFRC's sender: what feedback makes of it (RFC 3448 §4.3, RFC 5348 §4.3).
+//! The allowed rate X of TFRC's sender after feedback (RFC 3448 §4.3, RFC 5348 §4.3).
 //!
 //!   p > 0:  X = max(min(X_calc, m), s/t_mbi)
 //!   p = 0:  X = max(min(2X, m), floor), at most once a round-trip time
 //!
-//! m is 2·X_recv, or what the profile's idle rule makes of it; the floor is s/R or W_init/R. Each
-//! change names the rule that bound it.
+//! m is 2·X_recv, modified by the profile's idle rule; the floor is s/R or W_init/R. Each change
+//! records the rule that bound X.
 
-use super::profile::{Arithmetic, IdleRule, InitialWindow, SlowStartFloor, WindowBase};
-use super::sender::{FeedbackState, Sender};
-use super::{DEFAULT_RTT, MAX_RATE};
+use super::{FeedbackState, Sender};
+use crate::cc::tfrc::profile::{IdleRule, InitialWindow, SlowStartFloor, WindowBase};
+use crate::cc::tfrc::{DEFAULT_RTT, MAX_RATE};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
-/// A limit on X from above, and the rule that it comes from.
+/// An upper bound of X in octets per second, and its rule.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateBound {
     pub rate: f64,
@@ -36,7 +36,7 @@ impl Sender {
         Some(self.profile.arithmetic.rate(window, rtt))
     }
 
-    /// s/t_mbi. RFC 5348 §4.3.
+    /// s/t_mbi (RFC 5348 §4.3).
     pub(super) fn minimum_rate(&self) -> f64 {
         self.segment_size / 64.0
     }
@@ -58,7 +58,7 @@ impl Sender {
         self.inter_packet_interval = interval.max(self.least_interval());
     }
 
-    /// RFC 4828 §3: small packets keep a distance.
+    /// The minimum interval of small packets (RFC 4828 §3); zero without them.
     pub(super) fn least_interval(&self) -> Duration {
         let rules = &self.profile.small_packets;
         rules.map_or(Duration::ZERO, |rules| rules.min_interval)
@@ -72,7 +72,7 @@ impl Sender {
         }
     }
 
-    /// What feedback makes the limit of X from above.
+    /// The upper bound of X after feedback.
     pub(super) fn bound(
         &mut self,
         now: Instant,
@@ -85,7 +85,7 @@ impl Sender {
         self.last_value_bound(now)
     }
 
-    /// m from the last X_recv: twice it, or more for an idle sender.
+    /// m from the last X_recv: twice that, or W_init/R for an idle sender.
     pub(super) fn last_value_bound(&self, now: Instant) -> RateBound {
         let twice = 2.0 * self.receive_rate;
         match self.initial_rate() {
@@ -100,7 +100,7 @@ impl Sender {
         }
     }
 
-    /// recv_limit. RFC 5348 §4.3 step 4.
+    /// recv_limit (RFC 5348 §4.3 step 4).
     fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> RateBound {
         let rtt = self.smoothed_rtt.unwrap_or_default();
         let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
@@ -153,7 +153,7 @@ impl Sender {
         });
     }
 
-    /// RFC 5348 §4.3 step 4.
+    /// Updates X (RFC 5348 §4.3 step 4).
     pub(super) fn update_rate(&mut self, now: Instant, bound: RateBound) {
         let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
         let old = self.allowed_rate;
@@ -208,23 +208,5 @@ impl Sender {
             wanted
         };
         self.set_rate(rate, limit);
-    }
-
-    pub(super) fn reduce_oscillation(&mut self, sample: Duration) {
-        let base = match self.profile.arithmetic {
-            Arithmetic::Float => {
-                let arithmetic = self.profile.arithmetic;
-                arithmetic.interval(self.segment_size, self.allowed_rate)
-            }
-            // Linux multiplies what is there: factors compound until X changes.
-            Arithmetic::KernelIntegers => self.inter_packet_interval,
-        };
-        let interval = self
-            .oscillation
-            .reduced_interval(sample, self.loss_event_rate, base);
-        if interval > base {
-            self.limit = Limit::OscillationReduction;
-        }
-        self.inter_packet_interval = interval;
     }
 }

@@ -1,13 +1,16 @@
-//! The receiver of TFRC (RFC 5348 §6, RFC 4342 §10): it hears of every packet, keeps the loss
-//! history, and says when feedback is due and what it holds.
+//! The receiver of TFRC (RFC 5348 §6, RFC 4342 §10): it processes every packet, keeps the loss
+//! history, and computes when feedback is due and its values.
 //!
 //! Feedback is due for the first data packet, when the window counter has advanced by four since
 //! the last feedback (RFC 4342 §10.3), and at once for a new loss event.
 //!
 //!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
 //!
-//! Does not model: a feedback timer. The window counter replaces it, as RFC 5348 §6.3 allows; so
-//! there is no feedback while the counter stands still.
+//! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is no
+//! feedback while the counter does not advance.
+
+#[cfg(test)]
+mod tests;
 
 use super::DEFAULT_RTT;
 use super::equation::Equation;
@@ -21,7 +24,7 @@ use super::small_packets::{SmallPackets, interval_length};
 use super::wireless_extensions::LossDiscriminator;
 use crate::time::{Duration, Instant};
 
-/// Feedbacks to look back for one that lies a round-trip time in the past.
+/// Feedbacks remembered, to find one that is a round-trip time ago.
 const SAMPLES: usize = 4;
 /// The greatest Drop Count (RFC 5622 §8.7).
 const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
@@ -29,28 +32,28 @@ const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivedPacket {
-    /// Sequence number, unwrapped: it may be compared as a number.
+    /// Sequence number, extended beyond 48 bits so that it does not wrap.
     pub seq: i64,
-    /// CCVal; of data packets only.
+    /// CCVal: the window counter; used of data packets only.
     pub counter: u8,
-    /// Octets of payload if it is a data packet.
+    /// Octets of payload; `None` for a packet without data.
     pub payload: Option<u32>,
     /// NDP Count, zero without the option.
     pub ndp: u64,
-    /// Marked with congestion experienced.
+    /// It carries Congestion Experienced.
     pub marked: bool,
 }
 
-/// What feedback says.
+/// The contents of feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeedbackReport {
     /// X_recv in octets per second.
     pub receive_rate: u32,
-    /// 1/p in packets, rounded up; 2^32 - 1 without loss. RFC 4342 §8.5.
+    /// 1/p in packets, rounded up; 2^32 - 1 without loss (RFC 4342 §8.5).
     pub inverse_loss_event_rate: u32,
-    /// Since the arrival of the newest packet.
+    /// Elapsed Time: since the arrival of the newest packet.
     pub elapsed: Duration,
-    /// Newest packets whose order is not settled. RFC 4342 §8.6.1.
+    /// Skip Length: the newest packets, which are in no interval yet (RFC 4342 §8.6.1).
     pub skip: u8,
 }
 
@@ -66,30 +69,30 @@ enum FeedbackReason {
 /// The latest loss event.
 #[derive(Clone, Copy, Debug)]
 struct LossEvent {
-    /// The first number of its interval.
+    /// The first sequence number of its interval.
     start: i64,
     /// Window counter of the last packet before it.
     counter: u8,
     /// When its first lost packet would have arrived.
     at: Instant,
-    /// The last lost number.
+    /// The last lost sequence number.
     last_lost: i64,
-    /// A data packet more than four counters later has arrived. RFC 4342 §10.2.
+    /// A data packet more than four counters later has arrived (RFC 4342 §10.2).
     closed: bool,
-    /// Packets without data since its start.
+    /// Packets without data in its interval.
     non_data: i64,
     /// Packets lost or marked.
     drops: u64,
 }
 
-/// A point in time and the octets received until then.
+/// The octets received up to a feedback.
 #[derive(Clone, Copy, Debug)]
 struct ReceiveSample {
     at: Instant,
     octets: u64,
 }
 
-/// TFRC's receiver.
+/// The receiver of TFRC.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     profile: Profile,
@@ -105,20 +108,20 @@ pub struct Receiver {
     newest_at: Instant,
     newest_data_at: Instant,
     newest_counter: u8,
-    /// The greatest window counter at the last feedback.
+    /// The window counter of the newest data packet at the last feedback.
     last_counter: u8,
-    /// s, of the packets that arrived.
+    /// s in octets, the mean of the packets that arrived.
     segment_size: f64,
     octets: u64,
     samples: [Option<ReceiveSample>; SAMPLES],
     receive_rate: f64,
     greatest_receive_rate: f64,
-    /// The least time between two data packets, for the discriminator.
+    /// The least time between two data packets, for the loss discriminator.
     least_gap: Option<Duration>,
 }
 
 impl Receiver {
-    /// A receiver that has heard of nothing.
+    /// A receiver before the first packet.
     pub fn new(profile: Profile) -> Self {
         Self {
             equation: Equation::new(&profile),
@@ -144,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// The rules that it follows.
+    /// The rules of this receiver.
     pub const fn profile(&self) -> &Profile {
         &self.profile
     }
@@ -164,17 +167,17 @@ impl Receiver {
         self.intervals.events()
     }
 
-    /// R as this side knows it.
+    /// R: the estimate of the receiver, or of the sender if it reports one.
     pub fn rtt(&self) -> Option<Duration> {
         self.rtt.get()
     }
 
-    /// The sender told its R (RFC 6323).
+    /// An RTT Estimate option arrived (RFC 6323).
     pub const fn on_rtt_estimate(&mut self, rtt: Duration) {
         self.rtt.on_rtt_estimate(rtt);
     }
 
-    /// RFC 4342 §6.4: no data for two round-trip times, and at least 0.2 s.
+    /// True if no data has arrived for max(2R, 0.2 s) (RFC 4342 §6.4).
     pub fn is_quiescent(&self, now: Instant) -> bool {
         let silence = (self.rtt.get().unwrap_or(DEFAULT_RTT) * 2).max(DEFAULT_RTT);
         self.any_data && now.since(self.newest_data_at) >= silence
@@ -231,18 +234,18 @@ impl Receiver {
         !matches!(self.due, FeedbackReason::None)
     }
 
-    /// Feedback leaves now, if it is due.
+    /// Returns the feedback that leaves now, if it is due.
     pub fn take_feedback(&mut self, now: Instant) -> Option<FeedbackReport> {
         let due = std::mem::replace(&mut self.due, FeedbackReason::None);
         match due {
             FeedbackReason::None => return None,
             FeedbackReason::FirstPacket => self.receive_rate = 0.0,
-            // Linux repeats the last value, if there is one.
+            // Linux repeats the last value after a loss, if there is one.
             FeedbackReason::LossEvent
                 if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
                     && self.receive_rate > 0.0 => {}
             FeedbackReason::Periodic | FeedbackReason::LossEvent => {
-                self.receive_rate = self.measured_rate(now)
+                self.receive_rate = self.measured_rate(now);
             }
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
@@ -260,7 +263,7 @@ impl Receiver {
         })
     }
 
-    /// The loss intervals as they stand, newest first, at most nine. RFC 4342 §8.6.
+    /// The loss intervals, newest first, at most nine (RFC 4342 §8.6).
     pub fn reported_intervals(&self) -> impl Iterator<Item = ReportedInterval> + '_ {
         let settled = self.settled_end();
         let open = match &self.event {
@@ -283,7 +286,7 @@ impl Receiver {
         if mean <= 0.0 {
             return u32::MAX;
         }
-        // RFC 4342 §8.5: rounded up; the greatest value stands for no loss.
+        // RFC 4342 §8.5: rounded up; the greatest value means no loss.
         let whole = mean as u64 + u64::from(mean > (mean as u64) as f64);
         whole.min(u64::from(u32::MAX) - 1) as u32
     }
@@ -307,7 +310,7 @@ impl Receiver {
         if self.any_data {
             self.octets = self.octets.saturating_add(u64::from(payload));
         } else {
-            // The first packet starts the count and is no part of it.
+            // The octets of the first packet do not count: it starts the measurement.
             self.any_data = true;
             self.last_counter = counter;
             self.due = FeedbackReason::FirstPacket;
@@ -340,7 +343,7 @@ impl Receiver {
         }
     }
 
-    /// A marked packet is an event that begins and ends with it (RFC 5348 §5.1).
+    /// A marked packet counts as one lost packet (RFC 5348 §5.1).
     fn mark_as_hole(packet: &HistoryEntry) -> Hole {
         let before = HistoryEntry {
             seq: packet.seq - 1,
@@ -423,7 +426,7 @@ impl Receiver {
         self.due = FeedbackReason::LossEvent;
     }
 
-    /// True if the loss is taken for an error of the link.
+    /// True if the loss discriminator attributes the loss to the link.
     fn is_link_error(&self, hole: &Hole) -> bool {
         if self.profile.wireless.discriminator == LossDiscriminator::Off || hole.before.marked {
             return false;
@@ -436,7 +439,7 @@ impl Receiver {
         gap >= least * (lost + 1) && gap < least * (lost + 2)
     }
 
-    /// True if a loss belongs to a new loss event.
+    /// True if a loss begins a new loss event (RFC 5348 §5.2, RFC 4342 §10.2).
     fn is_new_loss_event(
         profile: &Profile,
         rtt: Option<Duration>,
@@ -452,7 +455,7 @@ impl Receiver {
         }
     }
 
-    /// The length to give to the interval before the first loss (RFC 5348 §6.3.1).
+    /// The length of the synthetic interval before the first loss (RFC 5348 §6.3.1).
     fn first_interval(&self, now: Instant) -> f64 {
         let rtt = self.rtt.get().unwrap_or(DEFAULT_RTT);
         let segment = match &self.profile.small_packets {
@@ -485,7 +488,8 @@ impl Receiver {
         self.equation.interval_for(segment, rtt, rate / share)
     }
 
-    /// True if an interval lasted at most two round trips, where that matters (RFC 4828 §3).
+    /// True if the interval lasted at most two round trips and small packets are in use (RFC 4828
+    /// §3).
     fn is_short(&self, event: &LossEvent, until: Instant) -> bool {
         let two_round_trips = self.rtt.get().unwrap_or(DEFAULT_RTT) * 2;
         self.profile.small_packets.is_some() && until.since(event.at) <= two_round_trips
@@ -528,13 +532,13 @@ impl Receiver {
 
     // ---- Receive rate ----
 
-    /// X_recv at this moment.
+    /// X_recv now, in octets per second.
     fn measured_rate(&self, now: Instant) -> f64 {
         let least = match self.profile.receive_rate {
             ReceiveRateRule::SinceFeedback => Duration::ZERO,
             ReceiveRateRule::AtLeastRoundTrip => self.rtt.get().unwrap_or(Duration::ZERO),
         };
-        // RFC 5348 §6.2: back to the latest feedback that is at least R ago.
+        // RFC 5348 §6.2: since the latest feedback that is at least R ago.
         let samples = || self.samples.iter().flatten();
         let old_enough = samples().find(|sample| now.since(sample.at) >= least);
         let Some(sample) = old_enough.or_else(|| samples().last()) else {
@@ -556,7 +560,7 @@ impl Receiver {
 
     // ---- Numbers ----
 
-    /// The last number that belongs to an interval.
+    /// The last sequence number that belongs to an interval.
     fn settled_end(&self) -> i64 {
         let greatest = self.history.as_ref().map_or(0, LossHistory::greatest);
         greatest - i64::from(self.skip())
@@ -571,7 +575,7 @@ impl Receiver {
     }
 }
 
-/// RFC 5348 §5.2: when the first packet of a hole would have arrived.
+/// When the first packet of a hole would have arrived (RFC 5348 §5.2).
 fn interpolated(hole: &Hole) -> Instant {
     let span = hole.after.at.since(hole.before.at);
     let steps = (hole.after.seq - hole.before.seq).max(1);
@@ -581,7 +585,3 @@ fn interpolated(hole: &Hole) -> Instant {
 fn clamp(length: i64) -> u32 {
     length.clamp(0, i64::from(u32::MAX)) as u32
 }
-
-#[cfg(test)]
-#[path = "receiver_tests.rs"]
-mod tests;

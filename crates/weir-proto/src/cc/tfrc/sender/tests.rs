@@ -22,7 +22,7 @@ fn plain(profile: Profile) -> Profile {
     }
 }
 
-/// A sender with this handshake that has sent its first packet at 0.
+/// A sender with this handshake round-trip time that has sent its first packet at 0.
 fn started(profile: Profile, handshake: Option<Duration>) -> Sender {
     let mut sender = Sender::new(plain(profile), MSS);
     if let Some(rtt) = handshake {
@@ -59,7 +59,7 @@ fn starts_with_a_packet_a_second_or_the_initial_window() {
         (Profile::rfc3448(), None, 1000.0),
         (Profile::linux_mainline(), None, 1000.0),
         (Profile::rfc3448(), Some(RTT), 1000.0),
-        // min(4·1460, 4380) octets; Linux takes s = 1000: 4000 octets.
+        // min(4·1460, 4380) octets; 4000 octets on Linux, which uses s = 1000.
         (Profile::rfc5348(), Some(RTT), 43_800.0),
         (Profile::linux_2008(), Some(RTT), 40_000.0),
     ] {
@@ -80,7 +80,7 @@ fn the_first_feedback_gives_a_segment_or_the_initial_window_per_round_trip() {
         assert_eq!((bytes(&sender), sender.limit()), (rate, limit));
         assert_eq!(sender.smoothed_rtt(), Some(RTT));
     }
-    // Linux filters the sample into the 200 ms that it assumed: 190 ms.
+    // Linux filters the sample with its initial 200 ms: 190 ms.
     let mut sender = started(Profile::linux_mainline(), None);
     feed(&mut sender, at(100), 0, 0.0);
     assert_eq!(sender.smoothed_rtt(), Some(Duration::from_millis(190)));
@@ -118,7 +118,7 @@ fn with_loss_the_equation_or_the_receive_rate_binds() {
     ] {
         let mut sender = started(profile, Some(RTT));
         feed(&mut sender, at(100), 0, 0.0);
-        // Sent a moment ago, so that no profile finds it idle.
+        // A packet was just sent, so that the sender is not idle under any profile.
         sender.on_sent(at(250), S);
         feed(&mut sender, at(260), 1_000_000, 0.01);
         // f(0.01) = 0.0890; s/(R·f).
@@ -157,7 +157,7 @@ fn an_idle_linux_sender_keeps_the_initial_rate() {
 fn a_data_limited_interval_does_not_lower_the_limit() {
     let mut sender = started(Profile::rfc5348(), Some(RTT));
     for k in 1..=10 {
-        // Sends all that it may: the next packet has to wait.
+        // The sender uses its allowed rate: the next packet has to wait.
         let now = at(k * 100);
         sender.nominal_time = now;
         sender.on_sent(now, S);
@@ -166,12 +166,12 @@ fn a_data_limited_interval_does_not_lower_the_limit() {
     let limited_by_equation = bytes(&sender);
     assert_eq!(sender.limit(), Limit::Equation);
     for k in 20..=30 {
-        // One packet where many were allowed: credit is left.
+        // One packet where many were allowed: the sender is data-limited.
         sender.on_sent(at(k * 100), S);
         feed(&mut sender, at(k * 100) + RTT, 10_000, 0.001);
     }
     assert_eq!(bytes(&sender), limited_by_equation);
-    // The same without X_recv_set.
+    // Under a profile without X_recv_set.
     let last_value = Profile {
         idle_rule: IdleRule::Never,
         ..Profile::rfc5348()
@@ -186,7 +186,7 @@ fn a_data_limited_interval_does_not_lower_the_limit() {
 fn losses_while_data_limited_reduce_the_limit() {
     let mut sender = started(Profile::rfc5348(), Some(RTT));
     feed(&mut sender, at(100), 0, 0.0);
-    // Nothing used up: each interval is data-limited.
+    // The allowed rate is never used: each interval is data-limited.
     feed(&mut sender, at(400), 50_000, 0.0);
     feed(&mut sender, at(500), 10_000, 0.0002);
     // max(50 000/2, 0.85·10 000), without a factor of two.
@@ -197,7 +197,7 @@ fn losses_while_data_limited_reduce_the_limit() {
 }
 
 #[test]
-fn halves_the_rate_when_no_feedback_comes() {
+fn halves_the_rate_without_feedback() {
     for profile in [Profile::linux_2008(), Profile::rfc5348()] {
         let mut sender = started(profile, Some(RTT));
         feed(&mut sender, at(100), 0, 0.0);
@@ -217,7 +217,7 @@ fn halves_the_rate_when_no_feedback_comes() {
 }
 
 #[test]
-fn the_old_rule_halves_the_receive_rate_and_stops_at_a_packet_per_round_trip() {
+fn rfc_3448_halves_the_receive_rate_down_to_a_packet_per_round_trip() {
     let mut sender = started(Profile::rfc3448(), None);
     feed(&mut sender, at(100), 0, 0.0);
     for k in 2..=5 {
@@ -236,7 +236,7 @@ fn the_old_rule_halves_the_receive_rate_and_stops_at_a_packet_per_round_trip() {
 }
 
 #[test]
-fn with_loss_an_expiry_halves_what_limited_the_rate() {
+fn with_loss_an_expiry_halves_the_limit_of_the_rate() {
     for profile in [
         Profile::rfc3448(),
         Profile::linux_mainline(),
@@ -255,7 +255,7 @@ fn with_loss_an_expiry_halves_what_limited_the_rate() {
         sender.on_sent(at(800), S);
         expire(&mut sender);
         if linux {
-            // The sender is idle by then, and may use W_init/R.
+            // The sender is idle by then and may use W_init/R.
             assert_eq!(bytes(&sender), 40_000.0);
         } else {
             assert!((bytes(&sender) / before - 0.25).abs() < 1e-4);
@@ -264,8 +264,8 @@ fn with_loss_an_expiry_halves_what_limited_the_rate() {
 }
 
 #[test]
-fn an_idle_sender_is_not_halved_below_what_its_revision_grants() {
-    // RFC 5348 §4.4: with p = 0 only while X is at least twice the initial rate.
+fn an_idle_sender_keeps_the_rate_that_its_revision_allows() {
+    // RFC 5348 §4.4: with p = 0 the rate is halved only while X is at least twice the initial rate.
     let mut sender = started(Profile::rfc5348(), Some(RTT));
     feed(&mut sender, at(100), 0, 0.0);
     let initial = bytes(&sender);
@@ -286,7 +286,7 @@ fn an_idle_sender_is_not_halved_below_what_its_revision_grants() {
     feed(&mut sender, at(100), 0, 0.0);
     expire(&mut sender);
     assert_eq!(bytes(&sender), initial / 2.0);
-    // RFC 3448 §4.4: X_recv is below four packets per round trip.
+    // RFC 3448 §4.4: no halving while X_recv is below four packets per round trip.
     let mut sender = started(Profile::rfc3448(), None);
     feed(&mut sender, at(100), 0, 0.0);
     feed(&mut sender, at(200), 39_999, 0.0);
@@ -298,13 +298,13 @@ fn an_idle_sender_is_not_halved_below_what_its_revision_grants() {
 }
 
 #[test]
-fn a_timer_that_rested_goes_on_as_if_it_had_gone_off_all_the_time() {
+fn a_suspended_timer_resumes_as_if_it_had_expired_periodically() {
     let mut sender = started(Profile::rfc5348(), Some(RTT));
     feed(&mut sender, at(100), 0, 0.0);
     assert_eq!(expire(&mut sender), at(500));
     sender.on_sent(at(10_123), S);
     assert_eq!(sender.poll_timeout(), Some(at(10_500)));
-    // Now it has something to say: nobody answered.
+    // A packet was sent and no feedback arrived: the timer expires.
     let before = bytes(&sender);
     expire(&mut sender);
     assert_eq!(bytes(&sender), before / 2.0);
@@ -330,7 +330,7 @@ fn the_nofeedback_interval_has_the_profiles_minimum() {
 }
 
 #[test]
-fn the_first_feedback_after_an_expiry_leaves_linux_s_rate_alone() {
+fn the_first_feedback_after_an_expiry_keeps_the_rate_of_linux() {
     for (profile, kept) in [(Profile::linux_2008(), true), (Profile::rfc5348(), false)] {
         let mut sender = started(profile, Some(RTT));
         feed(&mut sender, at(100), 0, 0.0);
@@ -343,7 +343,7 @@ fn the_first_feedback_after_an_expiry_leaves_linux_s_rate_alone() {
 }
 
 #[test]
-fn credit_is_unlimited_or_one_round_trip() {
+fn send_credit_is_unlimited_or_one_round_trip() {
     let burst = |profile: Profile| {
         let mut sender = started(profile, Some(RTT));
         feed(&mut sender, at(100), 0, 0.0);
@@ -375,7 +375,7 @@ fn packets_leave_one_interval_apart() {
 }
 
 #[test]
-fn unusable_samples_are_replaced_raised_and_cut() {
+fn unusable_samples_are_replaced_and_bounded() {
     let sample = |profile: Profile, raw: Duration, elapsed: Duration| {
         let mut sender = started(profile, None);
         let now = at(20_000);
@@ -445,7 +445,7 @@ fn the_segment_size_follows_its_rule() {
 }
 
 #[test]
-fn a_growing_round_trip_time_is_named_as_the_limit() {
+fn a_growing_round_trip_time_is_reported_as_the_limit() {
     let mut sender = Sender::new(
         Profile {
             oscillation: Oscillation::IncreaseOnly,
@@ -470,7 +470,7 @@ fn a_growing_round_trip_time_is_named_as_the_limit() {
 }
 
 #[test]
-fn halving_via_the_receive_rate_can_be_chosen_alone() {
+fn halving_through_the_receive_rate_can_be_selected_alone() {
     let mut sender = started(
         Profile {
             halving_without_loss: HalvingWithoutLoss::ViaReceiveRate,
@@ -486,7 +486,7 @@ fn halving_via_the_receive_rate_can_be_chosen_alone() {
     assert_eq!(bytes(&sender), 10_000.0, "s/R");
 }
 
-/// Something that a hostile network or peer may do.
+/// An action of a hostile network or peer.
 #[derive(Clone, Debug)]
 enum Step {
     Send(u32),
@@ -541,7 +541,7 @@ fn check(sender: &Sender, now: Instant) -> Result<(), TestCaseError> {
         prop_assert!(rate >= least * (1.0 - 1e-12), "{rate} < {least}");
         let timer = sender.poll_timeout();
         prop_assert!(timer.is_none_or(|timer| timer > now));
-        // Only an ideal timer rests, and not while packets wait for feedback.
+        // Only an ideal timer is suspended, and not while packets wait for feedback.
         let may_rest = sender.idle && sender.profile.timer_tick == TimerTick::Ideal;
         prop_assert!(timer.is_some() || may_rest);
     }
@@ -594,7 +594,7 @@ proptest! {
         }
     }
 
-    /// Ticks of a nanosecond are as exact as none, and a timer that counts in ticks never rests.
+    /// A timer with ticks of a nanosecond is as exact as an ideal one, but never suspended.
     #[test]
     fn a_timer_that_rests_changes_no_rate(
         p in prop_oneof![Just(0.0), Just(0.001), Just(0.1)],

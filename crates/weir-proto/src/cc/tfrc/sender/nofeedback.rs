@@ -1,23 +1,23 @@
-//! The nofeedback timer (RFC 3448 §4.4, RFC 5348 §4.4): no feedback for max(4R, 2s/X) halves the
-//! rate.
+//! The nofeedback timer (RFC 3448 §4.4, RFC 5348 §4.4): without feedback for max(4R, 2s/X) the rate
+//! is halved.
 //!
-//! Linux adds a least interval, 100 ms or 200 ms, to the maximum, counts in ticks, and halves an
-//! idle sender too.
+//! Linux takes the maximum with 100 ms or 200 ms too, counts in ticks, and halves the rate of an
+//! idle sender as well.
 
 use super::allowed_rate::RateBound;
-use super::profile::{
+use super::{FeedbackState, Sender};
+use crate::cc::tfrc::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
-use super::sender::{FeedbackState, Sender};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 
-/// When a timer set now for `span` expires: always later than now.
+/// When a timer that is set now for `span` expires; always later than now.
 pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
     let later = now + Duration::from_nanos(1);
     let exact = match tick {
         TimerTick::Hz(hz) if hz > 0 => {
-            // Linux: the tick that now lies in, and the ticks that the span begins.
+            // Linux: the start of the current tick, plus the span rounded up to ticks.
             let tick = 1_000_000_000 / u64::from(hz);
             let tick = tick.max(1);
             let started = Instant::from_nanos(now.as_nanos() / tick * tick);
@@ -28,11 +28,11 @@ pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
     exact.max(later)
 }
 
-/// The timer, and whether anything was sent since it was set.
+/// The timer, and whether data was sent since it was set.
 ///
-/// Once an idle sender keeps its rate, each further expiry would change nothing, and over a path of
-/// some microseconds there would be thousands of them a second. The timer rests instead, and goes
-/// on with the next packet as if it had been going off all the time.
+/// While an idle sender keeps its rate, further expiries change nothing, and on a path of a few
+/// microseconds there would be thousands of them a second. The timer is suspended then; the next
+/// packet resumes it as if it had expired periodically.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NofeedbackTimer {
     state: State,
@@ -45,7 +45,7 @@ enum State {
     #[default]
     Off,
     Set(Instant),
-    /// Since when, and how long from one expiry to the next.
+    /// Since when, and the time between two expiries.
     Suspended(Instant, Duration),
 }
 
@@ -55,7 +55,7 @@ impl NofeedbackTimer {
         self.sent_since_set = false;
     }
 
-    /// In place of [`set`](Self::set), for a timer that nothing but a packet gives a meaning.
+    /// Suspends the timer until the next packet, in place of [`set`](Self::set).
     fn suspend(&mut self, now: Instant, span: Duration) {
         self.state = State::Suspended(now, span.max(Duration::from_nanos(1)));
         self.sent_since_set = false;
@@ -84,12 +84,12 @@ impl Sender {
         }
     }
 
-    /// No timer expires any more.
+    /// Stops the timer.
     pub const fn stop(&mut self) {
         self.nofeedback.state = State::Off;
     }
 
-    /// The nofeedback timer may have expired.
+    /// Processes an expiry of the nofeedback timer, if it is due.
     pub fn handle_timeout(&mut self, now: Instant, events: &mut Events) {
         if self.poll_timeout().is_none_or(|expiry| now < expiry) {
             return;
@@ -108,17 +108,17 @@ impl Sender {
         } else {
             self.restart_nofeedback(now, interval);
         }
-        self.mark_dirty();
+        self.dirty = true;
         self.emit(now, events);
     }
 
-    /// After feedback, or an expiry: waits for the next feedback; packets are this far apart.
+    /// Restarts the timer after feedback or an expiry; `interval` is t_ipi.
     pub(super) fn restart_nofeedback(&mut self, now: Instant, interval: Duration) {
         let span = self.nofeedback_span(interval);
         self.nofeedback.set(now, span, self.profile.timer_tick);
     }
 
-    /// max(4R, 2·t_ipi) and the profile's minimum.
+    /// The span of the timer: max(4R, 2·t_ipi), at least the profile's minimum.
     fn nofeedback_span(&self, interval: Duration) -> Duration {
         let profile = &self.profile;
         let early = profile.nofeedback_before_feedback == BeforeFeedback::TwoSeconds;
@@ -130,7 +130,7 @@ impl Sender {
         }
     }
 
-    /// True if an idle sender keeps its rate.
+    /// True if the sender was idle and keeps its rate.
     fn is_exempt(&self) -> bool {
         if self.nofeedback.sent_since_set {
             return false;
@@ -138,7 +138,7 @@ impl Sender {
         let (p, arithmetic) = (self.loss_event_rate, self.profile.arithmetic);
         match (self.profile.nofeedback_exemption, self.smoothed_rtt) {
             (NofeedbackExemption::None, _) => false,
-            // Idle without a sample: there is no rate to recover yet.
+            // Idle before the first sample: there is no recover rate yet.
             (_, None) => self.profile.nofeedback_exemption == NofeedbackExemption::RecoverRate,
             (NofeedbackExemption::FourPacketsPerRtt, Some(rtt)) => {
                 self.feedback_state != FeedbackState::None
@@ -177,10 +177,10 @@ impl Sender {
         }
     }
 
-    /// RFC 3448 §4.4: the cached X_recv shrinks, and so does the limit that comes from it.
+    /// Reduces the cached X_recv and returns the bound that follows (RFC 3448 §4.4).
     fn halve_receive_rate(&mut self, now: Instant) -> RateBound {
         let arithmetic = self.profile.arithmetic;
-        // Without loss there is no X_calc: X_recv is what limits.
+        // Without loss there is no X_calc: X_recv is the limit.
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
         self.receive_rate = if equation_rate > 2.0 * self.receive_rate {
             let least = self.minimum_rate() / 2.0;
@@ -195,7 +195,7 @@ impl Sender {
         self.last_value_bound(now)
     }
 
-    /// RFC 5348 §4.4, Update_Limits: the set becomes half of what limited the rate.
+    /// Update_Limits() of RFC 5348 §4.4: X_recv_set becomes half of the limit.
     fn halve_receive_rate_set(&mut self, now: Instant) -> RateBound {
         let receive_rate = self.receive_rate_set.max();
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);

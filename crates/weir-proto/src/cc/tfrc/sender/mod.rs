@@ -2,12 +2,16 @@
 //!
 //! A packet may leave at t_(i+1) = t_i + t_ipi, t_ipi = s/X.
 //!
-//! Departures: none beyond the profile's; every rate lies between s/64 and 2^44 octets per
-//! second, so that no report of a receiver can make it anything else.
+//! Departures: only those of the profile. Every rate lies between s/64 and 2^44 octets per second,
+//! whatever a receiver reports.
+
+mod allowed_rate;
+mod nofeedback;
+#[cfg(test)]
+mod tests;
 
 use super::DEFAULT_RTT;
 use super::equation::Equation;
-use super::nofeedback::NofeedbackTimer;
 use super::oscillation::OscillationReduction;
 use super::profile::{
     Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, Profile, RateAfterExpiry,
@@ -19,8 +23,9 @@ use super::wireless_extensions::{FeedbackSample, WirelessExtensions};
 use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use nofeedback::NofeedbackTimer;
 
-/// What a feedback packet says.
+/// The contents of a feedback packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
     /// When the newest acknowledged packet was recorded as sent.
@@ -29,13 +34,13 @@ pub struct Feedback {
     pub elapsed_time: Duration,
     /// X_recv in octets per second.
     pub receive_rate: u32,
-    /// p.
+    /// p in [0, 1].
     pub loss_event_rate: f64,
 }
 
 /// Whether the sender has feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FeedbackState {
+enum FeedbackState {
     /// No feedback has arrived yet.
     None,
     /// The nofeedback timer has expired since the last feedback.
@@ -44,52 +49,52 @@ pub(super) enum FeedbackState {
     Fresh,
 }
 
-/// TFRC's sender.
+/// The sender of TFRC.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    pub(super) profile: Profile,
-    pub(super) equation: Equation,
-    /// MSS.
-    pub(super) maximum_segment_size: u32,
-    /// s.
-    pub(super) segment_size: f64,
-    pub(super) handshake_rtt: Option<Duration>,
-    pub(super) started: bool,
-    pub(super) feedback_state: FeedbackState,
-    /// X, octets per second.
-    pub(super) allowed_rate: f64,
-    /// X_calc.
-    pub(super) equation_rate: Option<f64>,
-    /// X_recv.
-    pub(super) receive_rate: f64,
+    profile: Profile,
+    equation: Equation,
+    /// MSS in octets of payload.
+    maximum_segment_size: u32,
+    /// s in octets.
+    segment_size: f64,
+    handshake_rtt: Option<Duration>,
+    started: bool,
+    feedback_state: FeedbackState,
+    /// X in octets per second.
+    allowed_rate: f64,
+    /// X_calc in octets per second.
+    equation_rate: Option<f64>,
+    /// X_recv in octets per second.
+    receive_rate: f64,
     /// X_recv_set.
-    pub(super) receive_rate_set: ReceiveRateSet,
-    pub(super) data_limited: DataLimited,
-    /// p.
-    pub(super) loss_event_rate: f64,
+    receive_rate_set: ReceiveRateSet,
+    data_limited: DataLimited,
+    /// p in [0, 1].
+    loss_event_rate: f64,
     /// R.
-    pub(super) smoothed_rtt: Option<Duration>,
-    pub(super) latest_rtt: Duration,
-    /// tld.
-    pub(super) time_last_doubled: Option<Instant>,
+    smoothed_rtt: Option<Duration>,
+    latest_rtt: Duration,
+    /// tld: when X was last doubled (RFC 5348 §4.3).
+    time_last_doubled: Option<Instant>,
     /// t_ipi.
-    pub(super) inter_packet_interval: Duration,
+    inter_packet_interval: Duration,
     /// t_i: the nominal time of the last packet; of the next one in the kernel's arithmetic.
-    pub(super) nominal_time: Instant,
-    pub(super) window_counter: WindowCounter,
-    pub(super) last_sent: Option<Instant>,
-    /// Linux 2.6.22's flag.
-    pub(super) idle: bool,
-    pub(super) nofeedback: NofeedbackTimer,
-    pub(super) oscillation: OscillationReduction,
-    pub(super) wireless: WirelessExtensions,
-    pub(super) limit: Limit,
-    /// Something changed that no event has told yet.
-    pub(super) dirty: bool,
+    nominal_time: Instant,
+    window_counter: WindowCounter,
+    last_sent: Option<Instant>,
+    /// No data packet was sent since the last feedback (a flag of Linux 2.6.22).
+    idle: bool,
+    nofeedback: NofeedbackTimer,
+    oscillation: OscillationReduction,
+    wireless: WirelessExtensions,
+    limit: Limit,
+    /// The state has changed since the last trace event.
+    dirty: bool,
 }
 
 impl Sender {
-    /// A sender that may put this many octets of payload into a packet.
+    /// A sender of packets with at most this many octets of payload.
     pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
         let now = Instant::ZERO;
         Self {
@@ -122,17 +127,17 @@ impl Sender {
         }
     }
 
-    /// The rules that it follows.
+    /// The rules of this sender.
     pub const fn profile(&self) -> &Profile {
         &self.profile
     }
 
-    /// X.
+    /// X, the allowed sending rate.
     pub fn allowed_rate(&self) -> Rate {
         Rate::from_bytes_per_sec(self.allowed_rate)
     }
 
-    /// What bound X.
+    /// The rule that bound X.
     pub const fn limit(&self) -> Limit {
         self.limit
     }
@@ -147,34 +152,35 @@ impl Sender {
         self.smoothed_rtt.filter(|_| !self.latest_rtt.is_zero())
     }
 
-    /// p.
+    /// p in [0, 1].
     pub const fn loss_event_rate(&self) -> f64 {
         self.loss_event_rate
     }
 
-    /// t_ipi.
+    /// t_ipi, the time between packets.
     pub const fn inter_packet_interval(&self) -> Duration {
         self.inter_packet_interval
     }
 
-    /// MSS from now on, in octets of payload.
+    /// Changes the MSS, in octets of payload.
     pub fn set_maximum_segment_size(&mut self, octets: u32) {
         self.maximum_segment_size = octets.max(1);
     }
 
-    /// The handshake's round-trip time.
+    /// The handshake's round-trip time is known; used if the profile says so.
     pub fn on_handshake_rtt(&mut self, rtt: Duration) {
         if self.profile.handshake_rtt == HandshakeRtt::Use {
             self.handshake_rtt = Some(self.clamp_sample(rtt, Duration::ZERO));
         }
     }
 
-    /// True once the first packet has been announced.
+    /// True once [`start`](Self::start) was called.
     pub const fn is_started(&self) -> bool {
         self.started
     }
 
-    /// The first packet, of this many octets, is about to leave. Further calls do nothing.
+    /// The first packet, with this many octets of payload, is about to leave. Further calls do
+    /// nothing.
     pub fn start(&mut self, now: Instant, payload_len: u32) {
         if self.started {
             return;
@@ -202,10 +208,10 @@ impl Sender {
         self.dirty = true;
     }
 
-    /// The earliest time at which a packet of this many octets may leave: `now`, or later.
+    /// The earliest time, not before `now`, at which a packet of this many octets may leave.
     pub fn next_send(&mut self, now: Instant, payload_len: u32) -> Instant {
         self.start(now, payload_len);
-        // A credit of unused time does not shorten the distance of small packets.
+        // Unused send credit does not shorten the minimum interval of small packets.
         let earliest = self.last_sent.map(|at| at + self.least_interval());
         if let Some(earliest) = earliest.filter(|&at| at > now) {
             return earliest.max(self.next_nominal_time(now));
@@ -218,7 +224,7 @@ impl Sender {
                 if delay < ahead {
                     return now;
                 }
-                // Linux asks for a timer of whole milliseconds.
+                // Linux sets a timer of whole milliseconds.
                 let millis = (delay.as_micros() / 1000).max(1);
                 self.timer_expiry(now, Duration::from_millis(millis))
             }
@@ -227,13 +233,13 @@ impl Sender {
         }
     }
 
-    /// A data packet is handed over: the window counter that it carries.
+    /// A data packet is handed over; returns its window counter (CCVal).
     pub fn on_sent(&mut self, now: Instant, payload_len: u32) -> u8 {
         self.start(now, payload_len);
         let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
         let counter = self.window_counter.advance(now, rtt, &self.profile);
         self.update_segment_size(payload_len);
-        // A truncated t_ipi of zero must not stop the nominal time from advancing.
+        // The nominal time advances even if t_ipi is truncated to zero.
         let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
         self.nominal_time = match self.profile.arithmetic {
             Arithmetic::KernelIntegers => self.with_send_credit(self.nominal_time, now) + interval,
@@ -254,7 +260,7 @@ impl Sender {
         self.window_counter.on_ack(counter, &self.profile);
     }
 
-    /// Feedback came. False if the profile takes it for bogus.
+    /// Feedback arrived. False if it is discarded as the profile says.
     pub fn on_feedback(&mut self, now: Instant, feedback: &Feedback, events: &mut Events) -> bool {
         if !self.started {
             return false;
@@ -282,7 +288,7 @@ impl Sender {
         let expired = self.feedback_state == FeedbackState::Expired;
         self.feedback_state = FeedbackState::Fresh;
         if first && self.profile.first_feedback == FirstFeedback::InitialRate {
-            // RFC 5348 §4.2: this replaces step 4 of §4.3.
+            // RFC 5348 §4.2: in place of step 4 of §4.3.
             self.start_at_initial_rate(now);
         } else {
             let bound = self.bound(now, feedback.sent_at, increased);
@@ -305,7 +311,7 @@ impl Sender {
         true
     }
 
-    /// Tells the state to a listener, if it has changed since the last time.
+    /// Queues a trace event if the state has changed since the last one.
     pub fn emit(&mut self, now: Instant, events: &mut Events) {
         if !std::mem::take(&mut self.dirty) {
             return;
@@ -313,7 +319,7 @@ impl Sender {
         events.push(now, EventMask::CONTROLLER, || Event::Rate(self.state()));
     }
 
-    /// The state for a trace.
+    /// The state for a trace event.
     pub fn state(&self) -> RateState {
         RateState {
             allowed_rate: self.allowed_rate(),
@@ -334,14 +340,9 @@ impl Sender {
         }
     }
 
-    /// The state has changed; [`emit`](Self::emit) queues an event.
-    pub(super) const fn mark_dirty(&mut self) {
-        self.dirty = true;
-    }
-
     // ---- Round-trip time ----
 
-    /// A sample as the profile takes it.
+    /// A sample without the receiver's delay, within the bounds of the profile.
     fn clamp_sample(&self, raw: Duration, elapsed: Duration) -> Duration {
         let profile = &self.profile;
         let sample = profile.arithmetic.time(raw.saturating_sub(elapsed));
@@ -350,7 +351,7 @@ impl Sender {
         } else {
             sample
         };
-        // At least a nanosecond, whatever the profile says: a rate is a quotient by it.
+        // At least a nanosecond, whatever the profile says, because rates divide by it.
         sample
             .min(profile.rtt_max.unwrap_or(Duration::MAX))
             .max(profile.rtt_min)
@@ -379,10 +380,31 @@ impl Sender {
         self.smoothed_rtt = Some(rtt.max(least));
     }
 
+    // ---- Oscillation reduction ----
+
+    /// Lengthens t_ipi when the round-trip time has grown (RFC 5348 §4.5).
+    fn reduce_oscillation(&mut self, sample: Duration) {
+        let base = match self.profile.arithmetic {
+            Arithmetic::Float => {
+                let arithmetic = self.profile.arithmetic;
+                arithmetic.interval(self.segment_size, self.allowed_rate)
+            }
+            // Linux multiplies the current t_ipi, so factors compound until X changes.
+            Arithmetic::KernelIntegers => self.inter_packet_interval,
+        };
+        let interval = self
+            .oscillation
+            .reduced_interval(sample, self.loss_event_rate, base);
+        if interval > base {
+            self.limit = Limit::OscillationReduction;
+        }
+        self.inter_packet_interval = interval;
+    }
+
     // ---- Segment size ----
 
     fn update_segment_size(&mut self, payload_len: u32) {
-        // No segment is empty: X is never below s/64, and must be above zero.
+        // An empty payload counts as one octet: X is at least s/64 and must be above zero.
         let payload = match self.profile.arithmetic {
             Arithmetic::Float => f64::from(payload_len.max(1)),
             Arithmetic::KernelIntegers => f64::from(payload_len.clamp(1, u32::from(u16::MAX))),
@@ -427,7 +449,7 @@ impl Sender {
         }
     }
 
-    /// t_delta.
+    /// t_delta: how long before its nominal time a packet may leave (RFC 5348 §8.3).
     fn send_ahead(&self) -> Duration {
         let granularity = match self.profile.timer_tick {
             TimerTick::Ideal => Duration::ZERO,
@@ -445,10 +467,6 @@ impl Sender {
     }
 
     fn timer_expiry(&self, now: Instant, span: Duration) -> Instant {
-        super::nofeedback::expiry(now, span, self.profile.timer_tick)
+        nofeedback::expiry(now, span, self.profile.timer_tick)
     }
 }
-
-#[cfg(test)]
-#[path = "sender_tests.rs"]
-mod tests;

@@ -18,8 +18,8 @@ fn data(seq: i64, counter: u8) -> ArrivedPacket {
     }
 }
 
-/// Packets 1 ms apart with a window counter that advances every 25 ms: R = 100 ms. `lost` are
-/// missing. Feedback is taken whenever it is due.
+/// Packets 1 ms apart, with a window counter that advances every 25 ms, so that R = 100 ms. The
+/// packets `lost` are missing. Feedback is taken whenever it is due.
 fn receive(profile: Profile, count: i64, lost: &[i64]) -> (Receiver, Vec<FeedbackReport>) {
     let mut receiver = Receiver::new(profile);
     let mut reports = Vec::new();
@@ -44,7 +44,7 @@ fn the_first_data_packet_is_reported_at_once_with_a_rate_of_zero() {
 }
 
 #[test]
-fn feedback_comes_every_four_counters_with_the_rate_in_between() {
+fn feedback_is_due_every_four_counters_with_the_rate_in_between() {
     for name in Profile::NAMES {
         let (receiver, reports) = receive(Profile::named(name).expect("a name"), 1001, &[]);
         assert_eq!(reports.len(), 11, "{name}");
@@ -65,7 +65,7 @@ fn a_loss_event_is_reported_at_once() {
         // The synthetic interval inverts the equation at 1 MB/s, R = 100 ms: f = 0.01.
         let p = receiver.loss_event_rate();
         assert!((p - 0.000_149).abs() < 0.000_06, "{name}: {p}");
-        // Linux repeats the last value, the RFC measures over a round trip.
+        // Linux repeats the last value; RFC 5348 measures over a round trip.
         assert!((990_000..=1_010_000).contains(&last.receive_rate));
     }
 }
@@ -89,14 +89,14 @@ fn losses_within_a_round_trip_are_one_event() {
 }
 
 #[test]
-fn a_counter_that_wraps_between_two_losses_does_not_join_them() {
+fn a_counter_that_wraps_between_two_losses_does_not_merge_them() {
     // 16 counters are 400 ms: the second loss has the first one's counter again.
     let (receiver, _) = receive(Profile::linux_mainline(), 1200, &[500, 900]);
     assert_eq!(receiver.loss_events(), 2);
 }
 
 #[test]
-fn periodic_loss_gives_its_own_rate() {
+fn the_loss_event_rate_of_periodic_loss_is_its_rate() {
     let lost: Vec<i64> = (1..40).map(|k| k * 200).collect();
     for name in Profile::NAMES {
         let profile = Profile::named(name).expect("a name");
@@ -108,7 +108,7 @@ fn periodic_loss_gives_its_own_rate() {
 }
 
 #[test]
-fn a_lost_first_packet_gives_a_fifth_of_loss() {
+fn a_lost_first_packet_is_a_loss_rate_of_one_fifth() {
     let mut receiver = Receiver::new(Profile::rfc5348());
     let request = ArrivedPacket {
         payload: None,
@@ -122,7 +122,7 @@ fn a_lost_first_packet_gives_a_fifth_of_loss() {
     let report = receiver.take_feedback(at(1)).expect("feedback");
     assert_eq!(report.inverse_loss_event_rate, 5);
     assert!((receiver.loss_event_rate() - 0.2064).abs() < 1e-4);
-    // Linux does not look at what was lost before the first data packet.
+    // Linux ignores losses before the first data packet.
     let mut linux = Receiver::new(Profile::linux_mainline());
     linux.on_packet(at(0), &request);
     for seq in 2..5 {
@@ -132,7 +132,7 @@ fn a_lost_first_packet_gives_a_fifth_of_loss() {
 }
 
 #[test]
-fn a_mark_is_an_event_without_waiting() {
+fn a_mark_is_a_loss_event_at_once() {
     let mut receiver = Receiver::new(Profile::rfc5348());
     for seq in 0..10 {
         receiver.on_packet(at(1), &data(seq, 0));
@@ -150,7 +150,7 @@ fn a_mark_is_an_event_without_waiting() {
 }
 
 #[test]
-fn intervals_describe_what_was_lost() {
+fn intervals_describe_the_losses() {
     let (mut receiver, _) = receive(Profile::rfc5348(), 1000, &[300, 301, 600]);
     receiver.take_feedback(at(1000));
     let intervals: Vec<_> = receiver.reported_intervals().collect();
@@ -182,7 +182,7 @@ fn packets_without_data_do_not_lengthen_an_interval() {
 }
 
 #[test]
-fn silence_is_quiescence_after_two_round_trips() {
+fn the_sender_is_quiescent_after_two_round_trips() {
     let (receiver, _) = receive(Profile::rfc5348(), 1000, &[]);
     assert!(!receiver.is_quiescent(at(999 + 199)));
     assert!(receiver.is_quiescent(at(999 + 200)));
