@@ -35,6 +35,6 @@ pub use netem::NetemConfig;
 pub use network::{
     FlowConfig, FlowCounters, LinkId, MediumId, Network, NetworkError, Side, SourceKind,
 };
-pub use queue::{QueueConfig, QueueLimit};
+pub use queue::{DropTailConfig, QueueConfig, QueueLimit};
 pub use rate_trace::OCTETS as OCTETS_PER_OPPORTUNITY;
 pub use simulator::{RunCounters, Stuck, inject, simulate};

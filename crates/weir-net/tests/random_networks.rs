@@ -6,7 +6,6 @@ mod common;
 use common::{EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
 use weir_net::netem::{CorrelatedChance, Distribution};
-use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
     Audibility, ChannelConfig, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
@@ -60,35 +59,6 @@ fn random_loss(rng: &mut Rng) -> LossConfig {
     }
 }
 
-fn random_queue(rng: &mut Rng, limit: QueueLimit) -> QueueConfig {
-    let codel = CodelConfig {
-        limit: 1 + rng.below(20),
-        ..CodelConfig::default()
-    };
-    match rng.below(6) {
-        0 => QueueConfig::Red(RedConfig {
-            limit: 1500 + rng.below(30_000),
-            min: 1500,
-            max: 6000,
-            probability: rng.uniform(),
-            weight: rng.uniform(),
-            packet_time: Duration::from_nanos(MILLISECOND),
-            gentle: rng.chance(0.5),
-            ecn: false,
-        }),
-        1 => QueueConfig::Codel(codel),
-        2 => QueueConfig::FqCodel(FqCodelConfig {
-            codel,
-            ..FqCodelConfig::default()
-        }),
-        3 => QueueConfig::Pie(PieConfig {
-            limit: 1 + rng.below(20),
-            ..PieConfig::default()
-        }),
-        _ => QueueConfig::DropTail { limit },
-    }
-}
-
 fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
     rng.chance(0.2).then(|| TokenBucketConfig {
         rate: 100_000 + rng.below(10_000_000),
@@ -99,11 +69,6 @@ fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
 }
 
 fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
-    let limit = if rng.chance(0.5) {
-        QueueLimit::Packets(1 + rng.below(20))
-    } else {
-        QueueLimit::Bytes(1500 + rng.below(30_000))
-    };
     LinkConfig {
         name,
         from,
@@ -111,7 +76,7 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
         rate: rng.chance(0.8).then(|| 100_000 + rng.below(100_000_000)),
         delay: Duration::from_nanos(rng.below(5 * MILLISECOND)),
         mtu: rng.chance(0.3).then_some(1200),
-        queue: random_queue(rng, limit),
+        queue: QueueConfig::random(rng),
         shaper: random_shaper(rng),
         loss: random_loss(rng),
         ..LinkConfig::default()
@@ -182,7 +147,7 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
 fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
     let station = |rng: &mut Rng, host| StationConfig {
         host,
-        queue: random_queue(rng, QueueLimit::Packets(15)),
+        queue: QueueConfig::random(rng),
         mtu: [1200, 1500][rng.below(2) as usize],
         rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
         retry_limit: 1 + rng.below(7) as u32,
@@ -285,14 +250,7 @@ fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkC
     let inside = c.bytes_queued + c.bytes_in_flight;
     let gone = c.bytes_delivered + c.bytes_dropped;
     assert_eq!(c.bytes_in, gone + inside, "octets, {what}");
-    let limit = match config.queue {
-        QueueConfig::DropTail { limit } => limit,
-        QueueConfig::Red(red) => QueueLimit::Bytes(red.limit),
-        QueueConfig::Codel(codel) => QueueLimit::Packets(codel.limit),
-        QueueConfig::FqCodel(fq) => QueueLimit::Packets(fq.codel.limit),
-        QueueConfig::Pie(pie) => QueueLimit::Packets(pie.limit),
-    };
-    match limit {
+    match config.queue.limit() {
         QueueLimit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
         QueueLimit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
     }

@@ -6,8 +6,8 @@ use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::queue::RedConfig;
 use weir_net::{
-    FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig, QueueLimit, Side,
-    simulate,
+    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig,
+    QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{Rules, WindowConfig, named};
 use weir_proto::node::CloseReason;
@@ -31,9 +31,9 @@ impl Path {
         Self {
             rate,
             one_way: Duration::from_millis(millis),
-            queue: QueueConfig::DropTail {
+            queue: QueueConfig::DropTail(DropTailConfig {
                 limit: QueueLimit::Packets(packets),
-            },
+            }),
             loss: LossConfig::None,
         }
     }

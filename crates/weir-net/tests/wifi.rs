@@ -6,8 +6,8 @@ use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::wifi::{ChannelConfig, MediumConfig, RateControlConfig, Standard, StationConfig};
 use weir_net::{
-    FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig, QueueLimit,
-    Side, simulate,
+    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig,
+    QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::{FlowId, HostId};
@@ -78,9 +78,9 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
     }
     let station = |&host: &HostId| StationConfig {
         host,
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(queue_limit),
-        },
+        }),
         mtu: 1500,
         rate_control: RateControlConfig::Aarf,
         retry_limit: 7,

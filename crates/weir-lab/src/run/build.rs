@@ -20,8 +20,8 @@ use weir_net::app::{
 };
 use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
 use weir_net::{
-    App, FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network, NetworkError, QueueConfig,
-    QueueLimit, Side,
+    App, DropTailConfig, FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network,
+    NetworkError, QueueConfig, QueueLimit, Side,
 };
 use weir_proto::event::{EventMask, Source};
 use weir_proto::node::{CloseReason, Endpoint, Statistics};
@@ -274,9 +274,9 @@ impl World {
         (from, to): (HostId, HostId),
     ) -> Result<(), RunError> {
         let queue = match direction.shaper {
-            Some(shaper) => QueueConfig::DropTail {
+            Some(shaper) => QueueConfig::DropTail(DropTailConfig {
                 limit: QueueLimit::Bytes(shaper.limit()),
-            },
+            }),
             None => direction.queue,
         };
         let config = LinkConfig {

@@ -320,7 +320,7 @@ impl Keys {
 mod tests {
     use super::*;
     use weir_net::netem::Distribution;
-    use weir_net::{LossConfig, QueueConfig, QueueLimit};
+    use weir_net::{DropTailConfig, LossConfig, QueueConfig, QueueLimit};
     use weir_proto::time::Duration;
     use weir_proto::units::Probability;
 
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(link.netem.jitter_correlation, 0.25);
         assert_eq!(link.netem.distribution, Distribution::Normal);
         let limit = QueueLimit::Packets(50);
-        assert_eq!(link.queue, QueueConfig::DropTail { limit });
+        assert_eq!(link.queue, QueueConfig::DropTail(DropTailConfig { limit }));
         let LossConfig::Random { probability } = link.loss else {
             panic!("{:?}", link.loss);
         };
@@ -362,7 +362,7 @@ mod tests {
         assert!(queue.codel.ecn && queue.codel.limit == 1000);
         let limit = QueueLimit::Bytes(30_000);
         let bytes = link("bfifo limit 30000").queue;
-        assert_eq!(bytes, QueueConfig::DropTail { limit });
+        assert_eq!(bytes, QueueConfig::DropTail(DropTailConfig { limit }));
     }
 
     #[test]

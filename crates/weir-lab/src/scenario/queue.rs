@@ -81,7 +81,7 @@ impl Variants for QueueConfig {
     }
     fn kind(&self) -> &'static str {
         match self {
-            Self::DropTail { .. } => "droptail",
+            Self::DropTail(_) => "droptail",
             Self::Red(_) => "red",
             Self::Codel(_) => "codel",
             Self::FqCodel(_) => "fq_codel",
@@ -99,11 +99,11 @@ impl Variants for QueueConfig {
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
         match self {
-            Self::DropTail { limit } => v.value(
+            Self::DropTail(config) => v.value(
                 "limit",
                 "What it holds at most: packets as a number, or bytes such as \"30000b\".",
                 Need::Optional,
-                &mut QueueLimitValue(limit),
+                &mut QueueLimitValue(&mut config.limit),
             ),
             Self::Red(red) => visit_red(red, v),
             Self::Codel(codel) => visit_codel(codel, v),

@@ -1,7 +1,7 @@
 use super::overrides::{grid, parse_seeds, parse_set};
 use super::*;
 use proptest::prelude::*;
-use weir_net::{LossConfig, QueueConfig, QueueLimit, SendTimestamp};
+use weir_net::{DropTailConfig, LossConfig, QueueConfig, QueueLimit, SendTimestamp};
 use weir_proto::cc::tfrc::{Oscillation, Profile};
 use weir_proto::cc::window::SendGate;
 use weir_proto::time::Duration;
@@ -83,7 +83,7 @@ fn says_what_the_file_says() {
         (Some(1_000_000), Some(64_000))
     );
     assert_eq!(link.backward.delay, Duration::from_millis(5));
-    let limit = |limit| QueueConfig::DropTail { limit };
+    let limit = |limit| QueueConfig::DropTail(DropTailConfig { limit });
     assert_eq!(link.forward.queue, limit(QueueLimit::Bytes(30_000)));
     assert_eq!(link.backward.queue, limit(QueueLimit::Packets(10)));
     let Transport::Dccp(dccp) = &scenario.flows[0].transport else {

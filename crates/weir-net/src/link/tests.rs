@@ -1,6 +1,6 @@
 use super::*;
 use crate::packet_pool::fixture;
-use crate::queue::QueueLimit;
+use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,7 +14,7 @@ fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
         rate,
         delay: Duration::ZERO,
         mtu: None,
-        queue: QueueConfig::DropTail { limit },
+        queue: QueueConfig::DropTail(DropTailConfig { limit }),
         shaper: None,
         loss: LossConfig::None,
         ..LinkConfig::default()
@@ -241,7 +241,7 @@ enum Outcome {
 /// (units of 1/rate nanoseconds).
 fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     let rate = u128::from(config.rate.expect("a rate"));
-    let QueueConfig::DropTail { limit } = config.queue else {
+    let QueueConfig::DropTail(DropTailConfig { limit }) = config.queue else {
         panic!("drop-tail only")
     };
     let mut loss = Loss::new(&config.loss, 1, "link/wire/loss");

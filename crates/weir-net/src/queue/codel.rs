@@ -5,9 +5,10 @@
 //! a value of its own, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
-use super::{DropsAndMarks, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, mark};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
+use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
 /// RFC 8289 §4.2–4.3.
@@ -35,6 +36,40 @@ impl Default for CodelConfig {
     }
 }
 
+impl QueueDiscConfig for CodelConfig {
+    type Disc = Box<CodelQueue>;
+
+    fn build(&self, _rng: Rng) -> Box<CodelQueue> {
+        Box::new(CodelQueue {
+            config: *self,
+            state: Codel::default(),
+            fifo: Fifo::default(),
+            max_packet: 0,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            limit: 1 + rng.below(20),
+            ecn: rng.chance(0.5),
+            ..Self::default()
+        }
+    }
+}
+
+/// What CoDel reads beside the queue when a packet is taken out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodelInput<'a> {
+    pub(super) config: &'a CodelConfig,
+    pub(super) now: Instant,
+    /// The largest packet that ever entered: a queue of at most one such packet is not too long.
+    pub(super) max_packet: u32,
+}
+
 /// The controller of one queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Codel {
@@ -55,13 +90,12 @@ impl Codel {
 
     /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has been too long for long
     /// enough.
-    fn do_dequeue(
-        &mut self,
-        config: &CodelConfig,
-        now: Instant,
-        fifo: &mut Fifo,
-        max_packet: u32,
-    ) -> (Option<PacketRef>, bool) {
+    fn do_dequeue(&mut self, input: CodelInput<'_>, fifo: &mut Fifo) -> (Option<PacketRef>, bool) {
+        let CodelInput {
+            config,
+            now,
+            max_packet,
+        } = input;
         let Some((since, packet)) = fifo.pop() else {
             self.first_above = None;
             return (None, false);
@@ -84,12 +118,12 @@ impl Codel {
     /// RFC 8289 §5.5.
     pub(super) fn dequeue(
         &mut self,
-        config: &CodelConfig,
-        now: Instant,
-        (fifo, max_packet): (&mut Fifo, u32),
+        input: CodelInput<'_>,
+        fifo: &mut Fifo,
         effects: &mut DropsAndMarks,
     ) -> Option<PacketRef> {
-        let (mut packet, mut ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
+        let CodelInput { config, now, .. } = input;
+        let (mut packet, mut ok_to_drop) = self.do_dequeue(input, fifo);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
@@ -101,7 +135,7 @@ impl Codel {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                     return Some(marked);
                 }
-                (packet, ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
+                (packet, ok_to_drop) = self.do_dequeue(input, fifo);
                 if ok_to_drop {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                 } else {
@@ -111,7 +145,7 @@ impl Codel {
         } else if ok_to_drop {
             packet = match packet.and_then(|head| notify(config, head, effects)) {
                 Some(marked) => Some(marked),
-                None => self.do_dequeue(config, now, fifo, max_packet).0,
+                None => self.do_dequeue(input, fifo).0,
             };
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.last_count);
@@ -146,17 +180,8 @@ pub(crate) struct CodelQueue {
     max_packet: u32,
 }
 
-impl CodelQueue {
-    pub(super) fn new(config: CodelConfig) -> Self {
-        Self {
-            config,
-            state: Codel::default(),
-            fifo: Fifo::default(),
-            max_packet: 0,
-        }
-    }
-
-    pub(super) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
+impl QueueDisc for CodelQueue {
+    fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         if self.fifo.packets() >= self.config.limit {
             effects.dropped.push((packet, DropReason::QueueFull));
             return;
@@ -165,17 +190,21 @@ impl CodelQueue {
         self.fifo.push(now, packet);
     }
 
-    pub(super) fn dequeue(
-        &mut self,
-        now: Instant,
-        effects: &mut DropsAndMarks,
-    ) -> Option<PacketRef> {
-        let fifo = (&mut self.fifo, self.max_packet);
-        self.state.dequeue(&self.config, now, fifo, effects)
+    fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
+        let input = CodelInput {
+            config: &self.config,
+            now,
+            max_packet: self.max_packet,
+        };
+        self.state.dequeue(input, &mut self.fifo, effects)
     }
 
-    pub(super) const fn fifo(&self) -> &Fifo {
-        &self.fifo
+    fn head_size(&self) -> Option<u32> {
+        self.fifo.head_size()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
     }
 }
 
@@ -186,16 +215,17 @@ mod tests {
 
     /// Keeps a queue of 1000-octet packets 50 ms long and takes one out each millisecond.
     fn overloaded(ecn: bool, millis: u64) -> (Vec<u64>, u64) {
-        let mut queue = CodelQueue::new(CodelConfig {
+        let mut queue = (CodelConfig {
             ecn,
             ..CodelConfig::default()
-        });
+        })
+        .build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         let mut drops = Vec::new();
         let mut sent = 0;
         for at in 0..millis {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.fifo().packets() < 50 {
+            while queue.backlog().packets < 50 {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
             }
             sent += u64::from(queue.dequeue(now, &mut effects).is_some());
@@ -216,7 +246,7 @@ mod tests {
 
     #[test]
     fn leaves_a_short_queue_alone() {
-        let mut queue = CodelQueue::new(CodelConfig::default());
+        let mut queue = CodelConfig::default().build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         for at in 0..10_000_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
@@ -228,14 +258,15 @@ mod tests {
 
     #[test]
     fn marks_and_sends_where_it_would_have_dropped() {
-        let mut queue = CodelQueue::new(CodelConfig {
+        let mut queue = (CodelConfig {
             ecn: true,
             ..CodelConfig::default()
-        });
+        })
+        .build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         for at in 0..300_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.fifo().packets() < 50 {
+            while queue.backlog().packets < 50 {
                 let mut capable = packet(0, 1000);
                 capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
                 queue.enqueue(now, capable, &mut effects);

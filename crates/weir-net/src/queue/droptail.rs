@@ -1,12 +1,16 @@
-//! Drop-tail: first in, first out; a packet that finds no room is dropped.
+//! Drop-tail: first in, first out; a packet that finds the queue full is dropped.
 //!
-//! As tc's `pfifo` (limit in packets) and `bfifo` (limit in octets): a packet is taken if the
+//! As tc-pfifo(8) (limit in packets) and tc-bfifo(8) (limit in octets): a packet is taken if the
 //! queue with it stays within the limit. Sizes count from the IP header on.
 
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig};
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
+use weir_proto::event::DropReason;
+use weir_proto::rng::Rng;
+use weir_proto::time::Instant;
 
-/// What a queue holds at most.
+/// The most that a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// This many packets.
@@ -15,6 +19,48 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
+/// The configuration of a drop-tail queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropTailConfig {
+    /// The most that it holds.
+    pub limit: QueueLimit,
+}
+
+impl Default for DropTailConfig {
+    /// 1000 packets, the default txqueuelen of Linux's Ethernet interfaces.
+    fn default() -> Self {
+        Self {
+            limit: QueueLimit::Packets(1000),
+        }
+    }
+}
+
+impl QueueDiscConfig for DropTailConfig {
+    type Disc = DropTail;
+
+    fn build(&self, _rng: Rng) -> DropTail {
+        DropTail {
+            limit: self.limit,
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        let limit = if rng.chance(0.5) {
+            QueueLimit::Packets(1 + rng.below(20))
+        } else {
+            QueueLimit::Bytes(1500 + rng.below(30_000))
+        };
+        Self { limit }
+    }
+}
+
+/// A drop-tail queue.
 #[derive(Debug)]
 pub(crate) struct DropTail {
     limit: QueueLimit,
@@ -22,49 +68,44 @@ pub(crate) struct DropTail {
     bytes: u64,
 }
 
-impl DropTail {
-    pub(super) fn new(limit: QueueLimit) -> Self {
-        Self {
-            limit,
-            packets: VecDeque::new(),
-            bytes: 0,
-        }
-    }
-
+impl QueueDisc for DropTail {
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: PacketRef) -> Option<PacketRef> {
+    fn enqueue(&mut self, _now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         let size = u64::from(packet.size);
-        let room = match self.limit {
-            QueueLimit::Packets(limit) => self.packets() < limit,
+        let fits = match self.limit {
+            QueueLimit::Packets(limit) => (self.packets.len() as u64) < limit,
             QueueLimit::Bytes(limit) => self.bytes + size <= limit,
         };
-        if !room {
-            return Some(packet);
+        if !fits {
+            effects.dropped.push((packet, DropReason::QueueFull));
+            return;
         }
         self.bytes += size;
         self.packets.push_back(packet);
-        None
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self) -> Option<PacketRef> {
+    fn dequeue(&mut self, _now: Instant, _effects: &mut DropsAndMarks) -> Option<PacketRef> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
 
     #[inline]
-    pub(super) fn head_size(&self) -> Option<u32> {
+    fn head_size(&self) -> Option<u32> {
         self.packets.front().map(|packet| packet.size)
     }
 
     #[inline]
-    pub(super) fn packets(&self) -> u64 {
-        self.packets.len() as u64
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+    fn can_bypass(&self) -> bool {
+        true
     }
 }

@@ -8,7 +8,7 @@
 //! have changed in between.
 
 use super::fifo::Fifo;
-use super::{DropsAndMarks, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, mark};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
@@ -47,6 +47,36 @@ impl Default for PieConfig {
     }
 }
 
+impl QueueDiscConfig for PieConfig {
+    type Disc = Box<Pie>;
+
+    fn build(&self, rng: Rng) -> Box<Pie> {
+        Box::new(Pie {
+            config: *self,
+            fifo: Fifo::default(),
+            probability: 0.0,
+            accumulated: 0.0,
+            delay: Duration::ZERO,
+            old_delay: Duration::ZERO,
+            burst_left: self.max_burst,
+            next_update: Instant::ZERO + self.tupdate,
+            rng,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            limit: 1 + rng.below(20),
+            ecn: rng.chance(0.5),
+            ..Self::default()
+        }
+    }
+}
+
 /// A queue under PIE.
 #[derive(Debug)]
 pub(crate) struct Pie {
@@ -62,20 +92,6 @@ pub(crate) struct Pie {
 }
 
 impl Pie {
-    pub(super) fn new(config: PieConfig, rng: Rng) -> Self {
-        Self {
-            config,
-            fifo: Fifo::default(),
-            probability: 0.0,
-            accumulated: 0.0,
-            delay: Duration::ZERO,
-            old_delay: Duration::ZERO,
-            burst_left: config.max_burst,
-            next_update: Instant::ZERO + config.tupdate,
-            rng,
-        }
-    }
-
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             self.update();
@@ -149,13 +165,10 @@ impl Pie {
         }
         drop
     }
+}
 
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        mut packet: PacketRef,
-        effects: &mut DropsAndMarks,
-    ) {
+impl QueueDisc for Pie {
+    fn enqueue(&mut self, now: Instant, mut packet: PacketRef, effects: &mut DropsAndMarks) {
         self.catch_up(now);
         if self.fifo.packets() >= self.config.limit {
             self.accumulated = 0.0;
@@ -169,7 +182,7 @@ impl Pie {
         }
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<PacketRef> {
+    fn dequeue(&mut self, now: Instant, _effects: &mut DropsAndMarks) -> Option<PacketRef> {
         self.catch_up(now);
         let (since, packet) = self.fifo.pop()?;
         self.delay = if self.fifo.packets() == 0 {
@@ -180,8 +193,12 @@ impl Pie {
         Some(packet)
     }
 
-    pub(super) const fn fifo(&self) -> &Fifo {
-        &self.fifo
+    fn head_size(&self) -> Option<u32> {
+        self.fifo.head_size()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
     }
 }
 
@@ -190,8 +207,8 @@ mod tests {
     use super::*;
     use crate::queue::tests::packet;
 
-    fn pie() -> Pie {
-        Pie::new(PieConfig::default(), Rng::stream(1, "pie"))
+    fn pie() -> Box<Pie> {
+        PieConfig::default().build(Rng::stream(1, "pie"))
     }
 
     #[test]
@@ -236,7 +253,7 @@ mod tests {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
                 arrived += 1;
             }
-            queue.dequeue(now);
+            queue.dequeue(now, &mut effects);
             if tick >= 50_000 {
                 delays += queue.delay.as_secs_f64();
                 drops += effects.dropped.len();
@@ -257,7 +274,7 @@ mod tests {
             for _ in 0..3 {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
             }
-            queue.dequeue(now);
+            queue.dequeue(now, &mut effects);
         }
         assert!(effects.dropped.is_empty());
     }

@@ -8,7 +8,7 @@ use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::Phy;
 use crate::link::LinkCounters;
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueConfig};
+use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
 use std::collections::BTreeMap;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::HostId;
@@ -70,7 +70,7 @@ impl Station {
     pub(super) fn new(config: StationConfig, phy: &Phy, (seed, name): (u64, &str)) -> Self {
         Self {
             config,
-            queue: Queue::new(config.queue, seed, name),
+            queue: Queue::new(&config.queue, seed, name),
             effects: DropsAndMarks::default(),
             head: None,
             next_hops: BTreeMap::new(),
@@ -95,7 +95,7 @@ impl Station {
 
     /// Packets that wait or are being sent.
     pub(super) fn packets(&self) -> u64 {
-        self.queue.packets() + u64::from(self.head.is_some())
+        self.queue.backlog().packets + u64::from(self.head.is_some())
     }
 
     /// The counters at `now`.
@@ -103,8 +103,8 @@ impl Station {
         self.count_queue(now);
         let mut counters = self.counters;
         counters.link.at = now;
-        counters.link.packets_queued = self.queue.packets();
-        counters.link.bytes_queued = self.queue.bytes();
+        counters.link.packets_queued = self.queue.backlog().packets;
+        counters.link.bytes_queued = self.queue.backlog().bytes;
         counters.link.packets_in_flight = u64::from(self.head.is_some());
         counters.link.bytes_in_flight = self.head.as_ref().map_or(0, |p| u64::from(p.size));
         counters
@@ -114,8 +114,8 @@ impl Station {
         let nanos = u128::from(now.since(self.counted_to).as_nanos());
         self.counted_to = self.counted_to.max(now);
         let counters = &mut self.counters.link;
-        counters.packet_nanos_queued += nanos * u128::from(self.queue.packets());
-        counters.byte_nanos_queued += nanos * u128::from(self.queue.bytes());
+        counters.packet_nanos_queued += nanos * u128::from(self.queue.backlog().packets);
+        counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
     }
 
     /// Counts and hands over a packet that is gone.
@@ -146,7 +146,7 @@ impl Station {
     }
 
     fn record_queue(&mut self, at: Instant) {
-        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        let (packets, bytes) = (self.queue.backlog().packets, self.queue.backlog().bytes);
         self.events.push(at, EventMask::QUEUE, || Event::Queue {
             packets: packets as u32,
             bytes,
@@ -170,14 +170,16 @@ impl Station {
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
         let counters = &mut self.counters.link;
-        counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
-        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
+        counters.max_packets_queued = counters
+            .max_packets_queued
+            .max(self.queue.backlog().packets);
+        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.backlog().bytes);
         self.record_queue(now);
     }
 
     /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
     pub(super) fn load_head(&mut self, now: Instant, discarded: &mut Vec<PacketRef>) -> bool {
-        if self.head.is_some() || self.queue.packets() == 0 {
+        if self.head.is_some() || self.queue.backlog().packets == 0 {
             return false;
         }
         self.count_queue(now);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::packet_pool::fixture::packet_ref;
-use crate::queue::{QueueConfig, QueueLimit};
+use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::wifi::timing::{PhyRate, Standard};
 use crate::wifi::{Audibility, InterferenceConfig, RateControlConfig};
 use weir_proto::time::Duration;
@@ -12,9 +12,9 @@ fn full_size() -> PacketRef {
 fn medium(standard: Standard, stations: u32, channel: ChannelConfig) -> Medium {
     let station = |host| StationConfig {
         host: HostId(host),
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(10),
-        },
+        }),
         mtu: 1500,
         rate_control: RateControlConfig::Fixed(standard.fastest()),
         retry_limit: 1000,
