@@ -5,39 +5,32 @@
 //! a value of its own, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// RFC 8289 §4.2–4.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodelConfig {
-    /// Acceptable standing delay.
-    pub target: Duration,
-    /// A round-trip time of the slowest expected flows.
-    pub interval: Duration,
-    /// The queue holds at most this many packets.
-    pub limit: u64,
-    /// Mark capable packets instead of dropping them.
-    pub ecn: bool,
-}
-
-impl Default for CodelConfig {
-    /// The RFC's 5 ms and 100 ms, tc's 1000 packets.
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            limit: 1000,
-            ecn: false,
-        }
+weir_proto::settings! {
+    /// Controlled delay (RFC 8289).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CodelConfig {
+        /// The standing delay to allow.
+        // RFC 8289 §4.2.
+        pub target: Duration = Duration::from_millis(5),
+        /// A round-trip time of the slowest expected flows.
+        // RFC 8289 §4.3.
+        pub interval: Duration = Duration::from_millis(100),
+        /// The most packets that it holds.
+        pub limit: u64 = 1000 => max_packets(),
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        pub ecn: bool,
     }
 }
 
 impl QueueDiscConfig for CodelConfig {
     type Disc = Box<CodelQueue>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("codel")];
 
     fn build(&self, _rng: Rng) -> Box<CodelQueue> {
         Box::new(CodelQueue {

@@ -3,12 +3,23 @@
 //! As tc-pfifo(8) (limit in packets) and tc-bfifo(8) (limit in octets): a packet is taken if the
 //! queue with it stays within the limit. Sizes count from the IP header on.
 
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, TcName};
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value, bytes, count};
 use weir_proto::time::Instant;
+use weir_proto::units;
+
+weir_proto::settings! {
+    /// First in, first out; a packet that finds it full is dropped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DropTailConfig {
+        /// What it holds at most: packets as a number, or bytes such as "30000b".
+        pub limit: QueueLimit,
+    }
+}
 
 /// The most that a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,24 +30,51 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
-/// The configuration of a drop-tail queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DropTailConfig {
-    /// The most that it holds.
-    pub limit: QueueLimit,
-}
-
-impl Default for DropTailConfig {
+impl Default for QueueLimit {
     /// 1000 packets, the default txqueuelen of Linux's Ethernet interfaces.
     fn default() -> Self {
-        Self {
-            limit: QueueLimit::Packets(1000),
+        Self::Packets(1000)
+    }
+}
+
+const MAX_LIMIT: u64 = 1 << 50;
+
+impl Value for QueueLimit {
+    fn read(&mut self, value: &Spanned, reader: &mut Reader<'_>) -> Result<(), Diagnostic> {
+        let mut number = 0_u64;
+        if value.raw.as_text().is_some() {
+            bytes(1..=MAX_LIMIT).read(&mut number, value, reader)?;
+            *self = Self::Bytes(number);
+            return Ok(());
         }
+        let count = count(1..=MAX_LIMIT, "packets");
+        count.read(&mut number, value, reader).map_err(|wrong| {
+            let help = "write packets as a number (100) or bytes as a text (\"30000b\")";
+            Diagnostic::new(wrong.message, help)
+        })?;
+        *self = Self::Packets(number);
+        Ok(())
+    }
+
+    fn write(&self) -> Raw {
+        match *self {
+            Self::Packets(packets) => count(1..=MAX_LIMIT, "packets").write(&packets),
+            Self::Bytes(octets) => Raw::Text(format!("{octets}b")),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        let (min, max, unit) = (1, MAX_LIMIT, "packets");
+        Kind::AnyOf(vec![
+            Kind::Integer { min, max, unit },
+            Kind::Quantity(&units::SIZE),
+        ])
     }
 }
 
 impl QueueDiscConfig for DropTailConfig {
     type Disc = DropTail;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("pfifo"), TcName::octets("bfifo")];
 
     fn build(&self, _rng: Rng) -> DropTail {
         DropTail {

@@ -6,42 +6,35 @@
 
 use super::codel::{Codel, CodelConfig, CodelInput};
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName};
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{bytes, count};
 use weir_proto::time::Instant;
 
-/// RFC 8290 §4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqCodelConfig {
-    /// Of each queue; `limit` counts the packets of all queues together.
-    pub codel: CodelConfig,
-    /// Number of queues.
-    pub flows: u32,
-    /// Octets that a queue may send in a turn.
-    pub quantum: u32,
-}
-
-impl Default for FqCodelConfig {
-    /// tc's: 10240 packets, 1024 queues, 1514 octets, ECN on.
-    fn default() -> Self {
-        let codel = CodelConfig {
+weir_proto::settings! {
+    /// Flow queueing with controlled delay (RFC 8290).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FqCodelConfig {
+        /// The controller of each queue; `limit` counts the packets of all queues together.
+        // The defaults of tc-fq_codel(8).
+        pub codel: CodelConfig [flatten] = CodelConfig {
             limit: 10_240,
             ecn: true,
             ..CodelConfig::default()
-        };
-        Self {
-            codel,
-            flows: 1024,
-            quantum: 1514,
-        }
+        },
+        /// Number of queues.
+        pub flows: u32 = 1024 => count(1..=65_536, "queues"),
+        /// Bytes that a queue may send in a turn.
+        pub quantum: u32 = 1514 => bytes(1..=65_535),
     }
 }
 
 impl QueueDiscConfig for FqCodelConfig {
     type Disc = Box<FqCodel>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("fq_codel")];
 
     fn build(&self, mut rng: Rng) -> Box<FqCodel> {
         let count = self.flows.clamp(1, 65_536);

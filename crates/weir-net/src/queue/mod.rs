@@ -28,14 +28,15 @@ use std::fmt;
 use weir_proto::event::DropReason;
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{Form, count};
 use weir_proto::time::Instant;
 
 queue_disciplines! {
-    DropTail(DropTailConfig),
-    Red(RedConfig),
-    Codel(CodelConfig),
-    FqCodel(FqCodelConfig),
-    Pie(PieConfig),
+    DropTail(DropTailConfig) = "droptail",
+    Red(RedConfig) = "red",
+    Codel(CodelConfig) = "codel",
+    FqCodel(FqCodelConfig) = "fq_codel",
+    Pie(PieConfig) = "pie",
 }
 
 impl Default for QueueConfig {
@@ -102,8 +103,52 @@ pub(crate) struct Backlog {
     pub(crate) bytes: u64,
 }
 
+/// What tc calls a queue discipline. Its options have the names of the configuration's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcName {
+    /// The word behind `tc qdisc add`.
+    pub name: &'static str,
+    /// A limit without a unit counts octets, and not packets.
+    pub limit_in_octets: bool,
+}
+
+impl TcName {
+    /// The name of a discipline whose limit counts packets.
+    const fn packets(name: &'static str) -> Self {
+        Self {
+            name,
+            limit_in_octets: false,
+        }
+    }
+
+    /// The name of a discipline whose limit counts octets.
+    const fn octets(name: &'static str) -> Self {
+        Self {
+            name,
+            limit_in_octets: true,
+        }
+    }
+}
+
+/// A queue discipline as tc has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcQueue {
+    /// The word of the configuration's `kind`.
+    pub kind: &'static str,
+    /// What tc calls it.
+    pub name: TcName,
+}
+
+/// A limit in packets.
+const fn max_packets() -> impl Form<u64> + Copy {
+    count(1..=1 << 32, "packets")
+}
+
 /// The configuration of a queue discipline.
 pub(crate) trait QueueDiscConfig {
+    /// What tc calls the discipline.
+    const TC_NAMES: &'static [TcName];
+
     /// The discipline; boxed if it is large, so that a link with a drop-tail queue stays small.
     type Disc: QueueDisc;
 

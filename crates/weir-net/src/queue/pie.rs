@@ -8,7 +8,7 @@
 //! have changed in between.
 
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
@@ -19,36 +19,30 @@ const BETA: f64 = 1.25;
 /// RFC 8033 appendix A: MEAN_PKTSIZE.
 const MEAN_PACKET: u64 = 1024;
 
-/// RFC 8033 §4 and §5.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PieConfig {
-    /// QDELAY_REF: the delay to hold.
-    pub target: Duration,
-    /// T_UPDATE: the controller's period.
-    pub tupdate: Duration,
-    /// MAX_BURST: how long a burst passes untouched.
-    pub max_burst: Duration,
-    /// The most packets that the queue holds.
-    pub limit: u64,
-    /// Mark capable packets instead of dropping them, while the probability is at most 10 %.
-    pub ecn: bool,
-}
-
-impl Default for PieConfig {
-    /// The RFC's 15 ms, 15 ms and 150 ms; tc's 1000 packets.
-    fn default() -> Self {
-        Self {
-            target: Duration::from_millis(15),
-            tupdate: Duration::from_millis(15),
-            max_burst: Duration::from_millis(150),
-            limit: 1000,
-            ecn: false,
-        }
+weir_proto::settings! {
+    /// Proportional integral controller enhanced (RFC 8033).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PieConfig {
+        /// The delay to hold.
+        // RFC 8033 §4.2: QDELAY_REF.
+        pub target: Duration = Duration::from_millis(15),
+        /// The controller's period.
+        // RFC 8033 §4.2: T_UPDATE.
+        pub tupdate: Duration = Duration::from_millis(15),
+        /// How long a burst passes untouched.
+        // RFC 8033 §4.4: MAX_BURST.
+        pub max_burst: Duration = Duration::from_millis(150),
+        /// The most packets that it holds.
+        pub limit: u64 = 1000 => max_packets(),
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        // RFC 8033 §5.1: only while the probability is at most 10 %.
+        pub ecn: bool,
     }
 }
 
 impl QueueDiscConfig for PieConfig {
     type Disc = Box<Pie>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("pie")];
 
     fn build(&self, rng: Rng) -> Box<Pie> {
         Box::new(Pie {

@@ -9,35 +9,41 @@
 //! in the region where everything is dropped, capable or not (RFC 7567 §4.2.1).
 
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{bytes, fraction};
 use weir_proto::time::{Duration, Instant};
 
-/// The parameters, in the words of tc's `red`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedConfig {
-    /// The most octets that the queue holds.
-    pub limit: u64,
-    /// Mean octets below which nothing is dropped.
-    pub min: u64,
-    /// Mean octets at which the probability is `probability`.
-    pub max: u64,
-    /// max_p: the probability at `max`.
-    pub probability: f64,
-    /// w: the weight of one arrival in the mean.
-    pub weight: f64,
-    /// The time that a mean packet takes on the wire: how `avg` ages while the queue is empty.
-    pub packet_time: Duration,
-    /// Let the probability rise to 1 between `max` and twice `max`.
-    pub gentle: bool,
-    /// Mark capable packets instead of dropping them early.
-    pub ecn: bool,
+weir_proto::settings! {
+    /// Random early detection (Floyd and Jacobson 1993), in bytes.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RedConfig {
+        /// The most bytes that it holds.
+        pub limit: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// Mean bytes below which nothing is dropped.
+        pub min: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// Mean bytes at which packets are dropped with `probability`; more than `min`.
+        pub max: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// The probability of an early drop at `max`.
+        pub probability: f64 = 0.02 => fraction(),
+        /// The weight of one arrival in the mean.
+        pub weight: f64 = 0.002 => fraction(),
+        /// The time of a mean packet on the wire: how the mean ages while the queue is empty.
+        pub packet_time: Duration = Duration::from_millis(1),
+        /// Let the probability rise to 1 between `max` and twice `max`.
+        pub gentle: bool = true,
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        pub ecn: bool,
+    }
 }
+
+const MAX_OCTETS: u64 = 1 << 50;
 
 impl QueueDiscConfig for RedConfig {
     type Disc = Box<Red>;
+    const TC_NAMES: &'static [TcName] = &[TcName::octets("red")];
 
     fn build(&self, rng: Rng) -> Box<Red> {
         Box::new(Red {

@@ -3,11 +3,14 @@
 /// From one line for each discipline: the configuration of any queue, any queue at work, and the
 /// dispatch between them, by `match` and not by pointer, because it runs several times per packet.
 macro_rules! queue_disciplines {
-    ($($name:ident($config:ty)),* $(,)?) => {
-        /// The configuration of a queue, of any discipline.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub enum QueueConfig {
-            $(#[doc = concat!("See [`", stringify!($config), "`].")] $name($config),)*
+    ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
+        weir_proto::kinds! {
+            /// The configuration of a queue, of any discipline.
+            #[derive(Clone, Copy, Debug, PartialEq)]
+            pub enum QueueConfig {
+                $(#[doc = concat!("See [`", stringify!($config), "`].")]
+                $name($config) = $word,)*
+            }
         }
 
         $(impl From<$config> for QueueConfig {
@@ -22,6 +25,14 @@ macro_rules! queue_disciplines {
                 match self {
                     $(Self::$name(config) => config.limit(),)*
                 }
+            }
+
+            /// The names of all disciplines in tc.
+            pub fn tc_names() -> impl Iterator<Item = TcQueue> {
+                let all = [$(($word, <$config as QueueDiscConfig>::TC_NAMES),)*];
+                all.into_iter().flat_map(|(kind, names)| {
+                    names.iter().map(move |&name| TcQueue { kind, name })
+                })
             }
 
             /// A configuration of a random discipline for property tests: a short queue, any
