@@ -1,7 +1,7 @@
 //! Any bytes as a DCCP packet and as an option area: nothing panics, what decodes encodes to the
 //! same bytes, and typed options survive being written.
 
-use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{
     DccpOption, LossInterval, OptionIter, Options, decode, decode_prefix,
 };
@@ -24,7 +24,10 @@ fn check_packet(bytes: &[u8]) {
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     assert_eq!(decoded.packet.wire_len() as usize, bytes.len());
-    assert_ne!(decoded.checksum_status(bytes, &PSEUDO), Status::None);
+    assert_ne!(
+        decoded.checksum_status(bytes, &PSEUDO),
+        ChecksumStatus::None
+    );
     let mut again = Vec::new();
     decoded
         .encode(&mut again)
@@ -37,7 +40,10 @@ fn check_packet(bytes: &[u8]) {
         .encode(Some(&PSEUDO), &mut again)
         .expect("what was decoded has a wire form");
     let decoded = decode(&again).expect("what was encoded is well-formed");
-    assert_eq!(decoded.checksum_status(&again, &PSEUDO), Status::Good);
+    assert_eq!(
+        decoded.checksum_status(&again, &PSEUDO),
+        ChecksumStatus::Good
+    );
     assert_eq!(decoded.into_packet(), packet);
 }
 

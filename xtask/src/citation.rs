@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::source::Source;
+use crate::lexed::Source;
 
 /// A section of an RFC, ordered as in the document; appendices come last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

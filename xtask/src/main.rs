@@ -6,9 +6,12 @@
 
 mod ci;
 mod citation;
+mod lexed;
 mod licence;
+mod modules;
 mod output;
 mod rfc;
+#[allow(dead_code)]
 mod source;
 mod tidy;
 mod token;

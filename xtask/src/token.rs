@@ -1,6 +1,6 @@
 //! Words and signs of a file's code, and the paths that they spell.
 
-use crate::source::{LITERAL, Line};
+use crate::lexed::{LITERAL, Line};
 
 /// A word, `::`, or one sign.
 #[derive(Clone, Copy)]
@@ -117,7 +117,7 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
+    use crate::lexed::Source;
 
     fn spelled(text: &str) -> Vec<String> {
         let source = Source::new("a.rs", text);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::source::Source;
+use crate::lexed::Source;
 
 /// One tracked file that is text.
 pub struct TextFile {
@@ -60,6 +60,13 @@ pub fn sources(files: &[TextFile]) -> Vec<Source> {
         source.test |= declared.contains(&source.path);
     }
     sources
+}
+
+/// The Rust files among them, parsed.
+pub fn parsed(files: &[TextFile]) -> Result<Vec<crate::source::Source>, String> {
+    let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
+    rust.map(|file| crate::source::Source::new(&file.path, &file.text))
+        .collect()
 }
 
 /// Whether the name ends in a dot and this extension.

@@ -9,8 +9,8 @@ use crate::app::{App, AppStatistics, AudioStatistics};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::loss::Loss;
 use std::collections::VecDeque;
+use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
-use weir_proto::node::{Endpoint, Statistics};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
 use weir_proto::time::{Duration, Instant};
 

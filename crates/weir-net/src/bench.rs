@@ -12,7 +12,7 @@ use crate::{
     DropTailConfig, FlowConfig, HostTiming, LinkConfig, LinkId, LossConfig, Network, NetworkError,
     QueueConfig, QueueLimit, Side, Stuck, simulate,
 };
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};

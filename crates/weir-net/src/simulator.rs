@@ -12,7 +12,7 @@ use crate::event_queue::TargetId;
 use crate::network::{EventTarget, Network, Side, SourceKind};
 use crate::packet_pool::PacketRef;
 use std::fmt;
-use weir_proto::event::{Probe, Source};
+use weir_proto::event::{EventSource, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::Instant;
 
@@ -322,7 +322,7 @@ impl<'a> Run<'a> {
         }
         for (station, target) in place.stations.iter().enumerate() {
             for (at, event) in place.medium.events(station).drain() {
-                self.probe.record(at, Source(target.0), &event);
+                self.probe.record(at, EventSource(target.0), &event);
             }
         }
         queue.set(place.target, place.medium.poll_timeout());
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
             return;
         };
         for (at, event) in place.link.events().drain() {
-            self.probe.record(at, Source(place.target.0), &event);
+            self.probe.record(at, EventSource(place.target.0), &event);
         }
         self.network
             .queue
@@ -345,7 +345,7 @@ impl<'a> Run<'a> {
 
     fn observe_agent(&mut self, id: u32) {
         let place = &mut self.network.agents[id as usize];
-        let source = Source(place.target.0);
+        let source = EventSource(place.target.0);
         if let Some(events) = place.agent.endpoint_events() {
             for (at, event) in events.drain() {
                 self.probe.record(at, source, &event);
@@ -359,7 +359,7 @@ impl<'a> Run<'a> {
     #[cold]
     fn stuck(&self, target: TargetId, what: &'static str) -> Stuck {
         let network = &self.network;
-        let kind = network.kind_of_source(Source(target.0));
+        let kind = network.kind_of_source(EventSource(target.0));
         let element = match kind {
             Some(SourceKind::Link(id)) => format!("link \"{}\"", network.link_name(id)),
             Some(SourceKind::Medium(id) | SourceKind::Station(id, _)) => {

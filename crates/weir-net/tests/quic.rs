@@ -4,15 +4,15 @@ mod common;
 
 use common::{Recorder, at};
 use weir_net::app::{Bulk, BulkConfig, Sink};
-use weir_net::bench::{Bench, Counts, Ends, ROUND_TRIP, WARM_UP};
+use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, WARM_UP};
 use weir_net::{FlowConfig, HostTiming, LossConfig, Network, Side, simulate};
+use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
-use weir_proto::node::CloseReason;
 use weir_proto::quic;
 use weir_proto::time::{Duration, Instant};
 
-fn ends() -> Ends {
-    Ends {
+fn ends() -> FlowEndpoints {
+    FlowEndpoints {
         sender: Box::new(quic::Connection::client(quic::Config::default())),
         receiver: Box::new(quic::Connection::server(quic::Config::default())),
     }
@@ -49,7 +49,7 @@ fn transfer(mask: EventMask) -> (Network, Recorder) {
         let link = common::wire(name, from, to, rate, ROUND_TRIP / 2);
         network.add_link(link).unwrap();
     }
-    let Ends { sender, receiver } = ends();
+    let FlowEndpoints { sender, receiver } = ends();
     let config = FlowConfig {
         name: "transfer".to_owned(),
         source: server,

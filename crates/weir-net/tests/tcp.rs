@@ -10,7 +10,7 @@ use weir_net::{
     QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{Rules, WindowConfig, named};
-use weir_proto::node::CloseReason;
+use weir_proto::endpoint::CloseReason;
 use weir_proto::packet::FlowId;
 use weir_proto::tcp::{Config, Connection};
 use weir_proto::time::{Duration, Instant};

@@ -142,27 +142,23 @@ pub struct WindowState {
     pub limit: Limit,
 }
 
-/// Why a packet was dropped or declared lost.
+/// Why the network dropped a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
     /// The queue had no room.
     QueueFull,
-    /// The active queue management said so, though there was room.
+    /// The active queue management dropped it although the queue had room.
     Aqm,
-    /// The loss model said so.
+    /// The loss model of the link or socket dropped it.
     LossModel,
-    /// Not acknowledged on the air after its last retry.
+    /// It was not acknowledged on the air after its last retry (IEEE 802.11).
     RetryLimit,
-    /// Larger than the link's MTU.
+    /// It is larger than the link's MTU.
     TooLarge,
-    /// The IP header was damaged.
+    /// Its IP header was damaged.
     Damaged,
-    /// No route, or no hops left.
+    /// There is no route to its destination, or its hop limit is zero.
     Unreachable,
-    /// Enough later packets were acknowledged.
-    PacketThreshold,
-    /// A later packet was acknowledged long enough ago.
-    TimeThreshold,
 }
 
 impl DropReason {
@@ -176,6 +172,25 @@ impl DropReason {
             Self::TooLarge => "too_large",
             Self::Damaged => "damaged",
             Self::Unreachable => "unreachable",
+        }
+    }
+}
+
+/// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossTrigger {
+    /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
+    /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
+    PacketThreshold,
+    /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
+    /// expired.
+    TimeThreshold,
+}
+
+impl LossTrigger {
+    /// The name in traces.
+    pub const fn name(self) -> &'static str {
+        match self {
             Self::PacketThreshold => "packet_threshold",
             Self::TimeThreshold => "time_threshold",
         }
@@ -214,8 +229,8 @@ pub enum Event {
         number: u64,
         /// Octets.
         size: u32,
-        /// How it was found out.
-        reason: DropReason,
+        /// What made the sender declare it lost.
+        trigger: LossTrigger,
     },
     /// The connection changed its state, in the words of its RFC.
     State(&'static str),
@@ -233,8 +248,8 @@ pub enum Event {
         /// Why.
         reason: DropReason,
     },
-    /// A queue marked a packet with congestion experienced.
-    Mark {
+    /// A queue set Congestion Experienced in a packet's IP header (RFC 3168 §5).
+    EcnMark {
         /// Octets.
         size: u32,
     },
@@ -261,7 +276,7 @@ impl EventMask {
     pub const STATE: Self = Self(1 << 4);
     /// [`Event::Queue`].
     pub const QUEUE: Self = Self(1 << 5);
-    /// [`Event::Drop`] and [`Event::Mark`].
+    /// [`Event::Drop`] and [`Event::EcnMark`].
     pub const DROP: Self = Self(1 << 6);
 
     /// Both sets together.
@@ -314,16 +329,16 @@ impl Events {
     }
 }
 
-/// Where an event comes from: the driver's number for the node.
+/// Which component an event comes from: the number that the driver gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Source(pub u32);
+pub struct EventSource(pub u32);
 
 /// A listener to everything that the driver's machines say.
 pub trait Probe {
     /// Called in the order of time.
-    fn record(&mut self, at: Instant, source: Source, event: &Event);
+    fn record(&mut self, at: Instant, source: EventSource, event: &Event);
 }
 
 impl Probe for () {
-    fn record(&mut self, _: Instant, _: Source, _: &Event) {}
+    fn record(&mut self, _: Instant, _: EventSource, _: &Event) {}
 }

@@ -55,7 +55,7 @@ impl IpHeader {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Number that the sending endpoint gave it, unique within that endpoint; named again in
-    /// [`Endpoint::transmitted`](crate::node::Endpoint::transmitted).
+    /// [`Endpoint::transmitted`](crate::endpoint::Endpoint::transmitted).
     pub id: u64,
     /// The flow that it belongs to.
     pub flow: FlowId,

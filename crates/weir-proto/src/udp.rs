@@ -8,8 +8,8 @@
 //! The receiver counts as lost what is missing below the highest datagram that came, by the
 //! packet's number, as iperf3 does by a number in its payload; a late one is taken back.
 
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::time::Instant;
 use std::collections::VecDeque;
@@ -40,9 +40,9 @@ pub struct Config {
 pub struct Socket {
     config: Config,
     open: bool,
-    outbox: VecDeque<Payload>,
-    inbox: VecDeque<Payload>,
-    news: VecDeque<EndpointEvent>,
+    send_queue: VecDeque<Payload>,
+    receive_queue: VecDeque<Payload>,
+    endpoint_events: VecDeque<EndpointEvent>,
     next_id: u64,
     /// One more than the highest number that came.
     expected_id: u64,
@@ -56,9 +56,9 @@ impl Socket {
         Self {
             config,
             open: false,
-            outbox: VecDeque::new(),
-            inbox: VecDeque::new(),
-            news: VecDeque::new(),
+            send_queue: VecDeque::new(),
+            receive_queue: VecDeque::new(),
+            endpoint_events: VecDeque::new(),
             next_id: 0,
             expected_id: 0,
             statistics: Statistics::default(),
@@ -75,7 +75,7 @@ impl Socket {
     fn open(&mut self) {
         if !self.open {
             self.open = true;
-            self.news.push_back(EndpointEvent::Connected);
+            self.endpoint_events.push_back(EndpointEvent::Connected);
         }
     }
 
@@ -93,7 +93,7 @@ impl Socket {
     }
 }
 
-impl Node for Socket {
+impl Endpoint for Socket {
     fn handle(&mut self, now: Instant, packet: Packet) {
         let (id, size) = (packet.id, packet.size.saturating_sub(IpHeader::V4_OCTETS));
         let Body::Other(payload) = packet.body.clone() else {
@@ -115,8 +115,8 @@ impl Node for Socket {
         statistics.data_packets_received += 1;
         statistics.data_bytes_received += u64::from(size);
         statistics.payload_received += u64::from(payload.len());
-        self.inbox.push_back(payload);
-        self.news.push_back(EndpointEvent::Readable);
+        self.receive_queue.push_back(payload);
+        self.endpoint_events.push_back(EndpointEvent::Readable);
         self.events
             .push(now, EventMask::PACKET, || Event::Received {
                 number: id,
@@ -127,7 +127,7 @@ impl Node for Socket {
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let payload = self.outbox.pop_front()?;
+        let payload = self.send_queue.pop_front()?;
         let id = self.next_id;
         self.next_id += 1;
         let size = payload.len() + IpHeader::UDP_OCTETS;
@@ -157,9 +157,7 @@ impl Node for Socket {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Socket {
     fn connect(&mut self, _now: Instant) {
         self.open();
     }
@@ -167,7 +165,7 @@ impl Endpoint for Socket {
     fn close(&mut self, _now: Instant) {
         if self.open {
             self.open = false;
-            self.news
+            self.endpoint_events
                 .push_back(EndpointEvent::Closed(CloseReason::Finished));
         }
     }
@@ -182,16 +180,16 @@ impl Endpoint for Socket {
         let len = data.len();
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
-        self.outbox.push_back(data);
+        self.send_queue.push_back(data);
         Ok(())
     }
 
     fn read(&mut self, _now: Instant) -> Option<Payload> {
-        self.inbox.pop_front()
+        self.receive_queue.pop_front()
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}

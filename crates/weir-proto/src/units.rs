@@ -86,16 +86,25 @@ fn error(message: String, hint: &str) -> UnitError {
     }
 }
 
-/// A table of unit words and their factors, and what to say when none fits.
-struct Units {
-    quantity: &'static str,
-    table: &'static [(&'static str, f64)],
+/// A quantity: its unit words and their factors, and what to say when none fits.
+#[derive(Debug, PartialEq)]
+pub struct Quantity {
+    /// Its name in messages.
+    name: &'static str,
+    /// The same with an article.
+    pub noun: &'static str,
+    /// Texts with a number and a unit.
+    pub examples: &'static [&'static str],
+    units: &'static [(&'static str, f64)],
     hint: &'static str,
 }
 
-const TIME: Units = Units {
-    quantity: "duration",
-    table: &[
+/// A span of time.
+pub static DURATION: Quantity = Quantity {
+    name: "duration",
+    noun: "a duration",
+    examples: &["5ms", "10s"],
+    units: &[
         ("ns", 1.0),
         ("us", 1e3),
         ("ms", 1e6),
@@ -105,9 +114,12 @@ const TIME: Units = Units {
     ],
     hint: "write a number with ns, us, ms, s, min or h, such as \"5ms\"",
 };
-const RATE: Units = Units {
-    quantity: "rate",
-    table: &[
+/// Bits per second.
+pub static RATE: Quantity = Quantity {
+    name: "rate",
+    noun: "a bit rate",
+    examples: &["10Mbit", "64kbit"],
+    units: &[
         ("bit", 1.0),
         ("kbit", 1e3),
         ("Mbit", 1e6),
@@ -121,9 +133,12 @@ const RATE: Units = Units {
     ],
     hint: "write bits per second as \"1500bit\", \"64kbit\", \"10Mbit\" or \"1Gbit\"",
 };
-const SIZE: Units = Units {
-    quantity: "size",
-    table: &[
+/// A number of bytes.
+pub static SIZE: Quantity = Quantity {
+    name: "size",
+    noun: "a size",
+    examples: &["30000b", "64kB"],
+    units: &[
         ("b", 1.0),
         ("B", 1.0),
         ("kB", 1e3),
@@ -138,13 +153,16 @@ const SIZE: Units = Units {
     hint: "write bytes as \"30000b\" (tc's word for bytes), \"30kB\" or \"1MiB\"",
 };
 
-impl Units {
+impl Quantity {
+    /// The words of its units.
+    pub fn unit_words(&self) -> impl Iterator<Item = &'static str> {
+        self.units.iter().map(|(word, _)| *word)
+    }
+
     /// The text's value in the table's base unit; finite and not negative.
     fn parse(&self, text: &str) -> Result<f64, UnitError> {
         let Self {
-            quantity,
-            table,
-            hint,
+            name, units, hint, ..
         } = self;
         let text = text.trim();
         let split = text
@@ -162,22 +180,19 @@ impl Units {
         let (number, unit) = (&text[..split], text[split..].trim());
         let value: f64 = number
             .parse()
-            .map_err(|_| error(format!("\"{text}\" is not a {quantity}"), hint))?;
+            .map_err(|_| error(format!("\"{text}\" is not a {name}"), hint))?;
         if unit.is_empty() {
             return Err(error(format!("\"{text}\" has no unit"), hint));
         }
         if value < 0.0 {
             return Err(error(format!("\"{text}\" is negative"), hint));
         }
-        let factor = table
+        let factor = units
             .iter()
             .find(|(word, _)| *word == unit)
             .map(|(_, factor)| factor);
         let Some(factor) = factor else {
-            return Err(error(
-                format!("\"{unit}\" is not a unit of {quantity}"),
-                hint,
-            ));
+            return Err(error(format!("\"{unit}\" is not a unit of {name}"), hint));
         };
         let value = value * factor;
         if !value.is_finite() {
@@ -189,11 +204,11 @@ impl Units {
 
 /// A span of time such as `5ms`, `1.5s`, `300us`.
 pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
-    let nanos = TIME.parse(text)?;
+    let nanos = DURATION.parse(text)?;
     if nanos > 3.2e18 {
         return Err(error(
             format!("\"{text}\" is longer than 100 years"),
-            TIME.hint,
+            DURATION.hint,
         ));
     }
     Ok(Duration::from_nanos((nanos + 0.5) as u64))

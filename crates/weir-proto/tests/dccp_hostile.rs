@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::{Options, Packet as Dccp, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Ccid, Config, Connection, State};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::{Oscillation, Profile};
 use weir_proto::dccp::{Ccid, Config, Connection, State};
-use weir_proto::node::{Endpoint, Node, WriteError};
+use weir_proto::endpoint::{Endpoint, WriteError};
 use weir_proto::packet::{Body, HostId, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl Path {
                 .lines
                 .iter()
                 .filter_map(|line| line.wire.front().map(|(at, _)| *at));
-            let timers = self.ends.iter().filter_map(Node::poll_timeout);
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
             let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
             if next > until {
                 self.now = until;

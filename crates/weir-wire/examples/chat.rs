@@ -9,13 +9,13 @@ use std::io::BufRead;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
-use weir_wire::{Connection, Error, Listener, Options};
+use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
 /// Both sides name the service, so that nobody joins something else (RFC 5595): "CHAT".
-fn options() -> Options {
-    Options {
+fn options() -> EndpointConfig {
+    EndpointConfig {
         service_code: u32::from_be_bytes(*b"CHAT"),
-        ..Options::default()
+        ..EndpointConfig::default()
     }
 }
 

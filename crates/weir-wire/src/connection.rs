@@ -1,21 +1,21 @@
 //! A connection as its application has it.
 
+use crate::config::EndpointConfig;
 use crate::error::Error;
 use crate::events::EventStream;
 use crate::hub::{Command, Hub, Key};
-use crate::options::Options;
 use crate::socket::Socket;
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore, TryAcquireError, mpsc, oneshot};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::packet::Payload;
 
 /// What a connection has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Status {
+pub struct ConnectionStats {
     /// The state, in the words of RFC 4340.
     pub state: &'static str,
     /// Octets of application data that have left.
@@ -37,8 +37,8 @@ pub struct Status {
 /// What the hub and the application have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    status: Mutex<Status>,
-    /// That of the status, without a lock.
+    stats: Mutex<ConnectionStats>,
+    /// That of the stats, without a lock.
     max_datagram: AtomicU32,
     /// Datagrams on their way to the machine.
     outgoing: Mutex<VecDeque<Payload>>,
@@ -56,7 +56,7 @@ impl Shared {
     /// With room for so many datagrams to the machine, and from it.
     pub(crate) fn new(outgoing: usize, incoming: usize) -> Self {
         Self {
-            status: Mutex::default(),
+            stats: Mutex::default(),
             max_datagram: AtomicU32::new(0),
             outgoing: Mutex::default(),
             room: Semaphore::new(outgoing),
@@ -97,8 +97,8 @@ impl Shared {
         drop(incoming);
         self.arrival.notify_one();
         if dropped > 0 {
-            let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-            status.datagrams_dropped += dropped;
+            let mut stats = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
+            stats.datagrams_dropped += dropped;
         }
     }
 
@@ -106,19 +106,19 @@ impl Shared {
         self.incoming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn set(&self, status: Status) {
+    pub(crate) fn set(&self, stats: ConnectionStats) {
         self.max_datagram
-            .store(status.max_datagram, Ordering::Relaxed);
-        let mut old = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+            .store(stats.max_datagram, Ordering::Relaxed);
+        let mut old = self.stats.lock().unwrap_or_else(PoisonError::into_inner);
         let datagrams_dropped = old.datagrams_dropped;
-        *old = Status {
+        *old = ConnectionStats {
             datagrams_dropped,
-            ..status
+            ..stats
         };
     }
 
-    fn get(&self) -> Status {
-        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    fn get(&self) -> ConnectionStats {
+        *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,7 +153,7 @@ impl Connection {
     /// [`Error::Socket`], [`Error::Privilege`], [`Error::Refused`] if the network says that nobody
     /// listens there, [`Error::Reset`] if the server refuses, [`Error::TimedOut`] if nobody answers
     /// within the options' time.
-    pub async fn connect(to: SocketAddr, options: Options) -> Result<Self, Error> {
+    pub async fn connect(to: SocketAddr, options: EndpointConfig) -> Result<Self, Error> {
         let to = options.encapsulation.peer(to);
         let any = match to {
             SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -286,7 +286,7 @@ impl Connection {
     }
 
     /// What the connection has done so far.
-    pub fn status(&self) -> Status {
+    pub fn stats(&self) -> ConnectionStats {
         self.shared.get()
     }
 

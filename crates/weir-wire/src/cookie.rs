@@ -65,12 +65,15 @@ impl Terms {
     /// Those of a Request that is answered with this sequence number.
     pub(crate) fn of(request: &Packet, iss: SeqNum) -> Self {
         let mut options = Options::new();
-        let counting = request.options.counting_on(PacketType::Request).flatten();
-        for counting in counting.filter(|counting| matches!(counting.raw.kind, 32..=35)) {
-            if counting.mandatory {
+        let applicable = request.options.applicable_to(PacketType::Request);
+        for option in applicable
+            .flatten()
+            .filter(|option| matches!(option.raw.kind, 32..=35))
+        {
+            if option.mandatory {
                 options.push(&DccpOption::Mandatory);
             }
-            options.push(&counting.option);
+            options.push(&option.option);
         }
         Self {
             iss,

@@ -3,7 +3,7 @@
 //! field is that of the outer IP header (RFC 6773 §3.7).
 
 use quinn_udp::EcnCodepoint;
-use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{self, decode};
 use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
 
@@ -15,7 +15,8 @@ pub(crate) fn open(
     pseudo: Option<&PseudoHeader>,
 ) -> Option<Packet> {
     let decoded = decode(octets).ok()?;
-    if pseudo.is_some_and(|pseudo| decoded.checksum_status(octets, pseudo) != Status::Good) {
+    if pseudo.is_some_and(|pseudo| decoded.checksum_status(octets, pseudo) != ChecksumStatus::Good)
+    {
         return None;
     }
     let body = decoded.into_packet();

@@ -1,6 +1,6 @@
 //! A connection at work: its state machine, its application's end, and what passes between them.
 
-use crate::connection::{Connection, Shared, Status};
+use crate::connection::{Connection, ConnectionStats, Shared};
 use crate::datagram::{codepoint, seal};
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
@@ -12,8 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use weir_proto::dccp::{self, State};
+use weir_proto::endpoint::{CloseReason, Endpoint};
 use weir_proto::event::{Event, EventMask};
-use weir_proto::node::{CloseReason, Endpoint, Node};
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::time::Instant;
 
@@ -110,7 +110,7 @@ impl Entry {
         self.seen = now;
         self.waiting.append(&mut self.shared.outgoing());
         let before = self.waiting.len();
-        while !self.machine.is_full()
+        while !self.machine.send_queue_is_full()
             && let Some(data) = self.waiting.pop_front()
         {
             // The size was checked, and an ended connection says so to the next caller.
@@ -220,8 +220,8 @@ impl Entry {
         }
     }
 
-    pub(crate) fn status(&self) -> Status {
-        Status {
+    pub(crate) fn stats(&self) -> ConnectionStats {
+        ConnectionStats {
             state: self.machine.state().name(),
             payload_sent: self.payload_sent,
             datagrams_dropped: 0,

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use weir_proto::cc::window::REGISTRY;
+use weir_proto::cc::window;
 
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
@@ -85,5 +85,5 @@ fn place(address: &SocketAddr) -> String {
 
 /// The names of all window controllers.
 fn controllers() -> String {
-    REGISTRY.map(|entry| entry.name).join(", ")
+    window::names().collect::<Vec<_>>().join(", ")
 }

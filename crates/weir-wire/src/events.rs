@@ -12,7 +12,7 @@ use weir_proto::time::{Duration, Instant};
 const UNDER_WAY: usize = 1 << 16;
 
 /// The events of a connection from its first packet on, of the kinds that
-/// [`Options::events`](crate::Options::events) names.
+/// [`EndpointConfig::event_mask`](crate::EndpointConfig::event_mask) names.
 #[derive(Debug)]
 pub struct EventStream {
     receiver: mpsc::Receiver<(Duration, Event)>,

@@ -9,6 +9,7 @@ mod waiting;
 
 use crate::alarm::Alarm;
 use crate::clock::Clock;
+use crate::config::{EndpointConfig, random, random_iss};
 use crate::connection::{Connection, Shared};
 use crate::cookie::cookie_of;
 use crate::datagram::open;
@@ -18,7 +19,6 @@ use crate::error::Error;
 use crate::events::EventSink;
 use crate::limits::{Bucket, source};
 use crate::listener::{Board, Load};
-use crate::options::{Options, random, random_iss};
 use crate::outbox::Outbox;
 use crate::sieve::Sieve;
 use crate::socket::Socket;
@@ -29,7 +29,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use weir_proto::dccp::{self, wire::PacketType};
-use weir_proto::node::{Endpoint, EndpointEvent, Node};
+use weir_proto::endpoint::{Endpoint, EndpointEvent};
 use weir_proto::time::Instant;
 
 /// Datagrams on their way from an application to the hub.
@@ -49,7 +49,7 @@ pub(crate) enum Command {
     /// Opens a connection.
     Connect(
         SocketAddr,
-        Box<Options>,
+        Box<EndpointConfig>,
         oneshot::Sender<Result<Connection, Error>>,
     ),
 }
@@ -84,7 +84,7 @@ impl Hub {
     /// A hub over a socket, and its commands; listening if its connections have somewhere to go.
     pub(crate) fn new(
         socket: Socket,
-        options: &Options,
+        options: &EndpointConfig,
         sink: Option<mpsc::Sender<Connection>>,
     ) -> Result<(Self, mpsc::UnboundedSender<Command>), Error> {
         let (sender, commands) = mpsc::unbounded_channel();
@@ -100,7 +100,7 @@ impl Hub {
             back: sender.downgrade(),
             listening: listening.transpose()?,
             encapsulation: options.encapsulation,
-            strict: options.strict,
+            strict: options.strict_amplification,
             sieve: Sieve::new(options.max_requests_per_second, buffer, clock.now()),
             resets: Bucket::new(resets, resets, clock.now()),
             load: Load::default(),
@@ -263,12 +263,12 @@ impl Hub {
         &self,
         key: Key,
         machine: dccp::Connection,
-        options: &Options,
+        options: &EndpointConfig,
     ) -> Option<(Entry, Connection)> {
         let commands = self.back.upgrade()?;
         let shared = Arc::new(Shared::new(UNDER_WAY, options.receive_queue));
         let now = self.clock.now();
-        let (sink, stream) = EventSink::new(options.events, now).unzip();
+        let (sink, stream) = EventSink::new(options.event_mask, now).unzip();
         let connection = Connection::new(key, commands, Arc::clone(&shared), stream);
         let entry = Entry::new(machine, shared, sink, self.encapsulation, now);
         Some((entry, connection))
@@ -311,14 +311,14 @@ impl Hub {
     fn connect(
         &mut self,
         to: SocketAddr,
-        options: &Options,
+        options: &EndpointConfig,
         reply: oneshot::Sender<Result<Connection, Error>>,
     ) {
         // RFC 6056: a port that nobody guesses, above the well-known ones.
         let made = random_iss().and_then(|iss| {
             let mut config = options.config(options.encapsulation.overhead(to), iss)?;
             config.local_port = 49_152 + (random()? % 16_384) as u16;
-            config.remote_port = options.port;
+            config.remote_port = options.dccp_port;
             Ok(config)
         });
         let config = match made {
@@ -387,7 +387,7 @@ impl Hub {
             }
         }
         entry.hear_controller();
-        entry.shared.set(entry.status());
+        entry.shared.set(entry.stats());
         let due = entry.machine.poll_timeout();
         if due != entry.timer {
             if let Some(old) = entry.timer {

@@ -9,13 +9,13 @@
 //! that congestion control allows: [`Connection::send`] waits for room in the send queue.
 //!
 //! ```
-//! use weir_wire::{Connection, Listener, Options};
+//! use weir_wire::{Connection, Listener, EndpointConfig};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), weir_wire::Error> {
-//! let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap(), Options::default()).await?;
+//! let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap(), EndpointConfig::default()).await?;
 //! let address = listener.local_address();
-//! let client = Connection::connect(address, Options::default()).await?;
+//! let client = Connection::connect(address, EndpointConfig::default()).await?;
 //! client.send(b"hello").await?;
 //! let mut server = listener.accept().await?;
 //! assert_eq!(server.receive().await.as_deref(), Some(&b"hello"[..]));
@@ -24,7 +24,7 @@
 //! # }
 //! ```
 //!
-//! [`udp`] has tests at a constant rate over plain UDP. For users of the QUIC implementation
+//! [`udp_test`] has tests at a constant rate over plain UDP. For users of the QUIC implementation
 //! quinn, the module `quinn` has Weir's congestion controllers.
 //!
 //! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
@@ -37,11 +37,11 @@
 //! # Among strangers
 //! A listener on the Internet hears from strangers. Against
 //! - Requests from forged addresses: it remembers 64 of them and then none, for a cookie that the
-//!   client brings back holds all (`cookies_from`);
+//!   client brings back holds all (`cookie_threshold`);
 //! - more of them than it can read: the kernel drops a share of them before they are queued
 //!   (`max_requests_per_second`);
 //! - its use against others: until an address is proven, it sends there one packet for a packet and
-//!   three times its octets at most, or as many (`strict`), and nothing by a timer;
+//!   three times its octets at most, or as many (`strict_amplification`), and nothing by a timer;
 //! - connections that are taken and kept: it has 10,000 at most, 2,000 of a source
 //!   (`max_connections`, `max_connections_per_address`);
 //! - peers that go without a word: it asks after a minute and gives up after eight more
@@ -55,6 +55,7 @@
 
 mod alarm;
 mod clock;
+mod config;
 mod connection;
 mod cookie;
 mod datagram;
@@ -67,7 +68,6 @@ mod limits;
 mod listener;
 #[cfg(target_os = "linux")]
 pub mod netns;
-mod options;
 mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
@@ -79,12 +79,12 @@ mod socket;
 mod tap;
 #[cfg(target_os = "linux")]
 pub mod testbed;
-pub mod udp;
+pub mod udp_test;
 
-pub use connection::{Connection, Status};
+pub use config::{Ccid, DEFAULT_PORT, EndpointConfig};
+pub use connection::{Connection, ConnectionStats};
 pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;
 pub use listener::{Listener, Load};
-pub use options::{Ccid, Options, PORT};
 pub use tap::{Direction, Tap, TappedDatagram};

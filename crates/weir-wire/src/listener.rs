@@ -1,9 +1,9 @@
 //! A server's socket.
 
+use crate::config::{EndpointConfig, random_iss};
 use crate::connection::Connection;
 use crate::error::Error;
 use crate::hub::{Command, Hub};
-use crate::options::{Options, random_iss};
 use crate::socket::Socket;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,11 +66,11 @@ impl Listener {
         clippy::unused_async,
         reason = "a socket needs the runtime that it runs in"
     )]
-    pub async fn bind(address: SocketAddr, options: Options) -> Result<Self, Error> {
+    pub async fn bind(address: SocketAddr, options: EndpointConfig) -> Result<Self, Error> {
         // What is wrong with the options is said here and not to a client.
         options.config(0, random_iss()?)?;
         let mut socket = Socket::bind(address, &options)?;
-        socket.expect(options.port);
+        socket.expect(options.dccp_port);
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);
         let (hub, commands) = Hub::new(socket, &options, Some(sink))?;

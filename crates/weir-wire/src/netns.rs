@@ -17,14 +17,14 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The signals that ask a process to end, held back from this one so that it can pass them on to
 /// a program that it starts. Make it before any thread, which would get them instead.
 #[derive(Clone, Copy, Debug)]
-pub struct HeldSignals(SigSet);
+pub struct BlockedSignals(SigSet);
 
-impl HeldSignals {
+impl BlockedSignals {
     /// From now on they wait.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn hold() -> std::io::Result<Self> {
+    pub fn block() -> std::io::Result<Self> {
         let set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
         set.thread_block()?;
         Ok(Self(set))
@@ -35,7 +35,7 @@ impl HeldSignals {
     ///
     /// # Errors
     /// If there can be no thread for it.
-    pub fn pass_on(self, program: &Child) -> std::io::Result<()> {
+    pub fn forward_to(self, program: &Child) -> std::io::Result<()> {
         let id = i32::try_from(program.id()).map_err(std::io::Error::other)?;
         let pass = move || {
             while let Ok(signal) = self.0.wait() {
@@ -53,7 +53,7 @@ impl HeldSignals {
     ///
     /// # Errors
     /// What starting it gives.
-    pub fn start(self, command: &mut Command) -> std::io::Result<Child> {
+    pub fn spawn(self, command: &mut Command) -> std::io::Result<Child> {
         self.0.thread_unblock()?;
         let started = command.spawn();
         self.0.thread_block()?;
@@ -66,7 +66,7 @@ impl HeldSignals {
 pub struct Namespace {
     jobs: mpsc::Sender<Job>,
     /// Its thread, by which other programs find it.
-    thread: i32,
+    tid: i32,
 }
 
 impl Namespace {
@@ -93,7 +93,7 @@ impl Namespace {
             .spawn(live)
             .map_err(|error| Error::System("start a thread".to_owned(), error))?;
         match made.recv() {
-            Ok(Ok(thread)) => Ok(Self { jobs, thread }),
+            Ok(Ok(tid)) => Ok(Self { jobs, tid }),
             Ok(Err(nix::errno::Errno::EPERM)) => {
                 Err(Error::Privilege("making network namespaces needs root"))
             }
@@ -123,8 +123,8 @@ impl Namespace {
     }
 
     /// The thread that it belongs to: `ip` takes its number for the namespace.
-    pub const fn thread(&self) -> i32 {
-        self.thread
+    pub const fn tid(&self) -> i32 {
+        self.tid
     }
 
     /// Gives these lines to `ip -batch`.
@@ -163,7 +163,7 @@ impl Namespace {
     ///
     /// # Errors
     /// [`Error::System`].
-    pub fn set(&self, variable: &str, value: &'static str) -> Result<(), Error> {
+    pub fn sysctl(&self, variable: &str, value: &'static str) -> Result<(), Error> {
         let path = format!("/proc/sys/{variable}");
         let write = {
             let path = path.clone();

@@ -3,10 +3,10 @@
 //! Raw sockets have one family each, so a listener at the unspecified IPv6 address has two of them
 //! to hear both, as a UDP socket does alone.
 
+use crate::config::EndpointConfig;
 use crate::datagram::ecn_of;
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
-use crate::options::Options;
 use crate::outbox::{Outbox, Run};
 use crate::raw_socket;
 use crate::sieve::{self, Scope, Start};
@@ -54,8 +54,8 @@ impl Socket {
     pub(crate) const MOST_READS: usize = BATCH_SIZE;
 
     /// A socket of UDP, whatever the options say of DCCP.
-    pub(crate) fn bind_udp(address: SocketAddr, options: &Options) -> Result<Self, Error> {
-        let options = Options {
+    pub(crate) fn bind_udp(address: SocketAddr, options: &EndpointConfig) -> Result<Self, Error> {
+        let options = EndpointConfig {
             encapsulation: Encapsulation::Udp,
             ..options.clone()
         };
@@ -63,7 +63,7 @@ impl Socket {
     }
 
     /// A socket at this address, port 0 for any.
-    pub(crate) fn bind(address: SocketAddr, options: &Options) -> Result<Self, Error> {
+    pub(crate) fn bind(address: SocketAddr, options: &EndpointConfig) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
         let encapsulation = options.encapsulation;
         let raw = encapsulation == Encapsulation::RawIp;
@@ -373,10 +373,10 @@ mod tests {
         let peer = std::net::UdpSocket::bind(any).expect("a socket");
         let to = peer.local_addr().expect("an address");
         let tap = Arc::new(Lengths::default());
-        let options = Options {
+        let options = EndpointConfig {
             segmentation: false,
             tap: Some(Arc::clone(&tap) as Arc<dyn Tap>),
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let mut socket = Socket::bind(any, &options).expect("a socket");
         socket.connect(to).expect("a way");
@@ -408,7 +408,7 @@ mod tests {
     #[tokio::test]
     async fn the_kernel_says_when_a_datagram_came() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut socket = Socket::bind(any, &Options::default()).expect("a socket");
+        let mut socket = Socket::bind(any, &EndpointConfig::default()).expect("a socket");
         let peer = std::net::UdpSocket::bind(any).expect("a socket");
         let wall = || {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -10,7 +10,7 @@
 
 use crate::error::Error;
 use crate::netns::{Namespace, output};
-use crate::realtime::{Devices, FlowSocket, Sockets};
+use crate::realtime::{FlowSocket, FlowSockets, TunDevices};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
@@ -23,18 +23,18 @@ const ETHERNET: u32 = 14;
 
 /// What joins hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct TestbedLink {
     /// Its ends: two of a wire, more of a shared medium.
-    pub ends: Vec<End>,
+    pub ends: Vec<LinkEnd>,
     /// Largest packet in octets, IP header included.
     pub mtu: u32,
     /// A kernel's device is enough; else a topology stands between the ends.
-    pub plain: bool,
+    pub veth: bool,
 }
 
-/// One end of a segment.
+/// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct LinkEnd {
     /// The host.
     pub host: usize,
     /// The host of the topology whose port this end is.
@@ -79,7 +79,7 @@ impl TokenBucket {
 
 /// A flow from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FlowPlan {
+pub struct TestbedFlow {
     /// Its number in the topology of flows.
     pub flow: FlowId,
     /// The sender's host.
@@ -92,9 +92,9 @@ pub struct FlowPlan {
 
 /// What a bucket did, as the kernel counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BucketCounters {
-    /// The segment, by its place.
-    pub segment: usize,
+pub struct ShaperStats {
+    /// The link, by its place.
+    pub link: usize,
     /// The end, by its place there.
     pub end: usize,
     /// Packets that left.
@@ -108,8 +108,8 @@ pub struct BucketCounters {
 /// The network.
 pub struct Testbed {
     hosts: Vec<Namespace>,
-    segments: Vec<Segment>,
-    devices: Option<Devices>,
+    links: Vec<TestbedLink>,
+    devices: Option<TunDevices>,
 }
 
 /// The address of a host, by its place.
@@ -117,12 +117,12 @@ fn address(host: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, (host / 250) as u8, (host % 250 + 1) as u8)
 }
 
-/// The name of the device of a segment, the same in each host.
-fn device(segment: usize) -> String {
-    format!("weir{segment}")
+/// The name of the device of a link, the same in each host.
+fn device(link: usize) -> String {
+    format!("weir{link}")
 }
 
-/// The way from one host to another: the segment, and the host behind it.
+/// The way from one host to another: the link, and the host behind it.
 type Hop = (usize, usize);
 
 impl Testbed {
@@ -130,11 +130,11 @@ impl Testbed {
     ///
     /// # Errors
     /// [`Error::Privilege`], [`Error::Tool`], [`Error::System`]: then nothing is left of it.
-    pub fn build(hosts: usize, segments: Vec<Segment>) -> Result<Self, Error> {
+    pub fn build(hosts: usize, links: Vec<TestbedLink>) -> Result<Self, Error> {
         let made = (0..hosts).map(|_| Namespace::new());
         let mut testbed = Self {
             hosts: made.collect::<Result<_, _>>()?,
-            segments,
+            links,
             devices: None,
         };
         for host in &testbed.hosts {
@@ -142,16 +142,16 @@ impl Testbed {
             for variable in ["net/ipv6/conf/all", "net/ipv6/conf/default"] {
                 let variable = format!("{variable}/disable_ipv6");
                 if std::path::Path::new("/proc/sys").join(&variable).exists() {
-                    host.set(&variable, "1")?;
+                    host.sysctl(&variable, "1")?;
                 }
             }
-            host.set("net/ipv4/ip_forward", "1")?;
-            host.set("net/ipv4/conf/all/rp_filter", "0")?;
-            host.set("net/ipv4/conf/default/rp_filter", "0")?;
+            host.sysctl("net/ipv4/ip_forward", "1")?;
+            host.sysctl("net/ipv4/conf/all/rp_filter", "0")?;
+            host.sysctl("net/ipv4/conf/default/rp_filter", "0")?;
         }
         let ways = testbed.ways();
-        let mut devices = Devices::default();
-        for number in 0..testbed.segments.len() {
+        let mut devices = TunDevices::default();
+        for number in 0..testbed.links.len() {
             testbed.join(number, &ways, &mut devices)?;
         }
         for host in 0..testbed.hosts.len() {
@@ -173,11 +173,11 @@ impl Testbed {
             let mut seen = BTreeSet::from([target]);
             let mut front = VecDeque::from([target]);
             while let Some(at) = front.pop_front() {
-                for (number, segment) in self.segments.iter().enumerate() {
-                    if !segment.ends.iter().any(|end| end.host == at) {
+                for (number, link) in self.links.iter().enumerate() {
+                    if !link.ends.iter().any(|end| end.host == at) {
                         continue;
                     }
-                    for end in &segment.ends {
+                    for end in &link.ends {
                         if seen.insert(end.host) {
                             ways[end.host].insert(target, (number, at));
                             front.push_back(end.host);
@@ -189,27 +189,27 @@ impl Testbed {
         ways
     }
 
-    /// Makes the devices of a segment.
+    /// Makes the devices of a link.
     fn join(
         &self,
         number: usize,
         ways: &[BTreeMap<usize, Hop>],
-        devices: &mut Devices,
+        devices: &mut TunDevices,
     ) -> Result<(), Error> {
-        let segment = &self.segments[number];
-        let (name, mtu) = (device(number), segment.mtu);
-        if let ([near, far], true) = (segment.ends.as_slice(), segment.plain) {
-            let peer = self.host(far.host)?.thread();
+        let link = &self.links[number];
+        let (name, mtu) = (device(number), link.mtu);
+        if let ([near, far], true) = (link.ends.as_slice(), link.veth) {
+            let peer = self.host(far.host)?.tid();
             let add = format!("link add {name} mtu {mtu} type veth peer name {name} mtu {mtu}");
             self.host(near.host)?.ip(&[format!("{add} netns {peer}")])?;
             return Ok(());
         }
-        for end in &segment.ends {
+        for end in &link.ends {
             let name = name.clone();
-            let tun = self.host(end.host)?.run(move || tun(&name, mtu))??;
+            let tun = self.host(end.host)?.run(move || create_tun(&name, mtu))??;
             let mut next = BTreeMap::new();
             for (target, (segment_taken, hop)) in &ways[end.host] {
-                let there = segment.ends.iter().find(|other| other.host == *hop);
+                let there = link.ends.iter().find(|other| other.host == *hop);
                 if let (true, Some(there)) = (*segment_taken == number, there) {
                     next.insert(IpAddr::V4(address(*target)), there.port);
                 }
@@ -228,15 +228,15 @@ impl Testbed {
             "link set lo up".to_owned(),
             format!("addr add {own}/32 dev lo"),
         ];
-        for (number, segment) in self.segments.iter().enumerate() {
-            if segment.ends.iter().any(|end| end.host == host) {
+        for (number, link) in self.links.iter().enumerate() {
+            if link.ends.iter().any(|end| end.host == host) {
                 lines.push(format!("link set {} up", device(number)));
             }
         }
-        for (target, (segment, hop)) in &ways[host] {
-            let (target, hop, name) = (address(*target), address(*hop), device(*segment));
-            let via = match self.segments.get(*segment) {
-                Some(segment) if segment.plain => format!("via {hop} dev {name} onlink"),
+        for (target, (link, hop)) in &ways[host] {
+            let (target, hop, name) = (address(*target), address(*hop), device(*link));
+            let via = match self.links.get(*link) {
+                Some(link) if link.veth => format!("via {hop} dev {name} onlink"),
                 _ => format!("dev {name}"),
             };
             lines.push(format!("route add {target}/32 {via} src {own}"));
@@ -245,10 +245,10 @@ impl Testbed {
     }
 
     fn shape(&self) -> Result<(), Error> {
-        for (number, segment) in self.segments.iter().enumerate() {
-            for end in &segment.ends {
+        for (number, link) in self.links.iter().enumerate() {
+            for end in &link.ends {
                 if let Some(bucket) = end.shaper {
-                    let counted = if segment.plain { ETHERNET } else { 0 };
+                    let counted = if link.veth { ETHERNET } else { 0 };
                     let line = bucket.line(&device(number), counted);
                     self.host(end.host)?.tc(&[line])?;
                 }
@@ -258,7 +258,7 @@ impl Testbed {
     }
 
     /// The devices between which a topology stands, once.
-    pub fn devices(&mut self) -> Devices {
+    pub fn devices(&mut self) -> TunDevices {
         self.devices.take().unwrap_or_default()
     }
 
@@ -276,10 +276,10 @@ impl Testbed {
     ///
     /// # Errors
     /// [`Error::Socket`].
-    pub fn sockets(&self, flows: &[FlowPlan]) -> Result<Sockets, Error> {
+    pub fn sockets(&self, flows: &[TestbedFlow]) -> Result<FlowSockets, Error> {
         let mut ends = Vec::new();
         for plan in flows {
-            let FlowPlan { flow, from, to, .. } = *plan;
+            let TestbedFlow { flow, from, to, .. } = *plan;
             let near = self.bind(from, 0)?;
             // Another flow may have the port already.
             let far = self.bind(to, plan.port).or_else(|_| self.bind(to, 0))?;
@@ -300,7 +300,7 @@ impl Testbed {
                 socket: far,
             });
         }
-        Sockets::new(ends).map_err(|error| Error::System("set a socket up".to_owned(), error))
+        FlowSockets::new(ends).map_err(|error| Error::System("set a socket up".to_owned(), error))
     }
 
     fn bind(&self, host: usize, port: u16) -> Result<UdpSocket, Error> {
@@ -313,14 +313,14 @@ impl Testbed {
     ///
     /// # Errors
     /// [`Error::Tool`].
-    pub fn buckets(&self) -> Result<Vec<BucketCounters>, Error> {
+    pub fn shaper_stats(&self) -> Result<Vec<ShaperStats>, Error> {
         let mut all = Vec::new();
-        for (segment, joined) in self.segments.iter().enumerate() {
+        for (link, joined) in self.links.iter().enumerate() {
             for (end, place) in joined.ends.iter().enumerate() {
                 if place.shaper.is_none() {
                     continue;
                 }
-                let name = device(segment);
+                let name = device(link);
                 let text = self.host(place.host)?.run(move || {
                     let mut command = Command::new("tc");
                     command.args(["-s", "qdisc", "show", "dev", &name]);
@@ -331,8 +331,8 @@ impl Testbed {
                     why: format!("it says of a bucket: {text}"),
                 })?;
                 let [bytes, packets, drops] = counters;
-                all.push(BucketCounters {
-                    segment,
+                all.push(ShaperStats {
+                    link,
                     end,
                     packets,
                     bytes,
@@ -359,7 +359,7 @@ fn bucket_counters(text: &str) -> Option<[u64; 3]> {
 ///
 /// # Errors
 /// [`Error::Privilege`], [`Error::System`].
-pub fn tun(name: &str, mtu: u32) -> Result<SyncDevice, Error> {
+pub fn create_tun(name: &str, mtu: u32) -> Result<SyncDevice, Error> {
     let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
     let made = DeviceBuilder::new()
         .name(name)

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::time::Duration;
-use weir_wire::{Connection, Listener, Options};
+use weir_wire::{Connection, EndpointConfig, Listener};
 
 const CONNECTIONS: usize = 1000;
 /// Ten datagrams a second of 1250 octets are 100 kbit/s.
@@ -41,7 +41,7 @@ async fn receive_all(mut connection: Connection) -> usize {
 async fn send_all(to: SocketAddr, number: usize) -> Connection {
     // Not all at the same moment.
     tokio::time::sleep(GAP.mul_f64(number as f64 / CONNECTIONS as f64)).await;
-    let connection = Connection::connect(to, Options::default()).await;
+    let connection = Connection::connect(to, EndpointConfig::default()).await;
     let connection = connection.expect("a connection");
     let mut beat = tokio::time::interval(GAP);
     for _ in 0..DATAGRAMS {
@@ -59,7 +59,7 @@ async fn a_thousand_connections_at_once_lose_none() {
     }
     let before = resident_kib();
     let address = SocketAddr::from(([127, 0, 0, 1], 0));
-    let listener = Listener::bind(address, Options::default()).await;
+    let listener = Listener::bind(address, EndpointConfig::default()).await;
     let mut listener = listener.expect("a listener");
     let to = listener.local_address();
     let clients: Vec<_> = (0..CONNECTIONS)

@@ -10,7 +10,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use weir_wire::{Connection, Error, Listener, Options};
+use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
 const REQUESTS: u64 = 100_000;
 /// A datagram each millisecond: about ten megabits per second.
@@ -29,7 +29,7 @@ fn resident() -> u64 {
 fn forged_request(number: u64) -> [u8; 20] {
     let mut octets = [0; 20];
     octets[..2].copy_from_slice(&(number as u16).to_be_bytes());
-    octets[2..4].copy_from_slice(&Options::default().port.to_be_bytes());
+    octets[2..4].copy_from_slice(&EndpointConfig::default().dccp_port.to_be_bytes());
     octets[4] = 5;
     octets[8] = 1;
     octets[10..16].copy_from_slice(&number.wrapping_mul(0x9e37_79b9).to_be_bytes()[2..]);
@@ -97,12 +97,12 @@ async fn under_flood(received: &AtomicU64, client: &Connection, to: SocketAddr) 
 /// An honest client, some time into the first flood.
 async fn come(to: SocketAddr, number: usize) -> Result<Connection, Error> {
     tokio::time::sleep(Duration::from_millis(2000 + 5 * number as u64)).await;
-    Connection::connect(to, Options::default()).await
+    Connection::connect(to, EndpointConfig::default()).await
 }
 
 #[tokio::test]
 async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memory() {
-    let options = Options::default();
+    let options = EndpointConfig::default();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     let mut listener = Listener::bind(any, options.clone()).await.expect("one");
     let to = listener.local_address();
@@ -141,7 +141,7 @@ async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memor
     let load = listener.load();
     println!("{} KiB more; {load:?}", grown / 1024);
     assert!(load.cookies_sent > 0, "these are Requests: {load:?}");
-    assert!(load.handshakes <= options.cookies_from, "{load:?}");
+    assert!(load.handshakes <= options.cookie_threshold, "{load:?}");
     assert_eq!(
         load.connections,
         1 + NEWCOMERS + load.handshakes,

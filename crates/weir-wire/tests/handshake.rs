@@ -5,10 +5,10 @@ use std::future::Future;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 use weir_proto::dccp::{self, wire::decode};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
 use weir_proto::time::Instant;
-use weir_wire::{Ccid, Connection, Error, Listener, Options};
+use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
 
 /// Fails what does not come to an end.
 async fn within<T>(work: impl Future<Output = T>) -> T {
@@ -21,17 +21,17 @@ fn any() -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], 0))
 }
 
-async fn listener(options: Options) -> (Listener, SocketAddr) {
+async fn listener(options: EndpointConfig) -> (Listener, SocketAddr) {
     let listener = Listener::bind(any(), options).await.expect("a listener");
     let address = listener.local_address();
     (listener, address)
 }
 
 /// A listener that never remembers a Request.
-fn forgetful() -> Options {
-    Options {
-        cookies_from: 0,
-        ..Options::default()
+fn forgetful() -> EndpointConfig {
+    EndpointConfig {
+        cookie_threshold: 0,
+        ..EndpointConfig::default()
     }
 }
 
@@ -43,14 +43,14 @@ async fn with_cookies_connections_come_to_be_and_negotiate_as_without() {
             Ccid::Tfrc("rfc5348".to_owned()),
             Ccid::TfrcSmallPackets("rfc5348".to_owned()),
         ] {
-            let options = |cookies_from| Options {
+            let options = |cookie_threshold| EndpointConfig {
                 ccid: ccid.clone(),
-                cookies_from,
-                ..Options::default()
+                cookie_threshold,
+                ..EndpointConfig::default()
             };
             let mut limits = Vec::new();
-            for cookies_from in [0, 64] {
-                let (mut listener, to) = listener(options(cookies_from)).await;
+            for cookie_threshold in [0, 64] {
+                let (mut listener, to) = listener(options(cookie_threshold)).await;
                 let connecting = Connection::connect(to, options(64));
                 let (client, server) = tokio::join!(connecting, listener.accept());
                 let (mut client, mut server) = (client.expect("one"), server.expect("one"));
@@ -61,10 +61,10 @@ async fn with_cookies_connections_come_to_be_and_negotiate_as_without() {
                     assert_eq!(client.receive().await, Some(vec![number]));
                 }
                 let load = listener.load();
-                let from_cookies = u64::from(cookies_from == 0);
+                let from_cookies = u64::from(cookie_threshold == 0);
                 assert_eq!(load.cookies_accepted, from_cookies, "{load:?}");
                 assert_eq!(load.cookies_sent, from_cookies, "{load:?}");
-                limits.push((client.status().limit, client.status().max_datagram));
+                limits.push((client.stats().limit, client.stats().max_datagram));
             }
             assert_eq!(limits[0].1, limits[1].1, "{limits:?}");
         }
@@ -77,7 +77,7 @@ async fn two_hundred_clients_connect_at_once_to_a_listener_that_remembers_no_req
     within(async {
         let (mut listener, to) = listener(forgetful()).await;
         let clients: Vec<_> = (0..200)
-            .map(|_| tokio::spawn(Connection::connect(to, Options::default())))
+            .map(|_| tokio::spawn(Connection::connect(to, EndpointConfig::default())))
             .collect();
         let mut open = Vec::new();
         for client in clients {
@@ -95,24 +95,25 @@ async fn a_strict_listener_answers_padded_requests_only() {
     within(async {
         let tfrc = || Ccid::Tfrc("rfc5348".to_owned());
         let small = Ccid::TfrcSmallPackets("rfc5348".to_owned());
-        for (cookies_from, ccid) in [(0, Ccid::TcpLike), (0, tfrc()), (0, small), (64, tfrc())] {
-            let strict = Options {
-                strict: true,
-                cookies_from,
+        for (cookie_threshold, ccid) in [(0, Ccid::TcpLike), (0, tfrc()), (0, small), (64, tfrc())]
+        {
+            let strict = EndpointConfig {
+                strict_amplification: true,
+                cookie_threshold,
                 ccid: ccid.clone(),
-                ..Options::default()
+                ..EndpointConfig::default()
             };
             let (mut listener, to) = listener(strict).await;
-            let padded = Options {
+            let padded = EndpointConfig {
                 ccid,
-                ..Options::default()
+                ..EndpointConfig::default()
             };
             let (client, server) = tokio::join!(Connection::connect(to, padded), listener.accept());
             assert!(client.is_ok() && server.is_ok());
-            let bare = Options {
+            let bare = EndpointConfig {
                 pad_requests: false,
                 connect_timeout: Duration::from_millis(100),
-                ..Options::default()
+                ..EndpointConfig::default()
             };
             let bare = Connection::connect(to, bare).await;
             assert!(matches!(bare, Err(Error::TimedOut(_))), "{bare:?}");
@@ -125,13 +126,13 @@ async fn a_strict_listener_answers_padded_requests_only() {
 #[tokio::test]
 async fn a_client_hears_at_once_what_is_wrong() {
     within(async {
-        let (listener, to) = listener(Options::default()).await;
-        let asking = |port, service_code| Options {
-            port,
+        let (listener, to) = listener(EndpointConfig::default()).await;
+        let asking = |port, service_code| EndpointConfig {
+            dccp_port: port,
             service_code,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
-        let port = Options::default().port;
+        let port = EndpointConfig::default().dccp_port;
         let wrong_port = Connection::connect(to, asking(port + 1, 0)).await;
         assert!(matches!(wrong_port, Err(Error::Reset(7))), "{wrong_port:?}");
         let wrong_service = Connection::connect(to, asking(port, 9)).await;
@@ -142,7 +143,7 @@ async fn a_client_hears_at_once_what_is_wrong() {
         drop(listener);
         let nobody = UdpSocket::bind(any()).and_then(|socket| socket.local_addr());
         let nobody = nobody.expect("a port that is free again");
-        let refused = Connection::connect(nobody, Options::default()).await;
+        let refused = Connection::connect(nobody, EndpointConfig::default()).await;
         assert!(
             matches!(refused, Err(Error::Refused(to)) if to == nobody),
             "{refused:?}"
@@ -156,9 +157,9 @@ async fn a_silent_peer_is_given_up_after_the_time_of_the_options() {
     within(async {
         let silent = UdpSocket::bind(any()).expect("a socket");
         let to = silent.local_addr().expect("its address");
-        let impatient = Options {
+        let impatient = EndpointConfig {
             connect_timeout: Duration::from_millis(50),
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let given_up = Connection::connect(to, impatient).await;
         assert!(matches!(given_up, Err(Error::TimedOut(_))), "{given_up:?}");
@@ -224,9 +225,9 @@ async fn a_port_that_is_said_to_be_unreachable_does_not_end_an_open_connection()
             }),
             began: std::time::Instant::now(),
         };
-        let options = Options {
+        let options = EndpointConfig {
             ccid: Ccid::TcpLike,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let opening = async {
             let client = Connection::connect(to, options).await.expect("a client");

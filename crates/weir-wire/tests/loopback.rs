@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::event::{Event, EventMask};
-use weir_wire::{Ccid, Connection, Error, Listener, Options};
+use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
 
 /// Fails what does not come to an end.
 async fn within<T>(work: impl Future<Output = T>) -> T {
@@ -18,7 +18,7 @@ fn any(address: &str) -> SocketAddr {
     address.parse().expect("an address")
 }
 
-async fn pair(address: &str, options: Options) -> (Listener, Connection, Connection) {
+async fn pair(address: &str, options: EndpointConfig) -> (Listener, Connection, Connection) {
     let mut listener = Listener::bind(any(address), options.clone())
         .await
         .expect("a listener");
@@ -31,10 +31,10 @@ async fn pair(address: &str, options: Options) -> (Listener, Connection, Connect
     )
 }
 
-fn options(ccid: Ccid) -> Options {
-    Options {
+fn options(ccid: Ccid) -> EndpointConfig {
+    EndpointConfig {
         ccid,
-        ..Options::default()
+        ..EndpointConfig::default()
     }
 }
 
@@ -69,7 +69,7 @@ async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
                     let answer = client.receive().await.expect("received");
                     assert_eq!(answer, [&question[..], b"!"].concat());
                 }
-                assert!(!client.status().statistics.smoothed_rtt.is_zero());
+                assert!(!client.stats().statistics.smoothed_rtt.is_zero());
             })
             .await;
         }
@@ -80,8 +80,8 @@ async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
 async fn a_connection_tells_its_events_from_its_opening_on() {
     let kinds = EventMask::CONTROLLER.union(EventMask::RTT);
     for ccid in all_ccids() {
-        let options = Options {
-            events: kinds.union(EventMask::WRITE),
+        let options = EndpointConfig {
+            event_mask: kinds.union(EventMask::WRITE),
             ..options(ccid)
         };
         let (_listener, mut client, mut server) = pair("127.0.0.1:0", options).await;
@@ -104,14 +104,14 @@ async fn a_connection_tells_its_events_from_its_opening_on() {
         }
         assert_eq!((writes, events.dropped()), (20, 0));
         assert!(samples > 0 && states > 0, "{samples} {states}");
-        assert_eq!(client.status().payload_sent, 2000);
+        assert_eq!(client.stats().payload_sent, 2000);
     }
 }
 
 #[tokio::test]
 async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
     within(async {
-        let (_listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let (_listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
         assert_eq!(server.try_receive(), None);
         for number in 0_u8..100 {
             client.send(&[number]).await.expect("sent");
@@ -147,9 +147,10 @@ async fn an_empty_datagram_is_one_too() {
 #[tokio::test]
 async fn a_shared_datagram_goes_to_many_without_a_copy() {
     within(async {
-        let (mut listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let (mut listener, client, mut server) =
+            pair("127.0.0.1:0", EndpointConfig::default()).await;
         let to = listener.local_address();
-        let second = Connection::connect(to, Options::default()).await;
+        let second = Connection::connect(to, EndpointConfig::default()).await;
         let second = second.expect("a client");
         let mut other = listener.accept().await.expect("a server");
         let word: Arc<[u8]> = b"to all".as_slice().into();
@@ -181,7 +182,7 @@ async fn a_shared_datagram_goes_to_many_without_a_copy() {
 #[tokio::test]
 async fn a_closed_connection_ends_at_the_other_side() {
     within(async {
-        let (_listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let (_listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
         client.send(b"last words").await.expect("sent");
         client.close();
         assert_eq!(server.receive().await.as_deref(), Some(&b"last words"[..]));
@@ -194,11 +195,11 @@ async fn a_closed_connection_ends_at_the_other_side() {
 #[tokio::test]
 async fn two_hundred_handshakes_succeed() {
     within(async {
-        let listening = Listener::bind(any("127.0.0.1:0"), Options::default());
+        let listening = Listener::bind(any("127.0.0.1:0"), EndpointConfig::default());
         let mut listener = listening.await.expect("a listener");
         let to = listener.local_address();
         for _ in 0..200 {
-            let connecting = Connection::connect(to, Options::default());
+            let connecting = Connection::connect(to, EndpointConfig::default());
             let (client, server) = tokio::join!(connecting, listener.accept());
             assert!(client.is_ok() && server.is_ok());
         }
@@ -209,10 +210,10 @@ async fn two_hundred_handshakes_succeed() {
 #[tokio::test]
 async fn a_wrong_service_is_refused_and_a_large_datagram_too() {
     within(async {
-        let (listener, client, _server) = pair("127.0.0.1:0", Options::default()).await;
-        let other = Options {
+        let (listener, client, _server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
+        let other = EndpointConfig {
             service_code: 42,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         // RFC 4340 §8.1.2: Bad Service Code is reset code 8.
         let refused = Connection::connect(listener.local_address(), other).await;
@@ -233,7 +234,7 @@ async fn a_wrong_service_is_refused_and_a_large_datagram_too() {
 #[tokio::test]
 async fn foreign_datagrams_and_forged_packets_change_nothing() {
     within(async {
-        let (listener, client, mut server) = pair("127.0.0.1:0", Options::default()).await;
+        let (listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
         let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
         for len in 0..200_usize {
             let noise: Vec<u8> = (0..len).map(|n| (n * 31 + len) as u8).collect();
@@ -250,9 +251,9 @@ async fn foreign_datagrams_and_forged_packets_change_nothing() {
 #[tokio::test]
 async fn a_listener_has_no_more_connections_than_its_options_say() {
     within(async {
-        let few = Options {
+        let few = EndpointConfig {
             max_connections_per_address: 3,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let mut listener = Listener::bind(any("127.0.0.1:0"), few)
             .await
@@ -260,11 +261,11 @@ async fn a_listener_has_no_more_connections_than_its_options_say() {
         let to = listener.local_address();
         let mut clients = Vec::new();
         for _ in 0..3 {
-            let connecting = Connection::connect(to, Options::default());
+            let connecting = Connection::connect(to, EndpointConfig::default());
             let (client, server) = tokio::join!(connecting, listener.accept());
             clients.push((client.expect("a client"), server.expect("a server")));
         }
-        let fourth = Connection::connect(to, Options::default()).await;
+        let fourth = Connection::connect(to, EndpointConfig::default()).await;
         // RFC 4340 §5.6: "Too Busy".
         assert!(matches!(fourth, Err(Error::Reset(9))), "{fourth:?}");
     })
@@ -282,7 +283,7 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
                 }
                 client.close();
                 assert_eq!(client.receive().await, None);
-                client.status()
+                client.stats()
             };
             let receiving = async {
                 let mut count = 0_u32;
@@ -291,8 +292,8 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
                 }
                 count
             };
-            let (status, count) = tokio::join!(sending, receiving);
-            assert!(status.statistics.bytes_sent > 1400 * 2900, "{status:?}");
+            let (stats, count) = tokio::join!(sending, receiving);
+            assert!(stats.statistics.bytes_sent > 1400 * 2900, "{stats:?}");
             assert!(count > 2500, "{count} of 3000 arrived");
         }
     })
@@ -302,13 +303,13 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
 #[tokio::test]
 async fn one_listener_keeps_two_hundred_connections_apart() {
     within(async {
-        let listening = Listener::bind(any("127.0.0.1:0"), Options::default());
+        let listening = Listener::bind(any("127.0.0.1:0"), EndpointConfig::default());
         let mut listener = listening.await.expect("a listener");
         let to = listener.local_address();
         let mut clients = Vec::new();
         let mut servers = Vec::new();
         for number in 0_u32..200 {
-            let connecting = Connection::connect(to, Options::default());
+            let connecting = Connection::connect(to, EndpointConfig::default());
             let (client, server) = tokio::join!(connecting, listener.accept());
             let client = client.expect("a client");
             client.send(&number.to_be_bytes()).await.expect("sent");
@@ -327,7 +328,7 @@ async fn one_listener_keeps_two_hundred_connections_apart() {
 fn forged_request(port: u16) -> [u8; 20] {
     let mut octets = [0; 20];
     octets[..2].copy_from_slice(&port.to_be_bytes());
-    octets[2..4].copy_from_slice(&Options::default().port.to_be_bytes());
+    octets[2..4].copy_from_slice(&EndpointConfig::default().dccp_port.to_be_bytes());
     octets[4] = 5;
     octets[8] = 1;
     octets[14..16].copy_from_slice(&port.to_be_bytes());
@@ -337,10 +338,10 @@ fn forged_request(port: u16) -> [u8; 20] {
 #[tokio::test]
 async fn a_flood_of_forged_requests_disturbs_no_connection_and_shuts_nobody_out() {
     within(async {
-        let narrow = Options {
+        let narrow = EndpointConfig {
             max_handshakes: 50,
             max_connections: 60,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let (mut listener, client, mut server) = pair("127.0.0.1:0", narrow).await;
         let to = listener.local_address();
@@ -356,7 +357,7 @@ async fn a_flood_of_forged_requests_disturbs_no_connection_and_shuts_nobody_out(
         forger.set_nonblocking(true).expect("a socket");
         let answers = std::iter::from_fn(|| forger.recv(&mut [0; 100]).ok()).count();
         assert!(answers > 0, "these are Requests");
-        let connecting = Connection::connect(to, Options::default());
+        let connecting = Connection::connect(to, EndpointConfig::default());
         let (newcomer, accepted) = tokio::join!(connecting, listener.accept());
         assert!(newcomer.is_ok() && accepted.is_ok());
     })

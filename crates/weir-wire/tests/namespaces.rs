@@ -5,13 +5,13 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 use weir_proto::packet::HostId;
-use weir_wire::testbed::{End, Segment, Testbed, TokenBucket};
-use weir_wire::{Ccid, Connection, Error, Listener, Options};
+use weir_wire::testbed::{LinkEnd, Testbed, TestbedLink, TokenBucket};
+use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
 
 /// A wire from host 0 to host 1 behind a bucket; `None`, with a line that is seen, without the
 /// right to make it.
 fn shaped(rate: u64) -> Option<Testbed> {
-    let end = |host: usize, shaper| End {
+    let end = |host: usize, shaper| LinkEnd {
         host,
         port: HostId(host as u32),
         shaper,
@@ -23,12 +23,12 @@ fn shaped(rate: u64) -> Option<Testbed> {
         peak: None,
         overhead: 0,
     };
-    let segment = Segment {
+    let link = TestbedLink {
         ends: vec![end(0, Some(shaper)), end(1, None)],
         mtu: 1500,
-        plain: true,
+        veth: true,
     };
-    match Testbed::build(2, vec![segment]) {
+    match Testbed::build(2, vec![link]) {
         Ok(testbed) => Some(testbed),
         Err(error @ (Error::Privilege(_) | Error::Tool { .. })) => {
             // Not by way of the test runner, which would keep it for itself.
@@ -56,10 +56,10 @@ fn inside<T: Send + 'static, F: Future<Output = T>>(
     done.expect("it does not panic")
 }
 
-fn options() -> Options {
-    Options {
+fn options() -> EndpointConfig {
+    EndpointConfig {
         ccid: Ccid::Tfrc("rfc5348".to_owned()),
-        ..Options::default()
+        ..EndpointConfig::default()
     }
 }
 
@@ -146,13 +146,13 @@ fn ten_seconds_of_ccid_3_fill_nine_tenths_of_a_bucket() {
         while let Ok(sent) = tokio::time::timeout_at(end, connection.send(&datagram)).await {
             sent.expect("the connection is open");
         }
-        let rtt = connection.status().statistics.smoothed_rtt.as_secs_f64();
+        let rtt = connection.stats().statistics.smoothed_rtt.as_secs_f64();
         connection.close();
         while connection.receive().await.is_some() {}
         rtt
     });
     let [bucket] = testbed
-        .buckets()
+        .shaper_stats()
         .expect("tc says it")
         .try_into()
         .expect("there is one");

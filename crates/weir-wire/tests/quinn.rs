@@ -8,7 +8,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use weir_wire::quinn::{Controller, Running};
+use weir_wire::quinn::{ControllerConfig, PathController};
 
 /// Octets of the transfer: some 900 packets.
 const OCTETS: usize = 1_000_000;
@@ -18,13 +18,13 @@ const NET: Duration = Duration::from_mins(1);
 /// Makes the controllers of one client and keeps their first windows.
 #[derive(Clone)]
 struct Watched {
-    controller: Controller,
+    controller: ControllerConfig,
     windows: Arc<Mutex<Vec<u64>>>,
 }
 
 impl ControllerFactory for Watched {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn QuinnController> {
-        let running: Running = self.controller.start(now, mtu);
+        let running: PathController = self.controller.start(now, mtu);
         self.windows.lock().unwrap().push(running.window());
         Box::new(running)
     }
@@ -76,9 +76,9 @@ async fn transfer(factory: impl ControllerFactory + Send + Sync + 'static) -> u6
 
 #[tokio::test]
 async fn a_quinn_client_sends_a_megabyte_under_each_of_our_controllers() {
-    for entry in &weir_proto::cc::window::REGISTRY {
+    for entry in weir_proto::cc::window::REGISTRY {
         let watched = Watched {
-            controller: Controller::named(entry.name).unwrap(),
+            controller: ControllerConfig::named(entry.name).unwrap(),
             windows: Arc::default(),
         };
         let sending = tokio::time::timeout(NET, transfer(watched.clone()));

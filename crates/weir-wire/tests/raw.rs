@@ -10,9 +10,10 @@ use std::time::Duration;
 use weir_proto::dccp::wire::checksum::PseudoHeader;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::packet::{Ecn, HostId, Payload};
-use weir_wire::testbed::{End, Segment, Testbed};
+use weir_wire::testbed::{LinkEnd, Testbed, TestbedLink};
 use weir_wire::{
-    Ccid, Connection, Direction, Encapsulation, Error, Listener, Options, Tap, TappedDatagram,
+    Ccid, Connection, Direction, Encapsulation, EndpointConfig, Error, Listener, Tap,
+    TappedDatagram,
 };
 
 /// Says on the terminal what is not tested, past the test runner, which would keep it for itself.
@@ -22,17 +23,17 @@ fn skip(why: &str) {
 
 /// Two hosts and a wire, with IPv4 and IPv6; `None` without the right to make it.
 fn wire() -> Option<Testbed> {
-    let end = |host: usize| End {
+    let end = |host: usize| LinkEnd {
         host,
         port: HostId(host as u32),
         shaper: None,
     };
-    let segment = Segment {
+    let link = TestbedLink {
         ends: vec![end(0), end(1)],
         mtu: 1500,
-        plain: true,
+        veth: true,
     };
-    let testbed = match Testbed::build(2, vec![segment]) {
+    let testbed = match Testbed::build(2, vec![link]) {
         Ok(testbed) => testbed,
         Err(error @ (Error::Privilege(_) | Error::Tool { .. })) => {
             skip(&error.to_string());
@@ -44,7 +45,7 @@ fn wire() -> Option<Testbed> {
         let namespace = testbed.namespace(host).expect("the host is there");
         for scope in ["all", "weir0"] {
             let variable = format!("net/ipv6/conf/{scope}/disable_ipv6");
-            namespace.set(&variable, "0").expect("it can be set");
+            namespace.sysctl(&variable, "0").expect("it can be set");
         }
         let address = v6(host);
         let line = format!("addr add {address}/64 dev weir0 nodad");
@@ -78,12 +79,12 @@ fn inside<T: Send + 'static, F: Future<Output = T>>(
     done.expect("it does not panic")
 }
 
-fn raw() -> Options {
-    Options {
+fn raw() -> EndpointConfig {
+    EndpointConfig {
         encapsulation: Encapsulation::RawIp,
         ccid: Ccid::Tfrc("rfc5348".to_owned()),
         connect_timeout: Duration::from_secs(20),
-        ..Options::default()
+        ..EndpointConfig::default()
     }
 }
 
@@ -117,7 +118,7 @@ impl Notes {
 /// clients in host 0; what each says in the end.
 fn echo<T: Send + 'static, F: Future<Output = T>>(
     testbed: &Testbed,
-    (at, options): (IpAddr, Options),
+    (at, options): (IpAddr, EndpointConfig),
     connections: usize,
     client: impl FnOnce() -> F + Send + 'static,
 ) -> T {
@@ -154,9 +155,9 @@ fn echo<T: Send + 'static, F: Future<Output = T>>(
 }
 
 /// Sends datagrams of all sizes and waits for each to come back.
-async fn call(to: IpAddr, options: Options) -> Result<u32, Error> {
+async fn call(to: IpAddr, options: EndpointConfig) -> Result<u32, Error> {
     let mut connection = Connection::connect(SocketAddr::new(to, 6511), options).await?;
-    let most = connection.status().max_datagram;
+    let most = connection.stats().max_datagram;
     for size in [1, 2, 999, most] {
         let datagram: Vec<u8> = (0..size).map(|at| (at ^ size) as u8).collect();
         connection.send(&datagram).await?;
@@ -174,7 +175,7 @@ fn data_pass_both_ways_over_ipv4_and_ipv6_in_packets_without_udp() {
     for to in addresses(&testbed, 1) {
         let most = echo(&testbed, (to, raw()), 1, move || call(to, raw()));
         let most = most.expect("they talk");
-        let options = Options {
+        let options = EndpointConfig {
             encapsulation: Encapsulation::Udp,
             ..raw()
         };
@@ -183,14 +184,14 @@ fn data_pass_both_ways_over_ipv4_and_ipv6_in_packets_without_udp() {
 }
 
 /// The longest datagram of a connection within host 1.
-fn longest(testbed: &Testbed, to: IpAddr, options: Options) -> u32 {
+fn longest(testbed: &Testbed, to: IpAddr, options: EndpointConfig) -> u32 {
     inside(testbed, 1, move || async move {
         let at = SocketAddr::new(to, 0);
         let listener = Listener::bind(at, options.clone())
             .await
             .expect("it listens");
         let client = Connection::connect(listener.local_address(), options).await;
-        client.expect("it opens").status().max_datagram
+        client.expect("it opens").stats().max_datagram
     })
 }
 
@@ -217,7 +218,7 @@ fn ecn_codepoints_survive_the_wire() {
     let Some(testbed) = wire() else { return };
     for to in addresses(&testbed, 1) {
         let [client, server] = [(); 2].map(|()| Arc::new(Notes::default()));
-        let options = |notes: &Arc<Notes>| Options {
+        let options = |notes: &Arc<Notes>| EndpointConfig {
             ecn: true,
             tap: Some(Arc::clone(notes) as Arc<dyn Tap>),
             ..raw()
@@ -312,7 +313,7 @@ fn first_answer(
         panic!("hosts have IPv4");
     };
     let notes = Arc::new(Notes::default());
-    let options = Options {
+    let options = EndpointConfig {
         tap: Some(Arc::clone(&notes) as Arc<dyn Tap>),
         ..raw()
     };

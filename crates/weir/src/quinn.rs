@@ -1,51 +1,55 @@
 //! Brings quinn to the laboratory: scenarios know its settings, sockets know the code.
 
-use weir_lab::run::{Pair, QuinnFlow, Registry};
+use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
 use weir_lab::scenario::Quinn;
 use weir_proto::cc::window::WindowConfig;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
-use weir_wire::quinn::{Choice, Config, Connection};
+use weir_wire::quinn::{CongestionControlAlgorithm, SimConfig, SimEndpoint};
 
 /// The transports that this program has beside the laboratory's own.
-pub const fn registry() -> Registry<'static> {
-    Registry {
+pub const fn registry() -> TransportRegistry<'static> {
+    TransportRegistry {
         quinn: Some(&pair_or_reason),
     }
 }
 
-fn pair_or_reason(flow: &QuinnFlow<'_>) -> Result<Pair, String> {
+fn pair_or_reason(flow: &QuinnFlow<'_>) -> Result<EndpointPair, String> {
     pair(flow).map_err(|error| error.to_string())
 }
 
-fn pair(flow: &QuinnFlow<'_>) -> Result<Pair, Error> {
-    let config = Config {
+fn pair(flow: &QuinnFlow<'_>) -> Result<EndpointPair, Error> {
+    let config = SimConfig {
         ack_every: flow.settings.ack_every,
         stream_window: flow.settings.stream_window,
         send_window: flow.settings.send_window,
         ecn: flow.settings.ecn,
         idle_timeout: flow.settings.idle_timeout,
         // A larger path carries smaller datagrams too.
-        ..Config::new(
+        ..SimConfig::new(
             controller(flow.settings)?,
             u16::try_from(flow.datagram_size).unwrap_or(u16::MAX),
         )
     };
     let ends: [Box<dyn Endpoint + Send>; 2] = [
-        Box::new(Connection::client(&config, flow.seed)?),
-        Box::new(Connection::server(&config, flow.seed)?),
+        Box::new(SimEndpoint::client(&config, flow.seed)?),
+        Box::new(SimEndpoint::server(&config, flow.seed)?),
     ];
     Ok(ends)
 }
 
-fn controller(settings: &Quinn) -> Result<Choice, Error> {
-    Ok(match Choice::named(settings.controller)? {
-        Choice::Weir(controller) => Choice::Weir(controller.with_config(WindowConfig {
-            rules: settings.overrides,
-            cubic: settings.cubic,
-            initial_window: settings.initial_window,
-            ..WindowConfig::default()
-        })),
-        theirs => theirs,
-    })
+fn controller(settings: &Quinn) -> Result<CongestionControlAlgorithm, Error> {
+    Ok(
+        match CongestionControlAlgorithm::named(settings.controller)? {
+            CongestionControlAlgorithm::Weir(controller) => {
+                CongestionControlAlgorithm::Weir(controller.with_config(WindowConfig {
+                    rules: settings.overrides,
+                    cubic: settings.cubic,
+                    initial_window: settings.initial_window,
+                    ..WindowConfig::default()
+                }))
+            }
+            theirs => theirs,
+        },
+    )
 }

@@ -7,16 +7,16 @@ use crate::terminal;
 use crate::verbs::live_capture::LiveCapture;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::{Live, Part, RunError, RunOptions, RunOutput, Trace};
-use weir_lab::run::{Segment as LabSegment, SegmentShaper};
+use weir_lab::run::{NetworkSegment, SegmentShaper};
+use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
-use weir_wire::realtime::{Lateness, Outside, World, drive};
-use weir_wire::testbed::{BucketCounters, End, FlowPlan, Segment, Testbed, TokenBucket};
+use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
+use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink, TokenBucket};
 
 const OPTIONS: RunOptions<'_> = RunOptions {
-    trace: Trace::Full,
+    trace: TraceLevel::Full,
     packets: false,
     tap: None,
     progress: None,
@@ -25,14 +25,14 @@ const OPTIONS: RunOptions<'_> = RunOptions {
 };
 
 /// A part of a scenario, as the driver has it.
-pub struct LivePart(pub Live);
+pub struct LivePart(pub Simulation);
 
 const UNTRACED: RunOptions<'_> = RunOptions {
-    trace: Trace::Counters,
+    trace: TraceLevel::Counters,
     ..OPTIONS
 };
 
-impl World for LivePart {
+impl RealtimeNetwork for LivePart {
     type Error = RunError;
 
     fn advance(&mut self, now: Instant) -> Result<(), RunError> {
@@ -51,17 +51,17 @@ impl World for LivePart {
 
 impl LivePart {
     /// Builds a part of a scenario, with its whole trace.
-    pub fn new(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &OPTIONS, part)
     }
 
     /// The same without a trace, for a run of any length.
-    pub fn untraced(scenario: &Scenario, part: Part) -> Result<Self, Failure> {
+    pub fn untraced(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &UNTRACED, part)
     }
 
-    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Part) -> Result<Self, Failure> {
-        let live = Live::new(scenario, options, part);
+    fn with(scenario: &Scenario, options: &RunOptions<'_>, part: Scope) -> Result<Self, Failure> {
+        let live = Simulation::new(scenario, options, part);
         Ok(Self(live.map_err(|e| Failure::Failed(e.to_string()))?))
     }
 }
@@ -86,16 +86,16 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
     }
 }
 
-fn segment(segment: &LabSegment) -> Segment {
-    let ends = segment.ends.iter().map(|end| End {
+fn segment(segment: &NetworkSegment) -> TestbedLink {
+    let ends = segment.ends.iter().map(|end| LinkEnd {
         host: end.host,
         port: end.port,
         shaper: end.shaper.map(bucket),
     });
-    Segment {
+    TestbedLink {
         ends: ends.collect(),
         mtu: segment.mtu,
-        plain: segment.plain,
+        veth: segment.plain,
     }
 }
 
@@ -118,7 +118,7 @@ fn without(error: weir_wire::Error) -> Failure {
 /// The UDP port by which other programs know a transport.
 const fn port_of(transport: &Transport) -> u16 {
     match transport {
-        Transport::Dccp(_) => weir_wire::PORT,
+        Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
         Transport::Quic(_) | Transport::Quinn(_) => 443,
         Transport::Tcp(_) | Transport::Udp(_) => 0,
     }
@@ -148,8 +148,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     fits(scenario)?;
-    let links = LivePart::new(scenario, Part::Links)?;
-    let flows = LivePart::new(scenario, Part::Flows)?;
+    let links = LivePart::new(scenario, Scope::Links)?;
+    let flows = LivePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
     let ends = flows.0.flow_ends();
@@ -157,7 +157,7 @@ pub fn run(
         let port = port_of(&flow.transport);
         flow.names().map(move |_| port)
     });
-    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| FlowPlan {
+    let plan = |((flow, from, to), port): ((FlowId, HostId, HostId), u16)| TestbedFlow {
         flow,
         from: from.0 as usize,
         to: to.0 as usize,
@@ -192,7 +192,7 @@ pub fn run(
     output.summary.links = network.summary.links;
     output.summary.run.events += network.summary.run.events;
     let before = before.map_err(panicked)?.map_err(wire_failure)?;
-    let after = testbed.buckets().map_err(wire_failure)?;
+    let after = testbed.shaper_stats().map_err(wire_failure)?;
     count_buckets(scenario, (&before, &after), &mut output);
     if let Some(capture) = capture {
         capture.finish()?;
@@ -222,7 +222,7 @@ fn watch(
     scenario: &Scenario,
     testbed: &Testbed,
     over: &AtomicBool,
-) -> Result<Vec<BucketCounters>, weir_wire::Error> {
+) -> Result<Vec<ShaperStats>, weir_wire::Error> {
     let seconds = scenario.run.duration.as_secs_f64();
     let bar = terminal::progress(seconds.ceil() as u64, "seconds");
     let began = std::time::Instant::now();
@@ -231,17 +231,17 @@ fn watch(
         let elapsed = began.elapsed().as_secs_f64();
         bar.set_position(elapsed as u64);
         if before.is_none() && elapsed >= scenario.run.warmup.as_secs_f64() {
-            before = Some(testbed.buckets()?);
+            before = Some(testbed.shaper_stats()?);
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     bar.finish_and_clear();
-    before.map_or_else(|| testbed.buckets(), Ok)
+    before.map_or_else(|| testbed.shaper_stats(), Ok)
 }
 
 fn part(
     mut part: LivePart,
-    outside: &mut dyn Outside,
+    outside: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<(RunOutput, Lateness), Failure> {
@@ -260,14 +260,14 @@ pub fn lateness(p99: Duration, max: Duration) -> String {
 /// Adds what the kernel's buckets did to the summaries of their links.
 fn count_buckets(
     scenario: &Scenario,
-    (before, after): (&[BucketCounters], &[BucketCounters]),
+    (before, after): (&[ShaperStats], &[ShaperStats]),
     output: &mut RunOutput,
 ) {
     let run = &output.summary.run;
     let seconds = (run.duration_s - run.warmup_s).max(1e-9);
     for (old, bucket) in before.iter().zip(after) {
         // The links come first, each with two ends, from which its directions begin.
-        let Some(link) = scenario.links.get(bucket.segment) else {
+        let Some(link) = scenario.links.get(bucket.link) else {
             continue;
         };
         let [forward, backward] = link.trace_names();

@@ -42,7 +42,7 @@ fn run(folder: &Path, set: &str) -> (String, Value) {
 
 #[test]
 fn quinn_runs_under_each_controller_and_the_same_seed_gives_the_same_summary() {
-    for controller in ["newreno", "cubic", "tfrc", "quinn-newreno", "quinn-cubic"] {
+    for controller in weir_proto::cc::window::names().chain(["quinn-newreno", "quinn-cubic"]) {
         let [first, second] = [(); 2].map(|()| {
             let folder = tempfile::tempdir().expect("a folder");
             let set = format!("flow.stream.transport.controller={controller}");

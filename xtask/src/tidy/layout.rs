@@ -1,7 +1,7 @@
 //! The look of a file: its length, its width, its lints, and that it is finished.
 
 use super::Breach;
-use crate::source::{LITERAL, Line, Source};
+use crate::lexed::{LITERAL, Line, Source};
 
 const MAX_COLUMNS: usize = 100;
 const MAX_CODE_LINES: usize = 500;

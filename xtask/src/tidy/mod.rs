@@ -1,6 +1,8 @@
 //! The house rules that no compiler holds, one idea a file.
 
+mod circles;
 mod dependencies;
+mod functions;
 mod layout;
 mod machine;
 mod purity;
@@ -9,7 +11,7 @@ mod rooms;
 use std::fmt;
 use std::path::Path;
 
-use crate::source::Source;
+use crate::lexed::Source;
 use crate::{output, tree};
 
 /// One place that breaks a rule.
@@ -64,12 +66,20 @@ pub fn run(root: &Path) -> Result<bool, String> {
         breaches.extend(purity::foundations_are_known(&file.path, &file.text));
     }
     breaches.extend(dependencies::check(root)?);
+    let parsed = tree::parsed(&files)?;
+    let mut warnings: Vec<Breach> = parsed.iter().flat_map(functions::check).collect();
+    warnings.extend(circles::check(&parsed));
     breaches.sort();
+    warnings.sort();
+    for breach in &warnings {
+        output::line(format_args!("warning: {breach}"));
+    }
     for breach in &breaches {
         output::line(breach);
     }
     let (files, rust, found) = (files.len(), sources.len(), breaches.len());
-    eprintln!("tidy: {found} breaches in {files} files, {rust} of them Rust");
+    let warned = warnings.len();
+    eprintln!("tidy: {found} breaches, {warned} warnings in {files} files, {rust} of them Rust");
     Ok(breaches.is_empty())
 }
 

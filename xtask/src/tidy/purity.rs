@@ -2,7 +2,7 @@
 //! platform float: the same input must give the same bytes on every machine.
 
 use super::Breach;
-use crate::source::Source;
+use crate::lexed::Source;
 use crate::token::{paths, tokens};
 
 const PURE_ROOMS: [&str; 2] = ["crates/weir-proto/src/", "crates/weir-net/src/"];

@@ -1,7 +1,7 @@
 //! The rules of the arrows: which room may know which.
 
 use super::Breach;
-use crate::source::Source;
+use crate::lexed::Source;
 use crate::token::{paths, tokens};
 
 const PROTO: &str = "crates/weir-proto/src/";

@@ -2,11 +2,11 @@
 
 use super::columns;
 use super::measure::Measure;
-use super::observation::{Observation, numbers};
 use super::published::{PlotKind, PlotPlan, Published, unit_scale};
+use super::run_data::{RunData, numbers};
 use super::verdict::RowResult;
 use crate::report::{
-    Axis, Colour, Layer, NamedPlot, Overlay, Plot, packet_interval, packets_per_second,
+    Axis, Colour, Layer, NamedPlot, Plot, SawtoothOverlay, packet_interval, packets_per_second,
     rate_by_limit, round_trip_time, window_sawtooth,
 };
 use crate::theory::mathis::Sawtooth;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use weir_proto::units::{Rate, parse_duration, parse_size};
 
 /// The observations of all runs by name.
-type Runs = BTreeMap<String, Vec<Observation>>;
+type Runs = BTreeMap<String, Vec<RunData>>;
 
 /// The plots in the order of the file. A plot whose run was not traced is left out.
 pub(super) fn plots(
@@ -122,12 +122,12 @@ impl Drawing<'_> {
     }
 
     /// The sawtooth of the law that the plan's theory row names.
-    fn overlay(&self, plan: &PlotPlan) -> Option<Overlay> {
+    fn overlay(&self, plan: &PlotPlan) -> Option<SawtoothOverlay> {
         let row = self.published.row(plan.theory.as_deref()?)?;
         let measure = row.measure.as_ref()?;
         let argument = |name: &str| measure.arguments.get(name).map(String::as_str);
         let line = |name: &str| law_line(measure, name);
-        Some(Overlay {
+        Some(SawtoothOverlay {
             tooth: Sawtooth {
                 window_packets: line("window_packets")?,
                 cycle_rtts: line("cycle_rtts")?,

@@ -1,6 +1,6 @@
 //! The report: one page with a table, findings and plots an experiment.
 
-use super::published::Kind;
+use super::published::RowKind;
 use super::reproduction::{ExperimentResult, Reproduction};
 use super::verdict::{RowResult, Verdict};
 use crate::report::page::{Page, escaped};
@@ -82,14 +82,14 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
             page.text("p", class, &format!("{}{suffix}", finding.text));
         }
     }
-    let is = |kinds: &'static [Kind]| move |row: &&RowResult| kinds.contains(&row.kind);
+    let is = |kinds: &'static [RowKind]| move |row: &&RowResult| kinds.contains(&row.kind);
     table(
         page,
         "Published and measured",
         experiment
             .rows
             .iter()
-            .filter(is(&[Kind::Value, Kind::Claim])),
+            .filter(is(&[RowKind::Value, RowKind::Claim])),
     );
     page.text("h3", "", "More plots");
     for plot in plots {
@@ -98,12 +98,12 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     table(
         page,
         "Theory",
-        experiment.rows.iter().filter(is(&[Kind::Theory])),
+        experiment.rows.iter().filter(is(&[RowKind::Theory])),
     );
     table(
         page,
         "Our own checks, the evidence for the explanations",
-        experiment.rows.iter().filter(is(&[Kind::Check])),
+        experiment.rows.iter().filter(is(&[RowKind::Check])),
     );
     inputs(page, experiment);
     runs(page, experiment);

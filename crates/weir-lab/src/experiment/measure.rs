@@ -5,7 +5,7 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
-use super::observation::{Observation, numbers};
+use super::run_data::{RunData, numbers};
 use super::series::{
     Series, crossing, deviation, gaps, held, mean, median, periodicity, quantile, rises,
     time_of_max,
@@ -30,7 +30,7 @@ pub enum View {
 /// What is taken from a series.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Take {
+pub enum Statistic {
     /// The first value.
     First,
     /// The last value.
@@ -112,7 +112,7 @@ pub enum Take {
 /// Which rows of a series count.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Rows {
+pub enum RowFilter {
     /// All.
     #[default]
     All,
@@ -129,7 +129,7 @@ pub enum Rows {
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     /// What is taken.
-    pub take: Take,
+    pub take: Statistic,
     /// From which run.
     pub run: Option<String>,
     /// From which column.
@@ -144,7 +144,7 @@ pub struct Measure {
     pub relative_to_previous: bool,
     /// Which rows count.
     #[serde(default)]
-    pub rows: Rows,
+    pub rows: RowFilter,
     /// Only rows with this limit count.
     pub limit: Option<String>,
     /// Only rows from this time on, seconds.
@@ -191,9 +191,9 @@ fn default_nearness() -> f64 {
 }
 
 /// What measures are taken from.
-pub(super) struct Sources<'a> {
+pub(super) struct MeasureInput<'a> {
     /// Runs by name; several observations where there are several seeds.
-    pub runs: &'a BTreeMap<String, Vec<Observation>>,
+    pub runs: &'a BTreeMap<String, Vec<RunData>>,
     /// Rows measured so far, by name, in base units.
     pub rows: &'a BTreeMap<String, f64>,
 }
@@ -208,20 +208,20 @@ impl Measure {
                 .ok_or_else(|| format!("take = {take:?} needs {name}"))
         };
         match take {
-            Take::Law => {
+            Statistic::Law => {
                 let law = self.law.as_deref().unwrap_or_default();
                 crate::theory::law(law).map_err(|error| error.to_string())?;
                 return need(self.line.is_some(), "line");
             }
-            Take::Difference | Take::Ratio => {
+            Statistic::Difference | Statistic::Ratio => {
                 return need(self.between.len() == 2, "between = [a, b]");
             }
-            Take::ValueAt => need(self.at_s.is_some(), "at_s")?,
-            Take::CrossingUp | Take::CrossingDown | Take::GapAbove => {
+            Statistic::ValueAt => need(self.at_s.is_some(), "at_s")?,
+            Statistic::CrossingUp | Statistic::CrossingDown | Statistic::GapAbove => {
                 need(self.level.is_some(), "level")?;
             }
-            Take::FirstTime | Take::LastTime => need(self.equals.is_some(), "equals")?,
-            Take::Share => {
+            Statistic::FirstTime | Statistic::LastTime => need(self.equals.is_some(), "equals")?,
+            Statistic::Share => {
                 need(
                     self.equals.is_some() || self.level.is_some(),
                     "equals or level",
@@ -235,11 +235,11 @@ impl Measure {
             return Err(format!("run \"{run}\" does not exist"));
         }
         let pointer = self.of.as_deref().is_some_and(|of| of.starts_with('/'));
-        if matches!(take, Take::GroupMean | Take::GroupStddev) {
+        if matches!(take, Statistic::GroupMean | Statistic::GroupStddev) {
             need(self.flows.is_some(), "flows, how their names begin")?;
             return need(pointer, "of, a JSON pointer below a flow");
         }
-        if take == Take::Summary {
+        if take == Statistic::Summary {
             return need(
                 pointer,
                 "of, a JSON pointer such as \"/flows/stream/goodput_bps\"",
@@ -250,23 +250,23 @@ impl Measure {
 
     /// True if the value is made of other rows.
     pub(super) fn is_of_rows(&self) -> bool {
-        matches!(self.take, Take::Difference | Take::Ratio)
+        matches!(self.take, Statistic::Difference | Statistic::Ratio)
     }
 
     /// True if the value comes from summaries, not from a trace.
     pub(super) fn is_summary(&self) -> bool {
         matches!(
             self.take,
-            Take::Throughput
-                | Take::ThroughputMean
-                | Take::ThroughputError
-                | Take::ThroughputLow
-                | Take::ThroughputHigh
-                | Take::LossRate
-                | Take::DeliveryRate
-                | Take::Summary
-                | Take::GroupMean
-                | Take::GroupStddev
+            Statistic::Throughput
+                | Statistic::ThroughputMean
+                | Statistic::ThroughputError
+                | Statistic::ThroughputLow
+                | Statistic::ThroughputHigh
+                | Statistic::LossRate
+                | Statistic::DeliveryRate
+                | Statistic::Summary
+                | Statistic::GroupMean
+                | Statistic::GroupStddev
         )
     }
 
@@ -274,10 +274,10 @@ impl Measure {
     ///
     /// # Errors
     /// A law that refuses its arguments.
-    pub(super) fn value(&self, from: &Sources<'_>) -> Result<Option<f64>, TheoryError> {
+    pub(super) fn value(&self, from: &MeasureInput<'_>) -> Result<Option<f64>, TheoryError> {
         let value = match self.take {
-            Take::Law => self.law_value()?,
-            Take::Difference | Take::Ratio => self.between_rows(from),
+            Statistic::Law => self.law_value()?,
+            Statistic::Difference | Statistic::Ratio => self.between_rows(from),
             _ if self.is_summary() => self.summary_value(from),
             _ => self.series_value(from),
         };
@@ -299,43 +299,43 @@ impl Measure {
             .map(|line| line.value))
     }
 
-    fn between_rows(&self, from: &Sources<'_>) -> Option<f64> {
+    fn between_rows(&self, from: &MeasureInput<'_>) -> Option<f64> {
         let value = |place: usize| from.rows.get(self.between.get(place)?).copied();
         let (a, b) = (value(0)?, value(1)?);
-        Some(if self.take == Take::Difference {
+        Some(if self.take == Statistic::Difference {
             a - b
         } else {
             a / b
         })
     }
 
-    fn observations<'a>(&self, from: &Sources<'a>) -> Option<&'a [Observation]> {
+    fn observations<'a>(&self, from: &MeasureInput<'a>) -> Option<&'a [RunData]> {
         Some(from.runs.get(self.run.as_deref()?)?.as_slice())
     }
 
-    fn summary_value(&self, from: &Sources<'_>) -> Option<f64> {
+    fn summary_value(&self, from: &MeasureInput<'_>) -> Option<f64> {
         let seeds = self.observations(from)?;
         let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps).collect();
         rates.sort_by(f64::total_cmp);
         match self.take {
-            Take::Throughput => rates.first().copied(),
-            Take::ThroughputMean => mean(&rates),
-            Take::ThroughputError => Some(deviation(&rates)? / (rates.len() as f64).sqrt()),
-            Take::ThroughputLow => quantile(&rates, 0.025),
-            Take::ThroughputHigh => quantile(&rates, 0.975),
-            Take::Summary => {
+            Statistic::Throughput => rates.first().copied(),
+            Statistic::ThroughputMean => mean(&rates),
+            Statistic::ThroughputError => Some(deviation(&rates)? / (rates.len() as f64).sqrt()),
+            Statistic::ThroughputLow => quantile(&rates, 0.025),
+            Statistic::ThroughputHigh => quantile(&rates, 0.975),
+            Statistic::Summary => {
                 let pointer = self.of.as_deref()?;
-                let number = |seed: &Observation| seed.summary.pointer(pointer)?.as_f64();
+                let number = |seed: &RunData| seed.summary.pointer(pointer)?.as_f64();
                 mean(&seeds.iter().map(number).collect::<Option<Vec<_>>>()?)
             }
-            Take::GroupMean => mean(&self.group(seeds)?),
-            Take::GroupStddev => deviation(&self.group(seeds)?),
+            Statistic::GroupMean => mean(&self.group(seeds)?),
+            Statistic::GroupStddev => deviation(&self.group(seeds)?),
             _ => {
                 let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
                     (lost + seed.packets_lost, sent + seed.packets_sent)
                 });
                 let rate = lost as f64 / sent as f64;
-                Some(if self.take == Take::LossRate {
+                Some(if self.take == Statistic::LossRate {
                     rate
                 } else {
                     1.0 - rate
@@ -345,7 +345,7 @@ impl Measure {
     }
 
     /// The numbers of a group's flows, of all seeds.
-    fn group(&self, seeds: &[Observation]) -> Option<Vec<f64>> {
+    fn group(&self, seeds: &[RunData]) -> Option<Vec<f64>> {
         let (prefix, pointer) = (self.flows.as_deref()?, self.of.as_deref()?);
         let mut values = Vec::new();
         for seed in seeds {
@@ -358,55 +358,59 @@ impl Measure {
         Some(values)
     }
 
-    fn series_value(&self, from: &Sources<'_>) -> Option<f64> {
+    fn series_value(&self, from: &MeasureInput<'_>) -> Option<f64> {
         let observation = self.observations(from)?.first()?;
         let series = self.series(observation)?;
         let values: Vec<f64> = series.iter().map(|point| point.1).collect();
         let level = self.level.unwrap_or(f64::NAN);
         let first = |found: Option<&(f64, f64)>| found.map(|point| point.0);
         match self.take {
-            Take::First => values.first().copied(),
-            Take::Last => values.last().copied(),
-            Take::Min => values.iter().copied().reduce(f64::min),
-            Take::Max => values.iter().copied().reduce(f64::max),
-            Take::Mean => mean(&values),
-            Take::Stddev => deviation(&values),
-            Take::Median => median(values),
-            Take::ValueAt => {
+            Statistic::First => values.first().copied(),
+            Statistic::Last => values.last().copied(),
+            Statistic::Min => values.iter().copied().reduce(f64::min),
+            Statistic::Max => values.iter().copied().reduce(f64::max),
+            Statistic::Mean => mean(&values),
+            Statistic::Stddev => deviation(&values),
+            Statistic::Median => median(values),
+            Statistic::ValueAt => {
                 let at = self.at_s?;
                 let held = series.iter().take_while(|point| point.0 <= at).last()?;
                 Some(held.1)
             }
-            Take::TimeOfMax => time_of_max(&series),
-            Take::CrossingUp => crossing(&series, |before, now| before < level && now >= level),
-            Take::CrossingDown => crossing(&series, |before, now| before >= level && now < level),
-            Take::FirstTime => first(series.iter().find(|point| self.matches(point.1))),
-            Take::LastTime => first(series.iter().rfind(|point| self.matches(point.1))),
-            Take::Share => {
+            Statistic::TimeOfMax => time_of_max(&series),
+            Statistic::CrossingUp => {
+                crossing(&series, |before, now| before < level && now >= level)
+            }
+            Statistic::CrossingDown => {
+                crossing(&series, |before, now| before >= level && now < level)
+            }
+            Statistic::FirstTime => first(series.iter().find(|point| self.matches(point.1))),
+            Statistic::LastTime => first(series.iter().rfind(|point| self.matches(point.1))),
+            Statistic::Share => {
                 let matching = values.iter().filter(|value| self.matches(**value)).count();
                 Some(matching as f64 / values.len() as f64)
             }
-            Take::Count => Some(values.len() as f64),
-            Take::Gap => gaps(&series).get(self.index).copied(),
-            Take::GapMedian => median(gaps(&series)),
-            Take::GapAbove => {
+            Statistic::Count => Some(values.len() as f64),
+            Statistic::Gap => gaps(&series).get(self.index).copied(),
+            Statistic::GapMedian => median(gaps(&series)),
+            Statistic::GapAbove => {
                 let place = gaps(&series).iter().position(|gap| *gap > level)?;
                 first(series.get(place + 1))
             }
-            Take::TimeMean => mean(&held(&series)?.0),
-            Take::Cov => {
+            Statistic::TimeMean => mean(&held(&series)?.0),
+            Statistic::Cov => {
                 let (samples, _) = held(&series)?;
                 Some(deviation(&samples)? / mean(&samples)?)
             }
-            Take::Period => periodicity(&series).map(|found| found.0),
-            Take::Periodicity => periodicity(&series).map(|found| found.1),
-            Take::TimeToRise => median(
+            Statistic::Period => periodicity(&series).map(|found| found.0),
+            Statistic::Periodicity => periodicity(&series).map(|found| found.1),
+            Statistic::TimeToRise => median(
                 rises(&series, self.index)
                     .iter()
                     .map(|rise| rise.0)
                     .collect(),
             ),
-            Take::ValueAfterRise => median(
+            Statistic::ValueAfterRise => median(
                 rises(&series, self.index)
                     .iter()
                     .map(|rise| rise.1)
@@ -424,7 +428,7 @@ impl Measure {
     }
 
     /// The series that the measure asks for, in its span of time.
-    fn series(&self, observation: &Observation) -> Option<Series> {
+    fn series(&self, observation: &RunData) -> Option<Series> {
         let table = match self.view {
             View::Log => &observation.log,
             View::State => &observation.state,
@@ -466,10 +470,10 @@ impl Measure {
 
     fn counts(&self, before: Option<f64>, now: f64) -> bool {
         match self.rows {
-            Rows::All => true,
-            Rows::Changes => before.is_some_and(|before| before != now),
-            Rows::Falls => before.is_some_and(|before| now < before),
-            Rows::Rises => before.is_some_and(|before| now > before),
+            RowFilter::All => true,
+            RowFilter::Changes => before.is_some_and(|before| before != now),
+            RowFilter::Falls => before.is_some_and(|before| now < before),
+            RowFilter::Rises => before.is_some_and(|before| now > before),
         }
     }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::trace::{Column, Table, Values};
 
 /// A log of seven lines: up to 8, then halved three times.
-fn observation() -> Observation {
+fn observation() -> RunData {
     let table = |limits: &[&str]| Table {
         columns: vec![
             Column {
@@ -25,7 +25,7 @@ fn observation() -> Observation {
             },
         ],
     };
-    Observation {
+    RunData {
         state: table(&["up", "up", "up", "up", "down", "down", "other"]),
         log: table(&["up", "up", "up", "up", "down", "down", "other"]),
         gaps: Table::default(),
@@ -41,7 +41,7 @@ fn take(text: &str) -> Option<f64> {
     let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
     let rows = BTreeMap::from([("a".to_owned(), 7.0), ("b".to_owned(), 5.0)]);
     measure
-        .value(&Sources {
+        .value(&MeasureInput {
             runs: &runs,
             rows: &rows,
         })
@@ -126,17 +126,17 @@ fn rows_without_a_value_do_not_count() {
 
 #[test]
 fn the_band_of_many_seeds_holds_the_middle_95_per_cent() {
-    let seeds: Vec<Observation> = (0..=200)
-        .map(|number| Observation {
+    let seeds: Vec<RunData> = (0..=200)
+        .map(|number| RunData {
             throughput_bps: f64::from(200 - number),
-            ..Observation::default()
+            ..RunData::default()
         })
         .collect();
     let runs = BTreeMap::from([("r".to_owned(), seeds)]);
     let value = |take: &str| {
         let measure: Measure = toml::from_str(&format!("run = 'r'\ntake = '{take}'")).unwrap();
         let rows = BTreeMap::new();
-        let from = Sources {
+        let from = MeasureInput {
             runs: &runs,
             rows: &rows,
         };
@@ -178,7 +178,7 @@ fn a_pointer_finds_a_number_of_the_summary() {
         ..toml::from_str("run = \"r\"\ntake = \"summary\"").unwrap()
     };
     let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
-    let from = Sources {
+    let from = MeasureInput {
         runs: &runs,
         rows: &BTreeMap::new(),
     };

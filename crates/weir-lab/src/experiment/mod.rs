@@ -4,7 +4,7 @@
 //! document, its unit, tolerance and place, and the measure that takes it from a run. This
 //! module runs the scenarios, takes the measures, judges each row and draws the plots; nothing
 //! here knows a particular experiment. The folders of the repository are compiled in
-//! ([`Source::embedded`]); any other folder can be given.
+//! ([`ExperimentFiles::embedded`]); any other folder can be given.
 //!
 //! Everything is deterministic: runs are independent and collected in the order of the file, and
 //! no clock is read, so a second reproduction gives the same bytes. Only what runs in real time on
@@ -12,19 +12,19 @@
 
 mod columns;
 mod draw;
+mod files;
 mod html;
 mod measure;
-mod observation;
 mod published;
 mod reproduction;
+mod run_data;
 mod series;
-mod source;
 mod verdict;
 
-pub use observation::{Equipment, Testbed};
-pub use published::{Kind, Published};
+pub use files::ExperimentFiles;
+pub use published::{Published, RowKind};
 pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
-pub use source::Source;
+pub use run_data::{Backends, TestbedRunner};
 pub use verdict::{RowResult, Verdict};
 
 use crate::theory::TheoryError;

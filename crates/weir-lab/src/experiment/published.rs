@@ -64,7 +64,7 @@ pub struct RunPlan {
 /// What sort of statement a row is.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum RowKind {
     /// A published measurement: judged.
     Value,
     /// A published result of a formula: judged.
@@ -88,7 +88,7 @@ pub struct Row {
     /// What is stated.
     pub text: String,
     /// What sort of statement it is.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The published number, in `unit`.
     pub published: Option<f64>,
     /// In place of a published number: what another run measured.
@@ -339,7 +339,7 @@ impl Row {
                 self.unit
             ));
         }
-        if self.kind == Kind::Input {
+        if self.kind == RowKind::Input {
             if tolerance || bound || self.measure.is_some() {
                 return Err("an input is set, so it is neither measured nor judged".to_owned());
             }

@@ -2,9 +2,9 @@
 
 use super::ExperimentError;
 use super::draw;
-use super::observation::{Equipment, Observation, Scenario};
+use super::files::ExperimentFiles;
 use super::published::{Published, RunPlan};
-use super::source::Source;
+use super::run_data::{Backends, RunData, Scenario};
 use super::verdict::{RowResult, Verdict, judge};
 use crate::report::NamedPlot;
 use serde::Serialize;
@@ -172,8 +172,8 @@ struct Job<'a> {
 /// # Errors
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
-    sources: &[Source],
-    equipment: Equipment<'_>,
+    sources: &[ExperimentFiles],
+    backends: Backends<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -185,7 +185,7 @@ pub fn reproduce(
             .reads_log_of(&job.plan.name);
         let result = job
             .scenario
-            .observe(job.plan, job.seed, equipment)
+            .observe(job.plan, job.seed, backends)
             .map(|observation| observation.with_log_if(log))
             .map_err(|message| ExperimentError::Run {
                 experiment: prepared[job.experiment].name.clone(),
@@ -205,7 +205,7 @@ pub fn reproduce(
         .map(&work)
         .collect::<Result<Vec<_>, _>>()?
         .into_iter();
-    let mut runs: Vec<BTreeMap<String, Vec<Observation>>> = vec![BTreeMap::new(); prepared.len()];
+    let mut runs: Vec<BTreeMap<String, Vec<RunData>>> = vec![BTreeMap::new(); prepared.len()];
     for job in &jobs {
         let next = if job.plan.testbed {
             real_results.next()
@@ -246,7 +246,7 @@ fn all<'a, T>(
     jobs.iter().map(|job| work(job)).collect()
 }
 
-fn prepare(source: &Source) -> Result<Prepared, ExperimentError> {
+fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
     let file = format!("{}/published.toml", source.name);
     let published = Published::parse(&file, &source.published)?;
     let mut scenarios = BTreeMap::new();
@@ -292,7 +292,7 @@ fn jobs(prepared: &[Prepared]) -> Vec<Job<'_>> {
 
 fn result(
     experiment: &Prepared,
-    runs: &BTreeMap<String, Vec<Observation>>,
+    runs: &BTreeMap<String, Vec<RunData>>,
 ) -> Result<ExperimentResult, ExperimentError> {
     let Prepared {
         name, published, ..

@@ -1,7 +1,7 @@
 //! Files, verdicts and the exit status.
 
-use super::observation::{Equipment, Observation, Scenario};
 use super::published::Published;
+use super::run_data::{Backends, RunData, Scenario};
 use super::verdict::judge;
 use super::*;
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ fn error(text: &str) -> String {
 
 #[test]
 fn the_embedded_files_are_in_order() {
-    for name in Source::names() {
-        let source = Source::embedded(name).unwrap();
+    for name in ExperimentFiles::names() {
+        let source = ExperimentFiles::embedded(name).unwrap();
         let published = Published::parse(name, &source.published).unwrap();
         for run in &published.runs {
             assert!(
@@ -37,12 +37,12 @@ fn the_embedded_files_are_in_order() {
 #[test]
 fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     // The whole way from the embedded scenario through the simulator to a measure.
-    let source = Source::embedded("lossy-link").unwrap();
+    let source = ExperimentFiles::embedded("lossy-link").unwrap();
     let published = Published::parse("lossy-link", &source.published).unwrap();
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
     let scenario = Scenario::parse(&plan.scenario, &text, &[]).unwrap();
-    let observation = scenario.observe(plan, None, Equipment::default()).unwrap();
+    let observation = scenario.observe(plan, None, Backends::default()).unwrap();
     let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
@@ -57,9 +57,9 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
 #[test]
 fn the_embedded_files_are_those_of_the_repository() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
-    for name in Source::names() {
-        let folder = Source::from_folder(&root.join(name)).unwrap();
-        assert_eq!(folder, Source::embedded(name).unwrap());
+    for name in ExperimentFiles::names() {
+        let folder = ExperimentFiles::from_folder(&root.join(name)).unwrap();
+        assert_eq!(folder, ExperimentFiles::embedded(name).unwrap());
     }
 }
 
@@ -118,7 +118,9 @@ fn errors_in_published_files_show_their_place() {
 
 #[test]
 fn unknown_experiments_are_named_with_the_known_ones() {
-    let message = Source::embedded("loopbak").unwrap_err().to_string();
+    let message = ExperimentFiles::embedded("loopbak")
+        .unwrap_err()
+        .to_string();
     assert_eq!(
         message,
         "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
@@ -130,9 +132,9 @@ fn unknown_experiments_are_named_with_the_known_ones() {
 fn verdicts(rows: &str) -> Vec<(String, Verdict)> {
     let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
     let published = Published::parse("x", &format!("{HEAD}{seeded}{rows}")).unwrap();
-    let observation = |bps: f64| Observation {
+    let observation = |bps: f64| RunData {
         throughput_bps: bps,
-        ..Observation::default()
+        ..RunData::default()
     };
     let runs = BTreeMap::from([
         ("r".to_owned(), vec![observation(10e6)]),
@@ -201,9 +203,9 @@ fn reproduction(rows: &str) -> Reproduction {
     let published = Published::parse("x", &format!("{HEAD}{rows}")).unwrap();
     let runs = BTreeMap::from([(
         "r".to_owned(),
-        vec![Observation {
+        vec![RunData {
             throughput_bps: 10e6,
-            ..Observation::default()
+            ..RunData::default()
         }],
     )]);
     Reproduction {
@@ -278,10 +280,10 @@ fn a_row_with_a_reference_is_judged_by_another_run_unless_the_machine_was_busy()
         (4.0, 0.0001, Verdict::Differs),
         (4.8, 0.004, Verdict::Busy),
     ] {
-        let observation = |megabits: f64, late_s: f64| Observation {
+        let observation = |megabits: f64, late_s: f64| RunData {
             throughput_bps: megabits * 1e6,
             summary: serde_json::json!({ "run": { "lateness_p99_s": late_s } }),
-            ..Observation::default()
+            ..RunData::default()
         };
         let runs = BTreeMap::from([
             ("r".to_owned(), vec![observation(5.0, 0.0)]),

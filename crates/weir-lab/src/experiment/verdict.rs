@@ -1,7 +1,7 @@
 //! A row's verdict, and its line in tables and JSON.
 
-use super::measure::Sources;
-use super::published::{Kind, Row, unit_scale};
+use super::measure::MeasureInput;
+use super::published::{Row, RowKind, unit_scale};
 use crate::theory::{TheoryError, format_value, significant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub struct RowResult {
     /// What is stated.
     pub text: String,
     /// What sort of statement it is.
-    pub kind: Kind,
+    pub kind: RowKind,
     /// The published number, in `unit`.
     pub published: Option<f64>,
     /// The measured number, in `unit`; absent for inputs and where the run holds no such thing.
@@ -90,7 +90,7 @@ pub struct Seeds {
 /// The row whose law refuses its arguments.
 pub(super) fn judge(
     rows: &[Row],
-    runs: &BTreeMap<String, Vec<super::observation::Observation>>,
+    runs: &BTreeMap<String, Vec<super::run_data::RunData>>,
 ) -> Result<Vec<RowResult>, (String, TheoryError)> {
     let mut measured = BTreeMap::new();
     // Rows that are made of other rows come second, so that they may stand before them.
@@ -100,7 +100,7 @@ pub(super) fn judge(
             let Some(measure) = measure.filter(|measure| measure.is_of_rows() == of_rows) else {
                 continue;
             };
-            let from = Sources {
+            let from = MeasureInput {
                 runs,
                 rows: &measured,
             };
@@ -112,7 +112,7 @@ pub(super) fn judge(
             }
         }
     }
-    let from = Sources {
+    let from = MeasureInput {
         runs,
         rows: &measured,
     };
@@ -153,7 +153,7 @@ fn explain(rows: &[Row], results: &mut [RowResult]) {
 
 impl Row {
     /// The row with what its reference measured in the place of the published number.
-    fn with_reference(&self, from: &Sources<'_>) -> Result<Self, TheoryError> {
+    fn with_reference(&self, from: &MeasureInput<'_>) -> Result<Self, TheoryError> {
         let mut row = self.clone();
         if let Some(reference) = &self.reference {
             let scale = unit_scale(&self.unit).unwrap_or(1.0);
@@ -163,10 +163,7 @@ impl Row {
     }
 
     /// How late the events of this row's run in real time were, if that was too late.
-    fn lateness(
-        &self,
-        runs: &BTreeMap<String, Vec<super::observation::Observation>>,
-    ) -> Option<f64> {
+    fn lateness(&self, runs: &BTreeMap<String, Vec<super::run_data::RunData>>) -> Option<f64> {
         let run = self.measure.as_ref()?.run.as_ref()?;
         let late = runs
             .get(run)?
@@ -175,10 +172,10 @@ impl Row {
         late.filter(|late| *late > MOST_LATE_S).reduce(f64::max)
     }
 
-    fn seeds(&self, from: &Sources<'_>) -> Option<Seeds> {
-        use super::measure::Take;
+    fn seeds(&self, from: &MeasureInput<'_>) -> Option<Seeds> {
+        use super::measure::Statistic;
         let measure = self.measure.as_ref()?;
-        if measure.take != Take::ThroughputMean {
+        if measure.take != Statistic::ThroughputMean {
             return None;
         }
         let scale = unit_scale(&self.unit)?;
@@ -191,16 +188,16 @@ impl Row {
         };
         Some(Seeds {
             runs: from.runs.get(measure.run.as_deref()?)?.len(),
-            standard_error: take(Take::ThroughputError)?,
-            low: take(Take::ThroughputLow)?,
-            high: take(Take::ThroughputHigh)?,
+            standard_error: take(Statistic::ThroughputError)?,
+            low: take(Statistic::ThroughputLow)?,
+            high: take(Statistic::ThroughputHigh)?,
         })
     }
 
     /// The row with its measured value, in base units.
     fn result(&self, value: Option<f64>, seeds: Option<Seeds>) -> RowResult {
         let measured = value.map(|value| value / unit_scale(&self.unit).unwrap_or(1.0));
-        let verdict = if self.kind == Kind::Input {
+        let verdict = if self.kind == RowKind::Input {
             Verdict::Input
         } else if measured.is_some_and(|measured| self.holds(measured, seeds)) {
             Verdict::Agrees
@@ -286,7 +283,7 @@ impl RowResult {
     pub fn measured_text(&self) -> String {
         match (self.measured, self.kind) {
             (Some(value), _) => self.number(value, 5),
-            (None, Kind::Input) => String::new(),
+            (None, RowKind::Input) => String::new(),
             (None, _) => "none".to_owned(),
         }
     }

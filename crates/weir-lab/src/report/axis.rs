@@ -73,7 +73,7 @@ impl Axis {
 
 /// An axis whose range is settled.
 #[derive(Clone, Debug)]
-pub(super) struct Settled {
+pub(super) struct ScaledAxis {
     scale: Scale,
     unit: String,
     low: f64,
@@ -81,7 +81,7 @@ pub(super) struct Settled {
     marks: Vec<f64>,
 }
 
-impl Settled {
+impl ScaledAxis {
     /// Settles the range: as given, or the data's with a margin and, on a log axis, whole decades.
     pub(super) fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = axis.range.unwrap_or_else(|| {

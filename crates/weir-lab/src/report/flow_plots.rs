@@ -23,15 +23,15 @@ pub struct NamedPlot {
 }
 
 /// Flows and directions of links that [`plots_of`] draws: more would not be looked at.
-pub const DRAWN: usize = 24;
+pub const MAX_PLOTTED: usize = 24;
 
-/// The plots that a run's trace holds, of its first [`DRAWN`] flows and directions of links.
+/// The plots that a run's trace holds, of its first [`MAX_PLOTTED`] flows and directions of links.
 pub fn plots_of(run: &RunOutput) -> Vec<NamedPlot> {
-    let flows = run.flows.iter().take(DRAWN);
+    let flows = run.flows.iter().take(MAX_PLOTTED);
     let mut plots: Vec<NamedPlot> = flows
         .flat_map(|flow| plots_of_flow(&flow.name, &flow.table))
         .collect();
-    for link in run.links.iter().take(DRAWN) {
+    for link in run.links.iter().take(MAX_PLOTTED) {
         if let Some(plot) = queue(&link.table, &format!("{}: queue", link.name)) {
             plots.push(NamedPlot {
                 name: format!("{}-queue", link.name),
@@ -337,7 +337,7 @@ fn last_rounds(table: &Table) -> (f64, f64) {
 
 /// A theoretical sawtooth to lay over a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Overlay {
+pub struct SawtoothOverlay {
     /// The sawtooth.
     pub tooth: Sawtooth,
     /// b: round trips in which the window does not grow.
@@ -353,7 +353,7 @@ pub struct Overlay {
 pub fn window_sawtooth(
     table: &Table,
     (from, to): (f64, f64),
-    overlay: Option<Overlay>,
+    overlay: Option<SawtoothOverlay>,
     title: &str,
 ) -> Option<Plot> {
     let times = table.numbers("time_s")?;
@@ -402,8 +402,8 @@ pub fn window_sawtooth(
 
 /// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), up by a
 /// packet a round trip, high for one (the loss is found).
-fn teeth(overlay: Overlay, reduction: f64, end: f64) -> Vec<(f64, f64)> {
-    let Overlay {
+fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> {
+    let SawtoothOverlay {
         tooth,
         idle_rtts,
         packet_bytes,

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub(super) const LEGEND_ROW: f64 = 20.0;
 
 /// A legend's entry.
-pub(super) struct Entry {
+pub(super) struct LegendEntry {
     name: String,
     swatch: Swatch,
 }
@@ -22,9 +22,9 @@ pub(super) enum Swatch {
 }
 
 /// The legend's entries of a layer; of categories only those that occur in the range shown.
-fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<Entry> {
+fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
     let one = |name: &String, swatch| {
-        vec![Entry {
+        vec![LegendEntry {
             name: name.clone(),
             swatch,
         }]
@@ -55,7 +55,7 @@ fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<Entry> {
                     seen && point.2 == *number
                 })
             })
-            .map(|(_, (name, colour))| Entry {
+            .map(|(_, (name, colour))| LegendEntry {
                 name: name.clone(),
                 swatch: Swatch::Line(*colour, false),
             })
@@ -70,8 +70,8 @@ fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<Entry> {
 }
 
 /// The legend's entries in rows that fit the width.
-pub(super) fn legend_rows(plot: &Plot) -> Vec<Vec<Entry>> {
-    let mut rows: Vec<Vec<Entry>> = Vec::new();
+pub(super) fn legend_rows(plot: &Plot) -> Vec<Vec<LegendEntry>> {
+    let mut rows: Vec<Vec<LegendEntry>> = Vec::new();
     let mut used = f64::INFINITY;
     for entry in plot
         .layers
@@ -91,13 +91,13 @@ pub(super) fn legend_rows(plot: &Plot) -> Vec<Vec<Entry>> {
     rows
 }
 
-fn entry_width(entry: &Entry) -> f64 {
+fn entry_width(entry: &LegendEntry) -> f64 {
     34.0 + entry.name.chars().count() as f64 * CHARACTER + 16.0
 }
 
 impl Canvas {
     /// Draws the rows below the title.
-    pub(super) fn legend(&mut self, rows: &[Vec<Entry>]) {
+    pub(super) fn legend(&mut self, rows: &[Vec<LegendEntry>]) {
         let mut y = TITLE + 12.0;
         for row in rows {
             let mut x = LEFT;

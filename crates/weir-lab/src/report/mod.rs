@@ -20,8 +20,8 @@ mod svg;
 
 pub use axis::{Axis, Scale};
 pub use flow_plots::{
-    DRAWN, NamedPlot, Overlay, WINDOW_ROUNDS, packet_interval, packets_per_second, plots_of,
-    plots_of_flow, rate_by_limit, round_trip_time, window_sawtooth,
+    MAX_PLOTTED, NamedPlot, SawtoothOverlay, WINDOW_ROUNDS, packet_interval, packets_per_second,
+    plots_of, plots_of_flow, rate_by_limit, round_trip_time, window_sawtooth,
 };
 pub use plot::{Colour, Layer, Plot};
 #[cfg(feature = "files")]

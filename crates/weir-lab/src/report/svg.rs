@@ -4,7 +4,7 @@
 //! lines are thinned to the first, lowest, highest and last point of each pixel column, which
 //! looks the same. Nothing refers to the network, to scripts or to fonts of the machine.
 
-use super::axis::Settled;
+use super::axis::ScaledAxis;
 use super::legend::{LEGEND_ROW, legend_rows};
 use super::plot::{Colour, Layer, Plot};
 use super::style::standalone_style;
@@ -22,8 +22,8 @@ pub(super) const CHARACTER: f64 = 6.9;
 pub(super) struct Canvas {
     pub(super) text: String,
     id: String,
-    x: Settled,
-    y: Settled,
+    x: ScaledAxis,
+    y: ScaledAxis,
     top: f64,
     height: f64,
 }
@@ -45,12 +45,12 @@ impl Plot {
         let top = TITLE + LEGEND_ROW * legend.len() as f64 + 8.0;
         let total = top + self.height + BOTTOM;
         let extent: Vec<(f64, f64)> = self.layers.iter().flat_map(Layer::extent).collect();
-        let x = Settled::new(&self.x, extent.iter().map(|point| point.0));
+        let x = ScaledAxis::new(&self.x, extent.iter().map(|point| point.0));
         let (from, to) = x.ends();
         let seen = extent
             .iter()
             .filter(|point| point.0.is_nan() || (point.0 >= from && point.0 <= to));
-        let y = Settled::new(&self.y, seen.map(|point| point.1));
+        let y = ScaledAxis::new(&self.y, seen.map(|point| point.1));
         let mut canvas = Canvas {
             text: format!(
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {total}\" \

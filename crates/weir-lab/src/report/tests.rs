@@ -190,7 +190,7 @@ fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycl
         rtt: Duration::from_millis(10),
         loss: Probability::new(0.02).unwrap(),
     };
-    let overlay = Overlay {
+    let overlay = SawtoothOverlay {
         tooth: mathis::with_idle_rtts(path, 2.0),
         idle_rtts: 2.0,
         packet_bytes: 1000.0,

@@ -27,7 +27,7 @@ app = {{ kind = "audio", {audio} }}
     let output = run(
         &scenario,
         &RunOptions {
-            trace: Trace::Full,
+            trace: TraceLevel::Full,
             ..RunOptions::default()
         },
     );

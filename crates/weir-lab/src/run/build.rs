@@ -1,15 +1,15 @@
 //! From a scenario to a network: hosts, links, and the flows with their endpoints.
 
-use super::codec::{Codec, Fault};
-use super::endpoints::Surroundings;
-use super::layer::Layered;
-use super::live::Part;
+use super::codec::{Codec, FirstFault};
+use super::endpoints::FlowEnvironment;
+use super::network_segment::{NetworkSegment, SegmentEnd, SegmentShaper};
 use super::recorder::{Recorder, Writes};
-use super::registry::{Pair, Registry};
-use super::segment::{Segment, SegmentEnd, SegmentShaper};
-use super::tap::{SharedTap, TapEnd, TapLayer};
-use super::wire_form::WireForm;
-use super::{RunError, RunOptions, endpoints, wire_form};
+use super::registry::{EndpointPair, TransportRegistry};
+use super::shim::Shimmed;
+use super::simulation::Scope;
+use super::tap::{SharedTap, TapEnd, TapShim};
+use super::wire_encoding::WireEncoding;
+use super::{RunError, RunOptions, endpoints, wire_encoding};
 use crate::scenario::{
     Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
 };
@@ -23,8 +23,8 @@ use weir_net::{
     App, DropTailConfig, FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network,
     NetworkError, QueueConfig, QueueLimit, Side,
 };
-use weir_proto::event::{EventMask, Source};
-use weir_proto::node::{CloseReason, Endpoint, Statistics};
+use weir_proto::endpoint::{CloseReason, Endpoint, Statistics};
+use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
@@ -34,53 +34,53 @@ use weir_proto::time::{Duration, Instant};
 pub(super) type Gaps = Vec<(Instant, Duration)>;
 
 /// A network and the names of what is in it, in the order in which it was added.
-pub(super) struct World {
+pub(super) struct SimNetwork {
     pub(super) network: Network,
     seed: u64,
     flows: Vec<FlowId>,
     flow_names: Vec<String>,
     writes: Vec<Writes>,
-    links: Vec<Carrier>,
+    links: Vec<TracedLink>,
     link_names: Vec<String>,
-    segments: Vec<Segment>,
-    fault: Fault,
+    segments: Vec<NetworkSegment>,
+    fault: FirstFault,
     tap: Option<SharedTap>,
 }
 
 /// What has a queue and a trace: a direction of a link, or a station of a medium.
 #[derive(Clone, Copy)]
-enum Carrier {
+enum TracedLink {
     Link(LinkId),
     Station(MediumId, HostId),
 }
 
 /// The counters of both ends of a flow.
-pub(super) struct FlowState {
+pub(super) struct FlowCounters {
     pub(super) sender: Statistics,
     pub(super) receiver: Statistics,
 }
 
 /// All counters at a moment.
 pub(super) struct Counters {
-    pub(super) flows: Vec<FlowState>,
+    pub(super) flows: Vec<FlowCounters>,
     /// For a link only what it has in common with a station.
     pub(super) links: Vec<StationCounters>,
 }
 
 /// Where the flows of one entry lie.
-struct Place<'a> {
+struct FlowPath<'a> {
     ends: [(HostId, &'a Host); 2],
     path_mtu: u32,
-    form: Form,
-    registry: Registry<'a>,
+    form: PacketEncoding,
+    registry: TransportRegistry<'a>,
 }
 
 /// In which form packets travel.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum PacketEncoding {
     Typed,
     /// Typed, but encoded and decoded on the way.
-    Checked,
+    RoundTrip,
     /// Octets, as a socket takes them.
     Octets,
 }
@@ -88,14 +88,14 @@ enum Form {
 type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
 type BoxedEndpoint = Box<dyn Endpoint + Send>;
 
-impl World {
+impl SimNetwork {
     /// Builds what this part of the scenario names, with the options' tap on all endpoints.
     pub(super) fn build(
         scenario: &Scenario,
-        part: Part,
+        part: Scope,
         options: &RunOptions<'_>,
     ) -> Result<Self, RunError> {
-        let mut world = Self {
+        let mut network = Self {
             network: Network::new(scenario.run.seed),
             seed: scenario.run.seed,
             flows: Vec::new(),
@@ -104,28 +104,28 @@ impl World {
             links: Vec::new(),
             link_names: Vec::new(),
             segments: Vec::new(),
-            fault: Fault::default(),
+            fault: FirstFault::default(),
             tap: options.tap.cloned(),
         };
         match part {
-            Part::Whole => {
-                let hosts = world.add_hosts(scenario);
-                world.add_network(scenario, &hosts)?;
-                world.add_flows(scenario, &hosts, (Form::Typed, options.registry))?;
+            Scope::Whole => {
+                let hosts = network.add_hosts(scenario);
+                network.add_network(scenario, &hosts)?;
+                network.add_flows(scenario, &hosts, (PacketEncoding::Typed, options.registry))?;
             }
-            Part::Flows => {
-                let hosts = world.add_hosts(scenario);
-                world.add_ports(&hosts)?;
-                world.add_flows(scenario, &hosts, (Form::Octets, options.registry))?;
+            Scope::Flows => {
+                let hosts = network.add_hosts(scenario);
+                network.add_ports(&hosts)?;
+                network.add_flows(scenario, &hosts, (PacketEncoding::Octets, options.registry))?;
             }
-            Part::Links => world.add_segments(scenario)?,
-            Part::Network => {
-                let hosts = world.add_hosts(scenario);
-                world.add_network(scenario, &hosts)?;
-                world.add_ports(&hosts)?;
+            Scope::Links => network.add_segments(scenario)?,
+            Scope::Network => {
+                let hosts = network.add_hosts(scenario);
+                network.add_network(scenario, &hosts)?;
+                network.add_ports(&hosts)?;
             }
         }
-        Ok(world)
+        Ok(network)
     }
 
     fn add_hosts<'a>(&mut self, scenario: &'a Scenario) -> Hosts<'a> {
@@ -161,7 +161,7 @@ impl World {
     /// Each link and medium between hosts of its own.
     fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
         // The octets that packets of flows have more on sockets shall not change what fits.
-        let more = wire_form::ENCAPSULATION;
+        let more = wire_encoding::ENCAPSULATION;
         let of_kernel = |direction: &Direction| direction.changes.is_empty();
         for link in &scenario.links {
             let directions = [&link.forward, &link.backward];
@@ -195,7 +195,7 @@ impl World {
             if let [from, to] = ends.as_slice() {
                 self.add_wire(&rest, [from.port, to.port])?;
             }
-            self.segments.push(Segment {
+            self.segments.push(NetworkSegment {
                 ends,
                 mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
                 plain,
@@ -217,7 +217,7 @@ impl World {
             }
             self.add_wifi(&wifi, &ports)?;
             let mtus = wifi.stations.iter().map(|station| station.mtu.0);
-            self.segments.push(Segment {
+            self.segments.push(NetworkSegment {
                 ends,
                 mtu: mtus.max().unwrap_or_default(),
                 plain: false,
@@ -238,15 +238,15 @@ impl World {
         &mut self,
         scenario: &Scenario,
         hosts: &Hosts<'_>,
-        (form, registry): (Form, Registry<'_>),
+        (form, registry): (PacketEncoding, TransportRegistry<'_>),
     ) -> Result<(), RunError> {
         let form = match form {
-            Form::Typed if scenario.run.codec => Form::Checked,
+            PacketEncoding::Typed if scenario.run.codec => PacketEncoding::RoundTrip,
             form => form,
         };
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            let place = Place {
+            let place = FlowPath {
                 ends,
                 path_mtu: scenario.path_mtu(flow),
                 form,
@@ -294,7 +294,7 @@ impl World {
             changes: direction.changes.iter().map(Change::config).collect(),
         };
         let id = self.network.add_link(config).map_err(built)?;
-        self.links.push(Carrier::Link(id));
+        self.links.push(TracedLink::Link(id));
         self.link_names.push(name);
         Ok(())
     }
@@ -319,26 +319,26 @@ impl World {
         };
         let id = self.network.add_medium(config).map_err(built)?;
         for (station, config) in wifi.stations.iter().zip(stations) {
-            self.links.push(Carrier::Station(id, config.host));
+            self.links.push(TracedLink::Station(id, config.host));
             self.link_names.push(wifi.trace_name(station));
         }
         Ok(())
     }
 
-    fn source(&self, carrier: Carrier) -> Option<Source> {
-        match carrier {
-            Carrier::Link(id) => Some(self.network.source_of_link(id)),
-            Carrier::Station(id, host) => self.network.source_of_station(id, host),
+    fn source(&self, link: TracedLink) -> Option<EventSource> {
+        match link {
+            TracedLink::Link(id) => Some(self.network.source_of_link(id)),
+            TracedLink::Station(id, host) => self.network.source_of_station(id, host),
         }
     }
 
-    fn carrier_counters(&mut self, carrier: Carrier) -> StationCounters {
-        match carrier {
-            Carrier::Link(id) => StationCounters {
+    fn link_counters(&mut self, link: TracedLink) -> StationCounters {
+        match link {
+            TracedLink::Link(id) => StationCounters {
                 link: self.network.link_counters(id),
                 ..StationCounters::default()
             },
-            Carrier::Station(id, host) => {
+            TracedLink::Station(id, host) => {
                 self.network.station_counters(id, host).unwrap_or_default()
             }
         }
@@ -348,10 +348,10 @@ impl World {
         &mut self,
         flow: &Flow,
         (name, start): (String, Instant),
-        place: &Place<'_>,
+        place: &FlowPath<'_>,
     ) -> Result<(), RunError> {
         let seed = Rng::stream(self.seed, &format!("flow/{name}/endpoints")).next_u64();
-        let around = Surroundings {
+        let around = FlowEnvironment {
             hosts: place.ends.map(|(_, host)| host),
             path_mtu: place.path_mtu,
             seed,
@@ -366,17 +366,21 @@ impl World {
         let form = match (place.form, &flow.transport) {
             // A datagram of UDP is its payload, quinn's packets are octets from the start: there
             // is nothing to check.
-            (Form::Checked, Transport::Udp(_) | Transport::Quinn(_)) => Form::Typed,
+            (PacketEncoding::RoundTrip, Transport::Udp(_) | Transport::Quinn(_)) => {
+                PacketEncoding::Typed
+            }
             (form, _) => form,
         };
         let [sender, receiver] = pair.map(|endpoint| -> BoxedEndpoint {
             match form {
-                Form::Typed => endpoint,
-                Form::Checked => Box::new(Layered::new(
+                PacketEncoding::Typed => endpoint,
+                PacketEncoding::RoundTrip => Box::new(Shimmed::new(
                     endpoint,
                     Codec::new(header, self.fault.clone()),
                 )),
-                Form::Octets => Box::new(Layered::new(endpoint, WireForm::new(&flow.transport))),
+                PacketEncoding::Octets => {
+                    Box::new(Shimmed::new(endpoint, WireEncoding::new(&flow.transport)))
+                }
             }
         });
         let (app, sink) = self.apps(flow, &name);
@@ -404,16 +408,16 @@ impl World {
     }
 
     /// The endpoints with the tap on them, if there is one.
-    fn tapped(&self, pair: Pair, ends: [TapEnd; 2]) -> Pair {
+    fn tapped(&self, pair: EndpointPair, ends: [TapEnd; 2]) -> EndpointPair {
         let Some(tap) = &self.tap else {
             return pair;
         };
         let [sender, receiver] = pair;
         [(sender, ends[0]), (receiver, ends[1])].map(|(endpoint, end)| -> BoxedEndpoint {
             let fault = self.fault.clone();
-            Box::new(Layered::new(
+            Box::new(Shimmed::new(
                 endpoint,
-                TapLayer::new(end, Arc::clone(tap), fault),
+                TapShim::new(end, Arc::clone(tap), fault),
             ))
         })
     }
@@ -500,7 +504,7 @@ impl World {
         self.flows.iter().map(ends).collect()
     }
 
-    pub(super) fn segments(&self) -> &[Segment] {
+    pub(super) fn segments(&self) -> &[NetworkSegment] {
         &self.segments
     }
 
@@ -510,15 +514,15 @@ impl World {
 
     /// All counters, now.
     pub(super) fn counters(&mut self) -> Counters {
-        let flow = |&id: &FlowId| FlowState {
+        let flow = |&id: &FlowId| FlowCounters {
             sender: self.network.statistics(id, Side::Sender),
             receiver: self.network.statistics(id, Side::Receiver),
         };
         let flows = self.flows.iter().map(flow).collect();
-        let carriers = self.links.clone();
-        let links = carriers
+        let links = self.links.clone();
+        let links = links
             .into_iter()
-            .map(|carrier| self.carrier_counters(carrier))
+            .map(|link| self.link_counters(link))
             .collect();
         Counters { flows, links }
     }

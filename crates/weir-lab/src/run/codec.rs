@@ -5,10 +5,10 @@
 //! knows which packet number to expect. DCCP packets are encoded and decoded, with their
 //! checksum, before they leave.
 
-use super::layer::Layer;
 use super::quic_decoder::QuicDecoder;
+use super::shim::Shim;
 use std::sync::{Arc, Mutex};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::tcp;
@@ -16,9 +16,9 @@ use weir_proto::time::Instant;
 
 /// The first fault that any endpoint's codec found, shared by all of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fault(Arc<Mutex<Option<String>>>);
+pub(super) struct FirstFault(Arc<Mutex<Option<String>>>);
 
-impl Fault {
+impl FirstFault {
     pub(super) fn take(&self) -> Option<String> {
         self.0.lock().ok()?.take()
     }
@@ -36,11 +36,11 @@ pub(super) struct Codec {
     /// Of QUIC packets.
     quic: QuicDecoder,
     buffer: Vec<u8>,
-    fault: Fault,
+    fault: FirstFault,
 }
 
 impl Codec {
-    pub(super) const fn new(header: HeaderFormat, fault: Fault) -> Self {
+    pub(super) const fn new(header: HeaderFormat, fault: FirstFault) -> Self {
         Self {
             quic: QuicDecoder::new(header),
             buffer: Vec::new(),
@@ -91,7 +91,7 @@ impl Codec {
     }
 }
 
-impl Layer for Codec {
+impl Shim for Codec {
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, mut packet: Packet) {
         let body = std::mem::replace(&mut packet.body, Body::Other(Payload::default()));
         match self.decode(body) {

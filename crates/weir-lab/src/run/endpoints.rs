@@ -1,14 +1,14 @@
 //! The two ends of a flow, made from what its scenario says.
 
 use super::handshake::SlowHandshake;
-use super::layer::Layered;
-use super::registry::{Pair, QuinnFlow, Registry};
+use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
+use super::shim::Shimmed;
 use crate::scenario::{Flow, Host, Transport};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::{dccp, quic, tcp, udp};
 
 /// What the endpoints of a flow depend on beside the flow.
-pub(super) struct Surroundings<'a> {
+pub(super) struct FlowEnvironment<'a> {
     /// Where they run.
     pub hosts: [&'a Host; 2],
     /// Octets that a packet may have, from the IP header on.
@@ -16,16 +16,16 @@ pub(super) struct Surroundings<'a> {
     /// The flow's own.
     pub seed: u64,
     /// Transports that the caller brings.
-    pub registry: Registry<'a>,
+    pub registry: TransportRegistry<'a>,
 }
 
 /// Makes the endpoints of one flow; the sender connects.
 ///
 /// # Errors
 /// Why a transport of the caller's cannot be had.
-pub(super) fn pair(flow: &Flow, around: &Surroundings<'_>) -> Result<Pair, String> {
+pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<EndpointPair, String> {
     let (hosts, path_mtu, seed) = (around.hosts, around.path_mtu, around.seed);
-    let [sender, receiver]: Pair = match &flow.transport {
+    let [sender, receiver]: EndpointPair = match &flow.transport {
         Transport::Dccp(dccp) => {
             let config = dccp::Config {
                 ecn_nonces: dccp.ecn_nonces.then_some(seed),
@@ -69,7 +69,7 @@ fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint +
     if host.handshake_delay.is_zero() {
         return endpoint;
     }
-    Box::new(Layered::new(
+    Box::new(Shimmed::new(
         endpoint,
         SlowHandshake::new(host.handshake_delay),
     ))

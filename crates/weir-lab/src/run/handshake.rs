@@ -5,10 +5,10 @@
 //! over loopback starts from that sample. Packets of the handshake (DCCP Request and Response,
 //! QUIC Initial) wait before the endpoint handles them, and so do packets behind them.
 
-use super::layer::Layer;
+use super::shim::Shim;
 use std::collections::VecDeque;
 use weir_proto::dccp::wire::PacketType;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet};
 use weir_proto::quic::wire::SpaceId;
 use weir_proto::time::{Duration, Instant};
@@ -45,7 +45,7 @@ fn is_handshake(packet: &Packet) -> bool {
     }
 }
 
-impl Layer for SlowHandshake {
+impl Shim for SlowHandshake {
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
         self.release(inner, now);
         let delay = if is_handshake(&packet) {

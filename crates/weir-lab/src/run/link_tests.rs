@@ -26,7 +26,7 @@ app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}
     );
     let scenario = scenario::parse(&text, "world.toml").unwrap_or_else(|error| panic!("{error}"));
     let options = RunOptions {
-        trace: Trace::Full,
+        trace: TraceLevel::Full,
         ..RunOptions::default()
     };
     let output = run(&scenario, &options).unwrap();

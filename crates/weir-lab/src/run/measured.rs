@@ -10,13 +10,13 @@
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
-use super::build::FlowState;
+use super::build::FlowCounters;
 use super::recorder::{Recorder, Writes};
-use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, Trace};
+use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, ScenarioError};
 use std::fmt::Write as _;
-use weir_proto::event::{Event, EventMask, Probe, Source};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
+use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::time::{Duration, Instant};
 
 /// What stands at the head of the scenario of a measured run.
@@ -26,11 +26,11 @@ pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. Nobody kno
 /// What stands in the summary instead of a program that simulates.
 const MEASURED_BY: &str = concat!("weir ", env!("CARGO_PKG_VERSION"), ", measured on the wire");
 
-const SENDER: Source = Source(0);
-const RECEIVER: Source = Source(1);
+const SENDER: EventSource = EventSource(0);
+const RECEIVER: EventSource = EventSource(1);
 
 /// Records the events of a sender.
-pub struct LiveFlow {
+pub struct SenderRecorder {
     recorder: Recorder,
     uses_window: bool,
     full: bool,
@@ -84,10 +84,10 @@ pub struct MeasuredFlow {
     /// Octets of application data that the receiver has got, if the sender knows.
     pub payload_delivered: Option<u64>,
     /// The events of the sender.
-    pub events: Option<LiveFlow>,
+    pub events: Option<SenderRecorder>,
 }
 
-impl LiveFlow {
+impl SenderRecorder {
     /// The kinds of events that are recorded.
     pub const EVENTS: EventMask = EventMask::CONTROLLER
         .union(EventMask::RTT)
@@ -96,7 +96,7 @@ impl LiveFlow {
     /// For the flow of this name.
     pub fn new(name: &str) -> Self {
         let options = RunOptions {
-            trace: Trace::Full,
+            trace: TraceLevel::Full,
             ..RunOptions::default()
         };
         let mut recorder = Recorder::new(&options, Instant::ZERO);
@@ -216,11 +216,11 @@ impl MeasuredFlow {
                 (far, here)
             }
         };
-        let before = FlowState {
+        let before = FlowCounters {
             sender: none,
             receiver: none,
         };
-        FlowSummary::between(&before, &FlowState { sender, receiver }, self.duration)
+        FlowSummary::between(&before, &FlowCounters { sender, receiver }, self.duration)
     }
 
     fn write_toml(&self, text: &mut String) {
@@ -262,7 +262,7 @@ mod tests {
     use weir_proto::event::{Limit, RateState, WindowState};
     use weir_proto::units::Rate;
 
-    fn flow(name: &str, end: MeasuredEnd, events: Option<LiveFlow>) -> MeasuredFlow {
+    fn flow(name: &str, end: MeasuredEnd, events: Option<SenderRecorder>) -> MeasuredFlow {
         MeasuredFlow {
             name: name.to_owned(),
             end,
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_sender_has_the_columns_of_a_run_and_counts_what_it_sent() {
-        let mut live = LiveFlow::new("stream");
+        let mut live = SenderRecorder::new("stream");
         live.record(Duration::from_millis(1), &Event::Write(1000));
         live.record(Duration::from_millis(40), &rate_state());
         for millis in [34, 30, 32] {
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_became_ccid_2_is_said_and_equal_names_are_refused() {
-        let mut live = LiveFlow::new("stream");
+        let mut live = SenderRecorder::new("stream");
         live.record(
             Duration::ZERO,
             &Event::Window(WindowState {

@@ -7,30 +7,30 @@ mod build;
 mod codec;
 mod endpoints;
 mod handshake;
-mod layer;
-mod live;
 mod measured;
+mod network_segment;
 mod quic_decoder;
 mod recorder;
 mod registry;
-mod segment;
+mod shim;
+mod simulation;
 mod smoothness;
 mod statistics;
 mod summary;
 mod tables;
 mod tap;
-mod wire_form;
+mod wire_encoding;
 
-pub use live::{Live, Part};
 pub use measured::{
-    LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, is_measured,
+    MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
-pub use registry::{Pair, QuinnFactory, QuinnFlow, Registry};
-pub use segment::{Segment, SegmentEnd, SegmentShaper};
+pub use network_segment::{NetworkSegment, SegmentEnd, SegmentShaper};
+pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
+pub use simulation::{Scope, Simulation};
 pub use summary::{
-    AudioSummary, Cov, FlowSummary, Frames, Impaired, LinkSummary, QueueBytes, RttSummary,
-    RunSummary, Summary,
+    AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LinkSummary, MeanCov, QueueBytes,
+    RttSummary, RunSummary, Summary,
 };
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
@@ -42,7 +42,7 @@ use weir_proto::time::Instant;
 
 /// How much of a run is kept in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Trace {
+pub enum TraceLevel {
     /// Counters only: the summary has no round-trip times and no rates of controllers. Fastest.
     Counters,
     /// What the whole summary needs.
@@ -56,7 +56,7 @@ pub enum Trace {
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
     /// How much is kept.
-    pub trace: Trace,
+    pub trace: TraceLevel,
     /// Every packet too, in [`RunOutput::packets`].
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.
@@ -66,7 +66,7 @@ pub struct RunOptions<'a> {
     /// Sees every packet as the hosts of its ends see it; changes nothing.
     pub tap: Option<&'a SharedTap>,
     /// Transports that this crate does not have itself.
-    pub registry: Registry<'a>,
+    pub registry: TransportRegistry<'a>,
 }
 
 /// What a run gives.
@@ -76,9 +76,9 @@ pub struct RunOutput {
     pub scenario: Scenario,
     /// Its statistics.
     pub summary: Summary,
-    /// The traces of flows, in the order of the scenario; empty unless [`Trace::Full`].
+    /// The traces of flows, in the order of the scenario; empty unless [`TraceLevel::Full`].
     pub flows: Vec<FlowTrace>,
-    /// The traces of links, both directions; empty unless [`Trace::Full`].
+    /// The traces of links, both directions; empty unless [`TraceLevel::Full`].
     pub links: Vec<LinkTrace>,
     /// Every packet at every endpoint and every drop on a link, if it was asked for.
     pub packets: Option<Table>,
@@ -151,7 +151,7 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// See [`RunError`].
 pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, RunError> {
-    let mut live = Live::new(scenario, options, Part::Whole)?;
+    let mut live = Simulation::new(scenario, options, Scope::Whole)?;
     live.advance(options, live.end())?;
     Ok(live.finish())
 }
@@ -163,6 +163,6 @@ mod equation_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]
-mod live_tests;
+mod simulation_tests;
 #[cfg(test)]
 mod tests;

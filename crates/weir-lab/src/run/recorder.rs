@@ -1,10 +1,10 @@
 //! Listens to a run: fills the columns that are wanted, and what the summary's distributions need.
 
-use super::statistics::{Spread, TimeWeighted};
+use super::statistics::{Samples, TimeWeighted};
 use super::tables::{FlowColumns, LinkColumns, PacketColumns};
-use super::{FlowTrace, LinkTrace, RunOptions, Trace};
+use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
 use crate::trace::Table;
-use weir_proto::event::{Event, EventMask, Probe, RateState, Source, WindowState};
+use weir_proto::event::{Event, EventMask, EventSource, Probe, RateState, WindowState};
 use weir_proto::time::Instant;
 
 /// The most rows of all tables together: about a gigabyte.
@@ -32,7 +32,7 @@ pub(super) enum Writes {
 struct FlowRecord {
     name: String,
     keeps_writes: bool,
-    rtts: Spread,
+    rtts: Samples,
     rate: TimeWeighted,
     last: Option<RateState>,
     /// Times and sizes of writes that the controller has not yet started for.
@@ -50,7 +50,7 @@ struct LinkRecord {
 
 /// The listener of a run.
 pub(super) struct Recorder {
-    trace: Trace,
+    trace: TraceLevel,
     warmup: Instant,
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
@@ -72,7 +72,7 @@ impl Recorder {
         }
     }
 
-    fn set_role(&mut self, source: Source, role: Role) {
+    fn set_role(&mut self, source: EventSource, role: Role) {
         let index = source.0 as usize;
         if self.roles.len() <= index {
             self.roles.resize(index + 1, Role::Unknown);
@@ -85,7 +85,7 @@ impl Recorder {
     pub(super) fn add_flow(
         &mut self,
         name: String,
-        ends: [Source; 2],
+        ends: [EventSource; 2],
         writes: Writes,
     ) -> [EventMask; 2] {
         let index = self.flows.len();
@@ -101,25 +101,25 @@ impl Recorder {
             None => EventMask::NONE,
         };
         let sender = match self.trace {
-            Trace::Counters => EventMask::NONE,
-            Trace::Summary | Trace::Full => EventMask::CONTROLLER.union(EventMask::RTT),
+            TraceLevel::Counters => EventMask::NONE,
+            TraceLevel::Summary | TraceLevel::Full => EventMask::CONTROLLER.union(EventMask::RTT),
         };
         let sender = match (self.trace, writes) {
-            (Trace::Full, Writes::Kept) => sender.union(EventMask::WRITE),
+            (TraceLevel::Full, Writes::Kept) => sender.union(EventMask::WRITE),
             _ => sender,
         };
         [sender.union(packets), packets]
     }
 
     /// Listens to a direction of a link; returns what it should report.
-    pub(super) fn add_link(&mut self, name: String, source: Source) -> EventMask {
+    pub(super) fn add_link(&mut self, name: String, source: EventSource) -> EventMask {
         self.set_role(source, Role::Link(self.links.len()));
         self.links.push(LinkRecord {
             name,
             ..LinkRecord::default()
         });
         match (self.trace, &self.packets) {
-            (Trace::Full, _) => EventMask::QUEUE.union(EventMask::DROP),
+            (TraceLevel::Full, _) => EventMask::QUEUE.union(EventMask::DROP),
             (_, Some(_)) => EventMask::DROP,
             _ => EventMask::NONE,
         }
@@ -131,7 +131,7 @@ impl Recorder {
     }
 
     /// The distributions of a flow at the end of the run: round-trip times and allowed rate.
-    pub(super) fn distributions(&mut self, flow: usize, end: Instant) -> (Spread, TimeWeighted) {
+    pub(super) fn distributions(&mut self, flow: usize, end: Instant) -> (Samples, TimeWeighted) {
         match self.flows.get_mut(flow) {
             None => Default::default(),
             Some(record) => {
@@ -143,7 +143,7 @@ impl Recorder {
 
     /// The traces.
     pub(super) fn finish(self) -> (Vec<FlowTrace>, Vec<LinkTrace>, Option<Table>) {
-        if self.trace != Trace::Full {
+        if self.trace != TraceLevel::Full {
             let packets = self.packets.map(PacketColumns::into_table);
             return (Vec::new(), Vec::new(), packets);
         }
@@ -172,7 +172,7 @@ impl Recorder {
     }
 
     fn record_sender(&mut self, at: Instant, flow: usize, event: &Event) {
-        let full = self.trace == Trace::Full;
+        let full = self.trace == TraceLevel::Full;
         let Some(record) = self.flows.get_mut(flow) else {
             return;
         };
@@ -187,7 +187,7 @@ impl Recorder {
     }
 
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
-        if self.trace != Trace::Full {
+        if self.trace != TraceLevel::Full {
             return;
         }
         if let Some(record) = self.links.get_mut(link) {
@@ -216,7 +216,7 @@ impl Recorder {
 }
 
 impl Probe for Recorder {
-    fn record(&mut self, at: Instant, source: Source, event: &Event) {
+    fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
         match role {

@@ -4,10 +4,10 @@
 //! scenario and has one brings it along, and the scenario names it.
 
 use crate::scenario::Quinn;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 
 /// Sender and receiver of a flow; the sender connects.
-pub type Pair = [Box<dyn Endpoint + Send>; 2];
+pub type EndpointPair = [Box<dyn Endpoint + Send>; 2];
 
 /// What a flow of quinn is made from.
 #[derive(Clone, Copy, Debug)]
@@ -21,17 +21,17 @@ pub struct QuinnFlow<'a> {
 }
 
 /// Makes both ends of a flow, or says why not.
-pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<Pair, String> + Sync + 'a;
+pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<EndpointPair, String> + Sync + 'a;
 
 /// The transports that a caller brings.
 #[derive(Clone, Copy, Default)]
-pub struct Registry<'a> {
+pub struct TransportRegistry<'a> {
     /// `kind = "quinn"`.
     pub quinn: Option<&'a QuinnFactory<'a>>,
 }
 
-impl Registry<'_> {
-    pub(super) fn quinn(&self, flow: &QuinnFlow<'_>) -> Result<Pair, String> {
+impl TransportRegistry<'_> {
+    pub(super) fn quinn(&self, flow: &QuinnFlow<'_>) -> Result<EndpointPair, String> {
         let make = self
             .quinn
             .ok_or("this build has no quinn: transport = { kind = \"quinn\" } cannot be run")?;

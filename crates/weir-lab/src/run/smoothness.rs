@@ -3,7 +3,7 @@
 //!
 //! What each flow has delivered is looked at every 0.1 s of virtual time from the warm-up on.
 
-use super::build::World;
+use super::build::SimNetwork;
 use std::collections::BTreeMap;
 use weir_proto::time::{Duration, Instant};
 
@@ -53,11 +53,11 @@ impl Smoothness {
     }
 
     /// Looks, if the time since the warm-up is on the grid.
-    pub(super) fn sample(&mut self, world: &World, since_warmup: Duration) {
+    pub(super) fn sample(&mut self, network: &SimNetwork, since_warmup: Duration) {
         if !self.wanted || !since_warmup.as_nanos().is_multiple_of(SAMPLE.as_nanos()) {
             return;
         }
-        for (samples, delivered) in self.delivered.iter_mut().zip(world.delivered()) {
+        for (samples, delivered) in self.delivered.iter_mut().zip(network.delivered()) {
             samples.push(delivered);
         }
     }

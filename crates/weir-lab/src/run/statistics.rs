@@ -1,15 +1,15 @@
 //! Distributions: of samples, and of a value over time.
 
-use super::summary::{Cov, RttSummary};
+use super::summary::{MeanCov, RttSummary};
 use weir_proto::time::Instant;
 
 /// Samples in nanoseconds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spread {
+pub(super) struct Samples {
     samples: Vec<u64>,
 }
 
-impl Spread {
+impl Samples {
     pub(super) fn push(&mut self, nanos: u64) {
         self.samples.push(nanos);
     }
@@ -78,12 +78,12 @@ impl TimeWeighted {
     }
 
     /// `None` if there was never a value.
-    pub(super) fn summary(&self) -> Option<Cov> {
+    pub(super) fn summary(&self) -> Option<MeanCov> {
         if self.weight <= 0.0 {
             return None;
         }
         let deviation = (self.squares / self.weight).max(0.0).sqrt();
-        Some(Cov {
+        Some(MeanCov {
             mean: self.mean,
             cov: if self.mean > 0.0 {
                 deviation / self.mean
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_ranks() {
-        let mut spread = Spread::default();
+        let mut spread = Samples::default();
         for n in (1..=100_u64).rev() {
             spread.push(n * 1_000_000_000);
         }
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(summary.mean, 50.5);
         // Variance of 1..n is (n^2 - 1) / 12.
         assert!((summary.stddev - (9999.0_f64 / 12.0).sqrt()).abs() < 1e-12);
-        assert_eq!(Spread::default().summary(), None);
+        assert_eq!(Samples::default().summary(), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! value with the time for which it held; percentiles are the smallest sample that is not
 //! exceeded by more than the rest (nearest rank).
 
-use super::build::FlowState;
+use super::build::FlowCounters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
@@ -71,7 +71,7 @@ pub struct FlowSummary {
     pub rtt_s: Option<RttSummary>,
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
-    pub rate_bps: Option<Cov>,
+    pub rate_bps: Option<MeanCov>,
     /// The coefficient of variation of the goodput over intervals of so many seconds: how
     /// smoothly the flow delivers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -142,7 +142,7 @@ pub struct RttSummary {
 
 /// Mean and coefficient of variation over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cov {
+pub struct MeanCov {
     /// Mean.
     pub mean: f64,
     /// Standard deviation over mean; 0 for a mean of 0.
@@ -163,15 +163,15 @@ pub struct LinkSummary {
     /// Copies that came into being, packets that were damaged and went on, and packets that were
     /// not delayed, where there are such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub impaired: Option<Impaired>,
+    pub impaired: Option<ImpairmentCounts>,
     /// Frames on the air, for stations of an 802.11 medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub frames: Option<Frames>,
+    pub frames: Option<FrameCounts>,
 }
 
 /// What netem did to packets of a direction of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Impaired {
+pub struct ImpairmentCounts {
     /// Copies that came into being.
     pub duplicated: u64,
     /// Packets that were damaged and went on.
@@ -182,7 +182,7 @@ pub struct Impaired {
 
 /// Frames of a station of an 802.11 medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Frames {
+pub struct FrameCounts {
     /// Transmissions, retries included.
     pub sent: u64,
     /// Transmissions that were not acknowledged.
@@ -202,7 +202,7 @@ pub struct QueueBytes {
 
 impl FlowSummary {
     /// What happened to a flow between two moments.
-    pub(super) fn between(before: &FlowState, after: &FlowState, window: Duration) -> Self {
+    pub(super) fn between(before: &FlowCounters, after: &FlowCounters, window: Duration) -> Self {
         let secs = window.as_secs_f64();
         let bits_per_second = |bytes: u64| {
             if secs > 0.0 {
@@ -244,19 +244,19 @@ impl FlowSummary {
 impl LinkSummary {
     /// What happened on a link between two moments.
     pub(super) fn between(before: &StationCounters, after: &StationCounters) -> Self {
-        let frames = Frames {
+        let frames = FrameCounts {
             sent: after.frames - before.frames,
             failed: after.failures - before.failures,
             collided: after.collisions - before.collisions,
         };
         let (before, after) = (&before.link, &after.link);
-        let impaired = Impaired {
+        let impaired = ImpairmentCounts {
             duplicated: after.packets_duplicated - before.packets_duplicated,
             damaged: after.packets_damaged - before.packets_damaged,
             reordered: after.packets_reordered - before.packets_reordered,
         };
         Self {
-            impaired: (impaired != Impaired::default()).then_some(impaired),
+            impaired: (impaired != ImpairmentCounts::default()).then_some(impaired),
             frames: (frames.sent > 0).then_some(frames),
             utilisation: after.utilisation_since(before),
             drops: after.packets_dropped() - before.packets_dropped(),

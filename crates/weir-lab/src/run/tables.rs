@@ -205,7 +205,7 @@ impl LinkColumns {
         match event {
             Event::Queue { packets, bytes } => queue = (u64::from(*packets), *bytes),
             Event::Drop { .. } => counts.0 += 1,
-            Event::Mark { .. } => counts.1 += 1,
+            Event::EcnMark { .. } => counts.1 += 1,
             _ => return,
         }
         self.times.push(at);
@@ -253,10 +253,10 @@ impl PacketColumns {
             Event::Lost {
                 number,
                 size,
-                reason,
-            } => ("lost", Some(number), size, reason.name()),
+                trigger,
+            } => ("lost", Some(number), size, trigger.name()),
             Event::Drop { size, reason } => ("dropped", None, size, reason.name()),
-            Event::Mark { size } => ("marked", None, size, ""),
+            Event::EcnMark { size } => ("marked", None, size, ""),
             _ => return false,
         };
         let name = if let Some(name) = self.known.get(name) {

@@ -13,15 +13,15 @@
 //! Does not model: a capture behind the loss model of a flow, which takes packets after they are
 //! seen here.
 
-use super::codec::Fault;
-use super::layer::Layer;
+use super::codec::FirstFault;
+use super::shim::Shim;
 use crate::scenario::{Flow, Host, Transport};
-use crate::trace::headers::{Carrier, Envelope};
+use crate::trace::headers::{Encapsulation, IpHeaders};
 use crate::trace::pcapng::Direction;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use weir_net::HostTiming;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, HostId, IpHeader, Packet};
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
@@ -70,7 +70,7 @@ pub(super) struct TapEnd {
     far: SocketAddr,
     timing: HostTiming,
     /// How packets of [`Body::Other`] are carried.
-    plain: Carrier,
+    plain: Encapsulation,
     quic: HeaderFormat,
     /// The connection ids of QUIC packets to the other end, and to this one.
     ids: [u64; 2],
@@ -80,18 +80,18 @@ impl TapEnd {
     /// Sender and receiver of the flow with this number.
     pub(super) fn pair(flow: &Flow, number: usize, ends: [(HostId, &Host); 2]) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
-            Transport::Quic(quic) => (QUIC_PORT, Carrier::Udp, quic.header),
-            Transport::Quinn(_) => (QUIC_PORT, Carrier::Udp, HeaderFormat::RFC9000),
+            Transport::Quic(quic) => (QUIC_PORT, Encapsulation::Udp, quic.header),
+            Transport::Quinn(_) => (QUIC_PORT, Encapsulation::Udp, HeaderFormat::RFC9000),
             Transport::Udp(udp) => {
-                let carrier = match udp.checksum {
-                    udp::Checksum::Full => Carrier::Udp,
-                    udp::Checksum::HeadersOnly => Carrier::UdpLite,
-                    udp::Checksum::Absent => Carrier::UdpUnchecked,
+                let encapsulation = match udp.checksum {
+                    udp::Checksum::Full => Encapsulation::Udp,
+                    udp::Checksum::HeadersOnly => Encapsulation::UdpLite,
+                    udp::Checksum::Absent => Encapsulation::UdpUnchecked,
                 };
-                (SERVER_PORT, carrier, HeaderFormat::RFC9000)
+                (SERVER_PORT, encapsulation, HeaderFormat::RFC9000)
             }
             Transport::Dccp(_) | Transport::Tcp(_) => {
-                (SERVER_PORT, Carrier::Udp, HeaderFormat::RFC9000)
+                (SERVER_PORT, Encapsulation::Udp, HeaderFormat::RFC9000)
             }
         };
         let near = FIRST_DYNAMIC_PORT + (number % DYNAMIC_PORTS) as u16;
@@ -120,12 +120,12 @@ impl TapEnd {
         [sending, receiving]
     }
 
-    fn envelope(&self, packet: &Packet, direction: Direction) -> Envelope {
+    fn headers(&self, packet: &Packet, direction: Direction) -> IpHeaders {
         let (source, destination) = match direction {
             Direction::Outbound => (self.near, self.far),
             Direction::Inbound => (self.far, self.near),
         };
-        Envelope {
+        IpHeaders {
             source,
             destination,
             ecn: packet.ip.ecn,
@@ -147,18 +147,18 @@ impl TapEnd {
     ) -> Result<(), String> {
         content.clear();
         out.clear();
-        let envelope = self.envelope(packet, direction);
-        let ports = (envelope.source.port(), envelope.destination.port());
-        let carrier = match &packet.body {
+        let headers = self.headers(packet, direction);
+        let ports = (headers.source.port(), headers.destination.port());
+        let encapsulation = match &packet.body {
             Body::Dccp(dccp) => {
                 let dccp = dccp::Packet {
                     source_port: ports.0,
                     destination_port: ports.1,
                     ..dccp.clone()
                 };
-                dccp.encode(Some(&envelope.pseudo_header()), content)
+                dccp.encode(Some(&headers.pseudo_header()), content)
                     .map_err(|error| format!("cannot be encoded: {error}"))?;
-                Carrier::Dccp
+                Encapsulation::Dccp
             }
             Body::Tcp(segment) => {
                 let segment = tcp::Packet {
@@ -167,7 +167,7 @@ impl TapEnd {
                     ..segment.clone()
                 };
                 *content = segment.encode();
-                Carrier::Tcp
+                Encapsulation::Tcp
             }
             Body::Quic(quic) => {
                 quic.encode(&self.quic, content);
@@ -177,7 +177,7 @@ impl TapEnd {
                     Direction::Inbound => [near, far],
                 };
                 set_connection_ids(content, quic.space, ids, self.quic);
-                Carrier::Udp
+                Encapsulation::Udp
             }
             Body::Other(payload) => {
                 match payload.content() {
@@ -187,8 +187,8 @@ impl TapEnd {
                 self.plain
             }
         };
-        envelope
-            .wrap(carrier, content, out)
+        headers
+            .wrap(encapsulation, content, out)
             .map_err(|error| error.to_string())?;
         if out.len() != packet.size as usize {
             let (octets, size) = (out.len(), packet.size);
@@ -229,16 +229,16 @@ fn set_connection_ids(
 }
 
 /// The layer through which an endpoint's packets are seen.
-pub(super) struct TapLayer {
+pub(super) struct TapShim {
     end: TapEnd,
     tap: SharedTap,
-    fault: Fault,
+    fault: FirstFault,
     content: Vec<u8>,
     octets: Vec<u8>,
 }
 
-impl TapLayer {
-    pub(super) const fn new(end: TapEnd, tap: SharedTap, fault: Fault) -> Self {
+impl TapShim {
+    pub(super) const fn new(end: TapEnd, tap: SharedTap, fault: FirstFault) -> Self {
         Self {
             end,
             tap,
@@ -272,7 +272,7 @@ impl TapLayer {
     }
 }
 
-impl Layer for TapLayer {
+impl Shim for TapShim {
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet) {
         self.show(now, Direction::Inbound, &packet);
         inner.handle(now, packet);

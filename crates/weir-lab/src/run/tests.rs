@@ -51,7 +51,7 @@ fn run_text(text: &str, options: &RunOptions<'_>) -> RunOutput {
 
 fn full() -> RunOptions<'static> {
     RunOptions {
-        trace: Trace::Full,
+        trace: TraceLevel::Full,
         packets: true,
         ..RunOptions::default()
     }
@@ -131,7 +131,7 @@ fn what_is_traced_changes_no_number_of_the_summary() {
     let full = run_text(&text, &full());
     let mut summary = run_text(&text, &RunOptions::default()).summary;
     let fewer = RunOptions {
-        trace: Trace::Counters,
+        trace: TraceLevel::Counters,
         ..RunOptions::default()
     };
     let counters = run_text(&text, &fewer);
@@ -379,7 +379,7 @@ fn a_flow_crosses_the_air_and_each_station_has_its_trace() {
 #[test]
 fn watching_the_air_changes_nothing() {
     let quiet = RunOptions {
-        trace: Trace::Counters,
+        trace: TraceLevel::Counters,
         ..RunOptions::default()
     };
     let (quiet, watched) = (run_text(CAFE, &quiet), run_text(CAFE, &full()));
@@ -456,7 +456,7 @@ fn without_quinn_a_flow_of_it_says_so() {
 fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     use weir_proto::quic::{Config, Connection};
     let asked = Mutex::new(Vec::new());
-    let factory = |flow: &QuinnFlow<'_>| -> Result<Pair, String> {
+    let factory = |flow: &QuinnFlow<'_>| -> Result<EndpointPair, String> {
         let settings = flow.settings.controller;
         let mut asked = asked.lock().map_err(|error| error.to_string())?;
         asked.push((settings, flow.datagram_size, flow.seed));
@@ -467,7 +467,7 @@ fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
         ])
     };
     let options = RunOptions {
-        registry: Registry {
+        registry: TransportRegistry {
             quinn: Some(&factory),
         },
         ..RunOptions::default()

@@ -6,12 +6,18 @@
 use super::transport::{visit_datagram_size, visit_idle_timeout, visit_initial_window};
 use super::value::{Choice, Count, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Visitor};
-use weir_proto::cc::window::{CubicConfig, Rules};
+use weir_proto::cc::window::{self, CubicConfig, Rules};
 use weir_proto::packet::IpHeader;
 use weir_proto::time::Duration;
 
 /// Our controllers, by their names in the registry, and quinn's own.
-const CONTROLLERS: [&str; 5] = ["newreno", "cubic", "tfrc", "quinn-newreno", "quinn-cubic"];
+fn controllers() -> Vec<(&'static str, &'static str)> {
+    let own = ["quinn-newreno", "quinn-cubic"];
+    window::names()
+        .chain(own)
+        .map(|name| (name, name))
+        .collect()
+}
 
 /// A flow of quinn: both ends alike. What is not here is quinn's default.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +51,7 @@ impl Default for Quinn {
     /// quinn's own defaults, with our NewReno.
     fn default() -> Self {
         Self {
-            controller: CONTROLLERS[0],
+            controller: window::REGISTRY[0].name,
             rules: "rfc9002",
             overrides: Rules::RFC9002,
             cubic: CubicConfig::default(),
@@ -72,7 +78,7 @@ impl Quinn {
         let optional = Need::Optional;
         let controller = &mut Choice {
             slot: &mut self.controller,
-            words: &CONTROLLERS.map(|name| (name, name)),
+            words: &controllers(),
         };
         let doc = "The window controller: one of Weir's, or quinn's own.";
         v.value("controller", doc, optional, controller);

@@ -52,7 +52,7 @@ impl Tcp {
         let optional = Need::Optional;
         let controller = &mut Choice {
             slot: &mut self.controller,
-            words: &REGISTRY.each_ref().map(|entry| (entry.name, entry.name)),
+            words: &window::names().map(|name| (name, name)).collect::<Vec<_>>(),
         };
         v.value(
             "controller",
@@ -74,9 +74,9 @@ impl Tcp {
         let doc = "Segments after which an acknowledgement leaves at once.";
         v.value("ack_every", doc, optional, every);
         let doc = "The longest time that an acknowledgement waits.";
-        v.value("max_ack_delay", doc, optional, &mut config.ack_delay);
+        v.value("max_ack_delay", doc, optional, &mut config.max_ack_delay);
         let doc = "The smallest retransmission timeout (RFC 6298 says 1 s, Linux 200 ms).";
-        v.value("rto_min", doc, optional, &mut config.min_rto);
+        v.value("rto_min", doc, optional, &mut config.rto_min);
         let octets = |slot| Octets {
             slot,
             min: 1,

@@ -3,10 +3,10 @@
 use super::value::{Choice, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
 use weir_proto::cc::tfrc::Profile;
-use weir_proto::cc::window::{self, CubicConfig, REGISTRY, Rules};
+use weir_proto::cc::window::{self, CubicConfig, Rules};
 use weir_proto::dccp;
 use weir_proto::packet::IpHeader;
-use weir_proto::quic::wire::{HeaderFormat, NumberLen};
+use weir_proto::quic::wire::{HeaderFormat, PacketNumberLen};
 use weir_proto::quic::{self, AckPolicy, FlowControlConfig, Handshake};
 use weir_proto::time::Duration;
 use weir_proto::udp;
@@ -134,10 +134,10 @@ impl Quic {
             header: config.header,
             handshake: config.handshake,
             ack: config.ack,
-            bundle_acks: config.bundle_ack,
+            bundle_acks: config.bundle_acks,
             flow_control: config.flow_control,
             send_queue_limit: config.send_queue_limit,
-            low_water_ratio: config.send_queue_low_water,
+            low_water_ratio: config.low_water_ratio,
             ecn: config.ecn,
             idle_timeout: config.idle_timeout,
         }
@@ -155,10 +155,10 @@ impl Quic {
             header: self.header,
             handshake: self.handshake,
             ack: self.ack,
-            bundle_ack: self.bundle_acks,
+            bundle_acks: self.bundle_acks,
             flow_control: self.flow_control,
             send_queue_limit: self.send_queue_limit,
-            send_queue_low_water: self.low_water_ratio,
+            low_water_ratio: self.low_water_ratio,
             ecn: self.ecn,
             idle_timeout: self.idle_timeout,
             ..quic::Config::default()
@@ -411,7 +411,7 @@ impl Quic {
         v.section("overrides", doc, &mut self.overrides);
         let controller = &mut Choice {
             slot: &mut self.controller,
-            words: &REGISTRY.map(|entry| (entry.name, entry.name)),
+            words: &window::names().map(|name| (name, name)).collect::<Vec<_>>(),
         };
         v.value("controller", "The window controller.", optional, controller);
         let doc = "The constants of CUBIC (RFC 9438).";
@@ -540,11 +540,11 @@ impl Section for Header<'_> {
         let number = &mut Choice {
             slot: &mut self.0.number_len,
             words: &[
-                ("minimal", NumberLen::Minimal),
-                ("1", NumberLen::Fixed(1)),
-                ("2", NumberLen::Fixed(2)),
-                ("3", NumberLen::Fixed(3)),
-                ("4", NumberLen::Fixed(4)),
+                ("minimal", PacketNumberLen::Minimal),
+                ("1", PacketNumberLen::Fixed(1)),
+                ("2", PacketNumberLen::Fixed(2)),
+                ("3", PacketNumberLen::Fixed(3)),
+                ("4", PacketNumberLen::Fixed(4)),
             ],
         };
         let doc = "Bytes of a packet number: \"1\" to \"4\", or as few as its place allows.";

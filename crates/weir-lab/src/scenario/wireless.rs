@@ -2,7 +2,7 @@
 
 use super::value::{BitRate, Choice, OrWord};
 use super::visit::{Need, Section, Visitor};
-use weir_proto::cc::tfrc::{Discriminator, EmulatedFlows, RandomLosses, Veno, WirelessRules};
+use weir_proto::cc::tfrc::{EmulatedFlows, LossDiscriminator, RandomLosses, Veno, WirelessRules};
 
 impl Section for WirelessRules {
     fn visit(&mut self, v: &mut dyn Visitor) {
@@ -39,7 +39,10 @@ impl Section for WirelessRules {
         v.value("emulated_flows", doc, optional, flows);
         let discriminator = &mut Choice {
             slot: &mut self.discriminator,
-            words: &[("off", Discriminator::Off), ("biaz", Discriminator::Biaz)],
+            words: &[
+                ("off", LossDiscriminator::Off),
+                ("biaz", LossDiscriminator::Biaz),
+            ],
         };
         let doc = "Which losses the receiver leaves out of its history: Biaz' by arrival times.";
         v.value("discriminator", doc, optional, discriminator);

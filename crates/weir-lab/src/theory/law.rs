@@ -92,7 +92,7 @@ pub enum TheoryError {
     },
     /// A parameter without default is missing.
     #[error("{law} needs --{name}: {describe}")]
-    Missing {
+    MissingParameter {
         /// The law.
         law: &'static str,
         /// The parameter.
@@ -215,7 +215,7 @@ impl Law {
                     values.insert(parameter.name, parameter.read(text)?);
                 }
                 None => {
-                    return Err(TheoryError::Missing {
+                    return Err(TheoryError::MissingParameter {
                         law: self.name,
                         name: parameter.name,
                         describe: parameter.describe,

@@ -21,7 +21,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 
 /// What the headers say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Envelope {
+pub struct IpHeaders {
     /// Where the packet comes from. The port counts only for UDP.
     pub source: SocketAddr,
     /// Where it goes to: an address of the same family.
@@ -36,7 +36,7 @@ pub struct Envelope {
 
 /// What lies in the IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum Encapsulation {
     /// A DCCP packet, whose checksum it has already.
     Dccp,
     /// A TCP segment, whose checksum is filled in.
@@ -54,7 +54,7 @@ pub enum Carrier {
 #[error("{0} octets do not fit an IP packet, expected at most 65535")]
 pub struct TooLong(usize);
 
-impl Envelope {
+impl IpHeaders {
     /// What a checksum takes from the IP header. Addresses of two families count as IPv6.
     pub fn pseudo_header(&self) -> PseudoHeader {
         match (self.source.ip(), self.destination.ip()) {
@@ -73,12 +73,17 @@ impl Envelope {
     ///
     /// # Errors
     /// If the content does not fit; then nothing is appended.
-    pub fn wrap(&self, carrier: Carrier, content: &[u8], out: &mut Vec<u8>) -> Result<(), TooLong> {
-        let (protocol, header) = match carrier {
-            Carrier::Dccp => (checksum::PROTOCOL, 0),
-            Carrier::Tcp => (TCP, 0),
-            Carrier::Udp | Carrier::UdpUnchecked => (UDP, UDP_HEADER_OCTETS),
-            Carrier::UdpLite => (UDP_LITE, UDP_HEADER_OCTETS),
+    pub fn wrap(
+        &self,
+        encapsulation: Encapsulation,
+        content: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), TooLong> {
+        let (protocol, header) = match encapsulation {
+            Encapsulation::Dccp => (checksum::PROTOCOL, 0),
+            Encapsulation::Tcp => (TCP, 0),
+            Encapsulation::Udp | Encapsulation::UdpUnchecked => (UDP, UDP_HEADER_OCTETS),
+            Encapsulation::UdpLite => (UDP_LITE, UDP_HEADER_OCTETS),
         };
         let length = header + content.len();
         let segment = u16::try_from(length).map_err(|_| TooLong(length))?;
@@ -88,9 +93,9 @@ impl Envelope {
         if header > 0 {
             out.extend_from_slice(&self.source.port().to_be_bytes());
             out.extend_from_slice(&self.destination.port().to_be_bytes());
-            let field = match carrier {
+            let field = match encapsulation {
                 // The coverage, in the place of the length.
-                Carrier::UdpLite => UDP_HEADER_OCTETS as u16,
+                Encapsulation::UdpLite => UDP_HEADER_OCTETS as u16,
                 _ => segment,
             };
             out.extend_from_slice(&field.to_be_bytes());
@@ -98,16 +103,16 @@ impl Envelope {
         }
         out.extend_from_slice(content);
         let octets = out.get_mut(start..).unwrap_or_default();
-        let (covered, place) = match carrier {
-            Carrier::Dccp | Carrier::UdpUnchecked => return Ok(()),
-            Carrier::Tcp => (octets.len(), TCP_CHECKSUM),
-            Carrier::Udp => (octets.len(), 6),
-            Carrier::UdpLite => (UDP_HEADER_OCTETS, 6),
+        let (covered, place) = match encapsulation {
+            Encapsulation::Dccp | Encapsulation::UdpUnchecked => return Ok(()),
+            Encapsulation::Tcp => (octets.len(), TCP_CHECKSUM),
+            Encapsulation::Udp => (octets.len(), 6),
+            Encapsulation::UdpLite => (UDP_HEADER_OCTETS, 6),
         };
         let covered = octets.get(..covered).unwrap_or_default();
         let sum = match internet_checksum(&pseudo, protocol, length as u32, covered) {
             // Zero would say that there is none (RFC 768); both zeros are equal to the sum.
-            0 if carrier != Carrier::Tcp => 0xffff,
+            0 if encapsulation != Encapsulation::Tcp => 0xffff,
             sum => sum,
         };
         if let Some(field) = octets.get_mut(place..place + 2) {
@@ -183,8 +188,8 @@ const fn six(address: IpAddr) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    fn envelope(source: &str, destination: &str) -> Envelope {
-        Envelope {
+    fn headers(source: &str, destination: &str) -> IpHeaders {
+        IpHeaders {
             source: source.parse().expect("an address"),
             destination: destination.parse().expect("an address"),
             ecn: Ecn::Ect0,
@@ -193,54 +198,56 @@ mod tests {
         }
     }
 
-    fn wrapped(envelope: &Envelope, carrier: Carrier, content: &[u8]) -> Vec<u8> {
+    fn wrapped(headers: &IpHeaders, encapsulation: Encapsulation, content: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
-        envelope.wrap(carrier, content, &mut out).expect("it fits");
+        headers
+            .wrap(encapsulation, content, &mut out)
+            .expect("it fits");
         out
     }
 
     /// What is left of the sum over a transport's octets with their checksum: zero if it is right.
-    fn rest(envelope: &Envelope, protocol: u8, segment: &[u8], covered: usize) -> u16 {
+    fn rest(headers: &IpHeaders, protocol: u8, segment: &[u8], covered: usize) -> u16 {
         let length = segment.len() as u32;
         let covered = &segment[..covered];
-        internet_checksum(&envelope.pseudo_header(), protocol, length, covered)
+        internet_checksum(&headers.pseudo_header(), protocol, length, covered)
     }
 
     #[test]
     fn lays_out_ipv4_and_udp_with_their_checksums() {
-        let envelope = envelope("10.0.0.1:6511", "10.0.0.2:49152");
+        let headers = headers("10.0.0.1:6511", "10.0.0.2:49152");
         #[rustfmt::skip]
         let expected = [
             0x45, 0x02, 0, 30, 0x12, 0x34, 0x40, 0, 64, 17, 0x14, 0x97,
             10, 0, 0, 1, 10, 0, 0, 2,
             0x19, 0x6f, 0xc0, 0x00, 0, 10, 0xa9, 0xfe, b'h', b'i',
         ];
-        assert_eq!(wrapped(&envelope, Carrier::Udp, b"hi"), expected);
+        assert_eq!(wrapped(&headers, Encapsulation::Udp, b"hi"), expected);
     }
 
     #[test]
     fn checksums_of_all_carriers_and_both_families_are_right() {
         let content = [7; 33];
-        for (envelope, ip) in [
-            (envelope("10.0.0.1:1", "10.0.0.2:2"), 20),
-            (envelope("[2001:db8::1]:1", "[2001:db8::2]:2"), 40),
+        for (headers, ip) in [
+            (headers("10.0.0.1:1", "10.0.0.2:2"), 20),
+            (headers("[2001:db8::1]:1", "[2001:db8::2]:2"), 40),
         ] {
-            for (carrier, protocol, covered) in [
-                (Carrier::Udp, 17, 41),
-                (Carrier::UdpLite, 136, 8),
-                (Carrier::Tcp, 6, 33),
+            for (encapsulation, protocol, covered) in [
+                (Encapsulation::Udp, 17, 41),
+                (Encapsulation::UdpLite, 136, 8),
+                (Encapsulation::Tcp, 6, 33),
             ] {
                 let mut content = content;
-                if carrier == Carrier::Tcp {
+                if encapsulation == Encapsulation::Tcp {
                     // The field is taken to be zero.
                     content[16..18].fill(0);
                 }
-                let octets = wrapped(&envelope, carrier, &content);
-                assert_eq!(rest(&envelope, protocol, &octets[ip..], covered), 0);
+                let octets = wrapped(&headers, encapsulation, &content);
+                assert_eq!(rest(&headers, protocol, &octets[ip..], covered), 0);
             }
-            let octets = wrapped(&envelope, Carrier::UdpUnchecked, &content);
+            let octets = wrapped(&headers, Encapsulation::UdpUnchecked, &content);
             assert_eq!(octets[ip + 6..ip + 8], [0, 0]);
-            let octets = wrapped(&envelope, Carrier::Dccp, &content);
+            let octets = wrapped(&headers, Encapsulation::Dccp, &content);
             assert_eq!(octets[ip..], content);
         }
     }
@@ -253,29 +260,29 @@ mod tests {
             (Ecn::Ect0, 2),
             (Ecn::Ce, 3),
         ] {
-            let four = Envelope {
+            let four = IpHeaders {
                 ecn,
-                ..envelope("10.0.0.1:1", "10.0.0.2:2")
+                ..headers("10.0.0.1:1", "10.0.0.2:2")
             };
-            assert_eq!(wrapped(&four, Carrier::Udp, b"")[1], bits);
-            let six = Envelope {
+            assert_eq!(wrapped(&four, Encapsulation::Udp, b"")[1], bits);
+            let six = IpHeaders {
                 ecn,
-                ..envelope("[::1]:1", "[::2]:2")
+                ..headers("[::1]:1", "[::2]:2")
             };
-            let octets = wrapped(&six, Carrier::Udp, b"abc");
+            let octets = wrapped(&six, Encapsulation::Udp, b"abc");
             assert_eq!(octets[..8], [0x60, bits << 4, 0, 0, 0, 11, 17, 64]);
         }
     }
 
     #[test]
     fn what_is_longer_than_an_ip_packet_is_refused() {
-        let envelope = envelope("10.0.0.1:1", "10.0.0.2:2");
+        let headers = headers("10.0.0.1:1", "10.0.0.2:2");
         let mut out = Vec::new();
-        let whole = envelope.wrap(Carrier::Udp, &vec![0; 65_507], &mut out);
+        let whole = headers.wrap(Encapsulation::Udp, &vec![0; 65_507], &mut out);
         assert_eq!((whole, out.len()), (Ok(()), 65_535));
         for octets in [65_508, 70_000] {
             let mut out = Vec::new();
-            let refused = envelope.wrap(Carrier::Udp, &vec![0; octets], &mut out);
+            let refused = headers.wrap(Encapsulation::Udp, &vec![0; octets], &mut out);
             assert!(refused.is_err() && out.is_empty());
         }
     }

@@ -6,7 +6,8 @@
 
 use super::pcapng::{CapturedPacket, Direction, Interface, InterfaceId, PcapngWriter};
 use crate::run::{
-    self, Registry, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, Trace, address_of,
+    self, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, TraceLevel,
+    TransportRegistry, address_of,
 };
 use crate::scenario::Scenario;
 use std::cmp::Reverse;
@@ -28,7 +29,7 @@ pub struct CaptureOptions<'a> {
     /// Set by another thread to end early.
     pub cancel: Option<&'a AtomicBool>,
     /// Transports that this crate does not have itself.
-    pub registry: Registry<'a>,
+    pub registry: TransportRegistry<'a>,
 }
 
 /// Why there is no capture of a run.
@@ -85,7 +86,7 @@ pub fn capture_run(
     let writer = Arc::new(Mutex::new(writer));
     let tap: SharedTap = writer.clone();
     let run_options = RunOptions {
-        trace: Trace::Summary,
+        trace: TraceLevel::Summary,
         progress: options.progress,
         cancel: options.cancel,
         tap: Some(&tap),

@@ -3,7 +3,7 @@
 use super::synthetic::{V4, V6, Wire, pcap, pcapng, sample_packets, udp};
 use std::io::Write as _;
 use weir_lab::trace::capture::Capture;
-use weir_proto::dccp::wire::checksum::{PROTOCOL, Status};
+use weir_proto::dccp::wire::checksum::{ChecksumStatus, PROTOCOL};
 use weir_proto::dccp::wire::{Packet, SeqNum};
 use weir_proto::packet::Payload;
 
@@ -52,7 +52,7 @@ fn every_envelope_gives_the_packet_and_a_good_checksum() {
                 let row = capture.next_row().unwrap().expect("a row");
                 assert_eq!(row.frame, index as u64 + 1);
                 let content = row.content.expect("a packet");
-                assert_eq!(content.checksum, Status::Good, "{wire:?}");
+                assert_eq!(content.checksum, ChecksumStatus::Good, "{wire:?}");
                 assert_eq!(content.decoded.into_packet().subheader, packet.subheader);
             }
             assert!(capture.next_row().unwrap().is_none());

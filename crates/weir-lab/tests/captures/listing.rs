@@ -2,7 +2,7 @@
 
 use super::synthetic::{Wire, pcap, sample_packets};
 use std::io::{Cursor, Write};
-use weir_lab::trace::capture::{Capture, Form, Listing, ListingError};
+use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 
 /// Three packets: good, with a wrong checksum, malformed; and a frame of something else.
 fn file() -> Vec<u8> {
@@ -21,7 +21,7 @@ fn open(file: Vec<u8>) -> Capture {
 
 #[test]
 fn writes_a_line_for_each_packet_and_counts() {
-    for form in [Form::Text, Form::JsonLines] {
+    for form in [ListingFormat::Text, ListingFormat::JsonLines] {
         let mut out = Vec::new();
         let listing = open(file())
             .list(form, &mut out)
@@ -45,7 +45,7 @@ fn what_came_before_a_fault_is_written() {
     cut.pop();
     let mut out = Vec::new();
     let error = open(cut)
-        .list(Form::JsonLines, &mut out)
+        .list(ListingFormat::JsonLines, &mut out)
         .expect_err("a cut file");
     assert!(matches!(error, ListingError::Capture(_)), "{error}");
     assert_eq!(String::from_utf8(out).expect("text").lines().count(), 2);
@@ -66,7 +66,7 @@ impl Write for ClosedPipe {
 #[test]
 fn a_closed_pipe_ends_the_listing() {
     let error = open(file())
-        .list(Form::Text, &mut ClosedPipe)
+        .list(ListingFormat::Text, &mut ClosedPipe)
         .expect_err("a closed pipe");
     let ListingError::Write(error) = error else {
         panic!("{error}")

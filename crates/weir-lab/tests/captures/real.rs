@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use weir_lab::trace::capture::{Capture, PacketRow};
-use weir_proto::dccp::wire::checksum::Status;
+use weir_lab::trace::capture::{Capture, DecodedPacket};
+use weir_proto::dccp::wire::checksum::ChecksumStatus;
 use weir_proto::dccp::wire::{DccpOption, PacketType, SeqNum};
 
 const CCID3: &str = "linux-ccid3-simple.pcap.gz";
@@ -31,7 +31,7 @@ fn shared(name: &str) -> Option<PathBuf> {
 }
 
 /// Calls `check` with every packet; fails on a malformed one. The number of packets.
-fn for_each_packet(path: &Path, mut check: impl FnMut(u64, &PacketRow<'_>)) -> usize {
+fn for_each_packet(path: &Path, mut check: impl FnMut(u64, &DecodedPacket<'_>)) -> usize {
     let mut capture = Capture::open(path).expect("a capture");
     let mut count = 0;
     while let Some(row) = capture.next_row().expect("an undamaged file") {
@@ -50,7 +50,7 @@ fn every_packet_of_a_real_ccid3_connection_decodes() {
     let mut types = BTreeMap::new();
     let mut feedback = 0;
     let packets = for_each_packet(&path, |frame, row| {
-        assert_eq!(row.checksum, Status::Good, "frame {frame}");
+        assert_eq!(row.checksum, ChecksumStatus::Good, "frame {frame}");
         let packet = &row.decoded.packet;
         assert_eq!(
             packet.options.iter_raw().last().is_some(),
@@ -85,7 +85,7 @@ fn partial_checksums_of_a_real_stack_are_right() {
     };
     let mut coverages = Vec::new();
     let packets = for_each_packet(&path, |frame, row| {
-        assert_eq!(row.checksum, Status::Good, "frame {frame}");
+        assert_eq!(row.checksum, ChecksumStatus::Good, "frame {frame}");
         coverages.push(row.decoded.packet.cscov);
     });
     assert_eq!(packets, 7);
@@ -212,14 +212,14 @@ fn assert_tshark_agrees(path: &Path) {
 }
 
 /// What follows number and time, as tshark writes it.
-fn fields(row: &PacketRow<'_>) -> String {
+fn fields(row: &DecodedPacket<'_>) -> String {
     let packet = &row.decoded.packet;
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let seq = Some(packet.seq.get());
     let checksum = match row.checksum {
-        Status::Bad => "0",
-        Status::Good => "1",
-        Status::None => "2",
+        ChecksumStatus::Bad => "0",
+        ChecksumStatus::Good => "1",
+        ChecksumStatus::None => "2",
     };
     let mut columns = vec![
         packet.source_port.to_string(),

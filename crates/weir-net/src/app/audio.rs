@@ -23,7 +23,7 @@
 
 use super::{App, AppStatistics, Session};
 use std::collections::{BTreeMap, VecDeque};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 //! size of one write. With `total` the application writes so many octets and closes.
 
 use super::{App, AppStatistics, Session};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::time::Instant;
 
 /// What to write.

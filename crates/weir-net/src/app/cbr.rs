@@ -6,7 +6,7 @@
 //! program, not of the protocol, and changes the experiment: see [`OverflowPolicy`].
 
 use super::{App, AppStatistics, Session};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
 /// What to write, and how.

@@ -16,7 +16,7 @@ pub use cbr::{Cbr, CbrConfig, OverflowPolicy};
 pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
 pub use sink::Sink;
 
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, WriteError};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 //! et al. 1997). What cannot be written in time is skipped, as media do.
 
 use super::{App, AppStatistics, Session};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 

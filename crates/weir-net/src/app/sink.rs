@@ -1,7 +1,7 @@
 //! Reads whatever arrives and counts it.
 
 use super::{App, AppStatistics, Session};
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::time::Instant;
 
 /// The application at the receiving end.

@@ -199,7 +199,7 @@ impl Link {
         for size in effects.marked.drain(..) {
             self.counters.packets_marked += 1;
             self.events
-                .push(at, EventMask::DROP, || Event::Mark { size });
+                .push(at, EventMask::DROP, || Event::EcnMark { size });
         }
         self.effects = effects;
     }

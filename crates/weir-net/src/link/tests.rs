@@ -1,9 +1,11 @@
 use super::*;
+use crate::loss::LossConfig;
 use crate::packet_pool::fixture;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use weir_proto::packet::HostId;
 use weir_proto::units::Probability;
 
 fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {

@@ -12,7 +12,7 @@ use crate::loss::{Loss, LossConfig};
 use crate::queue::QueueLimit;
 use crate::wifi::{Medium, MediumConfig};
 use std::fmt;
-use weir_proto::node::Endpoint;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::Instant;
 
@@ -229,18 +229,22 @@ impl Network {
         });
     }
 
-    fn add_target(&mut self, target: EventTarget) -> TargetId {
+    pub(super) fn add_target(&mut self, target: EventTarget) -> TargetId {
         self.targets.push(target);
         self.queue.add_target()
     }
 
-    /// True if there is no room for a flow, or for a link and its watch.
+    /// True if there is no room for a flow, or for a link and its trace tick.
     fn is_full(&self) -> bool {
         // Each link may need one more target once it is watched.
         self.targets.len() + self.links.len() + 2 > MAX_TARGETS
     }
 
-    pub(crate) fn has_host(&self, host: HostId) -> bool {
+    fn timing(&self, host: HostId) -> HostTiming {
+        self.hosts[host.0 as usize].timing
+    }
+
+    fn has_host(&self, host: HostId) -> bool {
         (host.0 as usize) < self.hosts.len()
     }
 }

@@ -5,7 +5,7 @@ use crate::agent::{Agent, AgentCounters};
 use crate::app::{AppStatistics, AudioStatistics};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
 

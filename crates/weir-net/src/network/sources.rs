@@ -1,10 +1,10 @@
 //! Event sources: which link, station or end of a flow reports under which number, and which events.
 
 use super::{EventTarget, LinkId, MediumId, Network, Side};
-use weir_proto::event::{EventMask, Source};
+use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 
-/// What a [`Source`] is.
+/// What a [`EventSource`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceKind {
     /// One end of a flow.
@@ -21,12 +21,12 @@ impl Network {
     /// Says which events all targets report; none before the first call.
     pub fn set_mask(&mut self, mask: EventMask) {
         for source in 0..self.targets.len() as u32 {
-            self.set_mask_of(Source(source), mask);
+            self.set_mask_of(EventSource(source), mask);
         }
     }
 
     /// Says which events one target reports.
-    pub fn set_mask_of(&mut self, source: Source, mask: EventMask) {
+    pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
                 let place = &mut self.links[id as usize];
@@ -54,8 +54,8 @@ impl Network {
     }
 
     /// The number under which one end of a flow reports.
-    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Source {
-        Source(
+    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> EventSource {
+        EventSource(
             self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)]
                 .target
                 .0,
@@ -63,19 +63,19 @@ impl Network {
     }
 
     /// The number under which a link reports.
-    pub fn source_of_link(&self, link: LinkId) -> Source {
-        Source(self.links[link.0 as usize].target.0)
+    pub fn source_of_link(&self, link: LinkId) -> EventSource {
+        EventSource(self.links[link.0 as usize].target.0)
     }
 
     /// The number under which the station of this host reports; `None` if it has none there.
-    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<Source> {
+    pub fn source_of_station(&self, medium: MediumId, host: HostId) -> Option<EventSource> {
         let place = &self.media[medium.0 as usize];
         let station = place.hosts.iter().position(|&other| other == host)?;
-        Some(Source(place.stations[station].0))
+        Some(EventSource(place.stations[station].0))
     }
 
     /// What reports under this number.
-    pub fn kind_of_source(&self, source: Source) -> Option<SourceKind> {
+    pub fn kind_of_source(&self, source: EventSource) -> Option<SourceKind> {
         match *self.targets.get(source.0 as usize)? {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {
                 Some(SourceKind::Link(LinkId(id)))

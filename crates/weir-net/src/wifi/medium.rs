@@ -45,7 +45,7 @@ enum Phase {
     },
 }
 
-/// A medium at work. Like a [`Node`](weir_proto::node::Node), but a packet enters at a station
+/// A medium at work. Like an [`Endpoint`](weir_proto::endpoint::Endpoint), but a packet enters at a station
 /// and leaves at a host.
 #[derive(Debug)]
 pub struct Medium {

@@ -140,7 +140,7 @@ impl Station {
         for size in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
             self.events
-                .push(at, EventMask::DROP, || Event::Mark { size });
+                .push(at, EventMask::DROP, || Event::EcnMark { size });
         }
         self.effects = effects;
     }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
-use weir_proto::event::{Event, EventMask, Events, Probe, Source};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
 use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
 
@@ -70,7 +70,7 @@ impl PlainEndpoint {
     }
 }
 
-impl Node for PlainEndpoint {
+impl Endpoint for PlainEndpoint {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.note(EndpointAction::Received {
             at: now.as_nanos(),
@@ -139,9 +139,7 @@ impl Node for PlainEndpoint {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.state.events)
     }
-}
 
-impl Endpoint for PlainEndpoint {
     fn connect(&mut self, _now: Instant) {
         self.refill();
         self.state.news.push_back(EndpointEvent::Connected);
@@ -191,10 +189,10 @@ impl Endpoint for PlainEndpoint {
 
 /// Writes down all events.
 #[derive(Default, Debug, PartialEq)]
-pub struct Recorder(pub Vec<(Instant, Source, Event)>);
+pub struct Recorder(pub Vec<(Instant, EventSource, Event)>);
 
 impl Probe for Recorder {
-    fn record(&mut self, at: Instant, source: Source, event: &Event) {
+    fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         self.0.push((at, source, *event));
     }
 }

@@ -42,7 +42,7 @@ pub struct Acked {
 
 /// Packets were declared lost or marked: at most one call per received acknowledgement or timer.
 #[derive(Clone, Copy, Debug)]
-pub struct Congestion {
+pub struct CongestionEvent {
     /// When it was found out.
     pub now: Instant,
     /// When the latest of the lost or marked packets was sent.
@@ -75,11 +75,11 @@ pub trait WindowController {
     /// A packet was acknowledged. Called for each, in the order that the transport chooses.
     fn on_ack(&mut self, acked: &Acked);
     /// Packets were lost or marked; the controller decides whether it is a new event.
-    fn on_congestion(&mut self, congestion: &Congestion);
+    fn on_congestion_event(&mut self, congestion: &CongestionEvent);
     /// Everything sent over a long time was lost (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
     /// All packets whose loss caused the last reduction have arrived after all.
-    fn on_spurious_congestion(&mut self, _now: Instant) {}
+    fn on_spurious_congestion_event(&mut self, _now: Instant) {}
     /// The congestion window in octets.
     fn window(&self) -> u64;
     /// Octets acknowledged towards the next increase; zero where the notion does not exist.

@@ -16,15 +16,15 @@ const MAX_RUN: u8 = 63;
 /// Acknowledgements whose acknowledgement is awaited, at most: a round trip of a fast flow.
 const MAX_SENT: usize = 1024;
 
-/// What became of a packet (RFC 4340 table 6).
+/// The state of a packet in an Ack Vector (RFC 4340 §11.4, table 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum AckState {
     Received,
     Marked,
     NotReceived,
 }
 
-impl Fate {
+impl AckState {
     const fn code(self) -> u8 {
         match self {
             Self::Received => 0,
@@ -34,7 +34,7 @@ impl Fate {
     }
 
     /// `None` for the reserved code 2.
-    const fn of(cell: u8) -> Option<Self> {
+    const fn from_cell(cell: u8) -> Option<Self> {
         match cell >> 6 {
             0 => Some(Self::Received),
             1 => Some(Self::Marked),
@@ -45,16 +45,16 @@ impl Fate {
 }
 
 /// Reads a vector: for each cell from the number `cursor` downwards, the highest and lowest number
-/// that it covers and their fate. The cursor is left where a further vector of the packet begins.
+/// that it covers and their state. The cursor is left where a further vector of the packet begins.
 pub(super) fn read<'a>(
     cursor: &'a mut SeqNum,
     cells: &'a [u8],
-) -> impl Iterator<Item = (SeqNum, SeqNum, Fate)> + 'a {
+) -> impl Iterator<Item = (SeqNum, SeqNum, AckState)> + 'a {
     cells.iter().filter_map(move |&cell| {
         let run = u64::from(cell & MAX_RUN);
         let (high, low) = (*cursor, cursor.sub(run));
         *cursor = low.previous();
-        Fate::of(cell).map(|fate| (high, low, fate))
+        AckState::from_cell(cell).map(|state| (high, low, state))
     })
 }
 
@@ -71,26 +71,26 @@ pub(super) struct AckVector {
 impl AckVector {
     /// A packet came.
     pub(super) fn on_packet(&mut self, seq: SeqNum, ecn: Ecn) {
-        let fate = if ecn == Ecn::Ce {
-            Fate::Marked
+        let state = if ecn == Ecn::Ce {
+            AckState::Marked
         } else {
-            Fate::Received
+            AckState::Received
         };
         if self.cells.is_empty() {
             self.newest = seq;
-            self.cells.push_front(fate.code() << 6);
+            self.cells.push_front(state.code() << 6);
             return;
         }
         let ahead = seq.since(self.newest);
         if ahead <= 0 {
-            self.change(ahead.unsigned_abs(), fate);
+            self.mark_late_arrival(ahead.unsigned_abs(), state);
             return;
         }
         let mut missing = ahead as u64 - 1;
         while missing > 0 && self.cells.len() < 4 * MAX_CELLS {
             let run = missing.min(u64::from(MAX_RUN) + 1);
             self.cells
-                .push_front(Fate::NotReceived.code() << 6 | (run - 1) as u8);
+                .push_front(AckState::NotReceived.code() << 6 | (run - 1) as u8);
             missing -= run;
         }
         if missing > 0 {
@@ -99,18 +99,18 @@ impl AckVector {
         }
         match self.cells.front_mut() {
             Some(front)
-                if ahead == 1 && *front >> 6 == fate.code() && *front & MAX_RUN < MAX_RUN =>
+                if ahead == 1 && *front >> 6 == state.code() && *front & MAX_RUN < MAX_RUN =>
             {
                 *front += 1;
             }
-            _ => self.cells.push_front(fate.code() << 6),
+            _ => self.cells.push_front(state.code() << 6),
         }
         self.newest = seq;
         self.cells.truncate(MAX_CELLS);
     }
 
-    /// A packet came late: its cell is split.
-    fn change(&mut self, mut behind: u64, fate: Fate) {
+    /// A packet arrived out of order: its cell is split.
+    fn mark_late_arrival(&mut self, mut behind: u64, state: AckState) {
         for at in 0..self.cells.len() {
             let cell = self.cells[at];
             let count = u64::from(cell & MAX_RUN) + 1;
@@ -118,14 +118,14 @@ impl AckVector {
                 behind -= count;
                 continue;
             }
-            if Fate::of(cell) == Some(Fate::NotReceived) {
+            if AckState::from_cell(cell) == Some(AckState::NotReceived) {
                 let (before, after) = (behind, count - behind - 1);
                 self.cells.remove(at);
-                let state = Fate::NotReceived.code() << 6;
+                let missing = AckState::NotReceived.code() << 6;
                 let parts = [
-                    (before > 0).then(|| state | (before - 1) as u8),
-                    Some(fate.code() << 6),
-                    (after > 0).then(|| state | (after - 1) as u8),
+                    (before > 0).then(|| missing | (before - 1) as u8),
+                    Some(state.code() << 6),
+                    (after > 0).then(|| missing | (after - 1) as u8),
                 ];
                 for (offset, part) in parts.into_iter().flatten().enumerate() {
                     self.cells.insert(at + offset, part);
@@ -224,9 +224,9 @@ mod tests {
             let newest = numbers.iter().max().copied().unwrap_or(0);
             prop_assert_eq!(vector.newest.get(), newest);
             let mut cursor = vector.newest;
-            for (high, low, fate) in read(&mut cursor, &out) {
+            for (high, low, state) in read(&mut cursor, &out) {
                 for number in low.get()..=high.get() {
-                    prop_assert_eq!(fate == Fate::Received, came.contains(&number), "{}", number);
+                    prop_assert_eq!(state == AckState::Received, came.contains(&number), "{}", number);
                 }
             }
         }

@@ -45,7 +45,7 @@ pub trait CcidSender: Send {
     /// The acknowledgement that [`on_ack`](Self::on_ack) will have next has a wrong nonce echo:
     /// the receiver may hide losses or marks. Respond as if it had reported a mark (RFC 4340
     /// §12.3).
-    fn on_wrong_nonce(&mut self);
+    fn on_nonce_mismatch(&mut self);
 
     /// A valid packet with an acknowledgement number arrived.
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);

@@ -9,7 +9,7 @@
 //! Does not model: changing one's mind while a change is out (UNSTABLE, §6.6.2); the values that
 //! we want are fixed when the connection is made.
 
-use super::wire::feature::{self, Rule};
+use super::wire::feature::{self, ReconciliationRule};
 use super::wire::{DccpOption, Options};
 
 /// Reset codes that negotiation may end in (RFC 4340 §5.6).
@@ -28,7 +28,7 @@ pub(super) enum Location {
 
 /// RFC 4340 §6.6.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
+enum FeatureState {
     Stable,
     Changing,
 }
@@ -37,16 +37,16 @@ enum Status {
 struct Feature {
     location: Location,
     number: u8,
-    rule: Rule,
+    rule: ReconciliationRule,
     value: u64,
     /// Server-priority: what we accept, the best first.
     preferences: Vec<u8>,
-    status: Status,
+    state: FeatureState,
 }
 
 /// A Confirm that must go out; an empty one says that the feature is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reply {
+struct PendingConfirm {
     location: Location,
     number: u8,
     values: Vec<u8>,
@@ -57,7 +57,7 @@ struct Reply {
 pub(super) struct Negotiation {
     server: bool,
     features: Vec<Feature>,
-    replies: Vec<Reply>,
+    pending_confirms: Vec<PendingConfirm>,
 }
 
 /// One Change or Confirm as it arrived, seen from here.
@@ -79,7 +79,7 @@ pub(super) enum Message<'a> {
 
 impl<'a> Message<'a> {
     /// The message in this option, if it is one.
-    pub(super) fn of(option: DccpOption<'a>) -> Option<Self> {
+    pub(super) fn from_option(option: DccpOption<'a>) -> Option<Self> {
         use Location::{Local, Remote};
         Some(match option {
             DccpOption::ChangeL {
@@ -153,14 +153,14 @@ impl Negotiation {
                     rule,
                     value,
                     preferences,
-                    status: Status::Stable,
+                    state: FeatureState::Stable,
                 });
             }
         }
         Self {
             server,
             features,
-            replies: Vec::new(),
+            pending_confirms: Vec::new(),
         }
     }
 
@@ -185,7 +185,7 @@ impl Negotiation {
                 .first()
                 .is_some_and(|&first| u64::from(first) != feature.value)
             {
-                feature.status = Status::Changing;
+                feature.state = FeatureState::Changing;
             }
         }
     }
@@ -193,7 +193,7 @@ impl Negotiation {
     /// Accepts these values of a server-priority feature on either side, without asking for any.
     pub(super) fn accept(&mut self, number: u8, preferences: &[u8]) {
         for feature in self.features.iter_mut().filter(|f| f.number == number) {
-            if feature.status == Status::Stable {
+            if feature.state == FeatureState::Stable {
                 feature.preferences = preferences.to_vec();
             }
         }
@@ -212,19 +212,21 @@ impl Negotiation {
             let feature = &mut self.features[at];
             if feature.value != value {
                 feature.value = value;
-                feature.status = Status::Changing;
+                feature.state = FeatureState::Changing;
             }
         }
     }
 
     /// True while a confirmation is due.
-    pub(super) fn owes_reply(&self) -> bool {
-        !self.replies.is_empty()
+    pub(super) fn has_pending_confirm(&self) -> bool {
+        !self.pending_confirms.is_empty()
     }
 
     /// True while a change awaits its confirmation.
     pub(super) fn is_changing(&self) -> bool {
-        self.features.iter().any(|f| f.status == Status::Changing)
+        self.features
+            .iter()
+            .any(|f| f.state == FeatureState::Changing)
     }
 
     /// Deals with a message.
@@ -259,17 +261,17 @@ impl Negotiation {
             _ => None,
         };
         match outcome {
-            Some(values) => self.reply(location, number, values),
+            Some(values) => self.queue_confirm(location, number, values),
             None if mandatory => return Err(MANDATORY_FAILURE),
-            None => self.reply(location, number, Vec::new()),
+            None => self.queue_confirm(location, number, Vec::new()),
         }
         Ok(())
     }
 
-    fn reply(&mut self, location: Location, number: u8, values: Vec<u8>) {
-        self.replies
-            .retain(|reply| (reply.location, reply.number) != (location, number));
-        self.replies.push(Reply {
+    fn queue_confirm(&mut self, location: Location, number: u8, values: Vec<u8>) {
+        self.pending_confirms
+            .retain(|confirm| (confirm.location, confirm.number) != (location, number));
+        self.pending_confirms.push(PendingConfirm {
             location,
             number,
             values,
@@ -280,7 +282,7 @@ impl Negotiation {
     fn reconcile(&mut self, at: usize, values: &[u8]) -> Option<Vec<u8>> {
         let server = self.server;
         let feature = &mut self.features[at];
-        if feature.rule == Rule::NonNegotiable {
+        if feature.rule == ReconciliationRule::NonNegotiable {
             // §6.3.2: only the feature's own host may change it.
             let number = feature::decode_number(feature.number, values)
                 .filter(|_| feature.location == Location::Remote)
@@ -299,10 +301,10 @@ impl Negotiation {
             .copied();
         // §6.3.1: without a common entry the old value stays.
         feature.value = agreed.map_or(feature.value, u64::from);
-        feature.status = Status::Stable;
-        let mut reply = vec![feature.value as u8];
-        reply.extend(&feature.preferences);
-        Some(reply)
+        feature.state = FeatureState::Stable;
+        let mut confirm = vec![feature.value as u8];
+        confirm.extend(&feature.preferences);
+        Some(confirm)
     }
 
     fn on_confirm(&mut self, location: Location, number: u8, values: &[u8]) -> Result<(), u8> {
@@ -311,15 +313,15 @@ impl Negotiation {
         };
         let feature = &mut self.features[at];
         // §6.6.2: an answer to nothing is ignored.
-        if feature.status != Status::Changing {
+        if feature.state != FeatureState::Changing {
             return Ok(());
         }
-        feature.status = Status::Stable;
+        feature.state = FeatureState::Stable;
         let Some(&value) = values.first() else {
             // The other side does not know the feature: it stays as it was.
             return Ok(());
         };
-        if feature.rule == Rule::NonNegotiable {
+        if feature.rule == ReconciliationRule::NonNegotiable {
             return Ok(());
         }
         // §6.6.8: neither side takes what it did not offer.
@@ -333,11 +335,11 @@ impl Negotiation {
 
     /// Writes the confirmations that are due and the changes that await theirs.
     pub(super) fn write(&mut self, options: &mut Options) {
-        for Reply {
+        for PendingConfirm {
             location,
             number: feature,
             values,
-        } in self.replies.drain(..)
+        } in self.pending_confirms.drain(..)
         {
             let values = values.as_slice();
             match location {
@@ -348,12 +350,12 @@ impl Negotiation {
         for feature in self
             .features
             .iter()
-            .filter(|f| f.status == Status::Changing)
+            .filter(|f| f.state == FeatureState::Changing)
         {
             let (octets, len) = feature::encode_number(feature.number, feature.value);
             let values = match feature.rule {
-                Rule::NonNegotiable => &octets[..len],
-                Rule::ServerPriority => feature.preferences.as_slice(),
+                ReconciliationRule::NonNegotiable => &octets[..len],
+                ReconciliationRule::ServerPriority => feature.preferences.as_slice(),
             };
             let number = feature.number;
             match feature.location {
@@ -394,11 +396,11 @@ mod tests {
                 } else {
                     (&mut *b, &mut *a)
                 };
-                if from.owes_reply() || from.is_changing() {
+                if from.has_pending_confirm() || from.is_changing() {
                     silent = false;
                     let mut options = Options::new();
                     from.write(&mut options);
-                    for message in options.iter().filter_map(Message::of) {
+                    for message in options.iter().filter_map(Message::from_option) {
                         assert_eq!(to.on_message(message, false), Ok(()));
                     }
                 }
@@ -473,8 +475,8 @@ mod tests {
             };
             assert_eq!(b.on_message(change, false), Ok(()));
             assert_eq!(
-                b.replies,
-                [Reply {
+                b.pending_confirms,
+                [PendingConfirm {
                     location,
                     number,
                     values: vec![]
@@ -546,12 +548,16 @@ mod tests {
             }
             let values = vec![2, 2];
             let (location, number) = (Location::Local, feature::CCID);
-            let reply = Reply {
+            let confirm = PendingConfirm {
                 location,
                 number,
                 values,
             };
-            assert_eq!(end.replies, [reply], "one answer, however often asked");
+            assert_eq!(
+                end.pending_confirms,
+                [confirm],
+                "one answer, however often asked"
+            );
         }
     }
 

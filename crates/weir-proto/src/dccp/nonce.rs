@@ -5,7 +5,7 @@
 //! RFC 8311 made the nonce historic and gave ECT(1) to other uses (L4S, RFC 9331), so that a sender
 //! uses nonces only when asked to; a receiver always echoes what it got.
 
-use super::ack_vector::{self, Fate};
+use super::ack_vector::{self, AckState};
 use super::wire::{DccpOption, LossInterval, Packet, SeqNum};
 use crate::rng::Rng;
 use std::collections::VecDeque;
@@ -116,7 +116,7 @@ impl NonceSums {
         }
         let mut cursor = newest;
         ack_vector::read(&mut cursor, cells)
-            .filter(|(_, _, fate)| *fate == Fate::Received)
+            .filter(|(_, _, state)| *state == AckState::Received)
             .try_fold(false, |echo, (high, low, _)| {
                 Some(echo ^ self.parity(low, high)?)
             })
@@ -125,13 +125,13 @@ impl NonceSums {
 
 /// The sender's side.
 #[derive(Clone, Debug)]
-pub(super) struct Nonces {
+pub(super) struct SentNonces {
     rng: Rng,
     sums: NonceSums,
 }
 
-impl Nonces {
-    /// Nonces from the random stream of this seed, which the peer must not be able to guess.
+impl SentNonces {
+    /// SentNonces from the random stream of this seed, which the peer must not be able to guess.
     pub(super) fn new(seed: u64) -> Self {
         Self {
             rng: Rng::stream(seed, "dccp/nonce"),
@@ -148,7 +148,7 @@ impl Nonces {
 
     /// Whether the echoes of a packet that acknowledges `ack` are right (RFC 4342 §9.1). What is
     /// too old to be known is taken for right.
-    pub(super) fn agree(&mut self, ack: SeqNum, packet: &Packet) -> bool {
+    pub(super) fn echoes_match(&mut self, ack: SeqNum, packet: &Packet) -> bool {
         let mut vector = ack;
         let mut interval = None;
         packet.options.iter().all(|option| match option {

@@ -25,7 +25,7 @@ pub(super) struct Sequence {
     pub(super) own_window: u64,
     /// ISR still cuts the window off below.
     young: bool,
-    received: Received,
+    replay_window: ReplayWindow,
 }
 
 impl Sequence {
@@ -42,7 +42,7 @@ impl Sequence {
             peer_window: 100,
             own_window: 100,
             young: true,
-            received: Received::default(),
+            replay_window: ReplayWindow::default(),
         }
     }
 
@@ -58,7 +58,7 @@ impl Sequence {
         self.gsr = seq.previous();
         self.started = true;
         self.young = true;
-        self.received = Received::default();
+        self.replay_window = ReplayWindow::default();
     }
 
     /// SWL (§7.5.1).
@@ -116,22 +116,22 @@ impl Sequence {
         let ahead = seq.since(self.gsr);
         if ahead > 0 {
             self.gsr = seq;
-            self.received.shift(ahead as u64);
+            self.replay_window.shift(ahead as u64);
             self.young &= self.gsr.since(self.isr) < (self.peer_window / 4) as i64;
         }
         if let Some(ack) = ack {
             self.gar = self.gar.max(ack);
         }
-        self.received.insert(self.gsr.since(seq) as u64)
+        self.replay_window.insert(self.gsr.since(seq) as u64)
     }
 }
 
 /// Which of the last 1024 numbers up to GSR have come: bit n stands for GSR - n. What is older
 /// counts as received, so that nothing is delivered twice.
 #[derive(Clone, Debug, Default)]
-struct Received([u64; 16]);
+struct ReplayWindow([u64; 16]);
 
-impl Received {
+impl ReplayWindow {
     const BITS: u64 = 1024;
 
     fn shift(&mut self, count: u64) {

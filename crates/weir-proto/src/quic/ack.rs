@@ -16,7 +16,7 @@ const DELAY_EXPONENT: u32 = 3;
 
 /// What arrived in a packet-number space, and what of it has to be acknowledged.
 #[derive(Clone, Debug)]
-pub struct Received {
+pub struct ReceivedPackets {
     policy: AckPolicy,
     /// RFC 9000 §13.2.1: Initial packets are acknowledged at once.
     never_delay: bool,
@@ -29,7 +29,7 @@ pub struct Received {
     eliciting: u32,
     /// Other packets arrived since then.
     others: bool,
-    at_once: bool,
+    ack_immediately: bool,
     deadline: Option<Instant>,
     ecn: EcnCounts,
     /// The ranges below the newest as last built, while they are still right.
@@ -37,7 +37,7 @@ pub struct Received {
     older_is_stale: bool,
 }
 
-impl Received {
+impl ReceivedPackets {
     /// Nothing has arrived.
     pub fn new(policy: AckPolicy, never_delay: bool) -> Self {
         Self {
@@ -49,7 +49,7 @@ impl Received {
             largest_eliciting: None,
             eliciting: 0,
             others: false,
-            at_once: false,
+            ack_immediately: false,
             deadline: None,
             ecn: EcnCounts::default(),
             older: None,
@@ -87,12 +87,12 @@ impl Received {
         self.eliciting += 1;
         let out_of_order = self.policy.on_gap && self.is_out_of_order(number);
         self.largest_eliciting = self.largest_eliciting.max(Some(number));
-        self.at_once |= self.never_delay
+        self.ack_immediately |= self.never_delay
             || self.eliciting >= self.policy.every
             || out_of_order
             || ecn == Ecn::Ce
             || (number == 0 && self.policy.first_at_once);
-        if self.at_once {
+        if self.ack_immediately {
             self.deadline = None;
         } else if self.deadline.is_none() {
             self.deadline = Some(now + self.policy.max_delay);
@@ -128,19 +128,19 @@ impl Received {
 
     /// True if an acknowledgement must leave now.
     #[inline]
-    pub fn is_due(&self, now: Instant) -> bool {
-        self.at_once || self.deadline.is_some_and(|at| at <= now)
+    pub fn ack_is_due(&self, now: Instant) -> bool {
+        self.ack_immediately || self.deadline.is_some_and(|at| at <= now)
     }
 
     /// True if there are ack-eliciting packets to acknowledge.
     #[inline]
-    pub const fn is_pending(&self) -> bool {
+    pub const fn has_unacked_eliciting(&self) -> bool {
         self.eliciting > 0
     }
 
     /// True if packets arrived that need no acknowledgement and have none yet.
     #[inline]
-    pub const fn has_others(&self) -> bool {
+    pub const fn has_unacked_others(&self) -> bool {
         self.others
     }
 
@@ -151,10 +151,10 @@ impl Received {
     }
 
     /// Builds the frame; from now on nothing is due.
-    pub fn take(&mut self, now: Instant) -> Option<Ack> {
+    pub fn take_ack(&mut self, now: Instant) -> Option<Ack> {
         self.eliciting = 0;
         self.others = false;
-        self.at_once = false;
+        self.ack_immediately = false;
         self.deadline = None;
         let newest = self.numbers.last()?.clone();
         if self.older_is_stale {
@@ -222,12 +222,12 @@ mod tests {
 
     /// Which of the packets, given as (number, ack-eliciting), make an acknowledgement due.
     fn due_after(policy: AckPolicy, packets: &[(u64, bool)]) -> Vec<u64> {
-        let mut received = Received::new(policy, false);
+        let mut received = ReceivedPackets::new(policy, false);
         let mut due = Vec::new();
         for &(number, eliciting) in packets {
             received.on_packet(at(1), number, eliciting, Ecn::NotEct);
-            if received.is_due(at(1)) {
-                received.take(at(1));
+            if received.ack_is_due(at(1)) {
+                received.take_ack(at(1));
                 due.push(number);
             }
         }
@@ -292,22 +292,22 @@ mod tests {
 
     #[test]
     fn a_lone_packet_is_acknowledged_after_the_delay() {
-        let mut received = Received::new(POLICY, false);
+        let mut received = ReceivedPackets::new(POLICY, false);
         received.on_packet(at(1), 0, true, Ecn::NotEct);
         assert_eq!(received.deadline(), Some(at(26)));
-        assert!(!received.is_due(at(25)));
-        assert!(received.is_due(at(26)));
-        let ack = received.take(at(26)).unwrap();
+        assert!(!received.ack_is_due(at(25)));
+        assert!(received.ack_is_due(at(26)));
+        let ack = received.take_ack(at(26)).unwrap();
         assert_eq!(reported_delay(&ack), Duration::from_millis(25));
-        assert!(!received.is_due(at(100)));
+        assert!(!received.ack_is_due(at(100)));
     }
 
     #[test]
     fn a_congestion_mark_is_reported_at_once() {
-        let mut received = Received::new(POLICY, false);
+        let mut received = ReceivedPackets::new(POLICY, false);
         received.on_packet(at(1), 0, true, Ecn::Ce);
-        assert!(received.is_due(at(1)));
-        assert_eq!(received.take(at(1)).unwrap().ecn.unwrap().ce, 1);
+        assert!(received.ack_is_due(at(1)));
+        assert_eq!(received.take_ack(at(1)).unwrap().ecn.unwrap().ce, 1);
     }
 
     #[test]
@@ -316,11 +316,11 @@ mod tests {
             max_ranges: 3,
             ..POLICY
         };
-        let mut received = Received::new(policy, false);
+        let mut received = ReceivedPackets::new(policy, false);
         for number in [0, 2, 4, 6, 8] {
             received.on_packet(at(1), number, true, Ecn::NotEct);
         }
-        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        let ranges: Vec<_> = received.take_ack(at(1)).unwrap().ranges().collect();
         let expected = [8, 6, 4].map(|n| AckRange {
             smallest: n,
             largest: n,
@@ -330,19 +330,19 @@ mod tests {
         assert!(!received.is_duplicate(5));
         received.on_packet(at(1), 5, true, Ecn::NotEct);
         received.on_packet(at(1), 9, true, Ecn::NotEct);
-        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        let ranges: Vec<_> = received.take_ack(at(1)).unwrap().ranges().collect();
         let span = |smallest, largest| AckRange { smallest, largest };
         assert_eq!(ranges, [span(8, 9), span(4, 6)]);
     }
 
     #[test]
     fn what_the_peer_knows_is_not_repeated() {
-        let mut received = Received::new(POLICY, false);
+        let mut received = ReceivedPackets::new(POLICY, false);
         for number in [0, 1, 3, 4] {
             received.on_packet(at(1), number, true, Ecn::NotEct);
         }
         received.forget_up_to(3);
-        let ranges: Vec<_> = received.take(at(1)).unwrap().ranges().collect();
+        let ranges: Vec<_> = received.take_ack(at(1)).unwrap().ranges().collect();
         assert_eq!(
             ranges,
             [AckRange {

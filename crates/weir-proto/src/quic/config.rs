@@ -1,7 +1,7 @@
 //! What a QUIC endpoint can be told.
 
 use super::wire::{HeaderFormat, varint};
-use crate::cc::window::{CubicConfig, Entry, REGISTRY, Rules, WindowConfig};
+use crate::cc::window::{ControllerEntry, CubicConfig, REGISTRY, Rules, WindowConfig};
 use crate::time::Duration;
 
 /// How a connection begins.
@@ -51,7 +51,7 @@ pub struct FlowControlConfig {
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The window controller.
-    pub controller: &'static Entry,
+    pub controller: &'static ControllerEntry,
     /// The rules in which senders differ.
     pub rules: Rules,
     /// The constants of CUBIC.
@@ -67,13 +67,13 @@ pub struct Config {
     /// When to acknowledge.
     pub ack: AckPolicy,
     /// Packets that need no acknowledgement are acknowledged with data packets.
-    pub bundle_ack: bool,
+    pub bundle_acks: bool,
     /// Credit.
     pub flow_control: FlowControlConfig,
     /// Octets written and not yet sent at which `write` is blocked.
     pub send_queue_limit: u64,
     /// The share of the limit below which writing may go on.
-    pub send_queue_low_water: f64,
+    pub low_water_ratio: f64,
     /// Send packets as ECN-capable.
     pub ecn: bool,
     /// End the connection after so long without a packet; `None` never does.
@@ -111,7 +111,7 @@ impl Config {
                 first_at_once: false,
                 max_ranges: 32,
             },
-            bundle_ack: false,
+            bundle_acks: false,
             flow_control: FlowControlConfig {
                 initial_max_data: 15_000_000,
                 initial_max_stream_data: 6_000_000,
@@ -121,7 +121,7 @@ impl Config {
                 max_streams: 100,
             },
             send_queue_limit: 64_000_000,
-            send_queue_low_water: 0.4,
+            low_water_ratio: 0.4,
             ecn: false,
             idle_timeout: None,
         })

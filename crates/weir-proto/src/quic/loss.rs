@@ -7,8 +7,8 @@
 
 use super::error::TransportError;
 use super::rtt::RttEstimator;
-use super::wire::{Ack, Frame, StreamFrame};
-use crate::event::DropReason;
+use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
+use crate::event::LossTrigger;
 use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -20,25 +20,25 @@ pub const PERSISTENT_THRESHOLD: u64 = 3;
 
 /// What has to be said again if a packet is lost.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum RetransmitFrame {
     /// A piece of a stream.
     Stream(StreamFrame),
     /// The handshake message.
     Crypto,
     /// A frame about credit.
-    Credit(Box<Frame>),
+    FlowControl(Box<Frame>),
 }
 
 /// What is known of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Fate {
+enum PacketState {
     /// Neither acknowledged nor lost.
-    Open,
+    InFlight,
     /// Acknowledged.
     Acked,
     /// Lost, or never to be acknowledged.
     #[default]
-    Gone,
+    NotInFlight,
 }
 
 /// A packet that was sent.
@@ -49,12 +49,12 @@ pub struct SentPacket {
     /// The largest number that its ACK frame named.
     pub acked_up_to: Option<u64>,
     /// What to say again.
-    pub contents: SmallVec<[Content; 1]>,
+    pub retransmit: SmallVec<[RetransmitFrame; 1]>,
     /// Octets; counted as in flight.
     pub size: u32,
     /// The peer must acknowledge it.
     pub ack_eliciting: bool,
-    fate: Fate,
+    state: PacketState,
 }
 
 impl SentPacket {
@@ -63,18 +63,26 @@ impl SentPacket {
         Self {
             sent_at,
             size,
-            fate: Fate::Open,
+            state: PacketState::InFlight,
             ..Self::default()
         }
     }
 }
 
-/// A packet that was acknowledged or lost, with its number.
-pub type Numbered = (u64, SentPacket);
+/// A packet that was declared lost.
+#[derive(Clone, Debug)]
+pub struct LostPacket {
+    /// Its number.
+    pub number: PacketNumber,
+    /// What was sent.
+    pub packet: SentPacket,
+    /// What made it count as lost.
+    pub trigger: LossTrigger,
+}
 
-/// What an acknowledgement told.
+/// What an acknowledgement acknowledged for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Acknowledged {
+pub struct NewlyAcked {
     /// When the largest was sent, if it was newly acknowledged.
     pub largest_sent_at: Option<Instant>,
     /// An ack-eliciting packet was newly acknowledged.
@@ -148,15 +156,15 @@ impl SentPackets {
     pub fn acknowledge(
         &mut self,
         ack: &Ack,
-        acked: &mut Vec<Numbered>,
-    ) -> Result<Acknowledged, TransportError> {
+        acked: &mut Vec<(PacketNumber, SentPacket)>,
+    ) -> Result<NewlyAcked, TransportError> {
         // RFC 9000 §13.1: an acknowledgement of a packet that was not sent.
         if ack.largest >= self.next_number() {
             return Err(TransportError::protocol_violation(
                 "the peer acknowledged a packet that was not sent",
             ));
         }
-        let mut news = Acknowledged::default();
+        let mut newly_acked = NewlyAcked::default();
         for range in ack.ranges() {
             if range.smallest > range.largest || range.largest > ack.largest {
                 return Err(TransportError::frame_encoding(
@@ -171,23 +179,23 @@ impl SentPackets {
                 let Some(packet) = self.packets.get_mut(at as usize) else {
                     continue;
                 };
-                if packet.fate != Fate::Open {
+                if packet.state != PacketState::InFlight {
                     continue;
                 }
                 let mut taken = std::mem::take(packet);
-                packet.fate = Fate::Acked;
-                taken.fate = Fate::Acked;
+                packet.state = PacketState::Acked;
+                taken.state = PacketState::Acked;
                 let number = self.base + at;
                 if number == ack.largest {
-                    news.largest_sent_at = Some(taken.sent_at);
+                    newly_acked.largest_sent_at = Some(taken.sent_at);
                 }
-                news.ack_eliciting |= taken.ack_eliciting;
+                newly_acked.ack_eliciting |= taken.ack_eliciting;
                 self.eliciting_in_flight -= u64::from(taken.ack_eliciting);
                 acked.push((number, taken));
             }
         }
         self.largest_acked = self.largest_acked.max(Some(ack.largest));
-        Ok(news)
+        Ok(newly_acked)
     }
 
     /// Moves the packets that are lost by now into `lost`, oldest first. Returns true if they
@@ -197,27 +205,27 @@ impl SentPackets {
         now: Instant,
         rtt: &RttEstimator,
         persistent_after: Duration,
-        lost: &mut Vec<(Numbered, DropReason)>,
+        lost: &mut Vec<LostPacket>,
     ) -> bool {
         self.loss_time = None;
         let Some(largest) = self.largest_acked else {
             return false;
         };
         let delay = rtt.loss_delay();
-        let mut run = Run::new(rtt.first_sample_at(), persistent_after);
+        let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
         let mut number = self.base;
         while number <= largest {
             let Some(packet) = self.packets.get_mut((number - self.base) as usize) else {
                 break;
             };
-            match packet.fate {
-                Fate::Acked => run.interrupt(),
-                Fate::Gone => {}
-                Fate::Open => {
-                    let reason = if largest >= number + PACKET_THRESHOLD {
-                        DropReason::PacketThreshold
+            match packet.state {
+                PacketState::Acked => period.interrupt(),
+                PacketState::NotInFlight => {}
+                PacketState::InFlight => {
+                    let trigger = if largest >= number + PACKET_THRESHOLD {
+                        LossTrigger::PacketThreshold
                     } else if packet.sent_at + delay <= now {
-                        DropReason::TimeThreshold
+                        LossTrigger::TimeThreshold
                     } else {
                         // Later packets were sent later: they are not lost either.
                         self.loss_time = Some(packet.sent_at + delay);
@@ -225,21 +233,25 @@ impl SentPackets {
                     };
                     let taken = std::mem::take(packet);
                     self.eliciting_in_flight -= u64::from(taken.ack_eliciting);
-                    run.extend(&taken);
-                    lost.push(((number, taken), reason));
+                    period.extend(&taken);
+                    lost.push(LostPacket {
+                        number,
+                        packet: taken,
+                        trigger,
+                    });
                 }
             }
             number += 1;
         }
         self.trim();
-        run.is_persistent
+        period.is_persistent
     }
 
     fn trim(&mut self) {
         while self
             .packets
             .front()
-            .is_some_and(|packet| packet.fate != Fate::Open)
+            .is_some_and(|packet| packet.state != PacketState::InFlight)
         {
             self.packets.pop_front();
             self.base += 1;
@@ -247,13 +259,13 @@ impl SentPackets {
     }
 
     /// What the oldest packet in flight carries, to be sent again as a probe.
-    pub fn oldest_contents(&self) -> &[Content] {
+    pub fn oldest_retransmit(&self) -> &[RetransmitFrame] {
         let mut open = self
             .packets
             .iter()
-            .filter(|packet| packet.fate == Fate::Open);
-        open.find(|packet| !packet.contents.is_empty())
-            .map_or(&[], |packet| &packet.contents)
+            .filter(|packet| packet.state == PacketState::InFlight);
+        open.find(|packet| !packet.retransmit.is_empty())
+            .map_or(&[], |packet| &packet.retransmit)
     }
 
     /// Forgets all packets; the octets that were in flight (RFC 9002 §6.4).
@@ -261,7 +273,7 @@ impl SentPackets {
         let open = self
             .packets
             .iter()
-            .filter(|packet| packet.fate == Fate::Open);
+            .filter(|packet| packet.state == PacketState::InFlight);
         let octets = open.map(|packet| u64::from(packet.size)).sum();
         self.base = self.next_number();
         self.packets.clear();
@@ -271,15 +283,15 @@ impl SentPackets {
     }
 }
 
-/// A run of lost packets without an acknowledged one in between.
-struct Run {
+/// A period of lost packets without an acknowledged one in between.
+struct PersistentCongestionPeriod {
     first_sample_at: Option<Instant>,
     persistent_after: Duration,
     start: Option<Instant>,
     is_persistent: bool,
 }
 
-impl Run {
+impl PersistentCongestionPeriod {
     const fn new(first_sample_at: Option<Instant>, persistent_after: Duration) -> Self {
         Self {
             first_sample_at,
@@ -293,7 +305,7 @@ impl Run {
         self.start = None;
     }
 
-    /// RFC 9002 §7.6.2: both ends of the run are ack-eliciting and were sent after the first
+    /// RFC 9002 §7.6.2: both ends of the period are ack-eliciting and were sent after the first
     /// sample of the round-trip time.
     fn extend(&mut self, packet: &SentPacket) {
         let eligible = packet.ack_eliciting

@@ -3,9 +3,8 @@
 //! congestion, streams with retransmission, flow control, and the window controllers of
 //! [`cc::window`](crate::cc::window).
 //!
-//! [`Connection`] is one end of one connection: a [`Node`](crate::node::Node) and an
-//! [`Endpoint`](crate::node::Endpoint). Applications write on one bidirectional stream at each
-//! end; the wire and the credit are right for several.
+//! [`Connection`] is one [`Endpoint`](crate::endpoint::Endpoint). Applications write on one
+//! bidirectional stream at each end; wire format and flow control support several.
 //!
 //! Not modelled: TLS and keys (the handshake is an exchange of Initial packets of the right size,
 //! or none), Retry, 0-RTT, version negotiation, migration and connection ids, path MTU discovery,

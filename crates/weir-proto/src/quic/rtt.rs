@@ -54,7 +54,7 @@ impl RttEstimator {
 
     /// smoothed + max(4 rttvar, kGranularity): the probe timeout without the peer's delay.
     #[inline]
-    pub fn probe_base(&self) -> Duration {
+    pub fn pto_base(&self) -> Duration {
         if self.first_sample_at.is_none() {
             // RFC 9002 §6.2.2: kInitialRtt and half of it as its variation.
             return INITIAL + INITIAL / 2 * 4;
@@ -82,11 +82,11 @@ mod tests {
     fn follows_the_filter_of_rfc_9002() {
         let ms = Duration::from_millis;
         let mut rtt = RttEstimator::default();
-        assert_eq!(rtt.probe_base(), ms(999));
+        assert_eq!(rtt.pto_base(), ms(999));
         rtt.update(Instant::ZERO, ms(100), ms(25));
         assert_eq!(rtt.get().smoothed, ms(100));
         assert_eq!(rtt.get().variation, ms(50));
-        assert_eq!(rtt.probe_base(), ms(300));
+        assert_eq!(rtt.pto_base(), ms(300));
         // 140 less 20 of delay is 120: variation (150 + 20) / 4, smoothed (700 + 120) / 8.
         rtt.update(Instant::ZERO, ms(140), ms(20));
         assert_eq!(rtt.get().variation, Duration::from_micros(42_500));

@@ -10,26 +10,26 @@ use crate::time::{Duration, Instant};
 pub(super) struct Receiver {
     /// All octets before this one have arrived.
     next: u64,
-    /// What arrived beyond, disjoint and sorted.
-    beyond: Vec<(u64, u64)>,
+    /// Octet ranges that arrived out of order, disjoint and sorted.
+    out_of_order: Vec<(u64, u64)>,
     /// The range that the latest segment fell into: RFC 2018 §4 wants it first.
     latest: Option<u64>,
     unacknowledged_segments: u32,
     ack_every: u32,
-    ack_delay: Duration,
+    max_ack_delay: Duration,
     ack_deadline: Option<Instant>,
     ack_now: bool,
 }
 
 impl Receiver {
-    pub(super) fn new(ack_every: u32, ack_delay: Duration) -> Self {
+    pub(super) fn new(ack_every: u32, max_ack_delay: Duration) -> Self {
         Self {
             next: 0,
-            beyond: Vec::with_capacity(16),
+            out_of_order: Vec::with_capacity(16),
             latest: None,
             unacknowledged_segments: 0,
             ack_every: ack_every.max(1),
-            ack_delay,
+            max_ack_delay,
             ack_deadline: None,
             ack_now: false,
         }
@@ -61,39 +61,44 @@ impl Receiver {
             self.ack_now = true;
             return 0;
         }
-        let had_gap = !self.beyond.is_empty();
+        let had_gap = !self.out_of_order.is_empty();
         self.unacknowledged_segments += 1;
         let before = self.next;
         if start <= self.next {
             self.next = end;
-            while let Some(&(first, last)) = self.beyond.first() {
+            while let Some(&(first, last)) = self.out_of_order.first() {
                 if first > self.next {
                     break;
                 }
                 self.next = self.next.max(last);
-                self.beyond.remove(0);
+                self.out_of_order.remove(0);
             }
         } else {
             self.insert(start, end);
             self.latest = Some(start);
         }
         // RFC 5681 §4.2: at once for a segment out of order or one that fills a gap.
-        if had_gap || !self.beyond.is_empty() || self.unacknowledged_segments >= self.ack_every {
+        if had_gap
+            || !self.out_of_order.is_empty()
+            || self.unacknowledged_segments >= self.ack_every
+        {
             self.ack_now = true;
         } else if self.ack_deadline.is_none() {
-            self.ack_deadline = Some(now + self.ack_delay);
+            self.ack_deadline = Some(now + self.max_ack_delay);
         }
         self.next - before
     }
 
     fn insert(&mut self, mut start: u64, mut end: u64) {
-        let from = self.beyond.partition_point(|&(_, last)| last < start);
-        let until = self.beyond.partition_point(|&(first, _)| first <= end);
-        if let (Some(first), true) = (self.beyond.get(from), from < until) {
+        let from = self.out_of_order.partition_point(|&(_, last)| last < start);
+        let until = self
+            .out_of_order
+            .partition_point(|&(first, _)| first <= end);
+        if let (Some(first), true) = (self.out_of_order.get(from), from < until) {
             start = start.min(first.0);
-            end = end.max(self.beyond[until - 1].1);
+            end = end.max(self.out_of_order[until - 1].1);
         }
-        self.beyond.splice(from..until, [(start, end)]);
+        self.out_of_order.splice(from..until, [(start, end)]);
     }
 
     /// An acknowledgement leaves: the SACK blocks that it carries, in the sequence space that
@@ -104,15 +109,15 @@ impl Receiver {
         self.unacknowledged_segments = 0;
         let mut blocks = SackBlocks::default();
         let first = self.latest.and_then(|offset| {
-            self.beyond
+            self.out_of_order
                 .iter()
                 .position(|&(start, end)| (start..end).contains(&offset))
         });
         if let Some(at) = first {
-            let (start, end) = self.beyond[at];
+            let (start, end) = self.out_of_order[at];
             blocks.push((wrap(start), wrap(end)));
         }
-        for (at, &(start, end)) in self.beyond.iter().enumerate().rev() {
+        for (at, &(start, end)) in self.out_of_order.iter().enumerate().rev() {
             if Some(at) != first && !blocks.push((wrap(start), wrap(end))) {
                 break;
             }
@@ -166,7 +171,7 @@ mod tests {
             for index in order.iter().chain(&repeats) {
                 delivered += receiver.on_segment(Instant::ZERO, index * 10, 10);
                 prop_assert_eq!(delivered, receiver.next());
-                prop_assert!(receiver.beyond.windows(2).all(|pair| pair[0].1 < pair[1].0));
+                prop_assert!(receiver.out_of_order.windows(2).all(|pair| pair[0].1 < pair[1].0));
             }
             prop_assert_eq!(delivered, 400);
         }

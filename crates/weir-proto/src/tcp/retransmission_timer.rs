@@ -77,7 +77,7 @@ impl RetransmissionTimer {
     }
 
     /// RFC 6298 §5.2–5.3: something new was acknowledged.
-    pub(super) fn on_progress(&mut self, now: Instant, outstanding: bool) {
+    pub(super) fn on_ack(&mut self, now: Instant, outstanding: bool) {
         self.backoff = 0;
         self.deadline = outstanding.then(|| now + self.timeout());
     }
@@ -113,11 +113,11 @@ mod tests {
         );
 
         timer.on_sample(Duration::from_millis(100));
-        timer.on_progress(start, true);
+        timer.on_ack(start, true);
         assert_eq!(after(&timer, start), 300, "§2.2: 100 + 4 * 50");
 
         timer.on_sample(Duration::from_millis(140));
-        timer.on_progress(start, true);
+        timer.on_ack(start, true);
         // RTTVAR = 3/4 * 50 + 1/4 * 40 = 47.5; SRTT = 7/8 * 100 + 1/8 * 140 = 105.
         assert_eq!(after(&timer, start), 295);
 
@@ -127,7 +127,7 @@ mod tests {
             timer.on_expiry(start);
         }
         assert_eq!(after(&timer, start), 60_000, "§2.5: bounded");
-        timer.on_progress(start, false);
+        timer.on_ack(start, false);
         assert_eq!(timer.deadline(), None, "§5.2: nothing outstanding");
     }
 

@@ -13,7 +13,7 @@ const DUP_THRESHOLD: u32 = 3;
 
 /// A segment in flight.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
+pub(super) struct SentSegment {
     /// Offset of its first octet.
     pub(super) start: u64,
     /// Its octets.
@@ -21,17 +21,17 @@ pub(super) struct Segment {
     /// When it was last sent.
     pub(super) sent_at: Instant,
     /// It was sent more than once: no round-trip time sample (Karn).
-    pub(super) resent: bool,
+    pub(super) retransmitted_ever: bool,
     sacked: bool,
     lost: bool,
     /// Retransmitted since it was found lost.
-    repaired: bool,
+    retransmitted: bool,
 }
 
 /// The segments between HighACK and HighData.
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
-    segments: VecDeque<Segment>,
+    segments: VecDeque<SentSegment>,
     pipe: u64,
     high_ack: u64,
     high_data: u64,
@@ -39,10 +39,10 @@ pub(super) struct Scoreboard {
     lost_below: u64,
     highest_sacked: u64,
     /// Lost segments below this offset have been retransmitted.
-    repair_from: u64,
+    retransmit_from: u64,
 }
 
-impl Segment {
+impl SentSegment {
     const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
@@ -52,7 +52,7 @@ impl Segment {
         if self.sacked {
             return 0;
         }
-        let copies = !self.lost as u64 + self.repaired as u64;
+        let copies = !self.lost as u64 + self.retransmitted as u64;
         copies * self.len as u64
     }
 }
@@ -66,7 +66,7 @@ impl Scoreboard {
             high_data: 0,
             lost_below: 0,
             highest_sacked: 0,
-            repair_from: 0,
+            retransmit_from: 0,
         }
     }
 
@@ -96,21 +96,21 @@ impl Scoreboard {
 
     /// New data left.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
-        self.segments.push_back(Segment {
+        self.segments.push_back(SentSegment {
             start: self.high_data,
             len,
             sent_at: now,
-            resent: false,
+            retransmitted_ever: false,
             sacked: false,
             lost: false,
-            repaired: false,
+            retransmitted: false,
         });
         self.high_data += u64::from(len);
         self.pipe += u64::from(len);
     }
 
     /// Takes off what `ack` covers; calls `on_new` for each segment that had not been SACKed.
-    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(&Segment)) {
+    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segments.front_mut() {
             if front.end() > ack {
                 // A partly acknowledged segment keeps its rest.
@@ -132,7 +132,7 @@ impl Scoreboard {
     }
 
     /// RFC 6675 §4, Update(): marks what `[start, end)` covers wholly.
-    pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(&Segment)) {
+    pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(&SentSegment)) {
         let from = self
             .segments
             .partition_point(|segment| segment.start < start);
@@ -151,7 +151,7 @@ impl Scoreboard {
 
     /// RFC 6675 §4, IsLost(): marks every segment below three SACKed ones. Calls `on_lost` for
     /// each that is newly lost.
-    pub(super) fn detect_losses(&mut self, mut on_lost: impl FnMut(&Segment)) {
+    pub(super) fn detect_losses(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
         let mut sacked = 0;
         let mut below = None;
         let top = self
@@ -189,7 +189,7 @@ impl Scoreboard {
 
     /// Marks the first outstanding segment lost (RFC 6582: three duplicates or a partial
     /// acknowledgement). Returns it if it was not marked before.
-    pub(super) fn lose_first(&mut self) -> Option<Segment> {
+    pub(super) fn mark_first_lost(&mut self) -> Option<SentSegment> {
         let front = self.segments.front_mut()?;
         if front.lost || front.sacked {
             return None;
@@ -197,40 +197,40 @@ impl Scoreboard {
         self.pipe -= front.in_pipe();
         front.lost = true;
         self.pipe += front.in_pipe();
-        self.repair_from = self.repair_from.min(front.start);
+        self.retransmit_from = self.retransmit_from.min(front.start);
         Some(*front)
     }
 
     /// The timer expired: everything un-SACKed counts as lost (RFC 6675 §5.1, SACKs kept).
-    pub(super) fn lose_all(&mut self, mut on_lost: impl FnMut(&Segment)) {
+    pub(super) fn mark_all_lost(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
         for segment in &mut self.segments {
             if !segment.sacked {
-                if !segment.lost || segment.repaired {
+                if !segment.lost || segment.retransmitted {
                     on_lost(segment);
                 }
-                (segment.lost, segment.repaired) = (true, false);
+                (segment.lost, segment.retransmitted) = (true, false);
             }
         }
         self.pipe = 0;
-        self.repair_from = self.high_ack;
+        self.retransmit_from = self.high_ack;
         self.lost_below = self.high_data;
     }
 
-    /// RFC 6675 §4, NextSeg() rule 1: the first lost segment that was not repaired; marks it so.
-    pub(super) fn take_lost(&mut self, now: Instant) -> Option<Segment> {
+    /// RFC 6675 §4, NextSeg() rule 1: the first lost segment that was not retransmitted; marks it so.
+    pub(super) fn next_lost(&mut self, now: Instant) -> Option<SentSegment> {
         let from = self
             .segments
-            .partition_point(|segment| segment.start < self.repair_from);
+            .partition_point(|segment| segment.start < self.retransmit_from);
         for segment in self.segments.range_mut(from..) {
             if segment.start >= self.lost_below && !segment.lost {
                 break;
             }
-            if segment.lost && !segment.sacked && !segment.repaired {
-                segment.repaired = true;
-                segment.resent = true;
+            if segment.lost && !segment.sacked && !segment.retransmitted {
+                segment.retransmitted = true;
+                segment.retransmitted_ever = true;
                 segment.sent_at = now;
                 self.pipe += u64::from(segment.len);
-                self.repair_from = segment.end();
+                self.retransmit_from = segment.end();
                 return Some(*segment);
             }
         }
@@ -239,16 +239,19 @@ impl Scoreboard {
 
     /// RFC 6675 §4, NextSeg() rule 3: an un-SACKed segment below the highest SACK that is not
     /// known to be lost; repeated once as a last resort.
-    pub(super) fn take_doubtful(&mut self, now: Instant) -> Option<Segment> {
-        let (from, top) = (self.repair_from, self.highest_sacked);
+    pub(super) fn next_unsacked(&mut self, now: Instant) -> Option<SentSegment> {
+        let (from, top) = (self.retransmit_from, self.highest_sacked);
         let segment = self.segments.iter_mut().find(|segment| {
-            segment.start >= from && segment.end() <= top && !segment.sacked && !segment.repaired
+            segment.start >= from
+                && segment.end() <= top
+                && !segment.sacked
+                && !segment.retransmitted
         })?;
-        segment.repaired = true;
-        segment.resent = true;
+        segment.retransmitted = true;
+        segment.retransmitted_ever = true;
         segment.sent_at = now;
         self.pipe += u64::from(segment.len);
-        self.repair_from = segment.end();
+        self.retransmit_from = segment.end();
         Some(*segment)
     }
 }
@@ -284,11 +287,11 @@ mod tests {
         assert_eq!(lost(&mut board), [0]);
         assert_eq!(board.pipe(), 600);
         assert_eq!(
-            board.take_lost(Instant::ZERO).map(|segment| segment.start),
+            board.next_lost(Instant::ZERO).map(|segment| segment.start),
             Some(0)
         );
         assert_eq!(board.pipe(), 700, "the repair is in the pipe");
-        assert!(board.take_lost(Instant::ZERO).is_none());
+        assert!(board.next_lost(Instant::ZERO).is_none());
     }
 
     #[test]
@@ -296,13 +299,13 @@ mod tests {
         let mut board = sent(5);
         board.on_sack(200, 300, |_| ());
         let mut count = 0;
-        board.lose_all(|_| count += 1);
+        board.mark_all_lost(|_| count += 1);
         assert_eq!((count, board.pipe()), (4, 0));
-        let mut repaired = Vec::new();
-        while let Some(segment) = board.take_lost(Instant::ZERO) {
-            repaired.push(segment.start);
+        let mut retransmitted = Vec::new();
+        while let Some(segment) = board.next_lost(Instant::ZERO) {
+            retransmitted.push(segment.start);
         }
-        assert_eq!(repaired, [0, 100, 300, 400]);
+        assert_eq!(retransmitted, [0, 100, 300, 400]);
     }
 
     #[test]
@@ -313,7 +316,7 @@ mod tests {
     }
 
     fn recount(board: &Scoreboard) -> u64 {
-        board.segments.iter().map(Segment::in_pipe).sum()
+        board.segments.iter().map(SentSegment::in_pipe).sum()
     }
 
     proptest! {
@@ -331,8 +334,8 @@ mod tests {
                         board.on_cumulative_ack(ack, |_| ());
                     }
                     4 => { lost(&mut board); }
-                    5 => { board.take_lost(Instant::ZERO); }
-                    _ => board.lose_all(|_| ()),
+                    5 => { board.next_lost(Instant::ZERO); }
+                    _ => board.mark_all_lost(|_| ()),
                 }
                 prop_assert_eq!(board.pipe(), recount(&board));
             }

@@ -3,7 +3,7 @@
 
 use super::{Pair, config};
 use weir_proto::dccp::{Connection, State, wire::PacketType};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent};
 use weir_proto::packet::{Body, Packet};
 use weir_proto::time::{Duration, Instant};
 

@@ -3,7 +3,7 @@
 use super::Pair;
 use weir_proto::dccp::State;
 use weir_proto::dccp::wire::{self, DccpOption, PacketType, SeqNum, Subheader};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;

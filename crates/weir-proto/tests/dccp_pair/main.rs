@@ -6,7 +6,7 @@ mod injection;
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{Ccid, Config, Connection, State, wire::PacketType};
-use weir_proto::node::{CloseReason, Endpoint, EndpointEvent, Node, WriteError};
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::{Body, Ecn, HostId, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -115,7 +115,7 @@ impl Pair {
                 .wires
                 .iter()
                 .filter_map(|wire| wire.front().map(|(at, _)| *at));
-            let timers = self.ends.iter().filter_map(Node::poll_timeout);
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
             let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
             if next > until {
                 self.now = until;

@@ -3,7 +3,7 @@
 use super::{config, drain, envelope};
 use weir_proto::dccp::wire::{DccpOption, Packet, PacketType, SeqNum};
 use weir_proto::dccp::{Connection, State};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

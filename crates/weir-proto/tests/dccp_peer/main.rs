@@ -8,7 +8,7 @@ mod unconfirmed;
 
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Config, Connection};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet};
 use weir_proto::time::Instant;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::{Options, PacketType, SeqNum};
 use weir_proto::dccp::{Ccid, Config, Connection};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

@@ -10,7 +10,7 @@ use super::{config, drain, envelope, packet_of};
 use std::collections::VecDeque;
 use weir_proto::dccp::Connection;
 use weir_proto::dccp::wire::{Packet, PacketType, SeqNum, Subheader};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 

@@ -7,7 +7,7 @@
 use super::{config, drain, envelope, packet_of};
 use weir_proto::dccp::wire::{PacketType, SeqNum};
 use weir_proto::dccp::{Config, Connection};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
 const KINDS: [PacketType; 10] = [

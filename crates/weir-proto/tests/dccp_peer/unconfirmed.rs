@@ -3,7 +3,7 @@
 use super::{config, drain, envelope, packet_of};
 use weir_proto::dccp::wire::{DccpOption, PacketType};
 use weir_proto::dccp::{Ccid, Config, Connection};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
 #[test]

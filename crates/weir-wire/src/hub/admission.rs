@@ -2,24 +2,24 @@
 //! bring a cookie back, and what is to be refused.
 //!
 //! While few handshakes are under way a Request makes a connection at once. From
-//! `Options::cookies_from` on the listener answers from a state machine that it forgets again, and
+//! `EndpointConfig::cookie_threshold` on the listener answers from a state machine that it forgets again, and
 //! makes the same machine once more when the client brings the cookie (see [`crate::cookie`]).
 //! Whatever happens, a sender whose address is not proven gets one packet for each of its own at
 //! most, of three times the octets at most, and nothing by a timer.
 
 use super::arrival::Arrival;
 use super::{Hub, Key};
+use crate::config::{EndpointConfig, random_iss};
 use crate::connection::Connection;
 use crate::cookie::{Cookies, Terms, cookie_of};
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::limits::{Allowance, source};
-use crate::options::{Options, random_iss};
 use crate::outbox::Way;
 use tokio::sync::mpsc;
 use weir_proto::dccp;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
-use weir_proto::node::Node;
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet};
 use weir_proto::time::Instant;
 
@@ -34,7 +34,7 @@ mod code {
 
 /// What a hub that listens has for it.
 pub(super) struct Listening {
-    options: Options,
+    options: EndpointConfig,
     /// Where its connections go.
     pub(super) sink: mpsc::Sender<Connection>,
     cookies: Cookies,
@@ -58,7 +58,7 @@ impl Listening {
     /// # Errors
     /// [`Error::Randomness`].
     pub(super) fn new(
-        options: &Options,
+        options: &EndpointConfig,
         sink: mpsc::Sender<Connection>,
         now: Instant,
     ) -> Result<Self, Error> {
@@ -131,7 +131,7 @@ impl Hub {
             return Verdict::Ignore;
         };
         let listening = self.listening.as_ref();
-        let here = listening.filter(|l| l.options.port == body.destination_port);
+        let here = listening.filter(|l| l.options.dccp_port == body.destination_port);
         match (body.kind, here) {
             (PacketType::Reset | PacketType::Listen, _) => Verdict::Ignore,
             // A raw socket hears what is for others on this host, who answer for themselves.
@@ -142,7 +142,7 @@ impl Hub {
                     Verdict::Refuse(code::BAD_SERVICE_CODE)
                 } else if !self.has_room(stranger.key, options) {
                     Verdict::Refuse(code::TOO_BUSY)
-                } else if self.handshakes.len() >= options.cookies_from {
+                } else if self.handshakes.len() >= options.cookie_threshold {
                     Verdict::Forget
                 } else {
                     Verdict::Remember
@@ -184,7 +184,7 @@ impl Hub {
     }
 
     /// Is there room for one more? Handshakes that are not done take none: they give way.
-    fn has_room(&self, key: Key, options: &Options) -> bool {
+    fn has_room(&self, key: Key, options: &EndpointConfig) -> bool {
         let same = self.census.get(&source(key.0.ip())).copied().unwrap_or(0);
         same < options.max_connections_per_address && self.proven() < options.max_connections
     }

@@ -3,16 +3,16 @@
 
 use super::arrival::Arrival;
 use super::{Command, Hub};
+use crate::config::EndpointConfig;
 use crate::connection::Connection;
 use crate::cookie::cookie_of;
 use crate::datagram::open;
-use crate::options::Options;
 use crate::socket::Socket;
 use std::net::SocketAddr;
 use tokio::sync::mpsc;
 use weir_proto::dccp::wire::{self, DccpOption, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{self, State};
-use weir_proto::node::{Endpoint, Node};
+use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, Packet, Payload};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
@@ -30,10 +30,10 @@ fn peer(last: u8) -> SocketAddr {
     SocketAddr::from(([192, 0, 2, last], 6511))
 }
 
-fn forgetful() -> Options {
-    Options {
-        cookies_from: 0,
-        ..Options::default()
+fn forgetful() -> EndpointConfig {
+    EndpointConfig {
+        cookie_threshold: 0,
+        ..EndpointConfig::default()
     }
 }
 
@@ -51,7 +51,7 @@ fn body(packet: Packet) -> wire::Packet {
 }
 
 impl Scene {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &EndpointConfig) -> Self {
         let socket = Socket::bind(SocketAddr::from(([127, 0, 0, 1], 0)), options);
         let (sink, arrivals) = mpsc::channel(100);
         let made = Hub::new(socket.expect("a socket"), options, Some(sink));
@@ -106,10 +106,10 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(scene: &Scene, last: u8) -> Self {
-        let mut config = Options::default()
+        let mut config = EndpointConfig::default()
             .config(8, SeqNum::new(77_777))
             .expect("a configuration");
-        (config.local_port, config.remote_port) = (40_000, Options::default().port);
+        (config.local_port, config.remote_port) = (40_000, EndpointConfig::default().dccp_port);
         let mut machine = dccp::Connection::client(config);
         machine.connect(scene.hub.clock.now());
         Self {
@@ -173,7 +173,7 @@ async fn with_cookies_nothing_is_remembered_until_the_client_acknowledges() {
     client.hears(&scene, answers);
     client.talk(&mut scene);
     assert_eq!((scene.memory(), scene.arrived()), ([1, 0, 1], 1));
-    let key = (client.address, 40_000, Options::default().port);
+    let key = (client.address, 40_000, EndpointConfig::default().dccp_port);
     assert_eq!(scene.hub.connections[&key].machine.state(), State::Open);
 }
 
@@ -291,9 +291,9 @@ async fn no_forged_changed_or_stolen_cookie_makes_a_connection() {
 
 #[tokio::test]
 async fn a_cookie_counts_even_if_the_request_was_remembered_when_it_came_again() {
-    let mut scene = Scene::new(&Options {
-        cookies_from: 1,
-        ..Options::default()
+    let mut scene = Scene::new(&EndpointConfig {
+        cookie_threshold: 1,
+        ..EndpointConfig::default()
     });
     let mut other = Client::new(&scene, 2);
     let request = other.says(&scene).remove(0);
@@ -304,7 +304,7 @@ async fn a_cookie_counts_even_if_the_request_was_remembered_when_it_came_again()
     assert_eq!(scene.memory(), [1, 1, 1], "no room to remember");
     scene
         .hub
-        .forget((other.address, 40_000, Options::default().port));
+        .forget((other.address, 40_000, EndpointConfig::default().dccp_port));
     let mut again = request.clone();
     again.seq = ack.seq.previous();
     scene.receive(client.address, &again);
@@ -317,10 +317,10 @@ async fn a_cookie_counts_even_if_the_request_was_remembered_when_it_came_again()
 
 #[tokio::test]
 async fn a_request_that_cannot_be_granted_is_answered_and_not_remembered() {
-    for cookies_from in [0, 64] {
-        let mut scene = Scene::new(&Options {
-            cookies_from,
-            ..Options::default()
+    for cookie_threshold in [0, 64] {
+        let mut scene = Scene::new(&EndpointConfig {
+            cookie_threshold,
+            ..EndpointConfig::default()
         });
         let mut request = wire::Packet::request(SeqNum::new(9), 0).with_ports(1, 5001);
         request.options.push(&DccpOption::Mandatory);
@@ -340,9 +340,9 @@ async fn a_request_that_cannot_be_granted_is_answered_and_not_remembered() {
 
 #[tokio::test]
 async fn strangers_get_no_more_resets_than_the_limit_and_resets_none() {
-    let mut scene = Scene::new(&Options {
+    let mut scene = Scene::new(&EndpointConfig {
         max_resets_per_second: 100,
-        ..Options::default()
+        ..EndpointConfig::default()
     });
     let data = wire::Packet::data(SeqNum::new(9), Payload::from_bytes(b"?")).with_ports(1, 5001);
     let answered = (0..100).filter(|_| !scene.receive(peer(1), &data).is_empty());
@@ -354,7 +354,7 @@ async fn strangers_get_no_more_resets_than_the_limit_and_resets_none() {
     let passed = scene.hub.clock.now().since(start).as_secs_f64();
     assert!(late as f64 <= 100.0 * passed + 1.0, "{late} in {passed} s");
     let reset = wire::Packet::reset(SeqNum::new(9), SeqNum::new(8), 1, [0; 3]).with_ports(1, 5001);
-    let mut scene = Scene::new(&Options::default());
+    let mut scene = Scene::new(&EndpointConfig::default());
     assert_eq!(scene.receive(peer(1), &reset), []);
 }
 
@@ -403,12 +403,12 @@ fn packets() -> Vec<wire::Packet> {
 async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_strictly_once() {
     let mut answers = 0;
     for (strict, factor) in [(false, 3), (true, 1)] {
-        for (cookies_from, remembered) in [(0, false), (64, false), (64, true)] {
+        for (cookie_threshold, remembered) in [(0, false), (64, false), (64, true)] {
             for packet in packets() {
-                let mut scene = Scene::new(&Options {
-                    cookies_from,
-                    strict,
-                    ..Options::default()
+                let mut scene = Scene::new(&EndpointConfig {
+                    cookie_threshold,
+                    strict_amplification: strict,
+                    ..EndpointConfig::default()
                 });
                 if remembered {
                     let mut request = packet.clone();
@@ -436,10 +436,10 @@ async fn the_unproven_get_a_packet_for_a_packet_and_three_times_their_octets_or_
 
 #[tokio::test]
 async fn connections_that_are_over_keep_nobody_out_and_are_forgotten_beyond_a_bound() {
-    let mut scene = Scene::new(&Options {
+    let mut scene = Scene::new(&EndpointConfig {
         max_connections: 10,
         max_connections_per_address: 2,
-        ..Options::default()
+        ..EndpointConfig::default()
     });
     for round in 0..50_u16 {
         let mut client = Client::new(&scene, 1);
@@ -459,13 +459,13 @@ async fn connections_that_are_over_keep_nobody_out_and_are_forgotten_beyond_a_bo
 /// panic, no more answers than packets, no more memory than the options give.
 #[tokio::test]
 async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
-    for (seed, cookies_from) in [(1, 0), (2, 5), (3, usize::MAX)] {
-        let options = Options {
-            cookies_from,
+    for (seed, cookie_threshold) in [(1, 0), (2, 5), (3, usize::MAX)] {
+        let options = EndpointConfig {
+            cookie_threshold,
             max_handshakes: 5,
             max_connections: 20,
             max_connections_per_address: 3,
-            ..Options::default()
+            ..EndpointConfig::default()
         };
         let mut scene = Scene::new(&options);
         let mut rng = Rng::stream(seed, "noise");
@@ -503,6 +503,6 @@ async fn whatever_comes_the_memory_and_the_answers_are_bounded() {
         assert_eq!(scene.arrived(), 0, "nobody has acknowledged anything");
         let load = scene.hub.load;
         assert!(load.resets_sent > 0, "{load:?}");
-        assert_eq!(load.cookies_sent > 0, cookies_from < 100, "{load:?}");
+        assert_eq!(load.cookies_sent > 0, cookie_threshold < 100, "{load:?}");
     }
 }

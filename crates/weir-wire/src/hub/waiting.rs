@@ -37,7 +37,7 @@ impl Hub {
     pub(super) fn is_pacing(&self) -> bool {
         self.timers.first().is_some_and(|(at, key)| {
             let entry = self.connections.get(key);
-            entry.is_some_and(|entry| entry.machine.data_due() == Some(*at))
+            entry.is_some_and(|entry| entry.machine.next_data_at() == Some(*at))
         })
     }
 
@@ -62,11 +62,11 @@ mod tests {
     use super::super::tests::{Client, Scene};
     use super::*;
     use crate::alarm::Alarm;
-    use crate::options::Options;
+    use crate::config::EndpointConfig;
 
     #[tokio::test]
     async fn a_hub_waits_awake_for_a_packet_and_for_nothing_else() {
-        let mut scene = Scene::new(&Options::default());
+        let mut scene = Scene::new(&EndpointConfig::default());
         assert!(!scene.hub.is_pacing() && scene.hub.patience() > 1 << 50);
         let mut client = Client::new(&scene, 1);
         client.talk(&mut scene);
@@ -80,12 +80,12 @@ mod tests {
         scene.hub.settle(key);
         assert!(scene.hub.is_pacing());
         let due = scene.hub.timers.first().map(|&(at, _)| at);
-        assert_eq!(due, scene.hub.connections[&key].machine.data_due());
+        assert_eq!(due, scene.hub.connections[&key].machine.next_data_at());
     }
 
     #[tokio::test]
     async fn a_command_or_a_timer_ends_the_gathering() {
-        let mut scene = Scene::new(&Options::default());
+        let mut scene = Scene::new(&EndpointConfig::default());
         let end = scene.hub.clock.now() + Duration::from_secs(30);
         for packets in [0, DENSE - 1, Socket::MOST_READS] {
             scene.hub.let_gather(packets, end);

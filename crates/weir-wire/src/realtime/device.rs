@@ -1,6 +1,6 @@
 //! Ports that are network devices: each hands over and takes whole IP packets (TUN).
 
-use super::{Outside, ip};
+use super::{PortIo, ip};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,14 +19,14 @@ struct Place {
 }
 
 /// The devices of a topology.
-pub struct Devices {
+pub struct TunDevices {
     places: Vec<Place>,
     /// The device that is read first next time.
     turn: usize,
     buffer: Vec<u8>,
 }
 
-impl Default for Devices {
+impl Default for TunDevices {
     fn default() -> Self {
         Self {
             places: Vec::new(),
@@ -36,7 +36,7 @@ impl Default for Devices {
     }
 }
 
-impl Devices {
+impl TunDevices {
     /// Adds a device as the port of a host. What goes to one of these addresses leaves through
     /// the port of the host named with it, everything else through that of `other`, if any.
     ///
@@ -60,7 +60,7 @@ impl Devices {
     }
 }
 
-impl Outside for Devices {
+impl PortIo for TunDevices {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.places
             .iter()

@@ -1,7 +1,7 @@
 //! The other driver of a network: the wall clock says how far it goes, and its ports lead to
 //! sockets or network devices.
 //!
-//! Nothing of the simulator is written anew for it: a [`World`] goes on to the present whenever an
+//! Nothing of the simulator is written anew for it: a [`RealtimeNetwork`] goes on to the present whenever an
 //! event is due or a packet comes. How late events were is measured and told, because a busy
 //! machine is a bad network.
 
@@ -12,10 +12,10 @@ mod lateness;
 mod relay;
 mod sockets;
 
-pub use device::Devices;
+pub use device::TunDevices;
 pub use lateness::Lateness;
-pub use relay::Relay;
-pub use sockets::{FlowSocket, Sockets};
+pub use relay::UdpRelay;
+pub use sockets::{FlowSocket, FlowSockets};
 
 use crate::clock::Clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -33,7 +33,7 @@ const LONGEST_NANOS: u64 = 50_000_000;
 const BATCH: usize = 64;
 
 /// What is driven: a network, or what holds one.
-pub trait World {
+pub trait RealtimeNetwork {
     /// Why it does not go on.
     type Error;
     /// Everything up to and including this time happens.
@@ -53,7 +53,7 @@ pub trait World {
 }
 
 /// A network that nobody listens to.
-impl World for Network {
+impl RealtimeNetwork for Network {
     type Error = Stuck;
 
     fn advance(&mut self, now: Instant) -> Result<(), Stuck> {
@@ -71,7 +71,7 @@ impl World for Network {
 }
 
 /// What a network's ports lead to.
-pub trait Outside {
+pub trait PortIo {
     /// What becomes readable when a packet has come.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
     /// The next packet that has come, addressed for the network; `None` if none waits.
@@ -81,14 +81,14 @@ pub trait Outside {
     fn send(&mut self, host: HostId, packet: Packet);
 }
 
-/// Drives a world from now on for as long as it shall last, or until somebody sets `stop`.
+/// Drives a network from now on for as long as it shall last, or until somebody sets `stop`.
 /// Time begins at zero.
 ///
 /// # Errors
-/// If the world cannot go on.
-pub fn drive<W: World>(
-    world: &mut W,
-    outside: &mut dyn Outside,
+/// If the network cannot go on.
+pub fn drive<W: RealtimeNetwork>(
+    network: &mut W,
+    ports: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<Lateness, W::Error> {
@@ -99,49 +99,49 @@ pub fn drive<W: World>(
     let mut lateness = Lateness::default();
     loop {
         let now = clock.now().min(end);
-        let due = world.next_event().filter(|due| *due <= now);
-        world.advance(now)?;
+        let due = network.next_event().filter(|due| *due <= now);
+        network.advance(now)?;
         if let Some(due) = due {
             lateness.record(now.since(due));
         }
-        send(world, outside);
+        send(network, ports);
         if now >= end || stop.load(Ordering::Relaxed) {
             return Ok(lateness);
         }
-        if receive(world, outside, &clock, end)? {
+        if receive(network, ports, &clock, end)? {
             continue;
         }
-        let due = world.next_event().unwrap_or(Instant::FAR_FUTURE).min(end);
-        wait(outside, due.since(clock.now()).as_nanos());
+        let due = network.next_event().unwrap_or(Instant::FAR_FUTURE).min(end);
+        wait(ports, due.since(clock.now()).as_nanos());
     }
 }
 
-fn send<W: World>(world: &mut W, outside: &mut dyn Outside) {
-    while let Some((host, packet)) = world.poll_port() {
-        outside.send(host, packet);
+fn send<W: RealtimeNetwork>(network: &mut W, ports: &mut dyn PortIo) {
+    while let Some((host, packet)) = network.poll_port() {
+        ports.send(host, packet);
     }
 }
 
 /// Takes some of the packets that have come; true if there were any.
-fn receive<W: World>(
-    world: &mut W,
-    outside: &mut dyn Outside,
+fn receive<W: RealtimeNetwork>(
+    network: &mut W,
+    ports: &mut dyn PortIo,
     clock: &Clock,
     end: Instant,
 ) -> Result<bool, W::Error> {
     for taken in 0..BATCH {
-        let Some(packet) = outside.receive() else {
+        let Some(packet) = ports.receive() else {
             return Ok(taken > 0);
         };
-        world.advance(clock.now().min(end))?;
-        world.inject(packet)?;
-        send(world, outside);
+        network.advance(clock.now().min(end))?;
+        network.inject(packet)?;
+        send(network, ports);
     }
     Ok(true)
 }
 
 /// Sleeps for this long, or until a packet comes.
-fn wait(outside: &dyn Outside, nanos: u64) {
+fn wait(ports: &dyn PortIo, nanos: u64) {
     if nanos < SHORTEST_NANOS {
         std::thread::yield_now();
         return;
@@ -151,7 +151,7 @@ fn wait(outside: &dyn Outside, nanos: u64) {
         tv_sec: 0,
         tv_nsec: nanos as _,
     };
-    let descriptors = outside.descriptors();
+    let descriptors = ports.descriptors();
     let mut waited: Vec<_> = descriptors
         .iter()
         .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))

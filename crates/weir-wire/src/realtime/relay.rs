@@ -4,7 +4,7 @@
 //! Each client gets a socket of its own towards the server, as behind a network address
 //! translator, so that the server tells them apart; all share the topology's links.
 
-use super::Outside;
+use super::PortIo;
 use super::edge::Edge;
 use crate::tap::Tap;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,7 +31,7 @@ struct Client {
 }
 
 /// The relay.
-pub struct Relay {
+pub struct UdpRelay {
     near: Edge,
     server: SocketAddr,
     near_host: HostId,
@@ -44,13 +44,13 @@ pub struct Relay {
     /// The longest datagram so far, headers included.
     longest: u32,
     buffer: Vec<u8>,
-    /// Sockets that had something to read: those of clients, or the one towards them.
+    /// FlowSockets that had something to read: those of clients, or the one towards them.
     readable: VecDeque<Option<u32>>,
     ready: VecDeque<Packet>,
     tap: Option<Arc<dyn Tap>>,
 }
 
-impl Relay {
+impl UdpRelay {
     /// A relay from this address to a server's, between the ports of two hosts.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ impl Relay {
     }
 
     /// The longest datagram that came, headers included: what it is to a link's MTU.
-    pub const fn longest(&self) -> u32 {
+    pub const fn longest_packet(&self) -> u32 {
         self.longest
     }
 
@@ -189,7 +189,7 @@ impl Relay {
     }
 }
 
-impl Outside for Relay {
+impl PortIo for UdpRelay {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         let far = self
             .clients
@@ -266,7 +266,7 @@ mod tests {
     }
 
     /// The next packet that has come to a relay.
-    fn received(relay: &mut Relay) -> Packet {
+    fn received(relay: &mut UdpRelay) -> Packet {
         wait_for(&relay.descriptors());
         relay.receive().expect("a packet")
     }
@@ -290,7 +290,7 @@ mod tests {
         let server = edge();
         let to = server.socket.local_addr().expect("it is bound");
         let (near, far) = (HostId(3), HostId(5));
-        let mut relay = Relay::bind(loopback(), to, (near, far)).expect("it is bound");
+        let mut relay = UdpRelay::bind(loopback(), to, (near, far)).expect("it is bound");
         let at = relay.local_address().expect("it is bound");
         let clients = [edge(), edge(), edge()];
         let mut asked = Vec::new();
@@ -322,7 +322,7 @@ mod tests {
     fn who_gives_way_leaves_no_answers_to_the_next() {
         let server = edge().socket.local_addr().expect("it is bound");
         let hosts = (HostId(0), HostId(1));
-        let mut relay = Relay::bind(loopback(), server, hosts).expect("it is bound");
+        let mut relay = UdpRelay::bind(loopback(), server, hosts).expect("it is bound");
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let first = relay.client(address(1)).expect("there is room");
         assert_eq!(relay.client(address(1)), Some(first));

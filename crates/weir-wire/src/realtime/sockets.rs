@@ -1,6 +1,6 @@
 //! Ports that are UDP sockets, one for each end of each flow.
 
-use super::Outside;
+use super::PortIo;
 use super::edge::Edge;
 use crate::tap::Tap;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,7 +31,7 @@ struct Place {
 }
 
 /// The sockets of a topology.
-pub struct Sockets {
+pub struct FlowSockets {
     places: Vec<Place>,
     index: BTreeMap<(FlowId, HostId), usize>,
     /// The socket that is read first next time.
@@ -42,7 +42,7 @@ pub struct Sockets {
     tap: Option<Arc<dyn Tap>>,
 }
 
-impl Sockets {
+impl FlowSockets {
     /// These sockets.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl Sockets {
     }
 }
 
-impl Outside for Sockets {
+impl PortIo for FlowSockets {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         self.places
             .iter()

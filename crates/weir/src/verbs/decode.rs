@@ -4,7 +4,7 @@ use clap::Args;
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
-use weir_lab::trace::capture::{Capture, Form, Listing, ListingError};
+use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 
 /// Print every DCCP packet of a capture.
 ///
@@ -15,7 +15,7 @@ pub struct DecodeArgs {
     /// Capture file; `-` reads standard input.
     file: PathBuf,
     /// UDP port of DCCP
-    #[arg(long, short, default_value_t = weir_wire::PORT)]
+    #[arg(long, short, default_value_t = weir_wire::DEFAULT_PORT)]
     port: u16,
     /// Print one JSON object a line.
     #[arg(long)]
@@ -35,9 +35,9 @@ pub struct DecodeError {
 /// [`DecodeError`]; what came before a fault of the file has been printed.
 pub fn run(args: &DecodeArgs, out: &mut dyn Write) -> Result<Listing, DecodeError> {
     let form = if args.json {
-        Form::JsonLines
+        ListingFormat::JsonLines
     } else {
-        Form::Text
+        ListingFormat::Text
     };
     let capture = Capture::open(&args.file).map_err(ListingError::Capture);
     let listing = capture.and_then(|mut capture| {
@@ -107,7 +107,7 @@ mod tests {
         let result = run(
             &DecodeArgs {
                 file: path,
-                port: weir_wire::PORT,
+                port: weir_wire::DEFAULT_PORT,
                 json,
             },
             &mut out,
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!((error.exit_code(), out.as_str()), (Some(2), ""));
         let args = DecodeArgs {
             file: "no such file.pcap".into(),
-            port: weir_wire::PORT,
+            port: weir_wire::DEFAULT_PORT,
             json: true,
         };
         let error = run(&args, &mut Vec::new()).expect_err("no file");

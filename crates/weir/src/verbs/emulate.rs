@@ -124,18 +124,18 @@ mod wired {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, ExitStatus};
     use std::sync::atomic::{AtomicBool, Ordering};
-    use weir_lab::run::{Part, RunError};
+    use weir_lab::run::{RunError, Scope};
     use weir_proto::packet::{Body, HostId, Packet};
     use weir_proto::time::{Duration, Instant};
     use weir_wire::Direction;
-    use weir_wire::netns::{HeldSignals, Namespace};
-    use weir_wire::realtime::{Devices, Outside, Relay, World, drive};
+    use weir_wire::netns::{BlockedSignals, Namespace};
+    use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
 
     /// A link on which nothing was under way for so long is at rest: its ends had time to answer.
     const REST: std::time::Duration = std::time::Duration::from_millis(100);
     /// For the last packets of a program its link stays so long at most.
     const LAST: std::time::Duration = std::time::Duration::from_secs(2);
-    use weir_wire::testbed::tun;
+    use weir_wire::testbed::create_tun;
 
     /// The link, and the hosts at its ends.
     fn link(
@@ -149,7 +149,7 @@ mod wired {
             .time
             .map(|time| Duration::from_nanos(time.as_nanos() as u64));
         scenario.run.duration = time.unwrap_or(year);
-        let network = LivePart::untraced(&scenario, Part::Network)?;
+        let network = LivePart::untraced(&scenario, Scope::Network)?;
         let flow = scenario.flows.first();
         let place = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
         let ends = flow.and_then(|flow| Some([place(&flow.from)?, place(&flow.to)?]));
@@ -165,13 +165,13 @@ mod wired {
         arguments.pcap.as_deref().map(start).transpose()
     }
 
-    /// Devices whose packets somebody sees.
+    /// TunDevices whose packets somebody sees.
     struct Tapped<'a> {
-        devices: Devices,
+        devices: TunDevices,
         capture: &'a LiveCapture,
     }
 
-    impl Outside for Tapped<'_> {
+    impl PortIo for Tapped<'_> {
         fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
             self.devices.descriptors()
         }
@@ -198,7 +198,7 @@ mod wired {
         busy: &'a AtomicBool,
     }
 
-    impl World for Watched<'_> {
+    impl RealtimeNetwork for Watched<'_> {
         type Error = RunError;
 
         fn advance(&mut self, now: Instant) -> Result<(), RunError> {
@@ -236,7 +236,7 @@ mod wired {
     /// Drives the link until it shall stop; says what it did.
     fn carry(
         link: LivePart,
-        outside: &mut dyn Outside,
+        outside: &mut dyn PortIo,
         (stop, busy): (&AtomicBool, &AtomicBool),
     ) -> Result<(), Failure> {
         let duration = link.0.end().since(Instant::ZERO);
@@ -267,7 +267,7 @@ mod wired {
             SocketAddr::V6(_) => IpAddr::V6(std::net::Ipv6Addr::LOCALHOST),
         };
         let at = arguments.listen.unwrap_or(SocketAddr::new(any, 0));
-        let mut relay = Relay::bind(at, to, (ends[0], ends[1]))
+        let mut relay = UdpRelay::bind(at, to, (ends[0], ends[1]))
             .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
         let stop = interrupt_flag()?;
         let capture = capture(arguments, &[("relay".to_owned(), None)])?;
@@ -278,8 +278,8 @@ mod wired {
         carry(link, &mut relay, (&stop, &AtomicBool::new(false)))?;
         let mtus = scenario.links.iter();
         let mtus = mtus.flat_map(|link| [link.forward.mtu.0, link.backward.mtu.0]);
-        if let Some(mtu) = mtus.min().filter(|mtu| *mtu < relay.longest()) {
-            let longest = relay.longest();
+        if let Some(mtu) = mtus.min().filter(|mtu| *mtu < relay.longest_packet()) {
+            let longest = relay.longest_packet();
             terminal::say(&format!(
                 "some packets were too long for the link and dropped: up to {longest} octets with \
                  IP and UDP headers, of which it takes {mtu} (the word mtu allows more)"
@@ -302,7 +302,7 @@ mod wired {
         (program, words): (&str, &[String]),
     ) -> Result<(), Failure> {
         // Ctrl-C is for the program: it and its link end together.
-        let signals = HeldSignals::hold()?;
+        let signals = BlockedSignals::block()?;
         let (link, [near, far]) = link(scenario, arguments)?;
         let missing = |error| match wire_failure(error) {
             Failure::Missing(message) => Failure::Missing(format!(
@@ -317,11 +317,11 @@ mod wired {
             .links
             .first()
             .map_or(1500, |link| link.forward.mtu.0);
-        let ours = tun(&name, mtu).map_err(missing)?;
+        let ours = create_tun(&name, mtu).map_err(missing)?;
         let theirs = {
             let name = name.clone();
             inside
-                .run(move || tun(&name, mtu))
+                .run(move || create_tun(&name, mtu))
                 .and_then(|tun| tun)
                 .map_err(missing)?
         };
@@ -339,7 +339,7 @@ mod wired {
         within.push("link set lo up".to_owned());
         within.push(format!("route add default via {here} dev {name}"));
         inside.ip(&within).map_err(missing)?;
-        let mut devices = Devices::default();
+        let mut devices = TunDevices::default();
         let all = BTreeMap::new();
         devices.add(theirs, near, all.clone(), Some(far))?;
         devices.add(ours, far, all, Some(near))?;
@@ -348,7 +348,7 @@ mod wired {
         ));
         let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
         let capture = capture(arguments, &[(program.to_owned(), None)])?;
-        let mut outside: Box<dyn Outside + Send> = match &capture {
+        let mut outside: Box<dyn PortIo + Send> = match &capture {
             Some(capture) => Box::new(Tapped { devices, capture }),
             None => Box::new(devices),
         };
@@ -357,8 +357,8 @@ mod wired {
             let mut command = Command::new(program);
             command.args(words).env("WEIR_HOST", here.to_string());
             let status = inside.run(move || {
-                let mut child = signals.start(&mut command)?;
-                signals.pass_on(&child)?;
+                let mut child = signals.spawn(&mut command)?;
+                signals.forward_to(&child)?;
                 child.wait()
             });
             if matches!(status, Ok(Ok(_))) {

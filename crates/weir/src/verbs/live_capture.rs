@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-use weir_lab::trace::headers::{Carrier, Envelope};
+use weir_lab::trace::headers::{Encapsulation, IpHeaders};
 use weir_lab::trace::pcapng::{self, CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
 
@@ -40,7 +40,7 @@ struct Seen {
     at: Instant,
     direction: pcapng::Direction,
     /// What UDP carried, with its addresses, if it is no whole packet.
-    envelope: Option<Envelope>,
+    headers: Option<IpHeaders>,
     octets: Vec<u8>,
 }
 
@@ -89,7 +89,7 @@ impl LiveCapture {
         self.tap.push(Seen {
             at: Instant::now(),
             direction: direction_of(direction),
-            envelope: None,
+            headers: None,
             octets: octets.to_vec(),
         });
     }
@@ -137,7 +137,7 @@ impl Sender {
 
 impl Tap for Sender {
     fn datagram(&self, datagram: &TappedDatagram<'_>) {
-        let envelope = Envelope {
+        let headers = IpHeaders {
             source: datagram.from,
             destination: datagram.to,
             ecn: datagram.ecn,
@@ -147,17 +147,17 @@ impl Tap for Sender {
         self.push(Seen {
             at: datagram.at,
             direction: direction_of(datagram.direction),
-            envelope: Some(envelope),
+            headers: Some(headers),
             octets: datagram.octets.to_vec(),
         });
     }
 }
 
 /// What carries DCCP: without UDP there are no ports.
-const fn carrier(envelope: &Envelope) -> Carrier {
-    match (envelope.source.port(), envelope.destination.port()) {
-        (0, 0) => Carrier::Dccp,
-        _ => Carrier::Udp,
+const fn encapsulation(headers: &IpHeaders) -> Encapsulation {
+    match (headers.source.port(), headers.destination.port()) {
+        (0, 0) => Encapsulation::Dccp,
+        _ => Encapsulation::Udp,
     }
 }
 
@@ -173,9 +173,9 @@ fn write(
     let mut packets = 0;
     while let Ok(Some(seen)) = queue.recv() {
         let time = since_1970 + seen.at.saturating_duration_since(began.0);
-        let own = seen.envelope.map(|envelope| match seen.direction {
-            pcapng::Direction::Inbound => envelope.destination.ip(),
-            pcapng::Direction::Outbound => envelope.source.ip(),
+        let own = seen.headers.map(|headers| match seen.direction {
+            pcapng::Direction::Inbound => headers.destination.ip(),
+            pcapng::Direction::Outbound => headers.source.ip(),
         });
         let place = interfaces
             .iter()
@@ -184,10 +184,10 @@ fn write(
             continue;
         };
         octets.clear();
-        match seen.envelope {
+        match seen.headers {
             None => octets.extend_from_slice(&seen.octets),
-            Some(envelope) => {
-                let wrapped = envelope.wrap(carrier(&envelope), &seen.octets, &mut octets);
+            Some(headers) => {
+                let wrapped = headers.wrap(encapsulation(&headers), &seen.octets, &mut octets);
                 if wrapped.is_err() {
                     continue;
                 }

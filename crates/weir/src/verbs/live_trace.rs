@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use weir_lab::run::{
-    LiveFlow, MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, measured_run,
+    MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, measured_run,
 };
 use weir_lab::trace::RunFolder;
 use weir_proto::time::Duration;
@@ -17,7 +17,7 @@ use weir_wire::{Connection, EventStream};
 
 /// The events of a connection while they are recorded.
 pub struct Recording {
-    task: JoinHandle<(LiveFlow, u64)>,
+    task: JoinHandle<(SenderRecorder, u64)>,
     stop: oneshot::Sender<()>,
 }
 
@@ -33,7 +33,7 @@ impl Recording {
     /// sender at full speed leaves the runtime's to nobody else.
     fn start(events: EventStream, name: &str) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let live = LiveFlow::new(name);
+        let live = SenderRecorder::new(name);
         let runtime = Handle::current();
         let recorded = record(events, live, stopped);
         let task = tokio::task::spawn_blocking(move || runtime.block_on(recorded));
@@ -41,7 +41,7 @@ impl Recording {
     }
 
     /// What was recorded, and how many events were left out.
-    async fn finish(self) -> Option<(LiveFlow, u64)> {
+    async fn finish(self) -> Option<(SenderRecorder, u64)> {
         let _ = self.stop.send(());
         self.task.await.ok()
     }
@@ -49,9 +49,9 @@ impl Recording {
 
 async fn record(
     mut events: EventStream,
-    mut live: LiveFlow,
+    mut live: SenderRecorder,
     mut stopped: oneshot::Receiver<()>,
-) -> (LiveFlow, u64) {
+) -> (SenderRecorder, u64) {
     loop {
         tokio::select! {
             event = events.next() => match event {
@@ -97,7 +97,7 @@ impl LiveTrace {
     }
 
     /// What was recorded, if anything was to be.
-    pub async fn events(self) -> Option<LiveFlow> {
+    pub async fn events(self) -> Option<SenderRecorder> {
         let (live, dropped) = self.recording?.finish().await?;
         if dropped > 0 || live.is_full() {
             let more = if live.is_full() {
@@ -120,7 +120,7 @@ impl LiveTrace {
         request: &Request,
         connection: &Connection,
     ) -> MeasuredFlow {
-        let status = connection.status();
+        let status = connection.stats();
         let elapsed = self.opened.elapsed();
         let end = match self.recording {
             Some(_) => MeasuredEnd::Sender,

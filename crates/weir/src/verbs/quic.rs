@@ -22,9 +22,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
-use weir_lab::run::LiveFlow;
+use weir_lab::run::SenderRecorder;
 use weir_proto::event::EventMask;
-use weir_wire::quinn::{Choice, LiveSettings};
+use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
 
 /// What is spoken, and the name of the server, which nobody looks up.
 const PROTOCOL: &str = "weir-test";
@@ -39,15 +39,15 @@ const RETRY_FROM: usize = 64;
 const LENGTHS: [usize; 2] = [1200, 65_000];
 
 /// The connection's settings that the arguments ask for.
-pub fn settings(shared: &Shared) -> Result<LiveSettings, Failure> {
-    let controller =
-        Choice::named(shared.controller()).map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(LiveSettings {
-        controller,
+pub fn settings(shared: &Shared) -> Result<TracedConfig, Failure> {
+    let algorithm = CongestionControlAlgorithm::named(shared.controller())
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(TracedConfig {
+        algorithm,
         segmentation: !shared.no_gso,
-        protocol: PROTOCOL,
+        alpn: PROTOCOL,
         events: match shared.trace {
-            Some(_) => LiveFlow::EVENTS,
+            Some(_) => SenderRecorder::EVENTS,
             None => EventMask::NONE,
         },
     })
@@ -100,7 +100,7 @@ pub async fn send(
 async fn client(
     number: usize,
     (to, socket): (SocketAddr, Arc<Socket>),
-    settings: LiveSettings,
+    settings: TracedConfig,
     (request, shared): (Request, Shared),
     stop: Stop,
 ) -> Result<Outcome<String>, Failure> {
@@ -134,8 +134,8 @@ async fn client(
         number,
         trace: LiveTrace::record(number, live.events.filter(|_| !request.reverse), opened),
         connection: connection.clone(),
-        watch: live.watch,
-        controller: settings.controller,
+        watch: live.controller,
+        controller: settings.algorithm,
         sends: !request.reverse,
         request,
         interval: shared.interval,
@@ -164,7 +164,7 @@ fn lost(peer: SocketAddr, error: quinn::ConnectionError) -> Failure {
 struct Arrived {
     opened: Instant,
     connection: Connection,
-    live: weir_wire::quinn::Live<()>,
+    live: weir_wire::quinn::Traced<()>,
     request: Request,
     control: (SendStream, RecvStream),
 }
@@ -200,7 +200,7 @@ pub async fn serve(
         let Some(arrived) = arrived else { continue };
         let number = tests.welcome(peer_of(&arrived.connection));
         let (shared, stop) = (arguments.shared.clone(), stop.clone());
-        let controller = settings.controller;
+        let controller = settings.algorithm;
         if tests
             .start(test(number, arrived, controller, shared, stop))
             .await?
@@ -231,7 +231,7 @@ fn admit(endpoint: &Endpoint, incoming: Incoming) -> Option<Incoming> {
 }
 
 /// The handshake, and the request.
-async fn arrive(incoming: Incoming, settings: LiveSettings) -> Option<Arrived> {
+async fn arrive(incoming: Incoming, settings: TracedConfig) -> Option<Arrived> {
     let opened = Instant::now();
     let live = settings.server().ok()?;
     let arriving = async {
@@ -246,9 +246,9 @@ async fn arrive(incoming: Incoming, settings: LiveSettings) -> Option<Arrived> {
         Some(Arrived {
             opened,
             connection,
-            live: weir_wire::quinn::Live {
+            live: weir_wire::quinn::Traced {
                 config: (),
-                watch: live.watch,
+                controller: live.controller,
                 events: live.events,
             },
             request,
@@ -261,7 +261,7 @@ async fn arrive(incoming: Incoming, settings: LiveSettings) -> Option<Arrived> {
 async fn test(
     number: usize,
     arrived: Arrived,
-    controller: Choice,
+    controller: CongestionControlAlgorithm,
     shared: Shared,
     stop: Stop,
 ) -> Result<serde_json::Value, Failure> {
@@ -277,7 +277,7 @@ async fn test(
         number,
         trace: LiveTrace::record(number, live.events.filter(|_| sends), opened),
         connection: connection.clone(),
-        watch: live.watch,
+        watch: live.controller,
         controller,
         sends,
         request,

@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_wire::Error;
-use weir_wire::quinn::{Choice, Watch};
+use weir_wire::quinn::{CongestionControlAlgorithm, ControllerView};
 
 /// From one count of the receiver to the next.
 const COUNTS: Duration = Duration::from_millis(50);
@@ -33,9 +33,9 @@ pub struct Parts {
     /// The connection.
     pub connection: Connection,
     /// Its controller at this end.
-    pub watch: Watch,
+    pub watch: ControllerView,
     /// The controller's name.
-    pub controller: Choice,
+    pub controller: CongestionControlAlgorithm,
     /// This end sends.
     pub sends: bool,
     /// What was asked for.

@@ -7,7 +7,7 @@ use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
 use weir_lab::experiment::{
-    Equipment, ExperimentResult, Reproduction, Source, Testbed, Verdict, reproduce,
+    Backends, ExperimentFiles, ExperimentResult, Reproduction, TestbedRunner, Verdict, reproduce,
 };
 
 /// The words after the verb.
@@ -27,11 +27,11 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
-    let equipment = Equipment {
+    let backends = Backends {
         registry: quinn::registry(),
         testbed: testbed(&sources)?,
     };
-    let result = reproduce(&sources, equipment, &|progress| {
+    let result = reproduce(&sources, backends, &|progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -54,12 +54,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
-fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
+fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
     let usage = |error: weir_lab::experiment::ExperimentError| Failure::Usage(error.to_string());
     if names.is_empty() {
         let mut sources = Vec::new();
-        for name in Source::names() {
-            let source = Source::embedded(name).map_err(usage)?;
+        for name in ExperimentFiles::names() {
+            let source = ExperimentFiles::embedded(name).map_err(usage)?;
             if source.needs_testbed().map_err(usage)? {
                 terminal::say(&format!(
                     "not run: {name}, which takes real time and root; name it to run it"
@@ -73,16 +73,18 @@ fn sources(names: &[String]) -> Result<Vec<Source>, Failure> {
     let source = |name: &String| {
         let folder = PathBuf::from(name);
         if folder.join("published.toml").is_file() {
-            Source::from_folder(&folder).map_err(usage)
+            ExperimentFiles::from_folder(&folder).map_err(usage)
         } else {
-            Source::embedded(name).map_err(usage)
+            ExperimentFiles::embedded(name).map_err(usage)
         }
     };
     names.iter().map(source).collect()
 }
 
 /// How to run what needs a testbed, if anything does.
-fn testbed(sources: &[Source]) -> Result<Option<&'static Testbed<'static>>, Failure> {
+fn testbed(
+    sources: &[ExperimentFiles],
+) -> Result<Option<&'static TestbedRunner<'static>>, Failure> {
     let mut needed = false;
     for source in sources {
         let needs = source.needs_testbed();

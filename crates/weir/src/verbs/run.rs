@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, Trace, run as simulate};
+use weir_lab::run::{RunError, RunOptions, RunOutput, Summary, TraceLevel, run as simulate};
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::overrides::{self, Override};
 use weir_lab::trace::{FolderError, RunFolder, name_of};
@@ -117,9 +117,9 @@ fn one(
     };
     let options = RunOptions {
         trace: if arguments.summary_only {
-            Trace::Summary
+            TraceLevel::Summary
         } else {
-            Trace::Full
+            TraceLevel::Full
         },
         packets: arguments.packets,
         progress: Some(&progress),

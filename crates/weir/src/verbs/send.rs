@@ -176,7 +176,7 @@ impl Arguments {
 
 /// What a test needs of the arguments.
 struct Plan {
-    options: weir_wire::Options,
+    options: weir_wire::EndpointConfig,
     request: Request,
     shared: wire::Shared,
 }
@@ -221,7 +221,7 @@ async fn test(
     } else {
         // The request is not part of what it asks for.
         let sent = |connection: &Connection| {
-            let octets = connection.status().payload_sent;
+            let octets = connection.stats().payload_sent;
             octets.saturating_sub(first.len() as u64)
         };
         let mut sending = std::pin::pin!(wire::send(&connection, request, &stop));
@@ -240,7 +240,7 @@ async fn test(
         sent(&connection)
     };
     let seconds = started.elapsed().as_secs_f64();
-    let status = connection.status();
+    let status = connection.stats();
     let measured = trace.finish(&plan.shared, &request, &connection).await;
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;

@@ -184,12 +184,12 @@ async fn test(
         if let Err(error) = wire::send(&connection, request, &stop).await {
             terminal::say(&format!("[{number:3}] {error}"));
         }
-        connection.status().payload_sent
+        connection.stats().payload_sent
     } else {
         wire::receive(&mut connection, &mut report, &stop).await
     };
     let seconds = started.elapsed().as_secs_f64();
-    let status = connection.status();
+    let status = connection.stats();
     let measured = trace.finish(&shared, &request, &connection).await;
     terminal::say(&wire::line(number, (0.0, seconds), octets, &status, sends));
     wire::finish(&mut connection).await;

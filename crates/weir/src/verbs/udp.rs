@@ -9,10 +9,10 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use weir_lab::run::{MeasuredEnd, MeasuredFlow, MeasuredTransport};
-use weir_proto::node::Statistics;
+use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
-use weir_wire::udp::{Listener, Plan, Status, Test};
-use weir_wire::{Error, Options};
+use weir_wire::udp_test::{Test, TestConfig, TestListener, TestStats};
+use weir_wire::{EndpointConfig, Error};
 
 /// Bits per second if nobody says how many, as with iperf3.
 const RATE_BPS: f64 = 1e6;
@@ -52,16 +52,16 @@ pub async fn send(
     arguments.gather(tests.collect(), settings).await
 }
 
-fn plan(arguments: &send::Arguments) -> Result<Plan, Failure> {
-    let plan = Plan {
+fn plan(arguments: &send::Arguments) -> Result<TestConfig, Failure> {
+    let plan = TestConfig {
         reverse: arguments.reverse,
         ecn: arguments.shared.ecn,
         length: arguments.length.unwrap_or(LENGTH),
         rate_bps: arguments.bitrate.unwrap_or(RATE_BPS),
         duration: arguments.time,
     };
-    if plan.length < Plan::SHORTEST {
-        let (length, shortest) = (plan.length, Plan::SHORTEST);
+    if plan.length < TestConfig::MIN_LENGTH {
+        let (length, shortest) = (plan.length, TestConfig::MIN_LENGTH);
         let message = format!("expected --length of at least {shortest} with UDP, found {length}");
         return Err(Failure::Usage(message));
     }
@@ -75,8 +75,8 @@ pub async fn serve(
     stop: Stop,
 ) -> Result<(), Failure> {
     let failed = |error: Error| Failure::Failed(error.to_string());
-    let options: Options = arguments.shared.options(capture);
-    let mut listener = Listener::bind(arguments.address(), &options)
+    let options: EndpointConfig = arguments.shared.options(capture);
+    let mut listener = TestListener::bind(arguments.address(), &options)
         .await
         .map_err(failed)?;
     terminal::say(&format!("listening at {}", listener.local_address()));
@@ -116,7 +116,7 @@ async fn follow(
     stop: &Stop,
 ) -> (serde_json::Value, Result<(), Error>) {
     let mut report = Report::new(number, shared.interval);
-    let mut before = Status::default();
+    let mut before = TestStats::default();
     let mut stopped = std::pin::pin!(stop.pressed());
     let mut stopping = false;
     let mut ended = std::pin::pin!(test.ended());
@@ -124,7 +124,7 @@ async fn follow(
         tokio::select! {
             ended = &mut ended => break ended,
             () = tokio::time::sleep_until(report.due()) => {
-                let status = test.status();
+                let status = test.stats();
                 let (span, _) = report.note(octets(&status));
                 terminal::say(&line(number, span, &before, &status));
                 before = status;
@@ -135,14 +135,14 @@ async fn follow(
             }
         }
     };
-    let status = test.status();
+    let status = test.stats();
     let span = (0.0, status.seconds);
-    terminal::say(&line(number, span, &Status::default(), &status));
+    terminal::say(&line(number, span, &TestStats::default(), &status));
     (report.complete(document(number, &status)), ended)
 }
 
 /// Octets of this end: what it sent, or what it received.
-const fn octets(status: &Status) -> u64 {
+const fn octets(status: &TestStats) -> u64 {
     if status.sends {
         status.sent_octets
     } else {
@@ -151,7 +151,7 @@ const fn octets(status: &Status) -> u64 {
 }
 
 /// What went on between two states.
-fn line(number: usize, span: (f64, f64), before: &Status, status: &Status) -> String {
+fn line(number: usize, span: (f64, f64), before: &TestStats, status: &TestStats) -> String {
     let line = wire::throughput(number, span, octets(status).saturating_sub(octets(before)));
     let [old, new] = [&before.received, &status.received];
     // What comes late can make the losses fewer.
@@ -179,7 +179,7 @@ fn line(number: usize, span: (f64, f64), before: &Status, status: &Status) -> St
 
 /// The test in the form of a run: its counters, for a constant rate has no trace.
 fn measured(number: usize, test: &Test) -> MeasuredFlow {
-    let (plan, status) = (test.plan(), test.status());
+    let (plan, status) = (test.config(), test.stats());
     let received = &status.received;
     let end = if status.sends {
         MeasuredEnd::Sender
@@ -218,7 +218,7 @@ fn measured(number: usize, test: &Test) -> MeasuredFlow {
 }
 
 /// The result of one test as JSON, in the manner of iperf3.
-fn document(number: usize, status: &Status) -> serde_json::Value {
+fn document(number: usize, status: &TestStats) -> serde_json::Value {
     let received = &status.received;
     json!({
         "stream": number,

@@ -10,10 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use weir_lab::run::LiveFlow;
+use weir_lab::run::SenderRecorder;
 use weir_proto::event::EventMask;
 use weir_proto::units;
-use weir_wire::{Ccid, Connection, Encapsulation, Error, Options, Status, udp};
+use weir_wire::{
+    Ccid, Connection, ConnectionStats, Encapsulation, EndpointConfig, Error, udp_test,
+};
 
 /// The UDP port of servers of tests over QUIC: the second after that of DCCP.
 const QUIC_PORT: u16 = 6513;
@@ -28,7 +30,7 @@ const MAGIC: &[u8] = b"weir-test 1 ";
 /// Intervals of a result; later ones are said and not kept.
 const MOST_INTERVALS: usize = 100_000;
 
-/// Options that both sides have.
+/// EndpointConfig that both sides have.
 #[derive(Clone, Debug, Args)]
 pub struct Shared {
     /// What carries the data; both ends must have the same
@@ -128,9 +130,9 @@ impl Shared {
     /// The server's UDP port, which means nothing without UDP.
     pub fn port(&self) -> u16 {
         self.port.unwrap_or(match self.transport {
-            Transport::Dccp => weir_wire::PORT,
+            Transport::Dccp => weir_wire::DEFAULT_PORT,
             Transport::Quic => QUIC_PORT,
-            Transport::Udp => udp::PORT,
+            Transport::Udp => udp_test::DEFAULT_PORT,
         })
     }
 
@@ -139,7 +141,7 @@ impl Shared {
         if !self.raw {
             return address.to_string();
         }
-        let port = self.port.unwrap_or(Options::default().port);
+        let port = self.port.unwrap_or(EndpointConfig::default().dccp_port);
         format!("{}, protocol 33, DCCP port {port}", address.ip())
     }
 
@@ -166,11 +168,11 @@ impl Shared {
     }
 
     /// The options of the connection or listener.
-    pub fn options(&self, capture: Option<&LiveCapture>) -> Options {
+    pub fn options(&self, capture: Option<&LiveCapture>) -> EndpointConfig {
         let profile = self.profile().to_owned();
-        let usual = Options::default();
-        Options {
-            port: self.port.filter(|_| self.raw).unwrap_or(usual.port),
+        let usual = EndpointConfig::default();
+        EndpointConfig {
+            dccp_port: self.port.filter(|_| self.raw).unwrap_or(usual.dccp_port),
             encapsulation: if self.raw {
                 Encapsulation::RawIp
             } else {
@@ -184,8 +186,8 @@ impl Shared {
             ecn: self.ecn,
             segmentation: !self.no_gso,
             tap: capture.map(LiveCapture::tap),
-            events: match self.trace {
-                Some(_) => LiveFlow::EVENTS,
+            event_mask: match self.trace {
+                Some(_) => SenderRecorder::EVENTS,
                 None => EventMask::NONE,
             },
             ..usual
@@ -257,7 +259,7 @@ impl Request {
     /// The same with a length that the connection takes, if none was asked for.
     pub fn fitting(mut self, connection: &Connection) -> Self {
         if self.length == 0 {
-            self.length = 1400.min(connection.status().max_datagram as usize);
+            self.length = 1400.min(connection.stats().max_datagram as usize);
         }
         self
     }
@@ -369,7 +371,7 @@ pub fn line(
     number: usize,
     (from_s, until_s): (f64, f64),
     octets: u64,
-    status: &Status,
+    status: &ConnectionStats,
     sends: bool,
 ) -> String {
     let line = throughput(number, (from_s, until_s), octets);
@@ -412,7 +414,12 @@ pub fn scaled(value: f64, unit: &str) -> String {
 }
 
 /// The result of one connection as JSON, in the manner of iperf3.
-pub fn document(number: usize, seconds: f64, octets: u64, status: &Status) -> serde_json::Value {
+pub fn document(
+    number: usize,
+    seconds: f64,
+    octets: u64,
+    status: &ConnectionStats,
+) -> serde_json::Value {
     json!({
         "stream": number,
         "seconds": seconds,
@@ -491,7 +498,7 @@ impl Report {
     /// Says what came since the last line.
     pub fn tell(&mut self, octets: u64, connection: &Connection, sends: bool) {
         let (span, more) = self.note(octets);
-        let status = connection.status();
+        let status = connection.stats();
         terminal::say(&line(self.number, span, more, &status, sends));
     }
 }

@@ -16,7 +16,7 @@ const MIN_UDP_OCTETS: usize = 20;
 
 /// What is in IP under a transport protocol's number.
 #[derive(Clone, Copy, Debug)]
-pub struct Segment<'a> {
+pub struct IpPayload<'a> {
     /// What of it was captured.
     pub bytes: &'a [u8],
     /// Its whole length.
@@ -31,8 +31,8 @@ pub struct Segment<'a> {
 ///
 /// # Errors
 /// What keeps a DCCP packet from being read: the frame holds only a fragment of it, or its
-/// envelope is broken.
-pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String> {
+/// headers are broken.
+pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, String> {
     find_dccp_at(ENCAPSULATION_PORT, link, frame)
 }
 
@@ -40,7 +40,7 @@ pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String>
 ///
 /// # Errors
 /// As [`find_dccp`].
-pub fn find_dccp_at(port: u16, link: u16, frame: &[u8]) -> Result<Option<Segment<'_>>, String> {
+pub fn find_dccp_at(port: u16, link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, String> {
     let Some(packet) = ip_packet(link, frame) else {
         return Ok(None);
     };
@@ -211,9 +211,9 @@ fn last_destination(routing: &[u8]) -> Option<[u8; 16]> {
 }
 
 impl<'a> Datagram<'a> {
-    fn dccp(self, port: u16) -> Result<Option<Segment<'a>>, String> {
+    fn dccp(self, port: u16) -> Result<Option<IpPayload<'a>>, String> {
         match (self.protocol, self.fragment) {
-            (PROTOCOL, Fragment::Whole) => Ok(Some(Segment {
+            (PROTOCOL, Fragment::Whole) => Ok(Some(IpPayload {
                 bytes: self.bytes,
                 length: self.length,
                 addresses: self.addresses,
@@ -231,7 +231,7 @@ impl<'a> Datagram<'a> {
 
     /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum. A checksum that the
     /// network card was to finish is none of them.
-    fn udp(self, port: u16) -> Result<Option<Segment<'a>>, String> {
+    fn udp(self, port: u16) -> Result<Option<IpPayload<'a>>, String> {
         let field = |place| number(self.bytes, place).map(usize::from);
         let (Some(source), Some(destination), Some(octets), Some(checksum)) =
             (field(0), field(2), field(4), field(6))
@@ -266,7 +266,7 @@ impl<'a> Datagram<'a> {
             return Err("the UDP checksum is wrong".to_owned());
         }
         let end = octets.min(self.bytes.len());
-        Ok(Some(Segment {
+        Ok(Some(IpPayload {
             bytes: self.bytes.get(UDP_HEADER_OCTETS..end).unwrap_or_default(),
             length: octets - UDP_HEADER_OCTETS,
             addresses: self.addresses,
@@ -289,7 +289,7 @@ const FIRST_FRAGMENT: &str = "the first fragment of an IP packet; fragments are 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::headers::{Carrier, Envelope};
+    use crate::trace::headers::{Encapsulation, IpHeaders};
     use weir_proto::packet::Ecn;
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
             ("10.0.0.1:6511", "10.0.0.2:5", 26),
             ("[2001:db8::1]:5", "[2001:db8::2]:6511", 46),
         ] {
-            let envelope = Envelope {
+            let headers = IpHeaders {
                 source: source.parse().expect("an address"),
                 destination: destination.parse().expect("an address"),
                 ecn: Ecn::NotEct,
@@ -306,11 +306,11 @@ mod tests {
                 id: 0,
             };
             let mut packet = Vec::new();
-            let wrapped = envelope.wrap(Carrier::Udp, &[7; 16], &mut packet);
+            let wrapped = headers.wrap(Encapsulation::Udp, &[7; 16], &mut packet);
             wrapped.expect("it fits");
             assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
             // What Linux leaves in the field.
-            let sum = !internet_checksum(&envelope.pseudo_header(), UDP, 24, &[]);
+            let sum = !internet_checksum(&headers.pseudo_header(), UDP, 24, &[]);
             packet[place..place + 2].copy_from_slice(&sum.to_be_bytes());
             assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
             packet[place + 1] ^= 1;

@@ -1,16 +1,16 @@
 //! All DCCP packets of a capture, one a line.
 
-use super::{Capture, CaptureError, Row};
+use super::{Capture, CaptureError, ListingRow};
 use std::fmt;
 use std::io::{self, Write};
-use weir_proto::dccp::wire::checksum::Status;
+use weir_proto::dccp::wire::checksum::ChecksumStatus;
 
 /// How a line looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ListingFormat {
     /// For people.
     Text,
-    /// One JSON object a line: see [`Row::json`].
+    /// One JSON object a line: see [`ListingRow::json`].
     JsonLines,
 }
 
@@ -41,7 +41,11 @@ impl Capture {
     ///
     /// # Errors
     /// If the file is damaged, or nothing can be written.
-    pub fn list(&mut self, form: Form, out: &mut dyn Write) -> Result<Listing, ListingError> {
+    pub fn list(
+        &mut self,
+        form: ListingFormat,
+        out: &mut dyn Write,
+    ) -> Result<Listing, ListingError> {
         let mut listing = Listing::default();
         let fault = loop {
             match self.next_row() {
@@ -59,19 +63,19 @@ impl Capture {
     }
 }
 
-fn write_row(row: &Row<'_>, form: Form, out: &mut dyn Write) -> io::Result<()> {
+fn write_row(row: &ListingRow<'_>, form: ListingFormat, out: &mut dyn Write) -> io::Result<()> {
     match form {
-        Form::Text => writeln!(out, "{row}"),
-        Form::JsonLines => writeln!(out, "{}", row.json()),
+        ListingFormat::Text => writeln!(out, "{row}"),
+        ListingFormat::JsonLines => writeln!(out, "{}", row.json()),
     }
 }
 
 impl Listing {
-    fn count(&mut self, row: &Row<'_>) {
+    fn count(&mut self, row: &ListingRow<'_>) {
         match &row.content {
             Ok(content) => {
                 self.packets += 1;
-                self.bad_checksums += u64::from(content.checksum == Status::Bad);
+                self.bad_checksums += u64::from(content.checksum == ChecksumStatus::Bad);
             }
             Err(_) => self.malformed += 1,
         }

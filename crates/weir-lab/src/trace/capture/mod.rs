@@ -5,7 +5,7 @@
 //! and raw IP are followed through IPv4, or IPv6 and its extension headers, to protocol 33 or to
 //! UDP port 6511 (RFC 6773). Length comes from IP, so Ethernet's padding is no payload.
 //!
-//! What looks like DCCP but cannot be read is a [`Row`] that says why. What is wrong with the
+//! What looks like DCCP but cannot be read is a [`ListingRow`] that says why. What is wrong with the
 //! file itself is a [`CaptureError`], after the rows that came before it.
 //!
 //! A frame of pcapng is a packet block; tshark also numbers custom and journal blocks.
@@ -18,22 +18,22 @@
 //! Sources: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, the list of link types of
 //! tcpdump.org, RFC 791, RFC 8200 §4, RFC 6773 §3.3.
 
+mod byte_stream;
 mod link;
 mod listing;
 mod pcap;
 mod pcapng;
 mod row;
-mod source;
 mod timestamp;
 
-pub use link::{Segment, find_dccp, find_dccp_at};
-pub use listing::{Form, Listing, ListingError};
-pub use row::{PacketRow, Row};
+pub use link::{IpPayload, find_dccp, find_dccp_at};
+pub use listing::{Listing, ListingError, ListingFormat};
+pub use row::{DecodedPacket, ListingRow};
 pub use timestamp::Timestamp;
 
+use byte_stream::ByteStream;
 use pcap::Pcap;
 use pcapng::Pcapng;
-use source::Source;
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -45,7 +45,7 @@ const MAX_OCTETS: u32 = 16 << 20;
 
 /// An open capture file.
 pub struct Capture {
-    source: Source,
+    source: ByteStream,
     format: Format,
     buffer: Vec<u8>,
     frames: u64,
@@ -110,12 +110,12 @@ struct Record {
 }
 
 /// What a format's reader reports; [`Capture`] adds the place.
-enum Fault {
+enum ReadFault {
     Read(io::Error),
     Damaged(String),
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for ReadFault {
     fn from(error: io::Error) -> Self {
         Self::Read(error)
     }
@@ -142,7 +142,7 @@ impl Capture {
     /// # Errors
     /// If what comes is not a capture.
     pub fn from_reader(reader: impl Read + 'static) -> Result<Self, CaptureError> {
-        let mut source = Source::new(reader).map_err(CaptureError::Open)?;
+        let mut source = ByteStream::new(reader).map_err(CaptureError::Open)?;
         let mut magic = [0; 4];
         let octets = source.fill(&mut magic).map_err(not_a_capture)?;
         let format = if octets < magic.len() {
@@ -196,7 +196,7 @@ impl Capture {
     ///
     /// # Errors
     /// If the file is damaged, ends inside a frame, or has a link type that is not known.
-    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, CaptureError> {
+    pub fn next_row(&mut self) -> Result<Option<ListingRow<'_>>, CaptureError> {
         let record = loop {
             let Some(record) = self.next_record()? else {
                 return Ok(None);
@@ -213,7 +213,7 @@ impl Capture {
                 break record;
             }
         };
-        Ok(Row::of_frame(&self.frame(&record), self.udp_port))
+        Ok(ListingRow::of_frame(&self.frame(&record), self.udp_port))
     }
 
     fn next_record(&mut self) -> Result<Option<Record>, CaptureError> {
@@ -223,8 +223,8 @@ impl Capture {
         };
         let frames = self.frames;
         let record = record.map_err(|fault| match fault {
-            Fault::Read(error) => CaptureError::Read { frames, error },
-            Fault::Damaged(message) => CaptureError::Damaged {
+            ReadFault::Read(error) => CaptureError::Read { frames, error },
+            ReadFault::Damaged(message) => CaptureError::Damaged {
                 frames,
                 octet: self.source.octets(),
                 message,

@@ -1,8 +1,8 @@
 //! The classic format: a header of 24 octets, then records with a header of 16 (both byte orders,
 //! micro- and nanoseconds).
 
-use super::source::Source;
-use super::{Fault, MAX_OCTETS, Record, Timestamp};
+use super::byte_stream::ByteStream;
+use super::{MAX_OCTETS, ReadFault, Record, Timestamp};
 
 const MAGIC_MICROS: u32 = 0xa1b2_c3d4;
 const MAGIC_NANOS: u32 = 0xa1b2_3c4d;
@@ -72,7 +72,7 @@ impl Pcap {
     }
 
     /// Reads the rest of the file's header. The error says what is there instead.
-    pub(super) fn read_header(mut self, source: &mut Source) -> Result<Self, String> {
+    pub(super) fn read_header(mut self, source: &mut ByteStream) -> Result<Self, String> {
         let mut header = [0; HEADER_OCTETS - 4];
         let octets = source
             .fill(&mut header)
@@ -95,15 +95,15 @@ impl Pcap {
 
     pub(super) fn next(
         &self,
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, ReadFault> {
         let mut header = [0; RECORD_HEADER_OCTETS];
         match source.fill(&mut header)? {
             0 => return Ok(None),
             RECORD_HEADER_OCTETS => {}
             octets => {
-                return Err(Fault::Damaged(format!(
+                return Err(ReadFault::Damaged(format!(
                     "the file ends inside the header of a frame, {octets} octets of it are there"
                 )));
             }
@@ -112,12 +112,12 @@ impl Pcap {
         let mut field = || self.order.take_u32(&mut rest).unwrap_or(0);
         let (seconds, ticks, captured) = (field(), field(), field());
         if captured > MAX_OCTETS {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "a frame of {captured} octets; {MAX_OCTETS} are the most that is read"
             )));
         }
         if !source.read(captured, buffer)? {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "the file ends inside a frame of {captured} octets, {} of them are there",
                 buffer.len()
             )));

@@ -2,9 +2,9 @@
 //! and frames in enhanced, simple or (obsolete) packet blocks. Other blocks are left out, however
 //! long they are.
 
+use super::byte_stream::ByteStream;
 use super::pcap::Order;
-use super::source::Source;
-use super::{Fault, MAX_OCTETS, Record, Timestamp};
+use super::{MAX_OCTETS, ReadFault, Record, Timestamp};
 
 /// The block type of a section header: the same in both byte orders.
 pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -44,30 +44,30 @@ impl Pcapng {
     /// Reads the section header whose type has been read. The error says what is there instead.
     pub(super) fn read_first_section(
         &mut self,
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
     ) -> Result<(), String> {
         let mut length = [0; 4];
-        let read = source.fill(&mut length).map_err(Fault::Read);
+        let read = source.fill(&mut length).map_err(ReadFault::Read);
         let result = read.and_then(|_| self.read_section(length, source, buffer));
         result.map_err(|fault| match fault {
-            Fault::Read(error) => error.to_string(),
-            Fault::Damaged(message) => message,
+            ReadFault::Read(error) => error.to_string(),
+            ReadFault::Damaged(message) => message,
         })
     }
 
     pub(super) fn next(
         &mut self,
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
-    ) -> Result<Option<Record>, Fault> {
+    ) -> Result<Option<Record>, ReadFault> {
         loop {
             let mut head = [0; 8];
             match source.fill(&mut head)? {
                 0 => return Ok(None),
                 8 => {}
                 octets => {
-                    return Err(Fault::Damaged(format!(
+                    return Err(ReadFault::Damaged(format!(
                         "the file ends inside the head of a block, {octets} octets of it are there"
                     )));
                 }
@@ -93,16 +93,16 @@ impl Pcapng {
     fn read_section(
         &mut self,
         length: [u8; 4],
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ReadFault> {
         let mut magic = [0; 4];
         source.fill(&mut magic)?;
         self.order = match magic {
             _ if Order::Little.read_u32(magic) == BYTE_ORDER_MAGIC => Order::Little,
             _ if Order::Big.read_u32(magic) == BYTE_ORDER_MAGIC => Order::Big,
             [a, b, c, d] => {
-                return Err(Fault::Damaged(format!(
+                return Err(ReadFault::Damaged(format!(
                     "a section header with byte-order magic {a:02x} {b:02x} {c:02x} {d:02x}"
                 )));
             }
@@ -110,14 +110,14 @@ impl Pcapng {
         let total = self.order.read_u32(length);
         // Type, length, magic, version, section length and the length again.
         if total < 28 {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "a section header of {total} octets; 28 are the least"
             )));
         }
         self.read_body(SECTION_HEADER_TYPE, total, 4, source, buffer)?;
         let major = self.order.take_u16(&mut buffer.as_slice()).unwrap_or(0);
         if major != 1 {
-            return Err(Fault::Damaged(format!("pcapng version {major}, not 1")));
+            return Err(ReadFault::Damaged(format!("pcapng version {major}, not 1")));
         }
         self.interfaces.clear();
         Ok(())
@@ -127,9 +127,9 @@ impl Pcapng {
         &self,
         kind: u32,
         length: [u8; 4],
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ReadFault> {
         self.read_body(kind, self.order.read_u32(length), 0, source, buffer)
     }
 
@@ -139,12 +139,12 @@ impl Pcapng {
         kind: u32,
         total: u32,
         consumed: u32,
-        source: &mut Source,
+        source: &mut ByteStream,
         buffer: &mut Vec<u8>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ReadFault> {
         let body = body_octets(kind, total)?;
         if body > MAX_OCTETS {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "a block of {total} octets (type {kind}); {MAX_OCTETS} are the most that is read"
             )));
         }
@@ -152,7 +152,12 @@ impl Pcapng {
         self.check_end(kind, total, there, source)
     }
 
-    fn skip_block(&self, kind: u32, length: [u8; 4], source: &mut Source) -> Result<(), Fault> {
+    fn skip_block(
+        &self,
+        kind: u32,
+        length: [u8; 4],
+        source: &mut ByteStream,
+    ) -> Result<(), ReadFault> {
         let total = self.order.read_u32(length);
         let there = source.skip(body_octets(kind, total)?)?;
         self.check_end(kind, total, there, source)
@@ -164,31 +169,31 @@ impl Pcapng {
         kind: u32,
         total: u32,
         there: bool,
-        source: &mut Source,
-    ) -> Result<(), Fault> {
+        source: &mut ByteStream,
+    ) -> Result<(), ReadFault> {
         let mut trailer = [0; 4];
         if !there || source.fill(&mut trailer)? < trailer.len() {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "the file ends inside a block of {total} octets (type {kind})"
             )));
         }
         match self.order.read_u32(trailer) {
             again if again == total => Ok(()),
-            again => Err(Fault::Damaged(format!(
+            again => Err(ReadFault::Damaged(format!(
                 "a block (type {kind}) begins with length {total} and ends with {again}"
             ))),
         }
     }
 
-    fn add_interface(&mut self, body: &[u8]) -> Result<(), Fault> {
+    fn add_interface(&mut self, body: &[u8]) -> Result<(), ReadFault> {
         if self.interfaces.len() >= MAX_INTERFACES {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "more than {MAX_INTERFACES} interfaces"
             )));
         }
         let interface = self.interface(body);
         self.interfaces.push(interface.ok_or_else(|| {
-            Fault::Damaged(format!(
+            ReadFault::Damaged(format!(
                 "an interface description of only {} octets",
                 body.len()
             ))
@@ -239,9 +244,9 @@ impl Pcapng {
         Some((code, value))
     }
 
-    fn record(&self, kind: u32, body: &[u8]) -> Result<Record, Fault> {
+    fn record(&self, kind: u32, body: &[u8]) -> Result<Record, ReadFault> {
         let too_short = || {
-            Fault::Damaged(format!(
+            ReadFault::Damaged(format!(
                 "a packet block with a body of {} octets",
                 body.len()
             ))
@@ -273,7 +278,7 @@ impl Pcapng {
         };
         let interface = self.find_interface(number)?;
         if captured as usize > rest.len() {
-            return Err(Fault::Damaged(format!(
+            return Err(ReadFault::Damaged(format!(
                 "a packet block that says {captured} octets were captured and holds {}",
                 rest.len()
             )));
@@ -289,12 +294,12 @@ impl Pcapng {
         })
     }
 
-    fn find_interface(&self, number: u32) -> Result<Interface, Fault> {
+    fn find_interface(&self, number: u32) -> Result<Interface, ReadFault> {
         self.interfaces
             .get(number as usize)
             .copied()
             .ok_or_else(|| {
-                Fault::Damaged(format!(
+                ReadFault::Damaged(format!(
                     "a packet of interface {number}, which is not described"
                 ))
             })
@@ -302,10 +307,10 @@ impl Pcapng {
 }
 
 /// The octets between the two lengths of a block, less its type.
-fn body_octets(kind: u32, total: u32) -> Result<u32, Fault> {
+fn body_octets(kind: u32, total: u32) -> Result<u32, ReadFault> {
     match total.checked_sub(FRAME_OCTETS) {
         Some(body) if total.is_multiple_of(4) => Ok(body),
-        _ => Err(Fault::Damaged(format!(
+        _ => Err(ReadFault::Damaged(format!(
             "a block of {total} octets (type {kind}); blocks have 12 or more, a multiple of four"
         ))),
     }

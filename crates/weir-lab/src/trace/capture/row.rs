@@ -1,38 +1,38 @@
 //! One DCCP packet of a capture as a row: for people and for programs.
 
-use super::{Frame, Segment, Timestamp, find_dccp_at};
+use super::{Frame, IpPayload, Timestamp, find_dccp_at};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use weir_proto::dccp::wire::checksum::{PseudoHeader, Status};
+use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{DccpOption, Decoded, Packet, RawOption, decode_prefix};
 
 /// A frame with a DCCP packet.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct ListingRow<'a> {
     /// The frame's number in the file, from 1, over frames of all protocols.
     pub frame: u64,
     /// When it was captured, if the file says so.
     pub time: Option<Timestamp>,
     /// The packet, or why there is none.
-    pub content: Result<PacketRow<'a>, String>,
+    pub content: Result<DecodedPacket<'a>, String>,
 }
 
 /// A packet, where it was, and whether its checksum is right.
 #[derive(Clone, Debug)]
-pub struct PacketRow<'a> {
+pub struct DecodedPacket<'a> {
     /// Where it was.
-    pub segment: Segment<'a>,
+    pub segment: IpPayload<'a>,
     /// What it says.
     pub decoded: Decoded<'a>,
-    /// Its checksum. [`Status::None`] in UDP, and where covered octets were not captured.
-    pub checksum: Status,
+    /// Its checksum. [`ChecksumStatus::None`] in UDP, and where covered octets were not captured.
+    pub checksum: ChecksumStatus,
 }
 
-impl<'a> Row<'a> {
+impl<'a> ListingRow<'a> {
     /// The row of a frame; `None` if there is no DCCP in it.
     pub fn of_frame(frame: &Frame<'a>, udp_port: u16) -> Option<Self> {
         let content = match find_dccp_at(udp_port, frame.link, frame.bytes) {
-            Ok(segment) => PacketRow::of_segment(segment?),
+            Ok(segment) => DecodedPacket::of_segment(segment?),
             Err(reason) => Err(reason),
         };
         Some(Self {
@@ -56,12 +56,12 @@ impl<'a> Row<'a> {
     }
 }
 
-impl<'a> PacketRow<'a> {
-    fn of_segment(segment: Segment<'a>) -> Result<Self, String> {
+impl<'a> DecodedPacket<'a> {
+    fn of_segment(segment: IpPayload<'a>) -> Result<Self, String> {
         let decoded =
             decode_prefix(segment.bytes, segment.length).map_err(|error| error.to_string())?;
         let checksum = if segment.encapsulated {
-            Status::None
+            ChecksumStatus::None
         } else {
             decoded.checksum_status(segment.bytes, &segment.addresses)
         };
@@ -83,7 +83,7 @@ impl<'a> PacketRow<'a> {
     }
 }
 
-struct Json<'a>(&'a Row<'a>);
+struct Json<'a>(&'a ListingRow<'a>);
 
 /// A value or `null`.
 struct OrNull<T>(Option<T>);
@@ -134,7 +134,7 @@ impl fmt::Display for Json<'_> {
     }
 }
 
-impl fmt::Display for Row<'_> {
+impl fmt::Display for ListingRow<'_> {
     /// One line for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.time {
@@ -148,7 +148,7 @@ impl fmt::Display for Row<'_> {
     }
 }
 
-impl fmt::Display for PacketRow<'_> {
+impl fmt::Display for DecodedPacket<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packet = &self.decoded.packet;
         let (source, destination) = match self.segment.addresses {

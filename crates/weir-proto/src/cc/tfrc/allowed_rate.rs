@@ -7,14 +7,14 @@
 //! change names the rule that bound it.
 
 use super::profile::{Arithmetic, IdleRule, InitialWindow, SlowStartFloor, WindowBase};
-use super::sender::{Heard, Sender};
+use super::sender::{FeedbackState, Sender};
 use super::{DEFAULT_RTT, MAX_RATE};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
 /// A limit on X from above, and the rule that it comes from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
+pub(super) struct RateBound {
     pub rate: f64,
     pub limit: Limit,
 }
@@ -73,7 +73,12 @@ impl Sender {
     }
 
     /// What feedback makes the limit of X from above.
-    pub(super) fn bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
+    pub(super) fn bound(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        loss_increased: bool,
+    ) -> RateBound {
         if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
             return self.set_bound(now, sent_at, loss_increased);
         }
@@ -81,14 +86,14 @@ impl Sender {
     }
 
     /// m from the last X_recv: twice it, or more for an idle sender.
-    pub(super) fn last_value_bound(&self, now: Instant) -> Bound {
+    pub(super) fn last_value_bound(&self, now: Instant) -> RateBound {
         let twice = 2.0 * self.receive_rate;
         match self.initial_rate() {
-            Some(initial) if self.is_idle(now) && initial > twice => Bound {
+            Some(initial) if self.is_idle(now) && initial > twice => RateBound {
                 rate: initial,
                 limit: Limit::InitialWindow,
             },
-            _ => Bound {
+            _ => RateBound {
                 rate: twice,
                 limit: Limit::TwiceReceiveRate,
             },
@@ -96,7 +101,7 @@ impl Sender {
     }
 
     /// recv_limit. RFC 5348 §4.3 step 4.
-    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> Bound {
+    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> RateBound {
         let rtt = self.smoothed_rtt.unwrap_or_default();
         let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
         let set = &mut self.receive_rate_set;
@@ -105,14 +110,14 @@ impl Sender {
         } else if loss_increased {
             set.halve();
             set.maximize(0.85 * self.receive_rate, now);
-            return Bound {
+            return RateBound {
                 rate: set.max(),
                 limit: Limit::DataLimited,
             };
         } else {
             set.maximize(self.receive_rate, now);
         }
-        Bound {
+        RateBound {
             rate: 2.0 * set.max(),
             limit: Limit::TwiceReceiveRate,
         }
@@ -121,7 +126,7 @@ impl Sender {
     fn is_idle(&self, now: Instant) -> bool {
         match self.profile.idle_rule {
             IdleRule::Never | IdleRule::DataLimitedIntervals => false,
-            IdleRule::NothingSentSince => self.nothing_sent,
+            IdleRule::NothingSentSince => self.idle,
             IdleRule::WindowCounter { round_trips } => {
                 let arithmetic = self.profile.arithmetic;
                 let silence = now.since(self.window_counter.last_change());
@@ -133,8 +138,8 @@ impl Sender {
 
     fn calculate_rate(&mut self, rtt: Duration) {
         self.equation_rate = (self.loss_event_rate > 0.0).then(|| {
-            let p = self.remedies.loss_event_rate(self.loss_event_rate);
-            let rtt = self.remedies.equation_rtt(rtt);
+            let p = self.wireless.loss_event_rate(self.loss_event_rate);
+            let rtt = self.wireless.equation_rtt(rtt);
             let rate = match &self.profile.small_packets {
                 None => self.equation.rate(self.segment_size, rtt, p),
                 // RFC 4828 §3.
@@ -143,12 +148,12 @@ impl Sender {
                     self.equation.rate(nominal, rtt, p) * rules.share(self.segment_size)
                 }
             };
-            (rate * self.remedies.factor(p)).min(MAX_RATE)
+            (rate * self.wireless.factor(p)).min(MAX_RATE)
         });
     }
 
     /// RFC 5348 §4.3 step 4.
-    pub(super) fn update_rate(&mut self, now: Instant, bound: Bound) {
+    pub(super) fn update_rate(&mut self, now: Instant, bound: RateBound) {
         let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
         let old = self.allowed_rate;
         self.calculate_rate(rtt);
@@ -162,9 +167,9 @@ impl Sender {
             self.slow_start(rtt, bound);
             self.time_last_doubled = Some(now);
         }
-        if let Some(least) = self.remedies.minimum_rate()
+        if let Some(least) = self.wireless.minimum_rate()
             && self.allowed_rate < least
-            && self.heard == Heard::Recently
+            && self.feedback_state == FeedbackState::Fresh
         {
             self.set_rate(least, Limit::MinimumRate);
         }
@@ -179,7 +184,7 @@ impl Sender {
             .is_none_or(|last| arithmetic.time(now.since(last)) >= rtt)
     }
 
-    fn slow_start(&mut self, rtt: Duration, bound: Bound) {
+    fn slow_start(&mut self, rtt: Duration, bound: RateBound) {
         let arithmetic = self.profile.arithmetic;
         let (floor, floor_limit) = match self.profile.slow_start_floor {
             SlowStartFloor::SegmentPerRtt => (
@@ -213,7 +218,9 @@ impl Sender {
             // Linux multiplies what is there: factors compound until X changes.
             Arithmetic::KernelIntegers => self.inter_packet_interval,
         };
-        let interval = self.reduction.modulated(sample, self.loss_event_rate, base);
+        let interval = self
+            .oscillation
+            .reduced_interval(sample, self.loss_event_rate, base);
         if interval > base {
             self.limit = Limit::OscillationReduction;
         }

@@ -15,7 +15,7 @@ pub const NDUPACK: usize = 3;
 
 /// What the history keeps of a packet.
 #[derive(Clone, Copy, Debug)]
-pub struct Received {
+pub struct HistoryEntry {
     /// Sequence number, unwrapped.
     pub seq: i64,
     /// CCVal.
@@ -34,32 +34,32 @@ pub struct Received {
 #[derive(Clone, Copy, Debug)]
 pub struct Hole {
     /// The last packet before it.
-    pub before: Received,
+    pub before: HistoryEntry,
     /// The first packet after it.
-    pub after: Received,
+    pub after: HistoryEntry,
 }
 
 /// What an arrival has brought to light, in the order of sequence numbers.
 #[derive(Clone, Copy, Debug)]
-pub enum Finding {
+pub enum Detected {
     /// Packets between two were lost.
     Lost(Hole),
     /// This packet is in order now: everything before it is settled.
-    InOrder(Received),
+    InOrder(HistoryEntry),
 }
 
 /// The packets whose order is not settled.
 #[derive(Clone, Debug)]
 pub struct LossHistory {
     /// S0: everything before it is settled.
-    base: Received,
-    pending: [Received; NDUPACK],
+    base: HistoryEntry,
+    pending: [HistoryEntry; NDUPACK],
     len: usize,
 }
 
 impl LossHistory {
     /// Begins with this packet.
-    pub const fn new(first: Received) -> Self {
+    pub const fn new(first: HistoryEntry) -> Self {
         Self {
             base: first,
             pending: [first; NDUPACK],
@@ -68,7 +68,7 @@ impl LossHistory {
     }
 
     /// The last settled packet.
-    pub const fn base(&self) -> &Received {
+    pub const fn base(&self) -> &HistoryEntry {
         &self.base
     }
 
@@ -83,7 +83,7 @@ impl LossHistory {
     }
 
     /// Takes a packet in. False if it is a duplicate or late; then it changes nothing.
-    pub fn insert(&mut self, packet: Received) -> bool {
+    pub fn insert(&mut self, packet: HistoryEntry) -> bool {
         if packet.seq <= self.base.seq {
             return false;
         }
@@ -98,13 +98,13 @@ impl LossHistory {
     }
 
     /// The next thing that has become clear. Call until `None` after each insertion.
-    pub fn next_finding(&mut self) -> Option<Finding> {
+    pub fn next_detected(&mut self) -> Option<Detected> {
         let after = *self.entries().first()?;
         let missing = after.seq - self.base.seq - 1;
         let whole = u64::try_from(missing).is_ok_and(|missing| missing <= after.ndp);
         if whole {
             self.settle_first();
-            return Some(Finding::InOrder(after));
+            return Some(Detected::InOrder(after));
         }
         // RFC 5348 §5.1: a mark is known at once, and a hole before it belongs to the event.
         let marked = self.entries().iter().any(|p| p.marked);
@@ -114,7 +114,7 @@ impl LossHistory {
         let before = self.base;
         // The packet after the hole becomes the base and is found in order next.
         self.base.seq = after.seq - 1;
-        Some(Finding::Lost(Hole { before, after }))
+        Some(Detected::Lost(Hole { before, after }))
     }
 
     fn settle_first(&mut self) {
@@ -123,7 +123,7 @@ impl LossHistory {
         self.len -= 1;
     }
 
-    fn entries(&self) -> &[Received] {
+    fn entries(&self) -> &[HistoryEntry] {
         self.pending.get(..self.len).unwrap_or(&[])
     }
 }
@@ -132,8 +132,8 @@ impl LossHistory {
 mod tests {
     use super::*;
 
-    fn packet(seq: i64) -> Received {
-        Received {
+    fn packet(seq: i64) -> HistoryEntry {
+        HistoryEntry {
             seq,
             counter: 0,
             at: Instant::ZERO,
@@ -144,13 +144,13 @@ mod tests {
     }
 
     /// Losses as (before, after) that these arrivals bring to light, after packet 0.
-    fn losses(arrivals: &[Received]) -> Vec<(i64, i64)> {
+    fn losses(arrivals: &[HistoryEntry]) -> Vec<(i64, i64)> {
         let mut history = LossHistory::new(packet(0));
         let mut losses = Vec::new();
         for arrival in arrivals {
             history.insert(*arrival);
-            while let Some(finding) = history.next_finding() {
-                if let Finding::Lost(hole) = finding {
+            while let Some(detected) = history.next_detected() {
+                if let Detected::Lost(hole) = detected {
                     losses.push((hole.before.seq, hole.after.seq));
                 }
             }
@@ -187,12 +187,12 @@ mod tests {
 
     #[test]
     fn a_hole_of_packets_without_data_is_no_loss() {
-        let after = Received {
+        let after = HistoryEntry {
             ndp: 2,
             ..packet(3)
         };
         assert_eq!(losses(&[after, packet(4), packet(5), packet(6)]), []);
-        let short = Received {
+        let short = HistoryEntry {
             ndp: 1,
             ..packet(3)
         };
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_mark_settles_the_hole_before_it_at_once() {
-        let marked = Received {
+        let marked = HistoryEntry {
             marked: true,
             ..packet(3)
         };
@@ -214,7 +214,7 @@ mod tests {
         assert!(!history.insert(packet(-1)));
         assert!(!history.insert(packet(0)));
         assert!(history.insert(packet(1 << 47)));
-        assert!(history.next_finding().is_none());
+        assert!(history.next_detected().is_none());
         assert_eq!(history.greatest(), 1 << 47);
     }
 }

@@ -26,7 +26,7 @@ mod receiver_rtt;
 mod sender;
 mod small_packets;
 mod window_counter;
-mod wireless;
+mod wireless_extensions;
 
 pub use equation::{
     Equation, kernel_response, kernel_reverse_lookup, loss_event_rate_for, response,
@@ -40,11 +40,11 @@ pub use profile::{
     RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
     ZeroRtt,
 };
-pub use receiver::{Arrival, Receiver, Report};
+pub use receiver::{ArrivedPacket, FeedbackReport, Receiver};
 pub use sender::{Feedback, Sender};
 pub use small_packets::SmallPackets;
-pub use wireless::{
-    Discriminator, EmulatedFlows, RandomLosses, Veno, WirelessRules, veno_response,
+pub use wireless_extensions::{
+    EmulatedFlows, LossDiscriminator, RandomLosses, Veno, WirelessRules, veno_response,
 };
 
 use crate::time::Duration;

@@ -4,11 +4,11 @@
 //! Linux adds a least interval, 100 ms or 200 ms, to the maximum, counts in ticks, and halves an
 //! idle sender too.
 
-use super::allowed_rate::Bound;
+use super::allowed_rate::RateBound;
 use super::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
-use super::sender::{Heard, Sender};
+use super::sender::{FeedbackState, Sender};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ enum State {
     Off,
     Set(Instant),
     /// Since when, and how long from one expiry to the next.
-    Resting(Instant, Duration),
+    Suspended(Instant, Duration),
 }
 
 impl NofeedbackTimer {
@@ -56,13 +56,13 @@ impl NofeedbackTimer {
     }
 
     /// In place of [`set`](Self::set), for a timer that nothing but a packet gives a meaning.
-    fn rest(&mut self, now: Instant, span: Duration) {
-        self.state = State::Resting(now, span.max(Duration::from_nanos(1)));
+    fn suspend(&mut self, now: Instant, span: Duration) {
+        self.state = State::Suspended(now, span.max(Duration::from_nanos(1)));
         self.sent_since_set = false;
     }
 
     pub(super) fn on_sent(&mut self, now: Instant) {
-        if let State::Resting(since, span) = self.state {
+        if let State::Suspended(since, span) = self.state {
             let expiries = now.since(since).as_nanos() / span.as_nanos();
             self.state = State::Set(since + span * (expiries + 1));
         }
@@ -70,7 +70,7 @@ impl NofeedbackTimer {
         self.sent_ever = true;
     }
 
-    pub(super) const fn any_sent_ever(&self) -> bool {
+    pub(super) const fn any_sent(&self) -> bool {
         self.sent_ever
     }
 }
@@ -80,7 +80,7 @@ impl Sender {
     pub const fn poll_timeout(&self) -> Option<Instant> {
         match self.nofeedback.state {
             State::Set(expiry) => Some(expiry),
-            State::Off | State::Resting(..) => None,
+            State::Off | State::Suspended(..) => None,
         }
     }
 
@@ -96,20 +96,20 @@ impl Sender {
         }
         let exempt = self.is_exempt();
         if !exempt {
-            self.cut(now);
+            self.halve_rate(now);
         }
-        if self.heard == Heard::Recently {
-            self.heard = Heard::Lapsed;
+        if self.feedback_state == FeedbackState::Fresh {
+            self.feedback_state = FeedbackState::Expired;
         }
-        self.nothing_sent = true;
+        self.idle = true;
         let interval = self.inter_packet_interval;
         if exempt && self.profile.timer_tick == TimerTick::Ideal {
-            self.nofeedback.rest(now, self.nofeedback_span(interval));
+            self.nofeedback.suspend(now, self.nofeedback_span(interval));
         } else {
             self.restart_nofeedback(now, interval);
         }
-        self.mark_untold();
-        self.tell(now, events);
+        self.mark_dirty();
+        self.emit(now, events);
     }
 
     /// After feedback, or an expiry: waits for the next feedback; packets are this far apart.
@@ -123,7 +123,7 @@ impl Sender {
         let profile = &self.profile;
         let early = profile.nofeedback_before_feedback == BeforeFeedback::TwoSeconds;
         match self.smoothed_rtt {
-            _ if self.heard == Heard::Never && early => Duration::from_secs(2),
+            _ if self.feedback_state == FeedbackState::None && early => Duration::from_secs(2),
             rtt => (rtt.unwrap_or(Duration::ZERO) * 4)
                 .max(profile.nofeedback_min)
                 .max(interval * 2),
@@ -141,7 +141,7 @@ impl Sender {
             // Idle without a sample: there is no rate to recover yet.
             (_, None) => self.profile.nofeedback_exemption == NofeedbackExemption::RecoverRate,
             (NofeedbackExemption::FourPacketsPerRtt, Some(rtt)) => {
-                self.heard != Heard::Never
+                self.feedback_state != FeedbackState::None
                     && self.receive_rate < arithmetic.rate(4.0 * self.segment_size, rtt)
             }
             (NofeedbackExemption::RecoverRate, Some(_)) => {
@@ -155,10 +155,10 @@ impl Sender {
         }
     }
 
-    fn cut(&mut self, now: Instant) {
+    fn halve_rate(&mut self, now: Instant) {
         let direct = self.profile.halving_without_loss == HalvingWithoutLoss::Direct;
         let lossless = self.loss_event_rate == 0.0;
-        if self.heard == Heard::Never || (lossless && direct) {
+        if self.feedback_state == FeedbackState::None || (lossless && direct) {
             let half = self.profile.arithmetic.scaled(self.allowed_rate, 1, 2);
             self.set_rate(half, Limit::NofeedbackHalving);
             self.set_interval();
@@ -166,19 +166,19 @@ impl Sender {
         }
         let before = self.allowed_rate;
         let bound = if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
-            self.cut_receive_rate_set(now)
+            self.halve_receive_rate_set(now)
         } else {
-            self.cut_receive_rate(now)
+            self.halve_receive_rate(now)
         };
         self.update_rate(now, bound);
-        let cut = self.allowed_rate < before;
-        if cut && self.limit == Limit::TwiceReceiveRate {
+        let fell = self.allowed_rate < before;
+        if fell && self.limit == Limit::TwiceReceiveRate {
             self.limit = Limit::NofeedbackHalving;
         }
     }
 
     /// RFC 3448 §4.4: the cached X_recv shrinks, and so does the limit that comes from it.
-    fn cut_receive_rate(&mut self, now: Instant) -> Bound {
+    fn halve_receive_rate(&mut self, now: Instant) -> RateBound {
         let arithmetic = self.profile.arithmetic;
         // Without loss there is no X_calc: X_recv is what limits.
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
@@ -196,7 +196,7 @@ impl Sender {
     }
 
     /// RFC 5348 §4.4, Update_Limits: the set becomes half of what limited the rate.
-    fn cut_receive_rate_set(&mut self, now: Instant) -> Bound {
+    fn halve_receive_rate_set(&mut self, now: Instant) -> RateBound {
         let receive_rate = self.receive_rate_set.max();
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
         let limit = if equation_rate > 2.0 * receive_rate {
@@ -206,7 +206,7 @@ impl Sender {
         };
         let limit = limit.max(self.minimum_rate());
         self.receive_rate_set.replace(limit / 2.0, now);
-        Bound {
+        RateBound {
             rate: limit,
             limit: Limit::TwiceReceiveRate,
         }

@@ -17,7 +17,7 @@ use crate::time::Duration;
 
 /// R_sqmean and what it does to t_ipi.
 #[derive(Clone, Debug)]
-pub struct Reduction {
+pub struct OscillationReduction {
     mode: Oscillation,
     in_slow_start: OscillationInSlowStart,
     arithmetic: Arithmetic,
@@ -25,7 +25,7 @@ pub struct Reduction {
     mean: Option<f64>,
 }
 
-impl Reduction {
+impl OscillationReduction {
     /// With the profile's mode.
     pub fn new(profile: &Profile) -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Reduction {
     }
 
     /// Takes a sample in and gives t_ipi with the reduction.
-    pub fn modulated(&mut self, sample: Duration, p: f64, interval: Duration) -> Duration {
+    pub fn reduced_interval(&mut self, sample: Duration, p: f64, interval: Duration) -> Duration {
         if self.mode == Oscillation::Off {
             return interval;
         }
@@ -96,14 +96,14 @@ mod tests {
 
     const IPI: Duration = Duration::from_millis(10);
 
-    fn reduction(arithmetic: Arithmetic, mode: Oscillation) -> Reduction {
-        let mut reduction = Reduction::new(&Profile {
+    fn reduction(arithmetic: Arithmetic, mode: Oscillation) -> OscillationReduction {
+        let mut reduction = OscillationReduction::new(&Profile {
             arithmetic,
             oscillation: mode,
             oscillation_in_slow_start: OscillationInSlowStart::Exempt,
             ..Profile::rfc5348()
         });
-        reduction.modulated(Duration::from_millis(100), 0.01, IPI);
+        reduction.reduced_interval(Duration::from_millis(100), 0.01, IPI);
         reduction
     }
 
@@ -112,12 +112,12 @@ mod tests {
         let doubled = Duration::from_millis(200);
         // Linux divides by the mean from before the sample: exactly sqrt(2), but for truncation.
         let kernel = reduction(Arithmetic::KernelIntegers, Oscillation::Full)
-            .modulated(doubled, 0.01, IPI)
+            .reduced_interval(doubled, 0.01, IPI)
             .as_secs_f64();
         assert!((kernel / 0.010 - 1.414).abs() < 1e-3, "{kernel}");
         // RFC 5348 updates the mean first: sqrt(2) / (0.9 + 0.1·sqrt(2)).
         let rfc = reduction(Arithmetic::Float, Oscillation::Full)
-            .modulated(doubled, 0.01, IPI)
+            .reduced_interval(doubled, 0.01, IPI)
             .as_secs_f64();
         assert!((rfc / 0.010 - 1.357_97).abs() < 1e-4, "{rfc}");
     }
@@ -132,8 +132,8 @@ mod tests {
             (Oscillation::Full, 0.0, false, false),
         ] {
             for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
-                let rises = reduction(arithmetic, mode).modulated(up, p, IPI) > IPI;
-                let falls = reduction(arithmetic, mode).modulated(down, p, IPI) < IPI;
+                let rises = reduction(arithmetic, mode).reduced_interval(up, p, IPI) > IPI;
+                let falls = reduction(arithmetic, mode).reduced_interval(down, p, IPI) < IPI;
                 assert_eq!((rises, falls), (longer, shorter), "{mode:?} {arithmetic:?}");
             }
         }
@@ -143,9 +143,9 @@ mod tests {
     fn never_waits_longer_than_the_greatest_backoff() {
         for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
             let mut reduction = reduction(arithmetic, Oscillation::Full);
-            let slow = reduction.modulated(Duration::MAX, 0.01, MAX_BACKOFF);
+            let slow = reduction.reduced_interval(Duration::MAX, 0.01, MAX_BACKOFF);
             assert_eq!(slow, MAX_BACKOFF);
-            assert!(reduction.modulated(Duration::ZERO, 0.01, IPI) <= MAX_BACKOFF);
+            assert!(reduction.reduced_interval(Duration::ZERO, 0.01, IPI) <= MAX_BACKOFF);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::profile::{
     RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
     ZeroRtt,
 };
-use super::wireless::WirelessRules;
+use super::wireless_extensions::WirelessRules;
 use crate::time::Duration;
 
 impl Default for Profile {

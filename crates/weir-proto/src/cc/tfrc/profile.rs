@@ -8,7 +8,7 @@
 //! test tree of 2008.
 
 use super::small_packets::SmallPackets;
-use super::wireless::WirelessRules;
+use super::wireless_extensions::WirelessRules;
 use crate::time::Duration;
 
 /// How numbers are kept.

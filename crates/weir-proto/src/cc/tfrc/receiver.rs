@@ -11,24 +11,24 @@
 
 use super::DEFAULT_RTT;
 use super::equation::Equation;
-use super::loss_history::{Finding, Hole, LossHistory, Received};
+use super::loss_history::{Detected, HistoryEntry, Hole, LossHistory};
 use super::loss_intervals::{LossIntervals, ReportedInterval, data_length};
 use super::profile::{
     Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
 use super::small_packets::{SmallPackets, interval_length};
-use super::wireless::Discriminator;
+use super::wireless_extensions::LossDiscriminator;
 use crate::time::{Duration, Instant};
 
 /// Feedbacks to look back for one that lies a round-trip time in the past.
-const MARKS: usize = 4;
+const SAMPLES: usize = 4;
 /// The greatest Drop Count (RFC 5622 §8.7).
 const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
 
 /// A packet that arrived.
 #[derive(Clone, Copy, Debug)]
-pub struct Arrival {
+pub struct ArrivedPacket {
     /// Sequence number, unwrapped: it may be compared as a number.
     pub seq: i64,
     /// CCVal; of data packets only.
@@ -43,7 +43,7 @@ pub struct Arrival {
 
 /// What feedback says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct FeedbackReport {
     /// X_recv in octets per second.
     pub receive_rate: u32,
     /// 1/p in packets, rounded up; 2^32 - 1 without loss. RFC 4342 §8.5.
@@ -56,16 +56,16 @@ pub struct Report {
 
 /// Why feedback is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Due {
-    No,
-    First,
+enum FeedbackReason {
+    None,
+    FirstPacket,
     Periodic,
-    Loss,
+    LossEvent,
 }
 
 /// The latest loss event.
 #[derive(Clone, Copy, Debug)]
-struct Event {
+struct LossEvent {
     /// The first number of its interval.
     start: i64,
     /// Window counter of the last packet before it.
@@ -84,7 +84,7 @@ struct Event {
 
 /// A point in time and the octets received until then.
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct ReceiveSample {
     at: Instant,
     octets: u64,
 }
@@ -98,9 +98,9 @@ pub struct Receiver {
     first_seq: i64,
     packets_lost: u64,
     intervals: LossIntervals,
-    event: Option<Event>,
+    event: Option<LossEvent>,
     rtt: ReceiverRtt,
-    due: Due,
+    due: FeedbackReason,
     any_data: bool,
     newest_at: Instant,
     newest_data_at: Instant,
@@ -110,7 +110,7 @@ pub struct Receiver {
     /// s, of the packets that arrived.
     segment_size: f64,
     octets: u64,
-    marks: [Option<Mark>; MARKS],
+    samples: [Option<ReceiveSample>; SAMPLES],
     receive_rate: f64,
     greatest_receive_rate: f64,
     /// The least time between two data packets, for the discriminator.
@@ -129,7 +129,7 @@ impl Receiver {
             event: None,
             rtt: ReceiverRtt::new(&profile),
             profile,
-            due: Due::No,
+            due: FeedbackReason::None,
             any_data: false,
             newest_at: Instant::ZERO,
             newest_data_at: Instant::ZERO,
@@ -137,7 +137,7 @@ impl Receiver {
             last_counter: 0,
             segment_size: 0.0,
             octets: 0,
-            marks: [None; MARKS],
+            samples: [None; SAMPLES],
             receive_rate: 0.0,
             greatest_receive_rate: 0.0,
             least_gap: None,
@@ -170,8 +170,8 @@ impl Receiver {
     }
 
     /// The sender told its R (RFC 6323).
-    pub const fn on_told_rtt(&mut self, rtt: Duration) {
-        self.rtt.on_told(rtt);
+    pub const fn on_rtt_estimate(&mut self, rtt: Duration) {
+        self.rtt.on_rtt_estimate(rtt);
     }
 
     /// RFC 4342 §6.4: no data for two round-trip times, and at least 0.2 s.
@@ -181,14 +181,14 @@ impl Receiver {
     }
 
     /// A packet arrived.
-    pub fn on_packet(&mut self, now: Instant, arrival: &Arrival) {
-        let packet = Received {
-            seq: arrival.seq,
-            counter: arrival.counter & 15,
+    pub fn on_packet(&mut self, now: Instant, arrived: &ArrivedPacket) {
+        let packet = HistoryEntry {
+            seq: arrived.seq,
+            counter: arrived.counter & 15,
             at: now,
-            data: arrival.payload.is_some(),
-            ndp: arrival.ndp,
-            marked: arrival.marked && arrival.payload.is_some(),
+            data: arrived.payload.is_some(),
+            ndp: arrived.ndp,
+            marked: arrived.marked && arrived.payload.is_some(),
         };
         let newest = match &mut self.history {
             None => {
@@ -212,15 +212,15 @@ impl Receiver {
         if newest {
             self.newest_at = now;
         }
-        if let Some(payload) = arrival.payload {
+        if let Some(payload) = arrived.payload {
             if newest && self.any_data {
                 let gap = now.since(self.newest_data_at);
                 self.least_gap = Some(self.least_gap.map_or(gap, |least| least.min(gap)));
             }
             self.on_data(now, payload, packet.counter, newest);
         }
-        self.settle(now);
-        self.grow(now);
+        self.drain_history(now);
+        self.update_open_interval(now);
         if newest && packet.data {
             self.check_counter(packet.counter);
         }
@@ -228,29 +228,31 @@ impl Receiver {
 
     /// True if feedback should leave now.
     pub const fn wants_feedback(&self) -> bool {
-        !matches!(self.due, Due::No)
+        !matches!(self.due, FeedbackReason::None)
     }
 
     /// Feedback leaves now, if it is due.
-    pub fn take_feedback(&mut self, now: Instant) -> Option<Report> {
-        let due = std::mem::replace(&mut self.due, Due::No);
+    pub fn take_feedback(&mut self, now: Instant) -> Option<FeedbackReport> {
+        let due = std::mem::replace(&mut self.due, FeedbackReason::None);
         match due {
-            Due::No => return None,
-            Due::First => self.receive_rate = 0.0,
+            FeedbackReason::None => return None,
+            FeedbackReason::FirstPacket => self.receive_rate = 0.0,
             // Linux repeats the last value, if there is one.
-            Due::Loss
+            FeedbackReason::LossEvent
                 if self.profile.receive_rate == ReceiveRateRule::SinceFeedback
                     && self.receive_rate > 0.0 => {}
-            Due::Periodic | Due::Loss => self.receive_rate = self.measured_rate(now),
+            FeedbackReason::Periodic | FeedbackReason::LossEvent => {
+                self.receive_rate = self.measured_rate(now)
+            }
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
         self.last_counter = self.newest_counter;
-        self.marks.rotate_right(1);
-        self.marks[0] = Some(Mark {
+        self.samples.rotate_right(1);
+        self.samples[0] = Some(ReceiveSample {
             at: now,
             octets: self.octets,
         });
-        Some(Report {
+        Some(FeedbackReport {
             receive_rate: self.receive_rate.min(f64::from(u32::MAX)) as u32,
             inverse_loss_event_rate: self.inverse_loss_event_rate(),
             elapsed: now.since(self.newest_at),
@@ -308,48 +310,50 @@ impl Receiver {
             // The first packet starts the count and is no part of it.
             self.any_data = true;
             self.last_counter = counter;
-            self.due = Due::First;
+            self.due = FeedbackReason::FirstPacket;
         }
     }
 
     fn check_counter(&mut self, counter: u8) {
         let pending = self.history.as_ref().is_some_and(LossHistory::is_pending);
-        if self.due != Due::No || (pending && self.profile.arithmetic != Arithmetic::Float) {
+        if self.due != FeedbackReason::None
+            || (pending && self.profile.arithmetic != Arithmetic::Float)
+        {
             return;
         }
         if counter.wrapping_sub(self.last_counter) & 15 > 3 {
-            self.due = Due::Periodic;
+            self.due = FeedbackReason::Periodic;
         }
     }
 
-    fn settle(&mut self, now: Instant) {
-        while let Some(finding) = self.history.as_mut().and_then(LossHistory::next_finding) {
-            match finding {
-                Finding::InOrder(packet) => {
+    fn drain_history(&mut self, now: Instant) {
+        while let Some(detected) = self.history.as_mut().and_then(LossHistory::next_detected) {
+            match detected {
+                Detected::InOrder(packet) => {
                     if packet.marked {
                         self.on_loss(now, &Self::mark_as_hole(&packet));
                     }
                     self.on_in_order(&packet);
                 }
-                Finding::Lost(hole) => self.on_loss(now, &hole),
+                Detected::Lost(hole) => self.on_loss(now, &hole),
             }
         }
     }
 
     /// A marked packet is an event that begins and ends with it (RFC 5348 §5.1).
-    fn mark_as_hole(packet: &Received) -> Hole {
-        let before = Received {
+    fn mark_as_hole(packet: &HistoryEntry) -> Hole {
+        let before = HistoryEntry {
             seq: packet.seq - 1,
             ..*packet
         };
-        let after = Received {
+        let after = HistoryEntry {
             seq: packet.seq + 1,
             ..*packet
         };
         Hole { before, after }
     }
 
-    fn on_in_order(&mut self, packet: &Received) {
+    fn on_in_order(&mut self, packet: &HistoryEntry) {
         if let Some(event) = &mut self.event {
             if !packet.data {
                 event.non_data += 1;
@@ -374,7 +378,7 @@ impl Receiver {
         let at = interpolated(hole);
         let last_lost = hole.after.seq - 1;
         if let Some(event) = &mut self.event
-            && !Self::separates(&self.profile, self.rtt.get(), event, hole, at)
+            && !Self::is_new_loss_event(&self.profile, self.rtt.get(), event, hole, at)
         {
             event.last_lost = last_lost;
             event.drops += drops;
@@ -384,7 +388,7 @@ impl Receiver {
             DataLength::WithoutNonData => hole.before.seq + 1,
             DataLength::AllPackets => hole.before.seq,
         };
-        let new = Event {
+        let new = LossEvent {
             start,
             counter: hole.before.counter,
             at,
@@ -416,12 +420,12 @@ impl Receiver {
             self.intervals.on_first_loss(reported, synthetic, open);
         }
         self.event = Some(new);
-        self.due = Due::Loss;
+        self.due = FeedbackReason::LossEvent;
     }
 
     /// True if the loss is taken for an error of the link.
     fn is_link_error(&self, hole: &Hole) -> bool {
-        if self.profile.wireless.discriminator == Discriminator::Off || hole.before.marked {
+        if self.profile.wireless.discriminator == LossDiscriminator::Off || hole.before.marked {
             return false;
         }
         let Some(least) = self.least_gap.filter(|least| !least.is_zero()) else {
@@ -433,10 +437,10 @@ impl Receiver {
     }
 
     /// True if a loss belongs to a new loss event.
-    fn separates(
+    fn is_new_loss_event(
         profile: &Profile,
         rtt: Option<Duration>,
-        event: &Event,
+        event: &LossEvent,
         hole: &Hole,
         at: Instant,
     ) -> bool {
@@ -469,7 +473,7 @@ impl Receiver {
                 measured.max(self.greatest_receive_rate).max(half_a_packet)
             }
         };
-        let first_lost = self.marks[0].is_none();
+        let first_lost = self.samples[0].is_none();
         let counted = self.profile.first_packet_loss == FirstPacketLoss::Counted;
         let rate = if first_lost && counted {
             half_a_packet
@@ -482,25 +486,25 @@ impl Receiver {
     }
 
     /// True if an interval lasted at most two round trips, where that matters (RFC 4828 §3).
-    fn is_short(&self, event: &Event, until: Instant) -> bool {
+    fn is_short(&self, event: &LossEvent, until: Instant) -> bool {
         let two_round_trips = self.rtt.get().unwrap_or(DEFAULT_RTT) * 2;
         self.profile.small_packets.is_some() && until.since(event.at) <= two_round_trips
     }
 
-    fn grow(&mut self, now: Instant) {
+    fn update_open_interval(&mut self, now: Instant) {
         if let Some(event) = &self.event {
             let short = self.is_short(event, now);
             self.intervals.set_open_is_short(short);
         }
         if let Some(event) = self.event
             && self.intervals.on_growth(self.open_length(&event))
-            && self.due == Due::No
+            && self.due == FeedbackReason::None
         {
-            self.due = Due::Loss;
+            self.due = FeedbackReason::LossEvent;
         }
     }
 
-    fn open_length(&self, event: &Event) -> f64 {
+    fn open_length(&self, event: &LossEvent) -> f64 {
         let greatest = self
             .history
             .as_ref()
@@ -508,14 +512,14 @@ impl Receiver {
         (greatest - event.start + 1 - self.discounted_non_data(event)) as f64
     }
 
-    const fn discounted_non_data(&self, event: &Event) -> i64 {
+    const fn discounted_non_data(&self, event: &LossEvent) -> i64 {
         match self.profile.data_length {
             DataLength::WithoutNonData => event.non_data,
             DataLength::AllPackets => 0,
         }
     }
 
-    const fn first_lost(&self, event: &Event) -> i64 {
+    const fn first_lost(&self, event: &LossEvent) -> i64 {
         match self.profile.data_length {
             DataLength::WithoutNonData => event.start,
             DataLength::AllPackets => event.start + 1,
@@ -531,13 +535,16 @@ impl Receiver {
             ReceiveRateRule::AtLeastRoundTrip => self.rtt.get().unwrap_or(Duration::ZERO),
         };
         // RFC 5348 §6.2: back to the latest feedback that is at least R ago.
-        let marks = || self.marks.iter().flatten();
-        let old_enough = marks().find(|mark| now.since(mark.at) >= least);
-        let Some(mark) = old_enough.or_else(|| marks().last()) else {
+        let samples = || self.samples.iter().flatten();
+        let old_enough = samples().find(|sample| now.since(sample.at) >= least);
+        let Some(sample) = old_enough.or_else(|| samples().last()) else {
             return 0.0;
         };
-        let octets = self.octets.saturating_sub(mark.octets);
-        let span = now.since(mark.at).max(least).max(Duration::from_micros(1));
+        let octets = self.octets.saturating_sub(sample.octets);
+        let span = now
+            .since(sample.at)
+            .max(least)
+            .max(Duration::from_micros(1));
         match self.profile.arithmetic {
             Arithmetic::Float => octets as f64 / span.as_secs_f64(),
             Arithmetic::KernelIntegers => {

@@ -12,7 +12,7 @@ use crate::time::{Duration, Instant};
 const MAX_SAMPLE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug)]
-struct Mark {
+struct CounterSample {
     counter: u8,
     at: Instant,
 }
@@ -23,11 +23,11 @@ pub struct ReceiverRtt {
     arithmetic: Arithmetic,
     rule: ReceiverRttRule,
     max: Duration,
-    reference: Option<Mark>,
-    candidate: Option<Mark>,
+    reference: Option<CounterSample>,
+    candidate: Option<CounterSample>,
     smoothed: Option<Duration>,
     /// Told by the sender (RFC 6323).
-    told: Option<Duration>,
+    from_sender: Option<Duration>,
 }
 
 impl ReceiverRtt {
@@ -43,18 +43,18 @@ impl ReceiverRtt {
             reference: None,
             candidate: None,
             smoothed: None,
-            told: None,
+            from_sender: None,
         }
     }
 
     /// R, if there has been a sample or the sender has told it.
     pub fn get(&self) -> Option<Duration> {
-        self.told.or(self.smoothed)
+        self.from_sender.or(self.smoothed)
     }
 
     /// The sender told its estimate. RFC 6323 §3.3: it replaces the receiver's own.
-    pub const fn on_told(&mut self, rtt: Duration) {
-        self.told = Some(rtt);
+    pub const fn on_rtt_estimate(&mut self, rtt: Duration) {
+        self.from_sender = Some(rtt);
     }
 
     /// A data packet arrived in order.
@@ -62,9 +62,9 @@ impl ReceiverRtt {
         if lost_before && self.rule == ReceiverRttRule::BeforeFirstLoss {
             return;
         }
-        let mark = Mark { counter, at };
+        let sample = CounterSample { counter, at };
         let Some(reference) = self.reference else {
-            self.reference = Some(mark);
+            self.reference = Some(sample);
             return;
         };
         match counter.wrapping_sub(reference.counter) & 15 {
@@ -72,23 +72,23 @@ impl ReceiverRtt {
             1..=3 => {
                 // The earliest packet of its counter is the one that counts.
                 if self.candidate.is_none_or(|c| c.counter != counter) {
-                    self.candidate = Some(mark);
+                    self.candidate = Some(sample);
                 }
                 return;
             }
-            4 => self.sample(reference, mark, 4),
+            4 => self.take_sample(reference, sample, 4),
             _ => {
                 if let Some(candidate) = self.candidate {
                     let distance = candidate.counter.wrapping_sub(reference.counter) & 15;
-                    self.sample(reference, candidate, distance);
+                    self.take_sample(reference, candidate, distance);
                 }
             }
         }
-        self.reference = Some(mark);
+        self.reference = Some(sample);
         self.candidate = None;
     }
 
-    fn sample(&mut self, from: Mark, to: Mark, distance: u8) {
+    fn take_sample(&mut self, from: CounterSample, to: CounterSample, distance: u8) {
         let span = self.arithmetic.time(to.at.since(from.at));
         let sample = match (self.arithmetic, distance) {
             // RFC 4342 §8.1 names D = 2, 3 and 4 only.
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn what_the_sender_tells_counts_more() {
         let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
-        rtt.on_told(Duration::from_millis(7));
+        rtt.on_rtt_estimate(Duration::from_millis(7));
         rtt.on_data(Instant::ZERO, 0, false);
         rtt.on_data(Instant::ZERO + Duration::from_millis(50), 4, false);
         assert_eq!(rtt.get(), Some(Duration::from_millis(7)));

@@ -8,8 +8,8 @@ fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn data(seq: i64, counter: u8) -> Arrival {
-    Arrival {
+fn data(seq: i64, counter: u8) -> ArrivedPacket {
+    ArrivedPacket {
         seq,
         counter,
         payload: Some(S),
@@ -20,7 +20,7 @@ fn data(seq: i64, counter: u8) -> Arrival {
 
 /// Packets 1 ms apart with a window counter that advances every 25 ms: R = 100 ms. `lost` are
 /// missing. Feedback is taken whenever it is due.
-fn receive(profile: Profile, count: i64, lost: &[i64]) -> (Receiver, Vec<Report>) {
+fn receive(profile: Profile, count: i64, lost: &[i64]) -> (Receiver, Vec<FeedbackReport>) {
     let mut receiver = Receiver::new(profile);
     let mut reports = Vec::new();
     for seq in (0..count).filter(|seq| !lost.contains(seq)) {
@@ -110,7 +110,7 @@ fn periodic_loss_gives_its_own_rate() {
 #[test]
 fn a_lost_first_packet_gives_a_fifth_of_loss() {
     let mut receiver = Receiver::new(Profile::rfc5348());
-    let request = Arrival {
+    let request = ArrivedPacket {
         payload: None,
         ..data(0, 0)
     };
@@ -140,7 +140,7 @@ fn a_mark_is_an_event_without_waiting() {
     }
     receiver.on_packet(
         at(2),
-        &Arrival {
+        &ArrivedPacket {
             marked: true,
             ..data(10, 0)
         },
@@ -170,7 +170,7 @@ fn packets_without_data_do_not_lengthen_an_interval() {
     let mut receiver = Receiver::new(Profile::rfc5348());
     for seq in (0..400).filter(|seq| *seq != 100 && *seq != 300) {
         let counter = (seq / 25 % 16) as u8;
-        let packet = Arrival {
+        let packet = ArrivedPacket {
             payload: (seq % 2 == 0).then_some(S),
             ndp: u64::from(seq % 2 == 0),
             ..data(seq, counter)
@@ -211,7 +211,7 @@ proptest! {
         for (step, counter, payload, ndp, marked, wait) in arrivals {
             now += Duration::from_micros(wait);
             seq = seq.saturating_add(step).clamp(-(1 << 60), 1 << 60);
-            let arrival = Arrival { seq, counter, payload, ndp, marked };
+            let arrival = ArrivedPacket { seq, counter, payload, ndp, marked };
             receiver.on_packet(now, &arrival);
             let p = receiver.loss_event_rate();
             prop_assert!((0.0..=1.0).contains(&p));

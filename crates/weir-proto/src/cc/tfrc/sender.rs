@@ -8,14 +8,14 @@
 use super::DEFAULT_RTT;
 use super::equation::Equation;
 use super::nofeedback::NofeedbackTimer;
-use super::oscillation::Reduction;
+use super::oscillation::OscillationReduction;
 use super::profile::{
     Arithmetic, CounterGuard, FirstFeedback, FirstRtt, HandshakeRtt, Profile, RateAfterExpiry,
     RtoRate, SegmentSizeRule, SendAhead, SendCredit, TimerTick, ZeroRtt,
 };
 use super::receive_rates::{DataLimited, ReceiveRateSet};
 use super::window_counter::WindowCounter;
-use super::wireless::{Observed, Remedies};
+use super::wireless_extensions::{FeedbackSample, WirelessExtensions};
 use crate::event::{Event, EventMask, Events, Limit, RateState};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -25,7 +25,7 @@ use crate::units::Rate;
 pub struct Feedback {
     /// When the newest acknowledged packet was recorded as sent.
     pub sent_at: Instant,
-    /// The receiver's delay between that packet and the feedback; zero if it does not tell.
+    /// The receiver's delay between that packet and the feedback; zero if it does not report one.
     pub elapsed_time: Duration,
     /// X_recv in octets per second.
     pub receive_rate: u32,
@@ -33,15 +33,15 @@ pub struct Feedback {
     pub loss_event_rate: f64,
 }
 
-/// Whether there has been feedback.
+/// Whether the sender has feedback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// None yet.
-    Never,
-    /// None since the nofeedback timer expired.
-    Lapsed,
-    /// Yes.
-    Recently,
+pub(super) enum FeedbackState {
+    /// No feedback has arrived yet.
+    None,
+    /// The nofeedback timer has expired since the last feedback.
+    Expired,
+    /// Feedback has arrived and the nofeedback timer has not expired since.
+    Fresh,
 }
 
 /// TFRC's sender.
@@ -55,7 +55,7 @@ pub struct Sender {
     pub(super) segment_size: f64,
     pub(super) handshake_rtt: Option<Duration>,
     pub(super) started: bool,
-    pub(super) heard: Heard,
+    pub(super) feedback_state: FeedbackState,
     /// X, octets per second.
     pub(super) allowed_rate: f64,
     /// X_calc.
@@ -79,13 +79,13 @@ pub struct Sender {
     pub(super) window_counter: WindowCounter,
     pub(super) last_sent: Option<Instant>,
     /// Linux 2.6.22's flag.
-    pub(super) nothing_sent: bool,
+    pub(super) idle: bool,
     pub(super) nofeedback: NofeedbackTimer,
-    pub(super) reduction: Reduction,
-    pub(super) remedies: Remedies,
+    pub(super) oscillation: OscillationReduction,
+    pub(super) wireless: WirelessExtensions,
     pub(super) limit: Limit,
     /// Something changed that no event has told yet.
-    pub(super) untold: bool,
+    pub(super) dirty: bool,
 }
 
 impl Sender {
@@ -94,14 +94,14 @@ impl Sender {
         let now = Instant::ZERO;
         Self {
             equation: Equation::new(&profile),
-            reduction: Reduction::new(&profile),
-            remedies: Remedies::new(profile.wireless),
+            oscillation: OscillationReduction::new(&profile),
+            wireless: WirelessExtensions::new(profile.wireless),
             profile,
             maximum_segment_size: maximum_segment_size.max(1),
             segment_size: 0.0,
             handshake_rtt: None,
             started: false,
-            heard: Heard::Never,
+            feedback_state: FeedbackState::None,
             allowed_rate: 0.0,
             equation_rate: None,
             receive_rate: 0.0,
@@ -115,10 +115,10 @@ impl Sender {
             nominal_time: now,
             window_counter: WindowCounter::new(now),
             last_sent: None,
-            nothing_sent: false,
+            idle: false,
             nofeedback: NofeedbackTimer::default(),
             limit: Limit::None,
-            untold: false,
+            dirty: false,
         }
     }
 
@@ -142,7 +142,7 @@ impl Sender {
         self.measured_rtt().or(self.handshake_rtt)
     }
 
-    /// R as an RTT Estimate option would tell it: `None` before the first sample.
+    /// R as an RTT Estimate option reports it: `None` before the first sample.
     pub(crate) fn measured_rtt(&self) -> Option<Duration> {
         self.smoothed_rtt.filter(|_| !self.latest_rtt.is_zero())
     }
@@ -165,7 +165,7 @@ impl Sender {
     /// The handshake's round-trip time.
     pub fn on_handshake_rtt(&mut self, rtt: Duration) {
         if self.profile.handshake_rtt == HandshakeRtt::Use {
-            self.handshake_rtt = Some(self.usable(rtt, Duration::ZERO));
+            self.handshake_rtt = Some(self.clamp_sample(rtt, Duration::ZERO));
         }
     }
 
@@ -183,7 +183,7 @@ impl Sender {
         self.nominal_time = now;
         self.window_counter = WindowCounter::new(now);
         self.receive_rate_set = ReceiveRateSet::new(now);
-        self.track_segment(payload_len);
+        self.update_segment_size(payload_len);
         if let Some(rtt) = self.handshake_rtt {
             self.latest_rtt = rtt;
             self.set_rtt(rtt);
@@ -194,12 +194,12 @@ impl Sender {
             self.set_rate(self.segment_size, Limit::InitialWindow);
         }
         if let Some(rtt) = self.smoothed_rtt {
-            self.reduction.seed(rtt);
+            self.oscillation.seed(rtt);
         }
         self.set_interval();
         let initial = Duration::from_secs(2);
         self.nofeedback.set(now, initial, self.profile.timer_tick);
-        self.untold = true;
+        self.dirty = true;
     }
 
     /// The earliest time at which a packet of this many octets may leave: `now`, or later.
@@ -208,9 +208,9 @@ impl Sender {
         // A credit of unused time does not shorten the distance of small packets.
         let earliest = self.last_sent.map(|at| at + self.least_interval());
         if let Some(earliest) = earliest.filter(|&at| at > now) {
-            return earliest.max(self.next_nominal(now));
+            return earliest.max(self.next_nominal_time(now));
         }
-        let nominal = self.next_nominal(now);
+        let nominal = self.next_nominal_time(now);
         let delay = nominal.since(now);
         match self.profile.send_ahead {
             _ if delay.is_zero() => now,
@@ -220,10 +220,10 @@ impl Sender {
                 }
                 // Linux asks for a timer of whole milliseconds.
                 let millis = (delay.as_micros() / 1000).max(1);
-                self.after(now, Duration::from_millis(millis))
+                self.timer_expiry(now, Duration::from_millis(millis))
             }
-            _ if delay <= self.ahead() => now,
-            _ => self.after(now, delay.saturating_sub(self.ahead())),
+            _ if delay <= self.send_ahead() => now,
+            _ => self.timer_expiry(now, delay.saturating_sub(self.send_ahead())),
         }
     }
 
@@ -232,18 +232,18 @@ impl Sender {
         self.start(now, payload_len);
         let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
         let counter = self.window_counter.advance(now, rtt, &self.profile);
-        self.track_segment(payload_len);
+        self.update_segment_size(payload_len);
         // A truncated t_ipi of zero must not stop the nominal time from advancing.
         let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
         self.nominal_time = match self.profile.arithmetic {
-            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now) + interval,
-            Arithmetic::Float if self.nofeedback.any_sent_ever() => self.next_nominal(now),
+            Arithmetic::KernelIntegers => self.with_send_credit(self.nominal_time, now) + interval,
+            Arithmetic::Float if self.nofeedback.any_sent() => self.next_nominal_time(now),
             Arithmetic::Float => now,
         };
         self.nofeedback.on_sent(now);
         self.last_sent = Some(now);
-        self.nothing_sent = false;
-        if self.next_nominal(now).since(now) > self.ahead() {
+        self.idle = false;
+        if self.next_nominal_time(now).since(now) > self.send_ahead() {
             self.data_limited.on_not_limited(now);
         }
         counter
@@ -263,14 +263,14 @@ impl Sender {
         if raw.is_zero() && self.profile.zero_rtt == ZeroRtt::DropFeedback {
             return false;
         }
-        let sample = self.usable(raw, feedback.elapsed_time);
-        self.take_sample(sample);
+        let sample = self.clamp_sample(raw, feedback.elapsed_time);
+        self.update_rtt(sample);
         events.push(now, EventMask::RTT, || Event::Rtt(sample));
 
         let increased = feedback.loss_event_rate > self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate.clamp(0.0, 1.0);
         self.receive_rate = f64::from(feedback.receive_rate);
-        self.remedies.on_feedback(&Observed {
+        self.wireless.on_feedback(&FeedbackSample {
             sample,
             smoothed: self.smoothed_rtt.unwrap_or(sample),
             receive_rate: self.receive_rate,
@@ -278,15 +278,15 @@ impl Sender {
             loss: increased,
         });
         let previous_interval = self.inter_packet_interval;
-        let first = self.heard == Heard::Never;
-        let lapsed = self.heard == Heard::Lapsed;
-        self.heard = Heard::Recently;
+        let first = self.feedback_state == FeedbackState::None;
+        let expired = self.feedback_state == FeedbackState::Expired;
+        self.feedback_state = FeedbackState::Fresh;
         if first && self.profile.first_feedback == FirstFeedback::InitialRate {
             // RFC 5348 §4.2: this replaces step 4 of §4.3.
             self.start_at_initial_rate(now);
         } else {
             let bound = self.bound(now, feedback.sent_at, increased);
-            let keep = lapsed
+            let keep = expired
                 && self.loss_event_rate == 0.0
                 && self.profile.rate_after_expiry == RateAfterExpiry::Keep;
             if !keep {
@@ -294,20 +294,20 @@ impl Sender {
             }
         }
         self.reduce_oscillation(sample);
-        self.nothing_sent = true;
+        self.idle = true;
         let interval = match self.profile.nofeedback_rate {
             RtoRate::Previous => previous_interval,
             RtoRate::Updated => self.inter_packet_interval,
         };
         self.restart_nofeedback(now, interval);
-        self.untold = true;
-        self.tell(now, events);
+        self.dirty = true;
+        self.emit(now, events);
         true
     }
 
     /// Tells the state to a listener, if it has changed since the last time.
-    pub fn tell(&mut self, now: Instant, events: &mut Events) {
-        if !std::mem::take(&mut self.untold) {
+    pub fn emit(&mut self, now: Instant, events: &mut Events) {
+        if !std::mem::take(&mut self.dirty) {
             return;
         }
         events.push(now, EventMask::CONTROLLER, || Event::Rate(self.state()));
@@ -324,25 +324,25 @@ impl Sender {
             smoothed_rtt: self.smoothed_rtt.unwrap_or_default(),
             inter_packet_interval: self.inter_packet_interval,
             segment_size: self.segment_size as u32,
-            state: match (self.heard, self.loss_event_rate > 0.0) {
-                (Heard::Never, _) => "no_feedback_yet",
-                (Heard::Lapsed, _) => "no_feedback",
-                (Heard::Recently, false) => "slow_start",
-                (Heard::Recently, true) => "congestion_avoidance",
+            state: match (self.feedback_state, self.loss_event_rate > 0.0) {
+                (FeedbackState::None, _) => "no_feedback_yet",
+                (FeedbackState::Expired, _) => "no_feedback",
+                (FeedbackState::Fresh, false) => "slow_start",
+                (FeedbackState::Fresh, true) => "congestion_avoidance",
             },
             limit: self.limit,
         }
     }
 
-    /// The state has changed; [`tell`](Self::tell) has something to say.
-    pub(super) const fn mark_untold(&mut self) {
-        self.untold = true;
+    /// The state has changed; [`emit`](Self::emit) queues an event.
+    pub(super) const fn mark_dirty(&mut self) {
+        self.dirty = true;
     }
 
     // ---- Round-trip time ----
 
     /// A sample as the profile takes it.
-    fn usable(&self, raw: Duration, elapsed: Duration) -> Duration {
+    fn clamp_sample(&self, raw: Duration, elapsed: Duration) -> Duration {
         let profile = &self.profile;
         let sample = profile.arithmetic.time(raw.saturating_sub(elapsed));
         let sample = if sample.is_zero() {
@@ -357,9 +357,10 @@ impl Sender {
             .max(Duration::from_nanos(1))
     }
 
-    fn take_sample(&mut self, sample: Duration) {
+    fn update_rtt(&mut self, sample: Duration) {
         self.latest_rtt = sample;
-        let replace = self.heard == Heard::Never && self.profile.first_rtt == FirstRtt::Replace;
+        let replace = self.feedback_state == FeedbackState::None
+            && self.profile.first_rtt == FirstRtt::Replace;
         let rtt = match self.smoothed_rtt {
             Some(old) if !replace => {
                 let filter = self.profile.rtt_filter;
@@ -380,7 +381,7 @@ impl Sender {
 
     // ---- Segment size ----
 
-    fn track_segment(&mut self, payload_len: u32) {
+    fn update_segment_size(&mut self, payload_len: u32) {
         // No segment is empty: X is never below s/64, and must be above zero.
         let payload = match self.profile.arithmetic {
             Arithmetic::Float => f64::from(payload_len.max(1)),
@@ -400,13 +401,13 @@ impl Sender {
         if old > 0.0 && self.segment_size != old {
             self.allowed_rate = self.allowed_rate.max(self.minimum_rate());
             self.set_interval();
-            self.untold = true;
+            self.dirty = true;
         }
     }
 
     // ---- Schedule ----
 
-    fn credited(&self, nominal: Instant, now: Instant) -> Instant {
+    fn with_send_credit(&self, nominal: Instant, now: Instant) -> Instant {
         match self.profile.send_credit {
             SendCredit::Unlimited => nominal,
             SendCredit::OneRoundTrip => {
@@ -415,19 +416,19 @@ impl Sender {
         }
     }
 
-    fn next_nominal(&self, now: Instant) -> Instant {
+    fn next_nominal_time(&self, now: Instant) -> Instant {
         match self.profile.arithmetic {
-            Arithmetic::KernelIntegers => self.credited(self.nominal_time, now),
-            Arithmetic::Float if self.nofeedback.any_sent_ever() => {
+            Arithmetic::KernelIntegers => self.with_send_credit(self.nominal_time, now),
+            Arithmetic::Float if self.nofeedback.any_sent() => {
                 let interval = self.inter_packet_interval.max(Duration::from_nanos(1));
-                self.credited(self.nominal_time + interval, now)
+                self.with_send_credit(self.nominal_time + interval, now)
             }
             Arithmetic::Float => self.nominal_time,
         }
     }
 
     /// t_delta.
-    fn ahead(&self) -> Duration {
+    fn send_ahead(&self) -> Duration {
         let granularity = match self.profile.timer_tick {
             TimerTick::Ideal => Duration::ZERO,
             TimerTick::Hz(hz) => Duration::from_secs(1) / u64::from(hz),
@@ -443,7 +444,7 @@ impl Sender {
         }
     }
 
-    fn after(&self, now: Instant, span: Duration) -> Instant {
+    fn timer_expiry(&self, now: Instant, span: Duration) -> Instant {
         super::nofeedback::expiry(now, span, self.profile.timer_tick)
     }
 }

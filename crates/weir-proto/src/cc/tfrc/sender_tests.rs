@@ -542,7 +542,7 @@ fn check(sender: &Sender, now: Instant) -> Result<(), TestCaseError> {
         let timer = sender.poll_timeout();
         prop_assert!(timer.is_none_or(|timer| timer > now));
         // Only an ideal timer rests, and not while packets wait for feedback.
-        let may_rest = sender.nothing_sent && sender.profile.timer_tick == TimerTick::Ideal;
+        let may_rest = sender.idle && sender.profile.timer_tick == TimerTick::Ideal;
         prop_assert!(timer.is_some() || may_rest);
     }
     prop_assert!(rate <= MAX_RATE);

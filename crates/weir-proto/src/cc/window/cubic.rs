@@ -1,30 +1,30 @@
 //! CUBIC (RFC 9438, which replaces RFC 8312; section numbers are those of RFC 9438).
 //!
-//! After a reduction from W_max the window follows a cubic curve of the time t since then:
+//! After a reduction from W_max the window is a cubic function of the time t since then:
 //!   W_cubic(t) = C (t - K)^3 + W_max             (figure 1)
 //!   K = cbrt((W_max - cwnd_epoch) / C)           (figure 2)
-//! but never less than a Reno sender with the same reduction would have:
+//! but at least the window that a Reno sender with the same reduction would have:
 //!   W_est += alpha * acked / cwnd,  alpha = 3 (1 - beta) / (1 + beta)    (§4.3)
 //! with alpha = 1 once W_est has come back to the window before the reduction. Windows are in
 //! packets of max_datagram_size, C in packets per second cubed.
 //!
-//! Fast convergence (§4.7) gives way to newcomers: a reduction below the last W_max makes
+//! Fast convergence (§4.7) frees capacity for new flows: a reduction below the last W_max sets
 //! W_max = cwnd (1 + beta) / 2. Time without data to send does not count in t (§4.2).
 //!
 //! Not modelled: HyStart++, and the ECN factor of RFC 8511.
 
-use super::{Policy, WindowConfig};
+use super::{Classic, ControllerEntry, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
 
 /// The constants of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CubicConfig {
-    /// C: how steep the curve is (§5: 0.4).
+    /// C in packets per second cubed: the aggressiveness of the window increase (§5: 0.4).
     pub c: f64,
-    /// beta: what a reduction leaves (§4.6: 0.7).
+    /// beta: the multiplicative decrease factor (§4.6: 0.7).
     pub beta: f64,
-    /// Give way to newcomers (§4.7).
+    /// Fast convergence (§4.7).
     pub fast_convergence: bool,
 }
 
@@ -38,73 +38,80 @@ impl Default for CubicConfig {
     }
 }
 
-/// A stretch of congestion avoidance.
+/// A congestion avoidance epoch (§4.2).
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// When it began; moved on by the time without data to send.
+    /// When it began, later by the time without data to send.
     start: Instant,
-    /// The last acknowledgement seen.
+    /// When the last acknowledgement arrived.
     last_ack: Instant,
     /// K.
     k: f64,
-    /// W_est, in packets.
-    reno: f64,
+    /// W_est in packets.
+    w_est: f64,
 }
 
-/// The policy.
+/// The registry's entry.
+pub(super) const ENTRY: ControllerEntry = ControllerEntry {
+    name: "cubic",
+    doc: "CUBIC (RFC 9438)",
+    make: |config| Box::new(Classic::new(config, Cubic::new(config))),
+};
+
+/// CUBIC's policy.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: CubicConfig,
     max_datagram_size: f64,
     /// W_max in packets; zero before the first reduction.
-    last_max: f64,
+    w_max: f64,
     /// cwnd_prior in packets: the window before the last reduction.
-    prior: f64,
+    cwnd_prior: f64,
     epoch: Option<Epoch>,
     /// Growth of less than an octet, kept for the next acknowledgement.
     fraction: f64,
 }
 
 impl Cubic {
-    /// A fresh policy.
+    /// The policy before any reduction.
     pub fn new(config: &WindowConfig) -> Self {
         Self {
             config: config.cubic,
             max_datagram_size: config.max_datagram_size as f64,
-            last_max: 0.0,
-            prior: 0.0,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
             epoch: None,
             fraction: 0.0,
         }
     }
 
-    /// K: the time after which the curve is back at W_max.
-    fn time_to_origin(&self, cwnd: f64) -> f64 {
-        libm::cbrt((self.last_max - cwnd).max(0.0) / self.config.c)
+    /// K in seconds: the time after which the curve reaches W_max again.
+    fn time_to_w_max(&self, cwnd: f64) -> f64 {
+        libm::cbrt((self.w_max - cwnd).max(0.0) / self.config.c)
     }
 
-    /// W_cubic(t), in packets.
-    fn curve(&self, t: f64, k: f64) -> f64 {
+    /// W_cubic(t) in packets.
+    fn w_cubic(&self, t: f64, k: f64) -> f64 {
         let x = t - k;
-        self.config.c * x * x * x + self.last_max
+        self.config.c * x * x * x + self.w_max
     }
 
     fn begin_epoch(&mut self, now: Instant, cwnd: f64) -> Epoch {
-        // §4.10: avoidance without a reduction before it starts at the plateau, K = 0.
-        if self.last_max < cwnd {
-            self.last_max = cwnd;
+        // §4.10: congestion avoidance without a reduction before it starts at the plateau, K = 0.
+        if self.w_max < cwnd {
+            self.w_max = cwnd;
         }
         Epoch {
             start: now,
             last_ack: now,
-            k: self.time_to_origin(cwnd),
-            reno: cwnd,
+            k: self.time_to_w_max(cwnd),
+            w_est: cwnd,
         }
     }
 }
 
 impl Policy for Cubic {
-    fn avoid(&mut self, cwnd: u64, acked: &Acked) -> u64 {
+    fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
         let window = cwnd as f64 / self.max_datagram_size;
         let packets = acked.bytes as f64 / self.max_datagram_size;
         let mut epoch = match self.epoch {
@@ -112,23 +119,22 @@ impl Policy for Cubic {
             None => self.begin_epoch(acked.now, window),
         };
         epoch.last_ack = acked.now;
-        let alpha = if epoch.reno < self.prior {
+        let alpha = if epoch.w_est < self.cwnd_prior {
             3.0 * (1.0 - self.config.beta) / (1.0 + self.config.beta)
         } else {
             1.0
         };
-        epoch.reno += alpha * packets / window;
+        epoch.w_est += alpha * packets / window;
         self.epoch = Some(epoch);
 
         let t = acked.now.since(epoch.start).as_secs_f64();
-        let next = if self.curve(t, epoch.k) < epoch.reno {
+        let next = if self.w_cubic(t, epoch.k) < epoch.w_est {
             // §4.3: the Reno-friendly region.
-            epoch.reno.max(window)
+            epoch.w_est.max(window)
         } else {
-            // §4.2: aim at where the curve will be a round-trip time from now, and at no more
-            // than one and a half windows.
+            // §4.2: the target is W_cubic one round-trip time from now, at most 1.5 windows.
             let rtt = acked.rtt.smoothed.as_secs_f64();
-            let target = self.curve(t + rtt, epoch.k).clamp(window, 1.5 * window);
+            let target = self.w_cubic(t + rtt, epoch.k).clamp(window, 1.5 * window);
             window + (target - window) * packets / window
         };
         let grown = next * self.max_datagram_size + self.fraction;
@@ -137,14 +143,14 @@ impl Policy for Cubic {
         whole
     }
 
-    fn reduce(&mut self, _now: Instant, cwnd: u64) -> u64 {
+    fn on_congestion_event(&mut self, _now: Instant, cwnd: u64) -> u64 {
         let window = cwnd as f64 / self.max_datagram_size;
-        self.last_max = if self.config.fast_convergence && window < self.last_max {
+        self.w_max = if self.config.fast_convergence && window < self.w_max {
             window * (1.0 + self.config.beta) / 2.0
         } else {
             window
         };
-        self.prior = window;
+        self.cwnd_prior = window;
         self.epoch = None;
         self.fraction = 0.0;
         (cwnd as f64 * self.config.beta) as u64
@@ -161,19 +167,19 @@ impl Policy for Cubic {
     fn reset(&mut self) {
         // §4.8: after a timeout the next epoch starts at its own window.
         self.epoch = None;
-        self.last_max = 0.0;
-        self.prior = 0.0;
+        self.w_max = 0.0;
+        self.cwnd_prior = 0.0;
         self.fraction = 0.0;
     }
 
     fn set_max_datagram_size(&mut self, octets: u64) {
-        // Windows are counted in packets; in octets they stay what they were.
+        // Windows are kept in packets of the datagram size; in octets they do not change.
         let size = octets as f64;
         let scale = self.max_datagram_size / size;
-        self.last_max *= scale;
-        self.prior *= scale;
+        self.w_max *= scale;
+        self.cwnd_prior *= scale;
         if let Some(epoch) = &mut self.epoch {
-            epoch.reno *= scale;
+            epoch.w_est *= scale;
             epoch.k *= libm::cbrt(scale);
         }
         self.max_datagram_size = size;
@@ -212,37 +218,39 @@ mod tests {
     fn follows_the_curve_of_hand_computed_values() {
         let mut cubic = cubic();
         // 100 packets reduced to 70: W_max - cwnd = 30, K = cbrt(30 / 0.4) = cbrt(75).
-        assert_eq!(cubic.reduce(Instant::ZERO, 100 * MDS), 70 * MDS);
-        let k = cubic.time_to_origin(70.0);
+        assert_eq!(
+            cubic.on_congestion_event(Instant::ZERO, 100 * MDS),
+            70 * MDS
+        );
+        let k = cubic.time_to_w_max(70.0);
         assert!((k - 4.217_163_326_508_746).abs() < 1e-12, "{k}");
-        // W_cubic(0) is where the reduction went, W_cubic(K) is W_max, and one second after it
-        // the curve is C above.
-        assert!((cubic.curve(0.0, k) - 70.0).abs() < 1e-9);
-        assert!((cubic.curve(k, k) - 100.0).abs() < 1e-9);
-        assert!((cubic.curve(k + 1.0, k) - 100.4).abs() < 1e-9);
+        // W_cubic(0) is the reduced window, W_cubic(K) is W_max, and W_cubic(K + 1 s) is C more.
+        assert!((cubic.w_cubic(0.0, k) - 70.0).abs() < 1e-9);
+        assert!((cubic.w_cubic(k, k) - 100.0).abs() < 1e-9);
+        assert!((cubic.w_cubic(k + 1.0, k) - 100.4).abs() < 1e-9);
         // W_cubic(2) = 0.4 (2 - 4.217163)^3 + 100 = 95.640336
-        assert!((cubic.curve(2.0, k) - 95.640_335_7).abs() < 1e-6);
+        assert!((cubic.w_cubic(2.0, k) - 95.640_335_7).abs() < 1e-6);
     }
 
     #[test]
-    fn reduces_to_seven_tenths_and_converges_fast_below_the_last_maximum() {
+    fn reduces_to_seven_tenths_and_converges_fast_below_the_w_maximum() {
         let mut cubic = cubic();
-        assert_eq!(cubic.reduce(Instant::ZERO, 100_000), 70_000);
-        assert_eq!(cubic.last_max, 100.0);
-        assert_eq!(cubic.reduce(Instant::ZERO, 80_000), 56_000);
+        assert_eq!(cubic.on_congestion_event(Instant::ZERO, 100_000), 70_000);
+        assert_eq!(cubic.w_max, 100.0);
+        assert_eq!(cubic.on_congestion_event(Instant::ZERO, 80_000), 56_000);
         // 80 * (1 + 0.7) / 2
-        assert!((cubic.last_max - 68.0).abs() < 1e-9);
+        assert!((cubic.w_max - 68.0).abs() < 1e-9);
     }
 
     #[test]
     fn a_short_round_trip_keeps_it_in_the_reno_friendly_region() {
         let mut cubic = cubic();
-        let reduced = cubic.reduce(Instant::ZERO, 100 * MDS);
+        let reduced = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
         // At an RTT of 1 ms the curve has hardly moved while W_est grows by
         // alpha = 3 * 0.3 / 1.7 = 0.529412 packets for each window acknowledged.
         let mut cwnd = reduced;
         for _ in 0..70 {
-            cwnd = cubic.avoid(cwnd, &acked(1, 1));
+            cwnd = cubic.on_ack(cwnd, &acked(1, 1));
         }
         let grown = cwnd as f64 / MDS as f64 - 70.0;
         assert!((grown - 0.529).abs() < 0.01, "{grown}");
@@ -251,13 +259,13 @@ mod tests {
     #[test]
     fn a_long_round_trip_follows_the_curve() {
         let mut cubic = cubic();
-        let cwnd = cubic.reduce(Instant::ZERO, 100 * MDS);
+        let cwnd = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
         // At t = 0 the curve is not above W_est = 70 + 0.529412 / 70.
-        let first = cubic.avoid(cwnd, &acked(0, 100));
+        let first = cubic.on_ack(cwnd, &acked(0, 100));
         assert_eq!(first, 70_007);
         // At t = 1 s it is, and the target is W_cubic(1.1 s) = 87.8846: one packet of 70
         // acknowledged moves the window by (87.8846 - 70.007) / 70.007 = 0.2554 packets.
-        let second = cubic.avoid(first, &acked(1000, 100));
+        let second = cubic.on_ack(first, &acked(1000, 100));
         assert_eq!(second, 70_262);
     }
 
@@ -265,15 +273,15 @@ mod tests {
     fn time_without_data_does_not_move_the_curve() {
         let run = |idle: bool| {
             let mut cubic = cubic();
-            let mut cwnd = cubic.reduce(Instant::ZERO, 100 * MDS);
-            cwnd = cubic.avoid(cwnd, &acked(0, 100));
+            let mut cwnd = cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
+            cwnd = cubic.on_ack(cwnd, &acked(0, 100));
             let offset = if idle {
                 cubic.on_app_limited(Instant::ZERO + Duration::from_secs(3));
                 3000
             } else {
                 0
             };
-            cubic.avoid(cwnd, &acked(offset + 100, 100))
+            cubic.on_ack(cwnd, &acked(offset + 100, 100))
         };
         assert_eq!(run(false), run(true));
     }

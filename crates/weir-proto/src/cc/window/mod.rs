@@ -1,43 +1,43 @@
-//! Window-based congestion control: the mechanism once, the policies small.
+//! Window-based congestion control.
 //!
-//! [`Window`] is the mechanism of RFC 9002 §7: initial and minimum window, slow start, one
+//! [`Classic`] is the common part of RFC 9002 §7: initial and minimum window, slow start, one
 //! reduction in each recovery period, no growth while the application limits sending, persistent
-//! congestion, and the way back when a loss was none. A [`Policy`] says how the window grows in
-//! congestion avoidance and what a congestion event leaves of it. A new controller is a file
-//! with a policy and a line in [`REGISTRY`].
+//! congestion, and undoing a spurious reduction. A [`Policy`] computes the window in congestion
+//! avoidance and after a congestion event. A new controller is one file with its policy and its
+//! [`ControllerEntry`], the `mod` line and a line in [`REGISTRY`].
 //!
-//! [`EquationWindow`] is the exception: the window that TFRC's rate makes, without the mechanism.
+//! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
 //! where MDS is the maximum datagram size without IP and UDP headers.
 //!
-//! The [`Rules`] hold what revisions and implementations do differently.
+//! The [`Rules`] are the switches in which revisions and implementations differ.
 
+mod classic;
 mod cubic;
-mod equation;
-mod mechanism;
 mod new_reno;
 mod rules;
 mod slow_start;
 #[cfg(test)]
 mod tests;
+mod tfrc;
 
+pub use classic::{Classic, Policy};
 pub use cubic::{Cubic, CubicConfig};
-pub use equation::EquationWindow;
-pub use mechanism::{Policy, Window};
 pub use new_reno::NewReno;
 pub use rules::{Increase, RecoveryBoundary, Rules, SendGate};
+pub use tfrc::TfrcWindow;
 
 use super::WindowController;
 
-/// What a window controller is made from.
+/// The configuration of a window controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowConfig {
     /// The largest datagram in octets, without IP and UDP headers.
     pub max_datagram_size: u64,
-    /// The initial window in octets; `None` for RFC 9002's.
+    /// The initial window in octets; `None` for that of RFC 9002 §7.2.
     pub initial_window: Option<u64>,
-    /// The rules of the mechanism.
+    /// The rules in which window-controlled senders differ.
     pub rules: Rules,
     /// The constants of CUBIC.
     pub cubic: CubicConfig,
@@ -73,33 +73,28 @@ impl WindowConfig {
 /// A controller as an object.
 pub type BoxedController = Box<dyn WindowController + Send + Sync>;
 
-/// A controller that can be chosen by name.
+/// A window controller that is chosen by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name in scenarios.
+pub struct ControllerEntry {
+    /// Its name in scenarios and on the command line.
     pub name: &'static str,
-    /// Makes one.
+    /// One line of documentation, without a full stop.
+    pub doc: &'static str,
+    /// Makes a controller at its initial window.
     pub make: fn(&WindowConfig) -> BoxedController,
 }
 
-/// All controllers.
-pub static REGISTRY: [Entry; 3] = [
-    Entry {
-        name: "newreno",
-        make: |config| Box::new(Window::new(config, NewReno::new(config))),
-    },
-    Entry {
-        name: "cubic",
-        make: |config| Box::new(Window::new(config, Cubic::new(config))),
-    },
-    Entry {
-        name: "tfrc",
-        make: |config| Box::new(EquationWindow::new(config)),
-    },
-];
+/// All window controllers, the default first. Scenarios, help texts and quinn's list of
+/// controllers are derived from it.
+pub static REGISTRY: &[ControllerEntry] = &[new_reno::ENTRY, cubic::ENTRY, tfrc::ENTRY];
+
+/// The names in the registry, in its order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|entry| entry.name)
+}
 
 /// The entry of this name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static ControllerEntry> {
     REGISTRY.iter().find(|entry| entry.name == name)
 }
 

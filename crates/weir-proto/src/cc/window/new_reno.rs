@@ -1,28 +1,35 @@
-//! NewReno as RFC 9002 §7.3 has it: one packet more in each round-trip time, half the window at
-//! a congestion event.
+//! NewReno (RFC 9002 §7.3): the window grows by one packet in each round-trip time and is halved
+//! at a congestion event.
 //!
-//! Congestion avoidance comes in three forms ([`Increase`]). With *accurate* increase the octets
-//! acknowledged are counted (partialBytesAcked) and when the count exceeds cwnd - MDS the window
-//! grows by MDS and the new window is taken off the count, but not below zero. Counting whole
-//! packets one by one, this fires when a window's worth of packets has been acknowledged.
+//! Congestion avoidance has three forms ([`Increase`]). The *accurate* increase counts the octets
+//! acknowledged (partialBytesAcked). When the count exceeds cwnd - MDS, the window grows by MDS
+//! and the count falls by the new window, but not below zero. With whole packets the window grows
+//! when a window's worth of packets has been acknowledged.
 
-use super::{Increase, Policy, WindowConfig};
+use super::{Classic, ControllerEntry, Increase, Policy, WindowConfig};
 use crate::cc::Acked;
 use crate::time::Instant;
 
-/// The policy.
+/// The registry's entry.
+pub(super) const ENTRY: ControllerEntry = ControllerEntry {
+    name: "newreno",
+    doc: "NewReno (RFC 9002 §7.3)",
+    make: |config| Box::new(Classic::new(config, NewReno::new(config))),
+};
+
+/// NewReno's policy.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     increase: Increase,
     max_datagram_size: u64,
     /// Octets acknowledged towards the next increase.
     partial_bytes_acked: u64,
-    /// What the division of the approximate increase left.
+    /// Remainder of the approximate increase's division.
     remainder: u64,
 }
 
 impl NewReno {
-    /// A fresh policy.
+    /// The policy before any acknowledgement.
     pub fn new(config: &WindowConfig) -> Self {
         Self {
             increase: config.rules.increase,
@@ -59,7 +66,7 @@ impl NewReno {
 }
 
 impl Policy for NewReno {
-    fn avoid(&mut self, cwnd: u64, acked: &Acked) -> u64 {
+    fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
         match self.increase {
             Increase::Accurate => self.accurate(cwnd, acked.bytes),
             Increase::Approximate => self.approximate(cwnd, acked.bytes),
@@ -67,24 +74,24 @@ impl Policy for NewReno {
         }
     }
 
-    fn reduce(&mut self, _now: Instant, cwnd: u64) -> u64 {
-        self.flush();
-        // RFC 9002 appendix B.1: kLossReductionFactor is 0.5; octets are whole.
+    fn on_congestion_event(&mut self, _now: Instant, cwnd: u64) -> u64 {
+        self.reset_acked();
+        // RFC 9002 appendix B.1: kLossReductionFactor is 0.5, rounded down to whole octets.
         cwnd / 2
     }
 
-    fn count(&mut self, bytes: u64) {
+    fn count_acked(&mut self, bytes: u64) {
         if self.increase != Increase::Approximate {
             self.partial_bytes_acked += bytes;
         }
     }
 
-    fn flush(&mut self) {
+    fn reset_acked(&mut self) {
         self.partial_bytes_acked = 0;
     }
 
     fn reset(&mut self) {
-        self.flush();
+        self.reset_acked();
         self.remainder = 0;
     }
 

@@ -1,7 +1,7 @@
 //! The mechanism against hand-computed windows.
 
 use super::*;
-use crate::cc::{Acked, Congestion, Rtt, Sent};
+use crate::cc::{Acked, CongestionEvent, Rtt, Sent};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ fn acked(now: u64, sent_at: u64, bytes_in_flight: u64) -> Acked {
     }
 }
 
-fn lost(now: u64, sent_at: u64) -> Congestion {
-    Congestion {
+fn lost(now: u64, sent_at: u64) -> CongestionEvent {
+    CongestionEvent {
         now: at(now),
         sent_at: at(sent_at),
         lost_bytes: MDS,
@@ -74,7 +74,7 @@ fn slow_start_grows_by_what_is_acknowledged_and_a_loss_halves() {
     }
     assert_eq!(window.window(), 20 * MDS);
     assert_eq!(window.limit(), Limit::SlowStart);
-    window.on_congestion(&lost(4, 2));
+    window.on_congestion_event(&lost(4, 2));
     assert_eq!(window.window(), 10 * MDS);
     assert_eq!(window.ssthresh(), Some(10 * MDS));
     assert_eq!(window.state(), "recovery");
@@ -91,11 +91,11 @@ fn a_flight_is_punished_only_once_and_the_boundary_is_a_rule() {
         for _ in 0..10 {
             window.on_ack(&acked(2, 0, 20 * MDS));
         }
-        window.on_congestion(&lost(4, 2));
-        window.on_congestion(&lost(5, 3));
+        window.on_congestion_event(&lost(4, 2));
+        window.on_congestion_event(&lost(5, 3));
         assert_eq!(window.window(), 10 * MDS);
         // Sent in the very instant in which recovery started.
-        window.on_congestion(&lost(6, 4));
+        window.on_congestion_event(&lost(6, 4));
         assert_eq!(window.window(), second_at_start * MDS);
     }
 }
@@ -103,7 +103,7 @@ fn a_flight_is_punished_only_once_and_the_boundary_is_a_rule() {
 #[test]
 fn the_accurate_increase_fires_when_a_window_of_packets_is_acknowledged() {
     let mut window = newreno(Rules::INET_2025);
-    window.on_congestion(&lost(1, 0));
+    window.on_congestion_event(&lost(1, 0));
     let start = window.window();
     assert_eq!(start, 5 * MDS);
     // As in the published text: five packets make six, then a rest of two counts for the next.
@@ -119,7 +119,7 @@ fn the_accurate_increase_fires_when_a_window_of_packets_is_acknowledged() {
 #[test]
 fn the_approximate_increase_keeps_its_remainder() {
     let mut window = newreno(Rules::RFC9002);
-    window.on_congestion(&lost(1, 0));
+    window.on_congestion_event(&lost(1, 0));
     // 1252 * 1252 = 1567504 by cwnd = 6260 is 250 rest 2504; then by 6510: 241 with what was
     // left, (1567504 + 2504) / 6510 = 241 rest 1098; by 6751: (1567504 + 1098) / 6751 = 232.
     for expected in [6260 + 250, 6510 + 241, 6751 + 232] {
@@ -134,7 +134,7 @@ fn byte_counting_needs_the_whole_window() {
         increase: Increase::ByteCounting,
         ..Rules::RFC9002
     });
-    window.on_congestion(&lost(1, 0));
+    window.on_congestion_event(&lost(1, 0));
     for _ in 0..4 {
         window.on_ack(&acked(5, 3, 10 * MDS));
     }
@@ -150,7 +150,7 @@ fn what_is_acknowledged_in_recovery_counts_only_by_rule() {
             count_acked_in_recovery: count,
             ..Rules::INET_2025
         });
-        window.on_congestion(&lost(4, 2));
+        window.on_congestion_event(&lost(4, 2));
         window.on_ack(&acked(5, 3, 10 * MDS));
         assert_eq!(window.partial_bytes_acked(), partial);
         assert_eq!(window.window(), 5 * MDS);
@@ -167,7 +167,7 @@ fn an_emptied_flight_voids_the_count_only_by_rule() {
             flush_on_empty_flight: flush,
             ..Rules::INET_2025
         });
-        window.on_congestion(&lost(1, 0));
+        window.on_congestion_event(&lost(1, 0));
         window.on_ack(&acked(5, 3, 3 * MDS));
         window.on_ack(&acked(5, 3, 2 * MDS));
         window.on_ack(&acked(5, 3, MDS));
@@ -180,7 +180,7 @@ fn one_packet_may_leave_at_the_start_of_recovery_by_rule() {
     for (rules, allowed) in [(Rules::RFC9002, true), (Rules::INET_2025, false)] {
         let mut window = newreno(rules);
         assert!(!window.take_recovery_probe());
-        window.on_congestion(&lost(4, 2));
+        window.on_congestion_event(&lost(4, 2));
         assert_eq!(window.take_recovery_probe(), allowed);
         assert!(!window.take_recovery_probe());
     }
@@ -190,7 +190,7 @@ fn one_packet_may_leave_at_the_start_of_recovery_by_rule() {
 fn never_falls_below_two_packets() {
     let mut window = newreno(Rules::RFC9002);
     for n in 0..10 {
-        window.on_congestion(&lost(10 * n + 9, 10 * n + 8));
+        window.on_congestion_event(&lost(10 * n + 9, 10 * n + 8));
     }
     assert_eq!(window.window(), 2 * MDS);
     assert_eq!(window.limit(), Limit::MinimumWindow);
@@ -200,7 +200,7 @@ fn never_falls_below_two_packets() {
 fn persistent_congestion_falls_to_the_minimum_and_ends_recovery() {
     for name in ["newreno", "cubic"] {
         let mut window = named(name, &WindowConfig::default()).unwrap();
-        window.on_congestion(&lost(4, 2));
+        window.on_congestion_event(&lost(4, 2));
         window.on_persistent_congestion(at(5));
         assert_eq!(window.window(), 2 * MDS);
         assert_eq!(window.limit(), Limit::PersistentCongestion);
@@ -226,15 +226,15 @@ fn a_spurious_reduction_is_taken_back_by_rule() {
             undo_spurious,
             ..Rules::RFC9002
         });
-        window.on_congestion(&lost(4, 2));
-        window.on_spurious_congestion(at(5));
+        window.on_congestion_event(&lost(4, 2));
+        window.on_spurious_congestion_event(at(5));
         assert_eq!(window.window(), after * MDS);
     }
 }
 
 #[test]
 fn finds_controllers_and_presets_by_name_only() {
-    for entry in &REGISTRY {
+    for entry in REGISTRY {
         assert!(named(entry.name, &WindowConfig::default()).is_some());
     }
     assert!(named("vegas", &WindowConfig::default()).is_none());
@@ -244,7 +244,7 @@ fn finds_controllers_and_presets_by_name_only() {
 
 #[test]
 fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
-    for entry in &REGISTRY {
+    for entry in REGISTRY {
         let config = WindowConfig {
             max_datagram_size: 1200,
             ..WindowConfig::default()
@@ -252,7 +252,7 @@ fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
         let mut window = (entry.make)(&config);
         window.set_max_datagram_size(1452);
         assert_eq!(window.window(), 14_520, "{}", entry.name);
-        window.on_congestion(&lost(10, 5));
+        window.on_congestion_event(&lost(10, 5));
         window.on_persistent_congestion(at(20));
         assert_eq!(window.window(), 2 * 1452, "{}", entry.name);
         window.set_max_datagram_size(9000);
@@ -262,7 +262,7 @@ fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
 
 #[test]
 fn a_copy_goes_on_by_itself_from_the_same_state() {
-    for entry in &REGISTRY {
+    for entry in REGISTRY {
         let mut window = (entry.make)(&WindowConfig::default());
         for _ in 0..10 {
             window.on_sent(&sent(0));
@@ -271,7 +271,7 @@ fn a_copy_goes_on_by_itself_from_the_same_state() {
         window.on_sent(&sent(15));
         let mut copy = window.clone_box();
         assert_eq!(copy.window(), window.window(), "{}", entry.name);
-        copy.on_congestion(&lost(20, 15));
+        copy.on_congestion_event(&lost(20, 15));
         assert!(copy.window() < window.window(), "{}", entry.name);
     }
 }

@@ -15,8 +15,8 @@ mod sender;
 #[cfg(test)]
 mod tests;
 
-pub use receiver::Receiver;
-pub use sender::Sender;
+pub use receiver::Ccid2Receiver;
+pub use sender::Ccid2Sender;
 
 use crate::time::Duration;
 

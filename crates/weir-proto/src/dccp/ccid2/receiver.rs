@@ -11,7 +11,7 @@ use crate::time::Instant;
 
 /// The data receiver's half of CCID 2.
 #[derive(Clone, Debug)]
-pub struct Receiver {
+pub struct Ccid2Receiver {
     ack_ratio: u32,
     vector: AckVector,
     nonces: NonceSums,
@@ -23,7 +23,7 @@ pub struct Receiver {
     cells: Vec<u8>,
 }
 
-impl Receiver {
+impl Ccid2Receiver {
     /// A receiver that acknowledges every `ack_ratio`-th data packet.
     pub fn new(ack_ratio: u32) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl Receiver {
     }
 }
 
-impl CcidReceiver for Receiver {
+impl CcidReceiver for Ccid2Receiver {
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
         self.vector.on_packet(packet.seq, ecn);
         self.nonces.record(packet.seq, ecn == Ecn::Ect1);

@@ -2,10 +2,10 @@
 
 use super::ACK_DELAY;
 use super::ack_ratio::AckRatio;
-use crate::dccp::ack_vector::{self, Fate};
+use crate::dccp::ack_vector::{self, AckState};
 use crate::dccp::ccid::{CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
-use crate::event::{DropReason, Event, EventMask, Events, Limit, WindowState};
+use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -18,32 +18,32 @@ const INITIAL_RTO: Duration = Duration::from_secs(1);
 const MIN_RTO: Duration = Duration::from_nanos(ACK_DELAY.as_nanos() * 2);
 const MAX_RTO: Duration = Duration::from_secs(64);
 
-/// A data packet that is on its way or whose fate is not settled.
+/// A data packet that is on its way or whose state is not known.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+struct SentDataPacket {
     seq: SeqNum,
     at: Instant,
     size: u32,
     acknowledged: bool,
     /// The receiver had no room for it (RFC 4340 §11.7).
-    unread: bool,
+    dropped_by_receiver: bool,
 }
 
 /// The data sender's half of CCID 2.
 #[derive(Clone, Debug)]
-pub struct Sender {
+pub struct Ccid2Sender {
     packet_size: u64,
     cwnd: u32,
-    most: u32,
+    max_cwnd: u32,
     ssthresh: u32,
     /// Packets acknowledged towards the next increase.
-    counted: u32,
+    acked_since_increase: u32,
     /// Data packets sent and neither acknowledged nor lost.
     pipe: u32,
     /// The window was not filled when the last packet left.
     app_limited: bool,
     /// In the order of their numbers; all beyond the third greatest acknowledged number.
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentDataPacket>,
     /// The greatest numbers, data or not, that have been acknowledged, falling.
     greatest_acked: [Option<SeqNum>; NUM_DUP_ACK],
     greatest_sent: Option<SeqNum>,
@@ -60,35 +60,35 @@ pub struct Sender {
     /// The receiver has asked not to be sent more (RFC 4340 §11.6).
     slow_until: Option<Instant>,
     /// The next acknowledgement is not to be trusted.
-    distrusted: bool,
+    nonce_mismatch: bool,
     ack_ratio: AckRatio,
     limit: Limit,
     lost: u64,
-    events_of_loss: u64,
+    loss_events: u64,
 }
 
 /// What one acknowledgement says.
 #[derive(Clone, Copy, Debug, Default)]
-struct News {
+struct AckSummary {
     acknowledged: u32,
     /// Of these, unmarked and delivered.
-    clean: u32,
-    unread: u32,
+    unmarked: u32,
+    dropped_by_receiver: u32,
     /// The greatest number with a mark, and the greatest that was found lost.
     marked: Option<SeqNum>,
     lost: Option<SeqNum>,
 }
 
-impl Sender {
+impl Ccid2Sender {
     /// A sender of packets of about this many octets, with the initial window of RFC 3390.
     pub fn new(packet_size: u32) -> Self {
         let packet_size = u64::from(packet_size.max(1));
         Self {
             packet_size,
             cwnd: initial_window(packet_size),
-            most: u32::MAX,
+            max_cwnd: u32::MAX,
             ssthresh: u32::MAX,
-            counted: 0,
+            acked_since_increase: 0,
             pipe: 0,
             app_limited: false,
             sent: VecDeque::with_capacity(64),
@@ -103,19 +103,19 @@ impl Sender {
             backoff: 0,
             deadline: None,
             slow_until: None,
-            distrusted: false,
+            nonce_mismatch: false,
             ack_ratio: AckRatio::new(2),
             limit: Limit::InitialWindow,
             lost: 0,
-            events_of_loss: 0,
+            loss_events: 0,
         }
     }
 
-    /// The same with this Ack Ratio at first, and never more packets in flight than `most`, the
+    /// The same with this Ack Ratio at first, and never more packets in flight than `max_cwnd`, the
     /// Sequence Window (RFC 4340 §7.5.2).
-    pub fn with_limits(mut self, ack_ratio: u16, most: u64) -> Self {
+    pub fn with_limits(mut self, ack_ratio: u16, max_cwnd: u64) -> Self {
         self.ack_ratio = AckRatio::new(ack_ratio);
-        self.most = u32::try_from(most).unwrap_or(u32::MAX).max(1);
+        self.max_cwnd = u32::try_from(max_cwnd).unwrap_or(u32::MAX).max(1);
         self
     }
 
@@ -170,9 +170,15 @@ impl Sender {
     }
 
     /// The numbers from `low` to `high` have arrived.
-    fn acknowledge(&mut self, low: SeqNum, high: SeqNum, fate: Fate, news: &mut News) {
+    fn acknowledge(
+        &mut self,
+        low: SeqNum,
+        high: SeqNum,
+        state: AckState,
+        summary: &mut AckSummary,
+    ) {
         let span = (high.since(low).max(0) as usize).min(NUM_DUP_ACK - 1) as u64;
-        (0..=span).for_each(|behind| self.remember(high.sub(behind)));
+        (0..=span).for_each(|behind| self.note_acked(high.sub(behind)));
         let from = self.sent.partition_point(|sent| sent.seq.is_before(low));
         for sent in self.sent.range_mut(from..) {
             if sent.seq.is_after(high) {
@@ -183,18 +189,18 @@ impl Sender {
             }
             sent.acknowledged = true;
             self.pipe = self.pipe.saturating_sub(1);
-            news.acknowledged += 1;
-            news.unread += u32::from(sent.unread);
-            if fate == Fate::Marked {
-                news.marked = Some(news.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
+            summary.acknowledged += 1;
+            summary.dropped_by_receiver += u32::from(sent.dropped_by_receiver);
+            if state == AckState::Marked {
+                summary.marked = Some(summary.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
             } else {
-                news.clean += u32::from(!sent.unread);
+                summary.unmarked += u32::from(!sent.dropped_by_receiver);
             }
         }
     }
 
     /// Keeps the greatest acknowledged numbers.
-    fn remember(&mut self, mut seq: SeqNum) {
+    fn note_acked(&mut self, mut seq: SeqNum) {
         for slot in &mut self.greatest_acked {
             match slot {
                 Some(known) if *known == seq => return,
@@ -210,32 +216,38 @@ impl Sender {
 
     /// §5: what is not acknowledged below the third greatest acknowledged number is lost. It is
     /// forgotten, so that a late acknowledgement cannot count it twice.
-    fn find_losses(&mut self, now: Instant, news: &mut News, events: &mut Events) {
+    fn find_losses(&mut self, now: Instant, summary: &mut AckSummary, events: &mut Events) {
         let [_, _, Some(third)] = self.greatest_acked else {
             return;
         };
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.seq.is_before(third)) {
             if !sent.acknowledged {
-                news.lost = Some(sent.seq);
-                self.lose(now, sent, DropReason::PacketThreshold, events);
+                summary.lost = Some(sent.seq);
+                self.declare_lost(now, sent, LossTrigger::PacketThreshold, events);
             }
         }
     }
 
-    fn lose(&mut self, now: Instant, sent: Sent, reason: DropReason, events: &mut Events) {
+    fn declare_lost(
+        &mut self,
+        now: Instant,
+        sent: SentDataPacket,
+        trigger: LossTrigger,
+        events: &mut Events,
+    ) {
         self.pipe = self.pipe.saturating_sub(1);
         self.lost += 1;
         let (number, size) = (sent.seq.get(), sent.size);
         events.push(now, EventMask::PACKET, || Event::Lost {
             number,
             size,
-            reason,
+            trigger,
         });
     }
 
     /// RFC 4340 §11.7: what the receiver says it has thrown away. Drop code 2 is noted with the
     /// packet; codes from 3 on count as marks (§11.7.2).
-    fn read_drops(&mut self, now: Instant, ack: SeqNum, packet: &Packet, news: &mut News) {
+    fn read_drops(&mut self, now: Instant, ack: SeqNum, packet: &Packet, summary: &mut AckSummary) {
         let mut high = ack;
         for option in &packet.options {
             match option {
@@ -255,7 +267,7 @@ impl Sender {
                         };
                         let low = high.sub(u64::from(run));
                         if code >= 2 {
-                            self.on_drop(low, high, code, news);
+                            self.on_dropped(low, high, code, summary);
                         }
                         high = low.previous();
                     }
@@ -265,16 +277,16 @@ impl Sender {
         }
     }
 
-    fn on_drop(&mut self, low: SeqNum, high: SeqNum, code: u8, news: &mut News) {
+    fn on_dropped(&mut self, low: SeqNum, high: SeqNum, code: u8, summary: &mut AckSummary) {
         let from = self.sent.partition_point(|sent| sent.seq.is_before(low));
         for sent in self.sent.range_mut(from..) {
             if sent.seq.is_after(high) {
                 break;
             }
             if code == 2 {
-                sent.unread |= !sent.acknowledged;
+                sent.dropped_by_receiver |= !sent.acknowledged;
             } else if !sent.acknowledged {
-                news.marked = Some(news.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
+                summary.marked = Some(summary.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
             }
         }
     }
@@ -284,28 +296,28 @@ impl Sender {
         self.ssthresh = self.ssthresh.min(self.cwnd.max(2));
     }
 
-    fn grow(&mut self, clean: u32) {
+    fn increase_window(&mut self, unmarked: u32) {
         if self.app_limited {
             self.limit = Limit::ApplicationLimited;
             return;
         }
         let window = self.cwnd;
-        self.counted = self.counted.saturating_add(clean);
+        self.acked_since_increase = self.acked_since_increase.saturating_add(unmarked);
         if window < self.ssthresh {
             // §5: one for two, at most half the Ack Ratio for one acknowledgement.
-            let most = u32::from(self.ack_ratio.get()).div_ceil(2);
-            let increase = (self.counted / 2).min(most);
-            self.counted = (self.counted - 2 * increase).min(1);
+            let limit = u32::from(self.ack_ratio.get()).div_ceil(2);
+            let increase = (self.acked_since_increase / 2).min(limit);
+            self.acked_since_increase = (self.acked_since_increase - 2 * increase).min(1);
             self.cwnd = window.saturating_add(increase).min(self.ssthresh);
             self.limit = Limit::SlowStart;
-        } else if self.counted >= window {
-            self.counted -= window;
+        } else if self.acked_since_increase >= window {
+            self.acked_since_increase -= window;
             self.cwnd = window.saturating_add(1);
             self.limit = Limit::CongestionAvoidance;
         } else {
             self.limit = Limit::CongestionAvoidance;
         }
-        self.cwnd = self.cwnd.min(self.most);
+        self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
     /// A loss or mark of packet `seq`: at most one reduction a window (§5).
@@ -317,10 +329,10 @@ impl Sender {
             return;
         }
         self.recovery_point = self.greatest_sent;
-        self.events_of_loss += 1;
+        self.loss_events += 1;
         self.cwnd = (self.cwnd / 2).max(1);
         self.ssthresh = self.cwnd.max(2);
-        self.counted = 0;
+        self.acked_since_increase = 0;
         self.limit = Limit::Recovery;
     }
 
@@ -333,17 +345,17 @@ impl Sender {
         if now.since(self.last_sent_at) > self.rto() {
             self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
             self.cwnd = initial;
-            self.counted = 0;
+            self.acked_since_increase = 0;
             self.limit = Limit::ApplicationLimited;
         }
     }
 
-    fn record(&self, now: Instant, events: &mut Events) {
+    fn emit_window(&self, now: Instant, events: &mut Events) {
         events.push(now, EventMask::CONTROLLER, || {
             Event::Window(WindowState {
                 cwnd: u64::from(self.cwnd) * self.packet_size,
                 bytes_in_flight: u64::from(self.pipe) * self.packet_size,
-                partial_bytes_acked: u64::from(self.counted) * self.packet_size,
+                partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
                 ssthresh: (self.ssthresh < u32::MAX)
                     .then(|| u64::from(self.ssthresh) * self.packet_size),
                 rtt: self.latest_rtt,
@@ -364,7 +376,7 @@ fn initial_window(packet_size: u64) -> u32 {
     (4380 / packet_size).clamp(2, 4) as u32
 }
 
-impl CcidSender for Sender {
+impl CcidSender for Ccid2Sender {
     fn on_handshake_rtt(&mut self, rtt: Duration) {
         self.on_sample(rtt);
     }
@@ -379,12 +391,12 @@ impl CcidSender for Sender {
     }
 
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, _events: &mut Events) {
-        self.sent.push_back(Sent {
+        self.sent.push_back(SentDataPacket {
             seq: packet.seq,
             at: now,
             size: packet.payload.len(),
             acknowledged: false,
-            unread: false,
+            dropped_by_receiver: false,
         });
         self.greatest_sent = Some(packet.seq);
         self.last_sent_at = now;
@@ -406,50 +418,50 @@ impl CcidSender for Sender {
         self.ack_ratio.on_arrival(seq);
     }
 
-    fn on_wrong_nonce(&mut self) {
-        self.distrusted = true;
+    fn on_nonce_mismatch(&mut self) {
+        self.nonce_mismatch = true;
     }
 
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
         let Some(ack) = packet.ack() else { return };
         self.ack_ratio.on_arrival(packet.seq);
         self.sample(now, packet, ack, events);
-        let mut news = News::default();
-        if std::mem::take(&mut self.distrusted) {
-            news.marked = Some(ack);
+        let mut summary = AckSummary::default();
+        if std::mem::take(&mut self.nonce_mismatch) {
+            summary.marked = Some(ack);
         }
-        self.read_drops(now, ack, packet, &mut news);
+        self.read_drops(now, ack, packet, &mut summary);
         // RFC 4340 §11.4: a second vector begins where the first left off.
         let mut cursor = ack;
         for option in &packet.options {
             let DccpOption::AckVector { cells, .. } = option else {
                 continue;
             };
-            for (high, low, fate) in ack_vector::read(&mut cursor, cells) {
-                if fate != Fate::NotReceived {
-                    self.acknowledge(low, high, fate, &mut news);
+            for (high, low, state) in ack_vector::read(&mut cursor, cells) {
+                if state != AckState::NotReceived {
+                    self.acknowledge(low, high, state, &mut summary);
                 }
             }
         }
         // The number itself says that its packet has arrived, if no vector has said how.
-        self.acknowledge(ack, ack, Fate::Received, &mut news);
-        self.find_losses(now, &mut news, events);
-        if news.acknowledged > 0 {
+        self.acknowledge(ack, ack, AckState::Received, &mut summary);
+        self.find_losses(now, &mut summary, events);
+        if summary.acknowledged > 0 {
             self.backoff = 0;
             self.deadline = (self.pipe > 0).then(|| now + self.rto());
             if let Some(end) = self.greatest_sent {
                 self.ack_ratio.on_acknowledged(ack, end, self.cwnd);
             }
         }
-        if self.slow_until.is_none_or(|until| until <= now) && news.clean > 0 {
-            self.grow(news.clean);
+        if self.slow_until.is_none_or(|until| until <= now) && summary.unmarked > 0 {
+            self.increase_window(summary.unmarked);
         }
         // RFC 4341 §5.2: one packet less for each that the receiver had no room for.
-        self.cwnd = self.cwnd.saturating_sub(news.unread).max(1);
-        for seq in [news.lost, news.marked].into_iter().flatten() {
+        self.cwnd = self.cwnd.saturating_sub(summary.dropped_by_receiver).max(1);
+        for seq in [summary.lost, summary.marked].into_iter().flatten() {
             self.reduce(seq);
         }
-        self.record(now, events);
+        self.emit_window(now, events);
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -463,20 +475,20 @@ impl CcidSender for Sender {
         // §5: as TCP's timeout; what is out counts as lost.
         while let Some(sent) = self.sent.pop_front() {
             if !sent.acknowledged {
-                self.lose(now, sent, DropReason::TimeThreshold, events);
+                self.declare_lost(now, sent, LossTrigger::TimeThreshold, events);
             }
         }
-        self.events_of_loss += 1;
+        self.loss_events += 1;
         self.recovery_point = self.greatest_sent;
         self.sample_from = self.greatest_sent;
         self.pipe = 0;
         self.ssthresh = (self.cwnd / 2).max(2);
         self.cwnd = 1;
-        self.counted = 0;
+        self.acked_since_increase = 0;
         self.backoff = (self.backoff + 1).min(16);
         self.deadline = None;
         self.limit = Limit::Timeout;
-        self.record(now, events);
+        self.emit_window(now, events);
     }
 
     fn ack_ratio(&self) -> Option<u16> {
@@ -488,7 +500,7 @@ impl CcidSender for Sender {
     }
 
     fn losses(&self) -> (u64, u64) {
-        (self.lost, self.events_of_loss)
+        (self.lost, self.loss_events)
     }
 
     fn on_close(&mut self) {

@@ -1,5 +1,5 @@
 use super::ack_ratio::AckRatio;
-use super::{Receiver, Sender};
+use super::{Ccid2Receiver, Ccid2Sender};
 use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use crate::event::{Event, EventMask, Events, Limit, WindowState};
@@ -14,7 +14,7 @@ const FAR: u64 = 1 << 40;
 
 /// A sender whose packets and acknowledgements are made by hand.
 struct Bench {
-    sender: Sender,
+    sender: Ccid2Sender,
     events: Events,
     now: Instant,
     next: u64,
@@ -26,7 +26,7 @@ impl Bench {
     fn new() -> Self {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
-        let mut sender = Sender::new(SIZE);
+        let mut sender = Ccid2Sender::new(SIZE);
         sender.on_handshake_rtt(RTT);
         Self {
             sender,
@@ -372,16 +372,16 @@ fn reordered_acknowledgements_are_not_lost() {
 
 #[test]
 fn the_receiver_acknowledges_every_other_packet_or_in_time_or_at_a_gap() {
-    let mut receiver = Receiver::new(2);
+    let mut receiver = Ccid2Receiver::new(2);
     let mut events = Events::default();
     let now = Instant::from_nanos(1_000_000_000);
-    let mut come = |receiver: &mut Receiver, number: u64, ecn| {
+    let mut come = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
         let packet = Packet::data(SeqNum::new(number), Payload::of_len(SIZE));
         receiver.on_packet(now, &packet, ecn, &mut events);
         receiver.wants_ack(now)
     };
     let mut acks = 0;
-    let mut answer = |receiver: &mut Receiver, now| {
+    let mut answer = |receiver: &mut Ccid2Receiver, now| {
         acks += 1;
         let mut options = Options::new();
         receiver.on_ack_sent(now, (SeqNum::new(acks), PacketType::Ack), &mut options);

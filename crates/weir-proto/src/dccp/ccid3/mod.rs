@@ -10,9 +10,9 @@
 //! Does not model: Slow Receiver and Data Dropped (RFC 4342 §5.2),
 //! resending of Loss Intervals until they are acknowledged (all nine are sent each time).
 
-mod history;
 mod receiver;
 mod sender;
+mod transmit_history;
 
 pub use receiver::Ccid3Receiver;
 pub use sender::Ccid3Sender;

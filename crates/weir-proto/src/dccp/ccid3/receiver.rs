@@ -1,6 +1,6 @@
 //! The data receiver's half: packets into TFRC's receiver, its reports into options.
 
-use crate::cc::tfrc::{Arrival, FeedbackOptions, Profile, Receiver, Report};
+use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, Receiver};
 use crate::dccp::ccid::CcidReceiver;
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
@@ -44,7 +44,7 @@ impl Ccid3Receiver {
         unwrapped
     }
 
-    fn push_intervals(&mut self, report: &Report, options: &mut Options) {
+    fn push_intervals(&mut self, report: &FeedbackReport, options: &mut Options) {
         let mut octets = [0; REPORTED * LossInterval::OCTETS];
         let mut len = 0;
         let greatest = self.anchor.map_or(SeqNum::default(), |(seq, _)| seq);
@@ -95,19 +95,19 @@ impl CcidReceiver for Ccid3Receiver {
                 // RFC 6323 §3.2.1: zero means that there is no sample yet.
                 DccpOption::RttEstimate(micros) if micros > 0 => {
                     self.tfrc
-                        .on_told_rtt(Duration::from_micros(u64::from(micros)));
+                        .on_rtt_estimate(Duration::from_micros(u64::from(micros)));
                 }
                 _ => {}
             }
         }
-        let arrival = Arrival {
+        let arrived = ArrivedPacket {
             seq: self.unwrapped(packet.seq),
             counter: packet.ccval,
             payload: data.then(|| packet.payload.len()),
             ndp,
             marked: ecn == Ecn::Ce,
         };
-        self.tfrc.on_packet(now, &arrival);
+        self.tfrc.on_packet(now, &arrived);
         // RFC 4342 §8.6.1: the nonces of other packets do not count.
         self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
     }

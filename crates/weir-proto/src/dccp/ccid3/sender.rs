@@ -1,6 +1,6 @@
 //! The data sender's half: CCVal and options on data packets, feedback from Acks.
 
-use super::history::{Entry, History};
+use super::transmit_history::{SentRecord, TransmitHistory};
 use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
 use crate::dccp::ccid::{CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
@@ -20,12 +20,12 @@ const INTERVALS: usize = 9;
 #[derive(Clone, Debug)]
 pub struct Ccid3Sender {
     tfrc: Sender,
-    history: History,
+    history: TransmitHistory,
     closed: bool,
     /// The next acknowledgement is not to be trusted.
-    distrusted: bool,
+    nonce_mismatch: bool,
     /// What such acknowledgements acknowledged, rising: the ends of this many intervals count.
-    wrong: VecDeque<SeqNum>,
+    mismatched_acks: VecDeque<SeqNum>,
 }
 
 /// What an Ack's options say.
@@ -42,10 +42,10 @@ impl Ccid3Sender {
     pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
         Self {
             tfrc: Sender::new(profile, maximum_segment_size),
-            history: History::default(),
+            history: TransmitHistory::default(),
             closed: false,
-            distrusted: false,
-            wrong: VecDeque::new(),
+            nonce_mismatch: false,
+            mismatched_acks: VecDeque::new(),
         }
     }
 
@@ -68,8 +68,8 @@ impl Ccid3Sender {
     }
 
     /// p if each acknowledgement with a wrong nonce echo had been a mark.
-    fn distrusted_rate(&self, ack: SeqNum) -> f64 {
-        let marks = std::iter::once(ack).chain(self.wrong.iter().rev().copied());
+    fn mismatch_rate(&self, ack: SeqNum) -> f64 {
+        let marks = std::iter::once(ack).chain(self.mismatched_acks.iter().rev().copied());
         let earlier = marks.clone().skip(1);
         let lengths = marks
             .zip(earlier)
@@ -92,7 +92,7 @@ impl CcidSender for Ccid3Sender {
         // Before the handshake is done there is no state that a trace could show.
         if self.tfrc.smoothed_rtt().is_some() {
             self.tfrc.start(now, payload_len);
-            self.tfrc.tell(now, events);
+            self.tfrc.emit(now, events);
         }
     }
 
@@ -108,7 +108,7 @@ impl CcidSender for Ccid3Sender {
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events) {
         let counter = self.tfrc.on_sent(now, packet.payload.len());
         packet.ccval = counter;
-        self.history.push(Entry {
+        self.history.push(SentRecord {
             seq: packet.seq,
             sent_at: now,
             counter: Some(counter),
@@ -119,15 +119,15 @@ impl CcidSender for Ccid3Sender {
             let micros = rtt.as_nanos().div_ceil(1000).min(RTT_TOO_LONG);
             packet.options.push(&DccpOption::RttEstimate(micros as u32));
         }
-        self.tfrc.tell(now, events);
+        self.tfrc.emit(now, events);
     }
 
     fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
-        self.history.stamp(now, seq);
+        self.history.set_sent_at(now, seq);
     }
 
-    fn on_wrong_nonce(&mut self) {
-        self.distrusted = true;
+    fn on_nonce_mismatch(&mut self) {
+        self.nonce_mismatch = true;
     }
 
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
@@ -136,11 +136,16 @@ impl CcidSender for Ccid3Sender {
             return;
         }
         let Some(ack) = packet.ack() else { return };
-        let distrusted = std::mem::take(&mut self.distrusted);
-        if distrusted && self.wrong.back().is_none_or(|last| ack.is_after(*last)) {
-            self.wrong.push_back(ack);
-            if self.wrong.len() > INTERVALS {
-                self.wrong.pop_front();
+        let nonce_mismatch = std::mem::take(&mut self.nonce_mismatch);
+        if nonce_mismatch
+            && self
+                .mismatched_acks
+                .back()
+                .is_none_or(|last| ack.is_after(*last))
+        {
+            self.mismatched_acks.push_back(ack);
+            if self.mismatched_acks.len() > INTERVALS {
+                self.mismatched_acks.pop_front();
             }
         }
         let Some(entry) = self.history.acknowledge(ack) else {
@@ -154,7 +159,7 @@ impl CcidSender for Ccid3Sender {
             return;
         };
         let loss_event_rate = self.loss_event_rate(&options);
-        let loss_event_rate = loss_event_rate.max(self.distrusted_rate(ack));
+        let loss_event_rate = loss_event_rate.max(self.mismatch_rate(ack));
         let feedback = Feedback {
             sent_at: entry.sent_at,
             elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),

@@ -7,9 +7,9 @@ use super::{Connection, State};
 use crate::dccp::data_dropped::DropCode;
 use crate::dccp::negotiation::{Location, MANDATORY_FAILURE, Message};
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
-use crate::dccp::wire::{self, DccpOption, OptionFault, PacketType, feature};
+use crate::dccp::wire::{self, ApplicableOption, DccpOption, OptionFault, PacketType, feature};
+use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
-use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::Instant;
 
@@ -133,7 +133,7 @@ impl Connection {
         if self.sequence.is_valid(packet.kind, packet.seq, ack) {
             return NEXT;
         }
-        // §7.5.3: Syncs that are not valid are dropped without a word.
+        // §7.5.3: Syncs that are not valid are dropped without an answer.
         if !matches!(packet.kind, PacketType::Sync | PacketType::SyncAck) {
             self.send_sync(now, packet);
         }
@@ -181,7 +181,7 @@ impl Connection {
         let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
         let data = packet.kind.carries_data();
-        self.last_heard = now;
+        self.last_received = now;
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += u64::from(size);
         if data && new {
@@ -195,21 +195,21 @@ impl Connection {
             receiver.on_packet(now, packet, ecn, &mut self.events);
             if let Some(ack) = ack {
                 receiver.on_ack_of_ack(now, ack);
-                self.dropped.on_ack_of_ack(ack);
+                self.data_dropped.on_ack_of_ack(ack);
             }
         }
         if let (Some(sender), Some(ack)) = (&mut self.sender, ack) {
             if let Some(nonces) = &mut self.nonces
-                && !nonces.agree(ack, packet)
+                && !nonces.echoes_match(ack, packet)
             {
-                sender.on_wrong_nonce();
+                sender.on_nonce_mismatch();
             }
             sender.on_ack(now, packet, &mut self.events);
         }
         if matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
-            self.acks_unanswered = self.acks_unanswered.saturating_add(1);
+            self.acks_received = self.acks_received.saturating_add(1);
             // A client that repeats its Ack is still in PARTOPEN: anything of ours ends that.
-            self.ack_owed |= self.state == State::Open && self.server && !self.spoken;
+            self.ack_pending |= self.state == State::Open && self.server && !self.sent_in_open;
         }
         new
     }
@@ -231,18 +231,21 @@ impl Connection {
     }
 
     fn process_options(&mut self, packet: &wire::Packet) -> Result<(), OptionFault> {
-        for counting in packet.options.counting_on(packet.kind) {
-            let counting = counting?;
-            let mandatory = counting.mandatory;
-            if let (DccpOption::Other { .. }, true) = (counting.option, mandatory) {
-                return Err(OptionFault::mandatory(counting.raw));
+        for applicable in packet.options.applicable_to(packet.kind) {
+            let ApplicableOption {
+                option,
+                mandatory,
+                raw,
+            } = applicable?;
+            if let (DccpOption::Other { .. }, true) = (option, mandatory) {
+                return Err(OptionFault::mandatory(raw));
             }
-            if let Some(message) = Message::of(counting.option) {
+            if let Some(message) = Message::from_option(option) {
                 self.negotiation
                     .on_message(message, mandatory)
                     .map_err(|code| match code {
-                        MANDATORY_FAILURE => OptionFault::mandatory(counting.raw),
-                        _ => OptionFault::option(counting.raw),
+                        MANDATORY_FAILURE => OptionFault::mandatory(raw),
+                        _ => OptionFault::option(raw),
                     })?;
             }
         }
@@ -267,7 +270,7 @@ impl Connection {
         let closing = matches!(self.state, State::Closing | State::CloseReq);
         self.enter(now, State::TimeWait);
         self.start_time_wait(now);
-        self.outbox.clear();
+        self.transmit_queue.clear();
         let reason = match code {
             code::CLOSED => CloseReason::Finished,
             // The peer has closed already, and its Reset was lost.
@@ -287,17 +290,17 @@ impl Connection {
         self.start_part_open(now);
         self.start_ccids();
         self.keep_cookies(packet);
-        self.tell_handshake_rtt(now);
-        self.ack_owed = true;
-        self.news.push_back(EndpointEvent::Connected);
+        self.report_handshake_rtt(now);
+        self.ack_pending = true;
+        self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
     /// The handshake's round-trip time, unless a packet of it was repeated.
-    fn tell_handshake_rtt(&mut self, now: Instant) {
-        let first = self.opening.filter(|opening| opening.attempts == 1);
-        let left_at = first.and_then(|opening| opening.left_at);
-        if let (Some(left_at), Some(sender)) = (left_at, &mut self.sender) {
-            sender.on_handshake_rtt(now.since(left_at));
+    fn report_handshake_rtt(&mut self, now: Instant) {
+        let first = self.handshake.filter(|handshake| handshake.attempts == 1);
+        let sent_at = first.and_then(|handshake| handshake.sent_at);
+        if let (Some(sent_at), Some(sender)) = (sent_at, &mut self.sender) {
+            sender.on_handshake_rtt(now.since(sent_at));
         }
     }
 
@@ -307,7 +310,7 @@ impl Connection {
             return NEXT;
         }
         if packet.kind == PacketType::Request {
-            if self.timers.end.is_none() {
+            if self.timers.deadline.is_none() {
                 self.start_respond(now);
             }
             self.send_response(now);
@@ -320,10 +323,10 @@ impl Connection {
             self.enter(now, State::Open);
             self.sequence.osr = Some(packet.seq);
             self.timers.clear();
-            self.start_watch(now);
+            self.start_keepalive(now);
             self.start_ccids();
-            self.tell_handshake_rtt(now);
-            self.news.push_back(EndpointEvent::Connected);
+            self.report_handshake_rtt(now);
+            self.endpoint_events.push_back(EndpointEvent::Connected);
             // The halves did not exist yet when the packet was accepted.
             if let Some(receiver) = &mut self.receiver {
                 receiver.on_packet(now, packet, ecn, &mut self.events);
@@ -342,12 +345,12 @@ impl Connection {
             if packet.seq == self.sequence.gsr {
                 self.keep_cookies(packet);
             }
-            self.ack_owed = true;
+            self.ack_pending = true;
         } else if packet.kind != PacketType::Sync {
             self.sequence.osr = Some(packet.seq);
             self.enter(now, State::Open);
             self.timers.clear();
-            self.start_watch(now);
+            self.start_keepalive(now);
             self.cookies.clear();
         }
     }
@@ -405,12 +408,12 @@ impl Connection {
             return;
         }
         if is_corrupt(&packet) {
-            self.dropped.record(packet.seq, DropCode::Corrupt);
+            self.data_dropped.record(packet.seq, DropCode::Corrupt);
             return;
         }
         self.statistics.payload_received += u64::from(packet.payload.len());
         if self.received.is_empty() {
-            self.news.push_back(EndpointEvent::Readable);
+            self.endpoint_events.push_back(EndpointEvent::Readable);
         }
         self.received.push_back(packet.payload);
     }

@@ -20,14 +20,14 @@ mod timer;
 use super::ccid::{CcidReceiver, CcidSender};
 use super::data_dropped::DataDropped;
 use super::negotiation::{Location, Negotiation};
-use super::nonce::Nonces;
+use super::nonce::SentNonces;
 use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
 use crate::cc::tfrc::{Profile, SmallPackets};
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -161,9 +161,9 @@ impl Default for Config {
 
 /// A packet of the handshake and when it left, for its round-trip time.
 #[derive(Clone, Copy, Debug)]
-struct Opening {
+struct HandshakePacket {
     seq: SeqNum,
-    left_at: Option<Instant>,
+    sent_at: Option<Instant>,
     attempts: u32,
 }
 
@@ -177,27 +177,27 @@ pub struct Connection {
     timers: Timers,
     sender: Option<Box<dyn CcidSender>>,
     receiver: Option<Box<dyn CcidReceiver>>,
-    opening: Option<Opening>,
+    handshake: Option<HandshakePacket>,
     /// The Init Cookies of the Response, as long as they must be echoed.
     cookies: wire::Options,
-    outbox: VecDeque<Packet>,
+    transmit_queue: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
-    news: VecDeque<EndpointEvent>,
+    endpoint_events: VecDeque<EndpointEvent>,
     /// The application waits for room.
     blocked: bool,
     /// The application wants to close once everything is sent.
     closing: bool,
     /// Something was sent since the connection is open.
-    spoken: bool,
+    sent_in_open: bool,
     /// An acknowledgement is owed, whatever the CCID thinks.
-    ack_owed: bool,
+    ack_pending: bool,
     /// Acknowledgements received since we last acknowledged anything.
-    acks_unanswered: u32,
-    dropped: DataDropped,
-    nonces: Option<Nonces>,
+    acks_received: u32,
+    data_dropped: DataDropped,
+    nonces: Option<SentNonces>,
     /// When the last valid packet came.
-    last_heard: Instant,
+    last_received: Instant,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
     statistics: Statistics,
@@ -240,20 +240,23 @@ impl Connection {
             timers: Timers::default(),
             sender: None,
             receiver: None,
-            opening: None,
+            handshake: None,
             cookies: wire::Options::new(),
-            outbox: VecDeque::with_capacity(4),
+            transmit_queue: VecDeque::with_capacity(4),
             send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
             received: VecDeque::new(),
-            news: VecDeque::new(),
+            endpoint_events: VecDeque::new(),
             blocked: false,
             closing: false,
-            spoken: false,
-            ack_owed: false,
-            acks_unanswered: 0,
-            dropped: DataDropped::default(),
-            nonces: config.ecn_nonces.filter(|_| config.ecn).map(Nonces::new),
-            last_heard: Instant::default(),
+            sent_in_open: false,
+            ack_pending: false,
+            acks_received: 0,
+            data_dropped: DataDropped::default(),
+            nonces: config
+                .ecn_nonces
+                .filter(|_| config.ecn)
+                .map(SentNonces::new),
+            last_received: Instant::default(),
             last_sync: None,
             last_reset: None,
             statistics: Statistics::default(),
@@ -268,13 +271,13 @@ impl Connection {
     }
 
     /// When the CCID lets the next data packet out, if one waits for its time. Of all that
-    /// [`poll_timeout`](Node::poll_timeout) can mean, this has to be kept most exactly.
-    pub const fn data_due(&self) -> Option<Instant> {
-        self.timers.data_due
+    /// [`poll_timeout`](Endpoint::poll_timeout) can mean, this has to be kept most exactly.
+    pub const fn next_data_at(&self) -> Option<Instant> {
+        self.timers.next_data_at
     }
 
     /// True if the send queue has no room: a datagram would be [`WriteError::Blocked`].
-    pub fn is_full(&self) -> bool {
+    pub fn send_queue_is_full(&self) -> bool {
         self.send_queue.len() >= self.config.send_queue.max(1)
     }
 
@@ -311,12 +314,12 @@ impl Connection {
         // What was not agreed on is CCID 2, which everybody has.
         self.sender = Some(match self.config.send_ccid.tfrc(send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
-            None => Box::new(ccid2::Sender::new(packet_size)),
+            None => Box::new(ccid2::Ccid2Sender::new(packet_size)),
         });
         let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
         self.receiver = Some(match self.config.receive_ccid.tfrc(receive) {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
-            None => Box::new(ccid2::Receiver::new(ack_ratio)),
+            None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),
         });
     }
 
@@ -327,16 +330,17 @@ impl Connection {
         }
         self.send_queue.clear();
         if !self
-            .news
+            .endpoint_events
             .iter()
-            .any(|news| matches!(news, EndpointEvent::Closed(_)))
+            .any(|event| matches!(event, EndpointEvent::Closed(_)))
         {
-            self.news.push_back(EndpointEvent::Closed(reason));
+            self.endpoint_events
+                .push_back(EndpointEvent::Closed(reason));
         }
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.handle_packet(now, packet);
     }
@@ -361,11 +365,9 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
-        if self.state == State::Closed && !self.server && self.opening.is_none() {
+        if self.state == State::Closed && !self.server && self.handshake.is_none() {
             self.enter(now, State::Request);
             self.send_request(now);
         }
@@ -393,7 +395,7 @@ impl Endpoint for Connection {
         if data.len() > self.max_payload() {
             return Err(WriteError::TooLarge(self.max_payload()));
         }
-        if self.is_full() {
+        if self.send_queue_is_full() {
             self.blocked = true;
             return Err(WriteError::Blocked);
         }
@@ -403,7 +405,7 @@ impl Endpoint for Connection {
         self.events
             .push(now, EventMask::WRITE, || Event::Write(data.len()));
         self.send_queue.push_back(data);
-        self.timers.data_due = None;
+        self.timers.next_data_at = None;
         Ok(())
     }
 
@@ -412,13 +414,17 @@ impl Endpoint for Connection {
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, now: Instant, packet_id: u64) {
         let seq = SeqNum::new(packet_id);
-        if let Some(opening) = self.opening.as_mut().filter(|opening| opening.seq == seq) {
-            opening.left_at = Some(now);
+        if let Some(handshake) = self
+            .handshake
+            .as_mut()
+            .filter(|handshake| handshake.seq == seq)
+        {
+            handshake.sent_at = Some(now);
         }
         if let Some(sender) = &mut self.sender {
             sender.on_transmitted(now, seq, true);

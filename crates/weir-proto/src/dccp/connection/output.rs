@@ -1,12 +1,12 @@
 //! Making packets.
 
-use super::{Connection, Opening, State};
+use super::{Connection, HandshakePacket, State};
 use crate::dccp::ccid::SendTime;
 use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ impl Connection {
             false => Ecn::NotEct,
         };
         let octets = body.wire_len();
-        self.spoken |= self.state == State::Open;
+        self.sent_in_open |= self.state == State::Open;
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(octets);
         self.statistics.data_packets_sent += u64::from(data);
@@ -96,23 +96,23 @@ impl Connection {
             {}
         }
         let packet = self.wrap(now, body);
-        self.outbox.push_back(packet);
+        self.transmit_queue.push_back(packet);
     }
 
     /// Takes a number for a packet of the handshake and remembers it for its round-trip time.
-    fn open_with(&mut self) -> SeqNum {
+    fn next_handshake_seq(&mut self) -> SeqNum {
         let seq = self.sequence.next();
-        let attempts = self.opening.map_or(0, |opening| opening.attempts) + 1;
-        self.opening = Some(Opening {
+        let attempts = self.handshake.map_or(0, |handshake| handshake.attempts) + 1;
+        self.handshake = Some(HandshakePacket {
             seq,
-            left_at: None,
+            sent_at: None,
             attempts,
         });
         seq
     }
 
     pub(super) fn send_request(&mut self, now: Instant) {
-        let seq = self.open_with();
+        let seq = self.next_handshake_seq();
         let request = wire::Packet::request(seq, self.config.service_code);
         self.enqueue(now, request);
         if self.timers.repeat.is_none() {
@@ -121,7 +121,7 @@ impl Connection {
     }
 
     pub(super) fn send_response(&mut self, now: Instant) {
-        let seq = self.open_with();
+        let seq = self.next_handshake_seq();
         let response = wire::Packet::response(seq, self.sequence.gsr, self.config.service_code);
         self.enqueue(now, response);
     }
@@ -191,7 +191,7 @@ impl Connection {
     }
 
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(packet) = self.outbox.pop_front() {
+        if let Some(packet) = self.transmit_queue.pop_front() {
             return Some(packet);
         }
         if !matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
@@ -204,18 +204,18 @@ impl Connection {
             .receiver
             .as_ref()
             .is_some_and(|half| half.wants_ack(now));
-        let talks = self.negotiation.owes_reply() && self.acks_unanswered > 0;
-        (wanted || self.ack_owed || talks).then(|| self.make_ack(now))
+        let talks = self.negotiation.has_pending_confirm() && self.acks_received > 0;
+        (wanted || self.ack_pending || talks).then(|| self.make_ack(now))
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Packet> {
-        self.timers.data_due = None;
+        self.timers.next_data_at = None;
         let len = self.send_queue.front()?.len();
         match self.sender.as_mut()?.send_time(now, len) {
             SendTime::Now => {}
             SendTime::At(at) if at <= now => {}
             SendTime::At(at) => {
-                self.timers.data_due = Some(at);
+                self.timers.next_data_at = Some(at);
                 return None;
             }
             SendTime::Blocked => return None,
@@ -223,14 +223,14 @@ impl Connection {
         let payload = self.send_queue.pop_front()?;
         if self.blocked {
             self.blocked = false;
-            self.news.push_back(EndpointEvent::Writable);
+            self.endpoint_events.push_back(EndpointEvent::Writable);
         }
         let seq = self.sequence.next();
         // §8.1.5: in PARTOPEN everything acknowledges.
         let acknowledges = self.state == State::PartOpen
-            || self.ack_owed
-            || self.acks_unanswered >= ACKS_PER_ANSWER
-            || self.negotiation.owes_reply()
+            || self.ack_pending
+            || self.acks_received >= ACKS_PER_ANSWER
+            || self.negotiation.has_pending_confirm()
             || self.negotiation.is_changing()
             || self
                 .receiver
@@ -274,12 +274,12 @@ impl Connection {
             DROPS_ALONE
         };
         let numbers = (packet.seq, self.sequence.gsr);
-        let blocks = self.dropped.on_ack_sent(numbers, most);
+        let blocks = self.data_dropped.on_ack_sent(numbers, most);
         if !blocks.is_empty() {
             packet.options.push(&DccpOption::DataDropped(&blocks));
         }
-        self.ack_owed = false;
-        self.acks_unanswered = 0;
+        self.ack_pending = false;
+        self.acks_received = 0;
     }
 
     /// The application wants to close: does so once nothing waits to be sent.

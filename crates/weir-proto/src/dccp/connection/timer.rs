@@ -2,7 +2,7 @@
 
 use super::Connection;
 use crate::dccp::state::State;
-use crate::node::CloseReason;
+use crate::endpoint::CloseReason;
 use crate::time::{Duration, Instant};
 
 /// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.
@@ -24,19 +24,24 @@ pub(super) struct Timers {
     pub(super) repeat: Option<Instant>,
     pub(super) interval: Duration,
     /// Give up, or leave TIMEWAIT.
-    pub(super) end: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     /// Look whether the peer is silent.
-    watch: Option<Instant>,
+    keepalive: Option<Instant>,
     /// The CCID lets the next data packet out.
-    pub(super) data_due: Option<Instant>,
+    pub(super) next_data_at: Option<Instant>,
 }
 
 impl Timers {
     pub(super) fn next(&self) -> Option<Instant> {
-        [self.repeat, self.end, self.watch, self.data_due]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.repeat,
+            self.deadline,
+            self.keepalive,
+            self.next_data_at,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     pub(super) fn clear(&mut self) {
@@ -61,44 +66,44 @@ fn is_due(at: &mut Option<Instant>, now: Instant) -> bool {
 impl Connection {
     pub(super) fn start_requesting(&mut self, now: Instant) {
         self.timers.repeat_after(now, REQUEST_INTERVAL);
-        self.timers.end = Some(now + self.config.connect_timeout);
+        self.timers.deadline = Some(now + self.config.connect_timeout);
     }
 
     pub(super) fn start_part_open(&mut self, now: Instant) {
         self.timers.clear();
         self.timers.repeat_after(now, PARTOPEN_INTERVAL);
-        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+        self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
     /// RFC 4340 §8.1.4: half-open connections end after 4 MSL.
     pub(super) fn start_respond(&mut self, now: Instant) {
-        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+        self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
     /// OPEN has begun.
-    pub(super) fn start_watch(&mut self, now: Instant) {
-        self.timers.watch = self.config.keepalive.map(|silence| now + silence);
+    pub(super) fn start_keepalive(&mut self, now: Instant) {
+        self.timers.keepalive = self.config.keepalive.map(|silence| now + silence);
         // Who has answered and not confirmed has not understood, or was not heard.
         if self.negotiation.is_changing() {
-            self.ack_owed = true;
+            self.ack_pending = true;
             self.timers.repeat_after(now, CHANGE_INTERVAL);
         }
     }
 
     /// The peer's silence is looked at once in a while, so that a packet that comes costs nothing.
-    fn watch(&mut self, now: Instant) {
+    fn check_keepalive(&mut self, now: Instant) {
         let Some(interval) = self.config.keepalive.filter(|_| self.state == State::Open) else {
             return;
         };
-        let due = self.last_heard + interval;
-        let end = due + self.config.max_segment_lifetime * 4;
-        if now >= end {
+        let due = self.last_received + interval;
+        let deadline = due + self.config.max_segment_lifetime * 4;
+        if now >= deadline {
             self.give_up(now);
         } else if now >= due {
             self.send_probe(now);
-            self.timers.watch = Some((now + interval.max(SHORTEST_PROBE)).min(end));
+            self.timers.keepalive = Some((now + interval.max(SHORTEST_PROBE)).min(deadline));
         } else {
-            self.timers.watch = Some(due);
+            self.timers.keepalive = Some(due);
         }
     }
 
@@ -112,25 +117,25 @@ impl Connection {
         self.timers.clear();
         self.timers
             .repeat_after(now, (rtt * 2).max(Duration::from_millis(1)));
-        self.timers.end = Some(now + self.config.max_segment_lifetime * 4);
+        self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
     /// RFC 4340 §8.3: TIMEWAIT lasts 2 MSL.
     pub(super) fn start_time_wait(&mut self, now: Instant) {
         self.timers.clear();
-        self.timers.end = Some(now + self.config.max_segment_lifetime * 2);
+        self.timers.deadline = Some(now + self.config.max_segment_lifetime * 2);
     }
 
     pub(super) fn handle_timers(&mut self, now: Instant) {
         // Looked at again when packets are polled.
-        is_due(&mut self.timers.data_due, now);
+        is_due(&mut self.timers.next_data_at, now);
         if is_due(&mut self.timers.repeat, now) {
             self.repeat(now);
         }
-        if is_due(&mut self.timers.watch, now) {
-            self.watch(now);
+        if is_due(&mut self.timers.keepalive, now) {
+            self.check_keepalive(now);
         }
-        if is_due(&mut self.timers.end, now) {
+        if is_due(&mut self.timers.deadline, now) {
             self.give_up(now);
         }
         if let Some(sender) = &mut self.sender
@@ -153,11 +158,11 @@ impl Connection {
             }
             State::PartOpen => {
                 self.timers.back_off(now);
-                self.ack_owed = true;
+                self.ack_pending = true;
             }
             State::Open if self.negotiation.is_changing() => {
                 self.timers.back_off(now);
-                self.ack_owed = true;
+                self.ack_pending = true;
             }
             State::CloseReq => {
                 self.timers.back_off(now);

@@ -33,7 +33,7 @@ pub enum PseudoHeader {
 
 /// What is known about the checksum of a packet that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum ChecksumStatus {
     /// It is right.
     Good,
     /// It is wrong: RFC 4340 §9.1 says to ignore the packet.
@@ -43,7 +43,7 @@ pub enum Status {
     None,
 }
 
-impl Status {
+impl ChecksumStatus {
     /// The name in traces.
     pub const fn name(self) -> &'static str {
         match self {

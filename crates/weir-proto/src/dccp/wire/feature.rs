@@ -3,7 +3,7 @@
 
 /// How two hosts come to one value (RFC 4340 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum ReconciliationRule {
     /// The server's preference list decides; values are single octets.
     ServerPriority,
     /// The host where the feature is located says it; one number.
@@ -52,10 +52,10 @@ pub const fn name(feature: u8) -> Option<&'static str> {
 }
 
 /// The reconciliation rule; `None` for a feature that is not known.
-pub const fn rule(feature: u8) -> Option<Rule> {
+pub const fn rule(feature: u8) -> Option<ReconciliationRule> {
     match feature {
-        SEQUENCE_WINDOW | ACK_RATIO => Some(Rule::NonNegotiable),
-        _ if name(feature).is_some() => Some(Rule::ServerPriority),
+        SEQUENCE_WINDOW | ACK_RATIO => Some(ReconciliationRule::NonNegotiable),
+        _ if name(feature).is_some() => Some(ReconciliationRule::ServerPriority),
         _ => None,
     }
 }
@@ -109,9 +109,9 @@ mod tests {
     fn only_sequence_window_and_ack_ratio_are_not_negotiable() {
         for feature in 1..=9 {
             let expected = if matches!(feature, 3 | 5) {
-                Rule::NonNegotiable
+                ReconciliationRule::NonNegotiable
             } else {
-                Rule::ServerPriority
+                ReconciliationRule::ServerPriority
             };
             assert_eq!(rule(feature), Some(expected), "feature {feature}");
         }

@@ -4,7 +4,7 @@
 //! A [`Packet`] holds what has a meaning. [`Decoded`] adds what has none but must come back when
 //! the very same bytes are written again: reserved bits and the checksum as it arrived.
 
-use super::checksum::{PROTOCOL, PseudoHeader, Status, covered_len, internet_checksum};
+use super::checksum::{ChecksumStatus, PROTOCOL, PseudoHeader, covered_len, internet_checksum};
 use super::{Options, Packet, PacketType, SeqNum, Subheader};
 use crate::packet::Payload;
 use std::fmt;
@@ -254,19 +254,19 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<u64> {
 
 impl Decoded<'_> {
     /// Checks the checksum of the bytes that this packet was read from: all of the packet, or
-    /// what a capture has of it. [`Status::None`] if covered octets are missing.
-    pub fn checksum_status(&self, bytes: &[u8], pseudo: &PseudoHeader) -> Status {
+    /// what a capture has of it. [`ChecksumStatus::None`] if covered octets are missing.
+    pub fn checksum_status(&self, bytes: &[u8], pseudo: &PseudoHeader) -> ChecksumStatus {
         let header_len = self.packet.header_len();
         let payload_len = self.packet.payload.len() as usize;
         let covered = covered_len(header_len, payload_len, self.packet.cscov);
         let Some(covered) = covered.and_then(|covered| bytes.get(..covered)) else {
-            return Status::None;
+            return ChecksumStatus::None;
         };
         // RFC 4340 §9.1 knows no value for "not computed": zero is checked as any other.
         let length = self.packet.wire_len();
         match internet_checksum(pseudo, PROTOCOL, length, covered) {
-            0 => Status::Good,
-            _ => Status::Bad,
+            0 => ChecksumStatus::Good,
+            _ => ChecksumStatus::Bad,
         }
     }
 

@@ -9,7 +9,7 @@ use super::{DccpOption, Options, PacketType, RawOption, RawOptionIter};
 
 /// An option that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountingOption<'a> {
+pub struct ApplicableOption<'a> {
     /// The option.
     pub option: DccpOption<'a>,
     /// Mandatory stood before it: whoever cannot do what it says must reset the connection.
@@ -27,9 +27,9 @@ pub struct OptionFault {
     pub data: [u8; 3],
 }
 
-/// Reads the options that count; see [`Options::counting_on`]. Ends after a fault.
+/// Reads the options that count; see [`Options::applicable_to`]. Ends after a fault.
 #[derive(Clone, Debug)]
-pub struct CountingOptionIter<'a> {
+pub struct ApplicableOptionIter<'a> {
     raw: RawOptionIter<'a>,
     packet: PacketType,
     mandatory: bool,
@@ -61,9 +61,9 @@ impl OptionFault {
 
 impl Options {
     /// The options that count on a packet of this type, with their Mandatory marks.
-    pub fn counting_on(&self, packet: PacketType) -> CountingOptionIter<'_> {
+    pub fn applicable_to(&self, packet: PacketType) -> ApplicableOptionIter<'_> {
         let raw = self.iter_raw();
-        CountingOptionIter {
+        ApplicableOptionIter {
             raw,
             packet,
             mandatory: false,
@@ -72,8 +72,8 @@ impl Options {
     }
 }
 
-impl<'a> Iterator for CountingOptionIter<'a> {
-    type Item = Result<CountingOption<'a>, OptionFault>;
+impl<'a> Iterator for ApplicableOptionIter<'a> {
+    type Item = Result<ApplicableOption<'a>, OptionFault>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mandatory_itself = RawOption { kind: 1, data: &[] };
@@ -98,7 +98,7 @@ impl<'a> Iterator for CountingOptionIter<'a> {
                 }
                 DccpOption::Mandatory => self.mandatory = true,
                 _ if option.is_allowed_on(self.packet) => {
-                    return Some(Ok(CountingOption {
+                    return Some(Ok(ApplicableOption {
                         option,
                         mandatory,
                         raw,
@@ -124,10 +124,10 @@ mod tests {
 
     fn outcomes(octets: &[u8], packet: PacketType) -> Vec<Outcome> {
         let options = Options::from_wire(octets);
-        let counting = options.counting_on(packet);
-        counting
+        options
+            .applicable_to(packet)
             .map(|result| match result {
-                Ok(counting) => Ok((counting.raw.kind, counting.mandatory)),
+                Ok(option) => Ok((option.raw.kind, option.mandatory)),
                 Err(fault) => Err((fault.reset_code, fault.data)),
             })
             .collect()

@@ -74,7 +74,7 @@ fn write_feature(number: u8, values: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::
         Some(name) => write!(f, " ({name}")?,
         None => write!(f, " (feature {number}")?,
     }
-    let is_number = feature::rule(number) == Some(feature::Rule::NonNegotiable);
+    let is_number = feature::rule(number) == Some(feature::ReconciliationRule::NonNegotiable);
     match feature::decode_number(number, values).filter(|_| is_number) {
         Some(value) => write!(f, " {value}")?,
         None => values.iter().try_for_each(|value| write!(f, " {value}"))?,

@@ -1,7 +1,7 @@
 //! A packet's journey through its bytes, for runs that prove that typed packets and wire format
 //! are the same thing (`[run] codec = true`).
 
-use super::checksum::{PseudoHeader, Status};
+use super::checksum::{ChecksumStatus, PseudoHeader};
 use super::{EncodeError, Malformed, Packet, decode};
 use std::fmt;
 
@@ -34,7 +34,7 @@ impl Packet {
         self.encode(Some(&ADDRESSES), buffer)
             .map_err(RoundTripError::Encode)?;
         let decoded = decode(buffer).map_err(RoundTripError::Decode)?;
-        if decoded.checksum_status(buffer, &ADDRESSES) != Status::Good {
+        if decoded.checksum_status(buffer, &ADDRESSES) != ChecksumStatus::Good {
             return Err(RoundTripError::Checksum);
         }
         Ok(match self.payload.content() {

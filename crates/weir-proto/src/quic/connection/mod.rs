@@ -10,16 +10,16 @@ mod pair;
 #[cfg(test)]
 mod tests;
 
-use super::ack::Received;
+use super::ack::ReceivedPackets;
 use super::config::{Config, Handshake};
 use super::error::TransportError;
-use super::loss::{Numbered, SentPackets};
+use super::loss::{LostPacket, SentPacket, SentPackets};
 use super::rtt::RttEstimator;
 use super::streams::{Role, Streams};
-use super::wire::SpaceId;
+use super::wire::{PacketNumber, SpaceId};
 use crate::cc::window::BoxedController;
-use crate::event::{DropReason, Event, EventMask, Events, Limit, WindowState};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use crate::event::{Event, EventMask, Events, Limit, WindowState};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -43,14 +43,14 @@ enum State {
 
 /// A packet-number space (RFC 9000 §12.3).
 #[derive(Debug)]
-struct Space {
+struct PacketSpace {
     sent: SentPackets,
-    received: Received,
+    received: ReceivedPackets,
 }
 
 /// What CONNECTION_CLOSE says.
 #[derive(Clone, Copy, Debug, Default)]
-struct Farewell {
+struct CloseFrame {
     code: u64,
     by_application: bool,
 }
@@ -60,8 +60,8 @@ pub struct Connection {
     config: Config,
     role: Role,
     state: State,
-    initial: Space,
-    data: Space,
+    initial: PacketSpace,
+    data: PacketSpace,
     /// The Initial space is in use.
     has_initial: bool,
     /// The handshake message is to be sent.
@@ -82,20 +82,20 @@ pub struct Connection {
     /// CE counter that the peer reported last; `None` once its counters made no sense.
     peer_ce: Option<u64>,
     /// Lost packets of this recovery, while the rules ask whether they were lost.
-    suspects: Vec<u64>,
+    spurious_candidates: Vec<PacketNumber>,
     idle_since: Instant,
-    farewell: Farewell,
-    farewell_due: bool,
+    close_frame: CloseFrame,
+    close_due: bool,
     /// The application closes once everything is sent.
     closing: bool,
     write_blocked: bool,
     readable_told: bool,
-    news: VecDeque<EndpointEvent>,
+    endpoint_events: VecDeque<EndpointEvent>,
     next_id: u64,
     events: Events,
     statistics: Statistics,
-    acked: Vec<Numbered>,
-    lost: Vec<(Numbered, DropReason)>,
+    acked: Vec<(PacketNumber, SentPacket)>,
+    lost: Vec<LostPacket>,
 }
 
 impl Connection {
@@ -109,7 +109,7 @@ impl Connection {
         let mut server = Self::new(config, Role::Server);
         if server.config.handshake == Handshake::Established {
             server.state = State::Established;
-            server.news.push_back(EndpointEvent::Connected);
+            server.endpoint_events.push_back(EndpointEvent::Connected);
         }
         server
     }
@@ -117,9 +117,9 @@ impl Connection {
     fn new(config: Config, role: Role) -> Self {
         let config = config.normalised();
         let has_initial = config.handshake == Handshake::OneRtt;
-        let space = |never_delay| Space {
+        let space = |never_delay| PacketSpace {
             sent: SentPackets::default(),
-            received: Received::new(config.ack, never_delay),
+            received: ReceivedPackets::new(config.ack, never_delay),
         };
         Self {
             role,
@@ -139,14 +139,14 @@ impl Connection {
             pto_count: 0,
             probes_due: 0,
             peer_ce: Some(0),
-            suspects: Vec::new(),
+            spurious_candidates: Vec::new(),
             idle_since: Instant::ZERO,
-            farewell: Farewell::default(),
-            farewell_due: false,
+            close_frame: CloseFrame::default(),
+            close_due: false,
             closing: false,
             write_blocked: false,
             readable_told: false,
-            news: VecDeque::new(),
+            endpoint_events: VecDeque::new(),
             next_id: 0,
             events: Events::default(),
             statistics: Statistics::default(),
@@ -156,7 +156,7 @@ impl Connection {
         }
     }
 
-    fn space(&mut self, id: SpaceId) -> &mut Space {
+    fn space(&mut self, id: SpaceId) -> &mut PacketSpace {
         match id {
             SpaceId::Initial => &mut self.initial,
             SpaceId::Data => &mut self.data,
@@ -179,44 +179,46 @@ impl Connection {
 
     fn establish(&mut self, now: Instant) {
         self.enter(now, State::Established);
-        self.news.push_back(EndpointEvent::Connected);
+        self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
     /// Sends CONNECTION_CLOSE and waits for three probe timeouts (RFC 9000 §10.2).
-    fn say_farewell(&mut self, now: Instant, farewell: Farewell, reason: CloseReason) {
-        self.farewell = farewell;
-        self.farewell_due = true;
+    fn close_with(&mut self, now: Instant, close_frame: CloseFrame, reason: CloseReason) {
+        self.close_frame = close_frame;
+        self.close_due = true;
         self.enter(now, State::Closing(now + self.probe_timeout() * 3));
-        self.news.push_back(EndpointEvent::Closed(reason));
+        self.endpoint_events
+            .push_back(EndpointEvent::Closed(reason));
     }
 
     fn fail(&mut self, now: Instant, error: TransportError) {
-        let farewell = Farewell {
+        let close_frame = CloseFrame {
             code: error.code,
             by_application: false,
         };
-        self.say_farewell(now, farewell, CloseReason::Reset(error.code));
+        self.close_with(now, close_frame, CloseReason::Reset(error.code));
     }
 
     /// Closes in good order once there is nothing left to send.
     fn close_if_done(&mut self, now: Instant) {
         if self.closing && self.state == State::Established && self.streams.all_sent() {
-            let farewell = Farewell {
+            let close_frame = CloseFrame {
                 code: 0,
                 by_application: true,
             };
-            self.say_farewell(now, farewell, CloseReason::Finished);
+            self.close_with(now, close_frame, CloseReason::Finished);
         }
     }
 
     fn end(&mut self, now: Instant, reason: CloseReason) {
         self.enter(now, State::Closed);
-        self.news.push_back(EndpointEvent::Closed(reason));
+        self.endpoint_events
+            .push_back(EndpointEvent::Closed(reason));
     }
 
     /// PTO without backoff (RFC 9002 §6.2.1).
     fn probe_timeout(&self) -> Duration {
-        self.rtt.probe_base() + self.config.ack.max_delay
+        self.rtt.pto_base() + self.config.ack.max_delay
     }
 
     #[inline]
@@ -252,7 +254,7 @@ impl Connection {
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     #[inline]
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
@@ -303,9 +305,7 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
         if self.role != Role::Client || self.state != State::Idle {
             return;
@@ -346,7 +346,8 @@ impl Endpoint for Connection {
             _ => return Err(WriteError::Closed),
         }
         let len = data.len();
-        self.streams.write(self.streams.first_own(), u64::from(len));
+        self.streams
+            .write(self.streams.first_local_id(), u64::from(len));
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
         Ok(())
@@ -364,7 +365,7 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}

@@ -2,8 +2,8 @@
 //! the connection's tests. The wire takes no time beyond the delay.
 
 use super::Connection;
+use crate::endpoint::{Endpoint, EndpointEvent};
 use crate::event::{Event, EventMask, Limit};
-use crate::node::{Endpoint, EndpointEvent, Node};
 use crate::packet::{Body, Ecn, Packet, Payload};
 use crate::quic::{Config, wire};
 use crate::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub struct Pair {
     pub codec: bool,
     /// The client's next packet is marked with congestion on its way.
     pub mark_next: bool,
-    pub news: Vec<(Side, EndpointEvent)>,
+    pub endpoint_events: Vec<(Side, EndpointEvent)>,
     pub octets_read: u64,
     pub largest_window: u64,
     pub smallest_window: u64,
@@ -61,7 +61,7 @@ impl Pair {
             reads: true,
             codec: false,
             mark_next: false,
-            news: Vec::new(),
+            endpoint_events: Vec::new(),
             octets_read: 0,
             largest_window: 0,
             smallest_window: u64::MAX,
@@ -96,11 +96,11 @@ impl Pair {
         let now = self.now;
         for side in [Side::Client, Side::Server] {
             while let Some(event) = self.end(side).poll_event() {
-                self.news.push((side, event));
+                self.endpoint_events.push((side, event));
             }
             if side == Side::Client || self.reads {
-                while let Some(piece) = self.end(side).read(now) {
-                    self.octets_read += u64::from(piece.len());
+                while let Some(data) = self.end(side).read(now) {
+                    self.octets_read += u64::from(data.len());
                 }
             }
             if self.bulk == Some(side) {

@@ -1,8 +1,8 @@
 //! What arrives (RFC 9000 §12.3, §12.4 and §13).
 
 use super::{Connection, State};
+use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
-use crate::node::{CloseReason, EndpointEvent};
 use crate::packet::Ecn;
 use crate::quic::error::TransportError;
 use crate::quic::streams::Role;
@@ -15,7 +15,7 @@ impl Connection {
         match self.state {
             State::Closing(_) => {
                 // RFC 9000 §10.2.1: whoever has not heard of the end is told again.
-                self.farewell_due |= !is_farewell(&packet);
+                self.close_due |= !has_connection_close(&packet);
                 return;
             }
             State::Draining | State::Closed => return,
@@ -36,7 +36,7 @@ impl Connection {
             .on_packet(now, number, eliciting, ecn);
         if !self.readable_told && self.streams.is_readable() {
             self.readable_told = true;
-            self.news.push_back(EndpointEvent::Readable);
+            self.endpoint_events.push_back(EndpointEvent::Readable);
         }
         self.close_if_done(now);
     }
@@ -103,15 +103,15 @@ impl Connection {
         frame: Frame,
     ) -> Result<(), TransportError> {
         match frame {
-            Frame::Stream(piece) => {
-                self.statistics.payload_received += self.streams.on_piece(&piece)?;
+            Frame::Stream(frame) => {
+                self.statistics.payload_received += self.streams.on_stream_frame(&frame)?;
             }
             Frame::Ack(ack) => self.on_ack(now, space, &ack)?,
             Frame::Crypto { .. } => self.on_crypto(now),
             Frame::MaxData(_)
             | Frame::MaxStreamData { .. }
             | Frame::DataBlocked(_)
-            | Frame::StreamDataBlocked { .. } => self.streams.on_credit(&frame)?,
+            | Frame::StreamDataBlocked { .. } => self.streams.on_flow_control_frame(&frame)?,
             Frame::ConnectionClose {
                 code, frame_type, ..
             } => {
@@ -123,7 +123,8 @@ impl Connection {
                 // RFC 9000 §10.2.2: silent from now on; there is no timer to wait for, because a
                 // drained connection and a closed one answer alike.
                 self.enter(now, State::Draining);
-                self.news.push_back(EndpointEvent::Closed(reason));
+                self.endpoint_events
+                    .push_back(EndpointEvent::Closed(reason));
             }
             Frame::HandshakeDone if self.role == Role::Server => {
                 return Err(TransportError::protocol_violation(
@@ -144,7 +145,7 @@ impl Connection {
     }
 }
 
-fn is_farewell(packet: &Packet) -> bool {
+fn has_connection_close(packet: &Packet) -> bool {
     let mut frames = packet.frames.iter();
     frames.any(|frame| matches!(frame, Frame::ConnectionClose { .. }))
 }

@@ -1,12 +1,12 @@
 //! What acknowledgements and the loss timer do (RFC 9002 §5, §6 and appendix A).
 
 use super::{Connection, State};
-use crate::cc::{Acked, Congestion};
+use crate::cc::{Acked, CongestionEvent};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
-use crate::quic::loss::{Acknowledged, Content, PERSISTENT_THRESHOLD};
-use crate::quic::wire::{Ack, SpaceId};
+use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, RetransmitFrame};
+use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::Instant;
 
 /// Doublings of the probe timeout after which it grows no more.
@@ -22,8 +22,8 @@ impl Connection {
     ) -> Result<(), TransportError> {
         let mut acked = std::mem::take(&mut self.acked);
         acked.clear();
-        let news = self.space(space).sent.acknowledge(ack, &mut acked)?;
-        self.recognise_suspects(now, ack);
+        let newly_acked = self.space(space).sent.acknowledge(ack, &mut acked)?;
+        self.detect_spurious_losses(now, ack);
         if acked.is_empty() {
             self.acked = acked;
             return Ok(());
@@ -32,9 +32,9 @@ impl Connection {
             // RFC 9000 §8.1: only the owner of the address can acknowledge.
             self.validated = true;
         }
-        self.sample_rtt(now, space, ack, news);
+        self.sample_rtt(now, space, ack, newly_acked);
         self.acked = acked;
-        self.process_ecn(now, space, ack, news);
+        self.process_ecn(now, space, ack, newly_acked);
         if self.config.rules.losses_before_acks {
             self.detect_losses(now, space);
             self.process_acked(now, space);
@@ -47,8 +47,11 @@ impl Connection {
         Ok(())
     }
 
-    fn sample_rtt(&mut self, now: Instant, space: SpaceId, ack: &Ack, news: Acknowledged) {
-        let Some(sent_at) = news.largest_sent_at.filter(|_| news.ack_eliciting) else {
+    fn sample_rtt(&mut self, now: Instant, space: SpaceId, ack: &Ack, newly_acked: NewlyAcked) {
+        let Some(sent_at) = newly_acked
+            .largest_sent_at
+            .filter(|_| newly_acked.ack_eliciting)
+        else {
             return;
         };
         let latest = now.since(sent_at);
@@ -63,8 +66,8 @@ impl Connection {
 
     /// RFC 9000 §13.4.2 and RFC 9002 appendix B.7: new marks are a congestion event, and
     /// counters that go down end the use of ECN.
-    fn process_ecn(&mut self, now: Instant, space: SpaceId, ack: &Ack, news: Acknowledged) {
-        if !self.config.ecn || space == SpaceId::Initial || news.largest_sent_at.is_none() {
+    fn process_ecn(&mut self, now: Instant, space: SpaceId, ack: &Ack, newly_acked: NewlyAcked) {
+        if !self.config.ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return;
         }
         let Some(known) = self.peer_ce else { return };
@@ -74,8 +77,8 @@ impl Connection {
             return;
         }
         self.peer_ce = Some(ce);
-        if let Some(sent_at) = news.largest_sent_at.filter(|_| ce > known) {
-            self.on_congestion(&Congestion {
+        if let Some(sent_at) = newly_acked.largest_sent_at.filter(|_| ce > known) {
+            self.on_congestion_event(&CongestionEvent {
                 now,
                 sent_at,
                 lost_bytes: 0,
@@ -85,16 +88,16 @@ impl Connection {
         }
     }
 
-    fn on_congestion(&mut self, congestion: &Congestion) {
+    fn on_congestion_event(&mut self, event: &CongestionEvent) {
         let before = self.controller.window();
         let was_recovering = self.controller.state() == "recovery";
-        self.controller.on_congestion(congestion);
+        self.controller.on_congestion_event(event);
         let is_new = self.controller.window() < before
             || (!was_recovering && self.controller.state() == "recovery");
         if is_new {
             self.statistics.loss_events += 1;
             self.recovery_probe = self.controller.take_recovery_probe();
-            self.suspects.clear();
+            self.spurious_candidates.clear();
         }
     }
 
@@ -114,11 +117,11 @@ impl Connection {
             if let Some(largest) = packet.acked_up_to {
                 self.space(space).received.forget_up_to(largest);
             }
-            for content in &packet.contents {
-                match content {
-                    Content::Stream(piece) => self.streams.on_acked(piece),
-                    Content::Crypto => self.crypto_due = false,
-                    Content::Credit(_) => {}
+            for frame in &packet.retransmit {
+                match frame {
+                    RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
+                    RetransmitFrame::Crypto => self.crypto_due = false,
+                    RetransmitFrame::FlowControl(_) => {}
                 }
             }
             self.push_window(now);
@@ -136,25 +139,25 @@ impl Connection {
             .space(space)
             .sent
             .detect_lost(now, &rtt, persistent_after, &mut lost);
-        let Some(((_, last), _)) = lost.last() else {
+        let Some(last) = lost.last() else {
             self.lost = lost;
             return;
         };
-        let sent_at = last.sent_at;
+        let sent_at = last.packet.sent_at;
         let mut lost_bytes = 0;
-        for ((number, packet), reason) in &lost {
-            lost_bytes += u64::from(packet.size);
-            self.repeat(&packet.contents);
-            let (number, size, reason) = (*number, packet.size, *reason);
+        for lost in &lost {
+            let (number, size, trigger) = (lost.number, lost.packet.size, lost.trigger);
+            lost_bytes += u64::from(size);
+            self.retransmit(&lost.packet.retransmit);
             self.events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
                 size,
-                reason,
+                trigger,
             });
         }
         self.statistics.packets_lost += lost.len() as u64;
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
-        self.on_congestion(&Congestion {
+        self.on_congestion_event(&CongestionEvent {
             now,
             sent_at,
             lost_bytes,
@@ -162,13 +165,13 @@ impl Connection {
             ecn: false,
         });
         if self.config.rules.undo_spurious && space == SpaceId::Data {
-            self.suspects
-                .extend(lost.iter().map(|((number, _), _)| *number));
+            self.spurious_candidates
+                .extend(lost.iter().map(|lost| lost.number));
         }
         if persistent {
             self.controller.on_persistent_congestion(now);
             self.recovery_probe = false;
-            self.suspects.clear();
+            self.spurious_candidates.clear();
         }
         self.lost = lost;
         self.push_window(now);
@@ -176,28 +179,30 @@ impl Connection {
 
     /// Packets that were declared lost and have arrived after all: once all of them have, the
     /// reduction was a mistake.
-    fn recognise_suspects(&mut self, now: Instant, ack: &Ack) {
-        if self.suspects.is_empty() {
+    fn detect_spurious_losses(&mut self, now: Instant, ack: &Ack) {
+        if self.spurious_candidates.is_empty() {
             return;
         }
-        let named = |number: u64| {
+        let named = |number: PacketNumber| {
             let mut ranges = ack.ranges();
             ranges.any(|range| (range.smallest..=range.largest).contains(&number))
         };
-        self.suspects.retain(|number| !named(*number));
-        if self.suspects.is_empty() {
-            self.controller.on_spurious_congestion(now);
+        self.spurious_candidates.retain(|number| !named(*number));
+        if self.spurious_candidates.is_empty() {
+            self.controller.on_spurious_congestion_event(now);
             self.push_window(now);
         }
     }
 
     /// What a lost packet said is to be said again.
-    pub(super) fn repeat(&mut self, contents: &[Content]) {
-        for content in contents {
-            match content {
-                Content::Stream(piece) => self.streams.on_lost(piece),
-                Content::Crypto => self.crypto_due = true,
-                Content::Credit(frame) => self.streams.on_credit_lost(frame),
+    pub(super) fn retransmit(&mut self, frames: &[RetransmitFrame]) {
+        for frame in frames {
+            match frame {
+                RetransmitFrame::Stream(frame) => self.streams.on_lost(frame),
+                RetransmitFrame::Crypto => self.crypto_due = true,
+                RetransmitFrame::FlowControl(frame) => {
+                    self.streams.on_flow_control_frame_lost(frame)
+                }
             }
         }
     }
@@ -214,7 +219,7 @@ impl Connection {
             return None;
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
-        let base = self.rtt.probe_base();
+        let base = self.rtt.pto_base();
         // RFC 9002 §6.2.2.1: a client without an answer keeps asking, so that the server may
         // send more.
         let asks = self.state == State::Handshaking;
@@ -259,7 +264,7 @@ impl Connection {
         self.has_initial = false;
         self.crypto_due = false;
         let octets = self.initial.sent.discard();
-        self.initial.received.take(now);
+        self.initial.received.take_ack(now);
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
         self.pto_count = 0;
         self.push_window(now);

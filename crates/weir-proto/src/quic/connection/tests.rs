@@ -3,8 +3,8 @@
 use super::pair::{Pair, Side, periodic};
 use super::*;
 use crate::cc::window::{self, Rules};
-use crate::node::EndpointEvent;
-use crate::quic::wire::{Ack, Frame, NumberLen, StreamFrame};
+use crate::endpoint::EndpointEvent;
+use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn lossy_link(preset: &str, every: u32) -> Config {
     config.flow_control.initial_max_data = 4_294_967_295;
     config.flow_control.initial_max_stream_data = 4_294_967_295;
     config.send_queue_limit = 50_000_000;
-    config.send_queue_low_water = 0.8;
+    config.low_water_ratio = 0.8;
     config
 }
 
@@ -112,13 +112,13 @@ fn everything_written_arrives_whatever_is_lost() {
         let mut rng = Rng::stream(seed, "world");
         let preset = Config::NAMES[rng.below(3) as usize];
         let mut config = Config::named(preset).unwrap();
-        config.controller = &window::REGISTRY[rng.below(3) as usize];
+        config.controller = &window::REGISTRY[rng.below(window::REGISTRY.len() as u64) as usize];
         config.rules.losses_before_acks = rng.chance(0.5);
         config.rules.undo_spurious = rng.chance(0.5);
         config.flow_control.initial_max_data = 20_000 + rng.below(200_000);
         config.flow_control.initial_max_stream_data = 20_000 + rng.below(200_000);
         config.flow_control.announce_at_once = rng.chance(0.5);
-        config.bundle_ack = rng.chance(0.5);
+        config.bundle_acks = rng.chance(0.5);
         config.ack.every = 1 + rng.below(4) as u32;
         config.ack.max_ranges = 1 + rng.below(8) as usize;
         let p = [0.0, 0.02, 0.2, 0.4][rng.below(4) as usize];
@@ -149,7 +149,10 @@ fn everything_written_arrives_whatever_is_lost() {
             "seed {seed}"
         );
         let finished = EndpointEvent::Closed(CloseReason::Finished);
-        assert!(pair.news.contains(&(Side::Client, finished)), "seed {seed}");
+        assert!(
+            pair.endpoint_events.contains(&(Side::Client, finished)),
+            "seed {seed}"
+        );
         let open = pair.client.data.sent.discard() + pair.client.initial.sent.discard();
         assert_eq!(pair.client.bytes_in_flight, open, "seed {seed}");
     }
@@ -180,7 +183,7 @@ fn the_handshake_gives_the_first_sample_of_the_round_trip_time() {
     assert_eq!(pair.server.rtt.get().smoothed, millis(2));
     assert_eq!(pair.sizes[0], 1200);
     let connected = [Side::Server, Side::Client].map(|side| (side, EndpointEvent::Connected));
-    assert_eq!(pair.news, connected);
+    assert_eq!(pair.endpoint_events, connected);
 }
 
 #[test]
@@ -194,10 +197,10 @@ fn a_lost_handshake_is_repeated_with_backoff() {
     pair.client.connect(Instant::ZERO);
     // RFC 9002 §6.2.2: 3 times 333 ms, then doubled.
     pair.run_until(Instant::ZERO + millis(2990));
-    assert!(pair.news.is_empty());
+    assert!(pair.endpoint_events.is_empty());
     pair.run_until(Instant::ZERO + millis(3000));
     assert!(
-        pair.news
+        pair.endpoint_events
             .contains(&(Side::Client, EndpointEvent::Connected))
     );
 }
@@ -262,7 +265,7 @@ fn flow_control_limits_to_the_credit_in_a_round_trip() {
 fn writing_blocks_at_the_limit_and_goes_on_below_the_low_water_mark() {
     let mut config = lossy_link("inet-2025", 1);
     config.send_queue_limit = 100_000;
-    config.send_queue_low_water = 0.4;
+    config.low_water_ratio = 0.4;
     let mut pair = Pair::started(config);
     let now = pair.now;
     let mut writes = 0;
@@ -271,7 +274,7 @@ fn writing_blocks_at_the_limit_and_goes_on_below_the_low_water_mark() {
     }
     assert_eq!(writes, 7);
     let writable = (Side::Client, EndpointEvent::Writable);
-    while !pair.news.contains(&writable) {
+    while !pair.endpoint_events.contains(&writable) {
         assert!(pair.client.streams.unsent() > 0);
         pair.run_for(millis(1));
     }
@@ -282,7 +285,7 @@ fn writing_blocks_at_the_limit_and_goes_on_below_the_low_water_mark() {
 fn bundled_acknowledgements_cover_packets_that_need_none() {
     for bundle in [false, true] {
         let mut config = lossy_link("inet-2025", 1);
-        config.bundle_ack = bundle;
+        config.bundle_acks = bundle;
         let mut pair = Pair::started(config);
         pair.bulk = Some(Side::Client);
         let mut drop = periodic(51);
@@ -297,11 +300,11 @@ fn bundled_acknowledgements_cover_packets_that_need_none() {
         });
         pair.run_for(millis(400));
         let received = &mut pair.server.data.received;
-        let ranges = received.take(pair.now).unwrap().ranges().count();
+        let ranges = received.take_ack(pair.now).unwrap().ranges().count();
         // One range for each loss so far, up to the 32 that are kept: nobody acknowledges
         // acknowledgements alone.
         assert_eq!(ranges, 32);
-        assert_eq!(pair.client.data.received.has_others(), !bundle);
+        assert_eq!(pair.client.data.received.has_unacked_others(), !bundle);
     }
 }
 
@@ -424,7 +427,7 @@ fn violations_end_the_connection_with_their_code() {
 #[test]
 fn a_changed_final_size_is_an_error() {
     let mut server = Connection::server(Config::named("inet-2025").unwrap());
-    let piece = |offset, fin| {
+    let stream_frame = |offset, fin| {
         Frame::Stream(StreamFrame {
             id: 0,
             offset,
@@ -432,8 +435,8 @@ fn a_changed_final_size_is_an_error() {
             fin,
         })
     };
-    deliver(&mut server, data(0, piece(0, true)));
-    let answer = deliver(&mut server, data(1, piece(10, true))).unwrap();
+    deliver(&mut server, data(0, stream_frame(0, true)));
+    let answer = deliver(&mut server, data(1, stream_frame(10, true))).unwrap();
     assert!(matches!(
         answer.frames[0],
         Frame::ConnectionClose { code: 0x6, .. }
@@ -472,7 +475,7 @@ fn an_idle_connection_ends_only_by_rule() {
         let mut pair = Pair::started(config);
         pair.run_for(Duration::from_secs(31));
         let timed_out = (Side::Client, EndpointEvent::Closed(CloseReason::TimedOut));
-        assert_eq!(pair.news.contains(&timed_out), ends);
+        assert_eq!(pair.endpoint_events.contains(&timed_out), ends);
     }
 }
 
@@ -490,7 +493,7 @@ fn closing_while_blocked_ends_when_the_credit_comes() {
     pair.reads = true;
     pair.run_for(Duration::from_secs(3));
     let finished = EndpointEvent::Closed(CloseReason::Finished);
-    assert!(pair.news.contains(&(Side::Server, finished)));
+    assert!(pair.endpoint_events.contains(&(Side::Server, finished)));
     assert_eq!(pair.octets_read, 20_000);
 }
 
@@ -521,7 +524,7 @@ fn ecn_marks_halve_the_window_without_a_loss() {
 #[test]
 fn headers_have_the_sizes_of_their_presets() {
     let rfc = Config::default();
-    assert_eq!(rfc.header.number_len, NumberLen::Minimal);
+    assert_eq!(rfc.header.number_len, PacketNumberLen::Minimal);
     assert_eq!(rfc.header.overhead(SpaceId::Data, 1), 1 + 8 + 1 + 16);
     let inet = Config::named("inet-2025").unwrap();
     assert_eq!(inet.header.overhead(SpaceId::Data, 4), 13);

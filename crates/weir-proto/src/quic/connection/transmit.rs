@@ -5,10 +5,10 @@
 
 use super::{Connection, State};
 use crate::cc::Sent;
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet};
-use crate::quic::loss::{Content, SentPacket};
+use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
 use crate::quic::wire::{self, Frame, SpaceId};
 use crate::time::Instant;
@@ -19,8 +19,8 @@ const INITIAL_DATAGRAM: u32 = 1200;
 /// Octets of the handshake message: about those of a TLS ClientHello.
 const CRYPTO_LEN: u32 = 300;
 
-/// A packet in the making.
-struct Draft {
+/// A packet under construction.
+struct PacketBuilder {
     space: SpaceId,
     number_len: u8,
     /// Octets left for frames.
@@ -29,16 +29,16 @@ struct Draft {
     sent: SentPacket,
 }
 
-impl Draft {
+impl PacketBuilder {
     fn push(&mut self, frame: Frame) {
         self.room = self.room.saturating_sub(frame.len(false));
         self.frames.push(frame);
     }
 
-    /// Adds a frame that is said again if the packet is lost.
-    fn push_content(&mut self, frame: Frame, content: Content) {
+    /// Adds a frame that is sent again if the packet is lost.
+    fn push_retransmittable(&mut self, frame: Frame, retransmit: RetransmitFrame) {
         self.push(frame);
-        self.sent.contents.push(content);
+        self.sent.retransmit.push(retransmit);
     }
 }
 
@@ -50,8 +50,8 @@ impl Connection {
     pub(super) fn transmit(&mut self, now: Instant) -> Option<Packet> {
         match self.state {
             State::Closing(_) => {
-                let due = std::mem::take(&mut self.farewell_due);
-                return due.then(|| self.draft_farewell(now));
+                let due = std::mem::take(&mut self.close_due);
+                return due.then(|| self.build_close(now));
             }
             State::Handshaking | State::Established => {}
             State::Idle | State::Draining | State::Closed => return None,
@@ -60,14 +60,14 @@ impl Connection {
             return None;
         }
         if self.has_initial
-            && let Some(packet) = self.draft_initial(now)
+            && let Some(packet) = self.build_initial(now)
         {
             return Some(packet);
         }
         if self.state != State::Established {
             return None;
         }
-        self.draft_data(now)
+        self.build_data(now)
     }
 
     /// Octets of the largest datagram that may leave. RFC 9000 §8.1: before it knows that the
@@ -87,7 +87,7 @@ impl Connection {
         self.datagram_limit() < self.config.max_datagram_size.min(INITIAL_DATAGRAM)
     }
 
-    fn draft(&self, now: Instant, space: SpaceId) -> Draft {
+    fn builder(&self, now: Instant, space: SpaceId) -> PacketBuilder {
         let sent = match space {
             SpaceId::Initial => &self.initial.sent,
             SpaceId::Data => &self.data.sent,
@@ -95,7 +95,7 @@ impl Connection {
         let header = self.config.header;
         let number_len = header.number_len(sent.next_number(), sent.largest_acked());
         let overhead = header.overhead(space, number_len);
-        Draft {
+        PacketBuilder {
             space,
             number_len,
             room: self.datagram_limit().saturating_sub(overhead),
@@ -104,33 +104,33 @@ impl Connection {
         }
     }
 
-    fn draft_farewell(&mut self, now: Instant) -> Packet {
-        let farewell = self.farewell;
+    fn build_close(&mut self, now: Instant) -> Packet {
+        let close_frame = self.close_frame;
         // RFC 9000 §10.2.3: an Initial packet must not carry the application's close.
         let space = if self.has_initial {
             SpaceId::Initial
         } else {
             SpaceId::Data
         };
-        let mut draft = self.draft(now, space);
-        let by_application = farewell.by_application && space == SpaceId::Data;
-        draft.push(Frame::ConnectionClose {
-            code: farewell.code,
+        let mut builder = self.builder(now, space);
+        let by_application = close_frame.by_application && space == SpaceId::Data;
+        builder.push(Frame::ConnectionClose {
+            code: close_frame.code,
             frame_type: (!by_application).then_some(0),
             reason_len: 0,
         });
-        self.finish(now, draft)
+        self.finish(now, builder)
     }
 
     /// The handshake message and what is to be said of the peer's.
-    fn draft_initial(&mut self, now: Instant) -> Option<Packet> {
-        let ack_due = self.initial.received.is_due(now);
+    fn build_initial(&mut self, now: Instant) -> Option<Packet> {
+        let ack_due = self.initial.received.ack_is_due(now);
         if !self.crypto_due && !ack_due {
             return None;
         }
-        let mut draft = self.draft(now, SpaceId::Initial);
+        let mut builder = self.builder(now, SpaceId::Initial);
         if ack_due {
-            self.push_ack(now, &mut draft);
+            self.push_ack(now, &mut builder);
         }
         if self.crypto_due {
             self.crypto_due = false;
@@ -138,25 +138,25 @@ impl Connection {
                 offset: 0,
                 len: CRYPTO_LEN,
             };
-            draft.push_content(frame, Content::Crypto);
+            builder.push_retransmittable(frame, RetransmitFrame::Crypto);
         }
         // RFC 9000 §14.1: a client pads all of its Initial packets, a server those that must be
         // acknowledged.
-        if self.role == Role::Client || !draft.sent.contents.is_empty() {
+        if self.role == Role::Client || !builder.sent.retransmit.is_empty() {
             let header = &self.config.header;
-            let frames: u32 = draft.frames.iter().map(|frame| frame.len(false)).sum();
-            let len = header.overhead(SpaceId::Initial, draft.number_len) + frames;
+            let frames: u32 = builder.frames.iter().map(|frame| frame.len(false)).sum();
+            let len = header.overhead(SpaceId::Initial, builder.number_len) + frames;
             if len < INITIAL_DATAGRAM {
-                draft.push(Frame::Padding(INITIAL_DATAGRAM - len));
+                builder.push(Frame::Padding(INITIAL_DATAGRAM - len));
             }
         }
-        Some(self.finish(now, draft))
+        Some(self.finish(now, builder))
     }
 
-    fn push_ack(&mut self, now: Instant, draft: &mut Draft) {
-        if let Some(ack) = self.space(draft.space).received.take(now) {
-            draft.sent.acked_up_to = Some(ack.largest);
-            draft.push(Frame::Ack(ack));
+    fn push_ack(&mut self, now: Instant, builder: &mut PacketBuilder) {
+        if let Some(ack) = self.space(builder.space).received.take_ack(now) {
+            builder.sent.acked_up_to = Some(ack.largest);
+            builder.push(Frame::Ack(ack));
         }
     }
 
@@ -169,105 +169,111 @@ impl Connection {
             || self.probes_due > 0
     }
 
-    fn draft_data(&mut self, now: Instant) -> Option<Packet> {
-        let ack_due = self.data.received.is_due(now);
+    fn build_data(&mut self, now: Instant) -> Option<Packet> {
+        let ack_due = self.data.received.ack_is_due(now);
         let may_send = self.may_send();
-        let mut has_piece = may_send && self.streams.has_piece();
-        if may_send && !has_piece && self.probes_due > 0 {
+        let mut has_stream_data = may_send && self.streams.has_stream_data();
+        if may_send && !has_stream_data && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats what is in flight.
-            let contents: SmallVec<[Content; 1]> = self.data.sent.oldest_contents().into();
-            self.repeat(&contents);
-            has_piece = self.streams.has_piece();
+            let retransmit: SmallVec<[RetransmitFrame; 1]> =
+                self.data.sent.oldest_retransmit().into();
+            self.retransmit(&retransmit);
+            has_stream_data = self.streams.has_stream_data();
         }
-        let has_credit = may_send && self.credit_is_due(ack_due || has_piece);
-        let ping = self.probes_due > 0 && !has_piece && !has_credit;
+        let has_flow_control = may_send && self.flow_control_is_due(ack_due || has_stream_data);
+        let ping = self.probes_due > 0 && !has_stream_data && !has_flow_control;
         if may_send {
-            self.app_limited = !has_piece;
+            self.app_limited = !has_stream_data;
         }
-        if !ack_due && !has_piece && !has_credit && !ping {
+        if !ack_due && !has_stream_data && !has_flow_control && !ping {
             return None;
         }
 
-        let mut draft = self.draft(now, SpaceId::Data);
+        let mut builder = self.builder(now, SpaceId::Data);
         let received = &self.data.received;
-        if ack_due || received.is_pending() || (self.config.bundle_ack && received.has_others()) {
-            self.push_ack(now, &mut draft);
+        if ack_due
+            || received.has_unacked_eliciting()
+            || (self.config.bundle_acks && received.has_unacked_others())
+        {
+            self.push_ack(now, &mut builder);
         }
-        if has_credit {
-            self.push_credit(&mut draft);
+        if has_flow_control {
+            self.push_flow_control_frames(&mut builder);
         }
-        if has_piece {
-            self.push_pieces(&mut draft);
+        if has_stream_data {
+            self.push_stream_frames(&mut builder);
         }
         if ping {
-            draft.push(Frame::Ping);
-            draft.sent.ack_eliciting = true;
+            builder.push(Frame::Ping);
+            builder.sent.ack_eliciting = true;
         }
-        Some(self.finish(now, draft))
+        Some(self.finish(now, builder))
     }
 
     /// True if frames about credit leave now. They wait for a packet that leaves anyway, unless
     /// none is to come.
-    fn credit_is_due(&self, packet_leaves: bool) -> bool {
-        let due = self.streams.credit_is_due() || self.streams.blocked_is_due();
-        let waits = self.data.received.is_pending() && !self.config.flow_control.announce_at_once;
+    fn flow_control_is_due(&self, packet_leaves: bool) -> bool {
+        let due = self.streams.max_frame_needed() || self.streams.blocked_frame_needed();
+        let waits = self.data.received.has_unacked_eliciting()
+            && !self.config.flow_control.announce_at_once;
         due && (packet_leaves || !waits)
     }
 
-    fn push_credit(&mut self, draft: &mut Draft) {
-        while draft.room > 32
+    fn push_flow_control_frames(&mut self, builder: &mut PacketBuilder) {
+        while builder.room > 32
             && let Some(frame) = self
                 .streams
-                .next_credit()
-                .or_else(|| self.streams.next_blocked())
+                .next_max_frame()
+                .or_else(|| self.streams.next_blocked_frame())
         {
-            draft.push_content(frame.clone(), Content::Credit(Box::new(frame)));
+            builder
+                .push_retransmittable(frame.clone(), RetransmitFrame::FlowControl(Box::new(frame)));
         }
     }
 
-    fn push_pieces(&mut self, draft: &mut Draft) {
-        while draft.room > 0
-            && let Some(piece) = self.streams.next_piece(draft.room)
+    fn push_stream_frames(&mut self, builder: &mut PacketBuilder) {
+        while builder.room > 0
+            && let Some(frame) = self.streams.next_frame(builder.room)
         {
-            draft.push_content(Frame::Stream(piece), Content::Stream(piece));
+            builder.push_retransmittable(Frame::Stream(frame), RetransmitFrame::Stream(frame));
         }
-        let low = self.config.send_queue_limit as f64 * self.config.send_queue_low_water;
+        let low = self.config.send_queue_limit as f64 * self.config.low_water_ratio;
         if self.write_blocked && self.streams.unsent() as f64 <= low {
             self.write_blocked = false;
-            self.news.push_back(EndpointEvent::Writable);
+            self.endpoint_events.push_back(EndpointEvent::Writable);
         }
     }
 
     /// Gives the packet its number, its size and its place in the books.
-    fn finish(&mut self, now: Instant, mut draft: Draft) -> Packet {
+    fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
         let header = self.config.header;
-        let mut frames_len = wire::frames_len(&draft.frames);
+        let mut frames_len = wire::frames_len(&builder.frames);
         // RFC 9001 §5.4.2: four octets of number and frames, so that there is a sample to
         // protect the header with.
-        let shortest = 4 - u32::from(draft.number_len.min(4));
+        let shortest = 4 - u32::from(builder.number_len.min(4));
         if header.tag_len > 0 && frames_len < shortest {
-            draft.frames.push(Frame::Padding(shortest - frames_len));
+            builder.frames.push(Frame::Padding(shortest - frames_len));
             frames_len = shortest;
         }
-        let size = header.overhead(draft.space, draft.number_len) + frames_len;
-        let ack_eliciting = draft.sent.ack_eliciting || !draft.sent.contents.is_empty();
+        let size = header.overhead(builder.space, builder.number_len) + frames_len;
+        let ack_eliciting = builder.sent.ack_eliciting || !builder.sent.retransmit.is_empty();
         // RFC 9002 §2: in flight are packets with anything but ACK and CONNECTION_CLOSE.
-        let padded = draft
+        let padded = builder
             .frames
             .iter()
             .any(|frame| matches!(frame, Frame::Padding(_)));
-        let has_data = draft
+        let has_data = builder
             .frames
             .iter()
             .any(|frame| matches!(frame, Frame::Stream(_)));
-        let space = draft.space;
+        let space = builder.space;
         let number = self.space(space).sent.next_number();
-        let closes = matches!(draft.frames.first(), Some(Frame::ConnectionClose { .. }));
+        let closes = matches!(builder.frames.first(), Some(Frame::ConnectionClose { .. }));
 
         if ack_eliciting || (padded && !closes) {
-            draft.sent.size = size;
-            draft.sent.ack_eliciting = ack_eliciting;
-            self.space(space).sent.push(draft.sent);
+            builder.sent.size = size;
+            builder.sent.ack_eliciting = ack_eliciting;
+            self.space(space).sent.push(builder.sent);
             self.bytes_in_flight += u64::from(size);
             if space == SpaceId::Data {
                 self.recovery_probe = false;
@@ -285,9 +291,9 @@ impl Connection {
         self.count_sent(now, (number, size), has_data);
         let packet = wire::Packet {
             number,
-            number_len: draft.number_len,
+            number_len: builder.number_len,
             space,
-            frames: draft.frames,
+            frames: builder.frames,
         };
         self.wrap(packet, size)
     }

@@ -39,15 +39,15 @@ fn rtt(millis: u64) -> RttEstimator {
     rtt
 }
 
-fn numbers(lost: &[(Numbered, DropReason)]) -> Vec<(u64, DropReason)> {
+fn numbers(lost: &[LostPacket]) -> Vec<(PacketNumber, LossTrigger)> {
     lost.iter()
-        .map(|((number, _), reason)| (*number, *reason))
+        .map(|lost| (lost.number, lost.trigger))
         .collect()
 }
 
 #[test]
 fn follows_the_table_of_thresholds() {
-    use DropReason::{PacketThreshold, TimeThreshold};
+    use LossTrigger::{PacketThreshold, TimeThreshold};
     // Packets 0..=4 leave at 0, 1, 2, 3 and 4 ms; the round-trip time is 80 ms, so that the
     // time threshold is 90 ms.
     let cases = [

@@ -7,12 +7,12 @@ mod send;
 #[cfg(test)]
 mod tests;
 
-pub use receive::{Arrival, ReceiveStream};
+pub use receive::{ReceiveStream, ReceivedOctets};
 pub use send::SendStream;
 
 use super::config::FlowControlConfig;
 use super::error::TransportError;
-use super::flow_control::{ReceiveCredit, SendCredit};
+use super::flow_control::{ReceiverFlowControl, SenderFlowControl};
 use super::wire::{Frame, StreamFrame};
 
 /// Which end of the connection this is.
@@ -39,10 +39,10 @@ pub struct Streams {
     config: FlowControlConfig,
     all: Vec<Stream>,
     /// Where the search for data begins: one after the stream that sent last.
-    turn: usize,
+    next_to_send: usize,
     unsent: u64,
-    send_credit: SendCredit,
-    receive_credit: ReceiveCredit,
+    sender_flow_control: SenderFlowControl,
+    receiver_flow_control: ReceiverFlowControl,
 }
 
 impl Streams {
@@ -52,23 +52,26 @@ impl Streams {
             role,
             config,
             all: Vec::new(),
-            turn: 0,
+            next_to_send: 0,
             unsent: 0,
-            send_credit: SendCredit::new(config.initial_max_data),
-            receive_credit: ReceiveCredit::new(config.initial_max_data, config.max_data_threshold),
+            sender_flow_control: SenderFlowControl::new(config.initial_max_data),
+            receiver_flow_control: ReceiverFlowControl::new(
+                config.initial_max_data,
+                config.max_data_threshold,
+            ),
         }
     }
 
     /// The first bidirectional stream that this end may open (RFC 9000 §2.1).
-    pub const fn first_own(&self) -> u64 {
+    pub const fn first_local_id(&self) -> u64 {
         match self.role {
             Role::Client => 0,
             Role::Server => 1,
         }
     }
 
-    const fn is_own(&self, id: u64) -> bool {
-        id & 1 == self.first_own()
+    const fn is_local(&self, id: u64) -> bool {
+        id & 1 == self.first_local_id()
     }
 
     /// Where the stream is, made first if it may be.
@@ -88,13 +91,13 @@ impl Streams {
         }
         let unidirectional = id & 2 != 0;
         let config = &self.config;
-        let credit = ReceiveCredit::new(
+        let credit = ReceiverFlowControl::new(
             config.initial_max_stream_data,
             config.max_stream_data_threshold,
         );
-        let send = (!unidirectional || self.is_own(id))
+        let send = (!unidirectional || self.is_local(id))
             .then(|| SendStream::new(id, config.initial_max_stream_data));
-        let receive = (!unidirectional || !self.is_own(id)).then(|| ReceiveStream::new(credit));
+        let receive = (!unidirectional || !self.is_local(id)).then(|| ReceiveStream::new(credit));
         self.all.insert(at, Stream { id, send, receive });
         Ok(at)
     }
@@ -104,7 +107,7 @@ impl Streams {
         let known = self.all.binary_search_by_key(&id, |stream| stream.id);
         match known {
             Ok(at) => Ok(at),
-            Err(_) if self.is_own(id) => Err(TransportError::stream_state(
+            Err(_) if self.is_local(id) => Err(TransportError::stream_state(
                 "the peer used a stream that was not opened",
             )),
             Err(_) => self.open(id),
@@ -171,7 +174,7 @@ impl Streams {
         for receive in receivers {
             let octets = receive.read(limit);
             if octets > 0 {
-                self.receive_credit.consume(octets);
+                self.receiver_flow_control.retire(octets);
                 return octets;
             }
         }
@@ -184,23 +187,23 @@ impl Streams {
         receivers.any(|receive| receive.readable() > 0)
     }
 
-    /// A piece arrived; how many of its octets are new.
-    pub fn on_piece(&mut self, piece: &StreamFrame) -> Result<u64, TransportError> {
-        let at = self.open_for_peer(piece.id)?;
+    /// A frame arrived; how many of its octets are new.
+    pub fn on_stream_frame(&mut self, frame: &StreamFrame) -> Result<u64, TransportError> {
+        let at = self.open_for_peer(frame.id)?;
         let Some(receive) = &mut self.all[at].receive else {
             return Err(TransportError::stream_state(
                 "data came on a stream that only sends",
             ));
         };
-        let Arrival { advance, new } = receive.on_piece(piece)?;
-        self.receive_credit.use_more(advance)?;
+        let ReceivedOctets { advance, new } = receive.on_stream_frame(frame)?;
+        self.receiver_flow_control.consume(advance)?;
         Ok(new)
     }
 
     /// A frame of the peer's that is about credit.
-    pub fn on_credit(&mut self, frame: &Frame) -> Result<(), TransportError> {
+    pub fn on_flow_control_frame(&mut self, frame: &Frame) -> Result<(), TransportError> {
         match *frame {
-            Frame::MaxData(maximum) => self.send_credit.raise(maximum),
+            Frame::MaxData(maximum) => self.sender_flow_control.update(maximum),
             Frame::MaxStreamData { id, maximum } => {
                 let at = self.open_for_peer(id)?;
                 let Some(send) = &mut self.all[at].send else {
@@ -208,11 +211,11 @@ impl Streams {
                         "credit came for a stream that only receives",
                     ));
                 };
-                send.credit.raise(maximum);
+                send.credit.update(maximum);
             }
             Frame::DataBlocked(limit) => {
                 // It knows less than we have announced: a frame of ours was lost.
-                self.receive_credit.answer_blocked(limit);
+                self.receiver_flow_control.on_blocked(limit);
             }
             Frame::StreamDataBlocked { id, limit } => {
                 let at = self.open_for_peer(id)?;
@@ -221,81 +224,81 @@ impl Streams {
                         "a stream that only sends cannot block the peer",
                     ));
                 };
-                receive.credit.answer_blocked(limit);
+                receive.credit.on_blocked(limit);
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// True if a piece can be sent.
+    /// True if a frame can be sent.
     #[inline]
-    pub fn has_piece(&self) -> bool {
-        let credit = self.send_credit.left();
+    pub fn has_stream_data(&self) -> bool {
+        let credit = self.sender_flow_control.available();
         let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
-        senders.any(|send| send.has_piece(credit))
+        senders.any(|send| send.has_stream_data(credit))
     }
 
     /// True if there is data that only credit keeps from leaving.
     pub fn is_blocked(&self) -> bool {
-        self.unsent > 0 && !self.has_piece()
+        self.unsent > 0 && !self.has_stream_data()
     }
 
-    /// The next piece that fits into `room` octets; streams take turns.
-    pub fn next_piece(&mut self, room: u32) -> Option<StreamFrame> {
-        let credit = self.send_credit.left();
+    /// The next frame that fits into `room` octets; streams take turns.
+    pub fn next_frame(&mut self, room: u32) -> Option<StreamFrame> {
+        let credit = self.sender_flow_control.available();
         let count = self.all.len();
         for step in 0..count {
-            let at = (self.turn + step) % count;
+            let at = (self.next_to_send + step) % count;
             let Some(send) = &mut self.all[at].send else {
                 continue;
             };
-            if let Some((frame, new)) = send.next_piece(room, credit) {
-                self.send_credit.spend(new);
+            if let Some((frame, new)) = send.next_frame(room, credit) {
+                self.sender_flow_control.consume(new);
                 self.unsent -= new;
-                self.turn = at + 1;
+                self.next_to_send = at + 1;
                 return Some(frame);
             }
         }
         None
     }
 
-    /// A piece was acknowledged.
+    /// A frame was acknowledged.
     #[inline]
-    pub fn on_acked(&mut self, piece: &StreamFrame) {
-        if let Some(send) = self.sender(piece.id) {
-            send.on_acked(piece);
+    pub fn on_acked(&mut self, frame: &StreamFrame) {
+        if let Some(send) = self.sender(frame.id) {
+            send.on_acked(frame);
         }
     }
 
-    /// A piece was lost, or is to be sent once more as a probe.
-    pub fn on_lost(&mut self, piece: &StreamFrame) {
-        if let Some(send) = self.sender(piece.id) {
-            send.on_lost(piece);
+    /// A frame was lost, or is to be sent once more as a probe.
+    pub fn on_lost(&mut self, frame: &StreamFrame) {
+        if let Some(send) = self.sender(frame.id) {
+            send.on_lost(frame);
         }
     }
 
     /// True if the peer should hear of new credit.
     #[inline]
-    pub fn credit_is_due(&self) -> bool {
+    pub fn max_frame_needed(&self) -> bool {
         let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
-        self.receive_credit.is_due() || receivers.any(ReceiveStream::credit_is_due)
+        self.receiver_flow_control.frame_needed() || receivers.any(ReceiveStream::max_frame_needed)
     }
 
     /// True if the peer should hear that we are blocked.
     #[inline]
-    pub fn blocked_is_due(&self) -> bool {
+    pub fn blocked_frame_needed(&self) -> bool {
         if self.unsent == 0 {
             return false;
         }
         let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
-        self.send_credit.blocked_is_due()
-            || senders.any(|send| send.is_blocked() && send.credit.blocked_is_due())
+        self.sender_flow_control.blocked_frame_needed()
+            || senders.any(|send| send.is_blocked() && send.credit.blocked_frame_needed())
     }
 
     /// The next frame about credit, if one is due.
-    pub fn next_credit(&mut self) -> Option<Frame> {
-        if let Some(maximum) = self.receive_credit.take_update() {
+    pub fn next_max_frame(&mut self) -> Option<Frame> {
+        if let Some(maximum) = self.receiver_flow_control.take_new_maximum() {
             return Some(Frame::MaxData(maximum));
         }
         for stream in &mut self.all {
@@ -303,8 +306,8 @@ impl Streams {
             let receive = stream
                 .receive
                 .as_mut()
-                .filter(|receive| receive.credit_is_due());
-            if let Some(maximum) = receive.and_then(|receive| receive.credit.take_update()) {
+                .filter(|receive| receive.max_frame_needed());
+            if let Some(maximum) = receive.and_then(|receive| receive.credit.take_new_maximum()) {
                 return Some(Frame::MaxStreamData { id, maximum });
             }
         }
@@ -312,17 +315,17 @@ impl Streams {
     }
 
     /// The next frame that says we are blocked, if one is due.
-    pub fn next_blocked(&mut self) -> Option<Frame> {
+    pub fn next_blocked_frame(&mut self) -> Option<Frame> {
         if self.unsent == 0 {
             return None;
         }
-        if let Some(limit) = self.send_credit.take_blocked() {
+        if let Some(limit) = self.sender_flow_control.take_blocked_limit() {
             return Some(Frame::DataBlocked(limit));
         }
         for stream in &mut self.all {
             let id = stream.id;
             let send = stream.send.as_mut().filter(|send| send.is_blocked());
-            if let Some(limit) = send.and_then(|send| send.credit.take_blocked()) {
+            if let Some(limit) = send.and_then(|send| send.credit.take_blocked_limit()) {
                 return Some(Frame::StreamDataBlocked { id, limit });
             }
         }
@@ -330,18 +333,18 @@ impl Streams {
     }
 
     /// A frame about credit was lost: say what is true now.
-    pub fn on_credit_lost(&mut self, frame: &Frame) {
+    pub fn on_flow_control_frame_lost(&mut self, frame: &Frame) {
         match *frame {
-            Frame::MaxData(_) => self.receive_credit.announce_again(),
-            Frame::DataBlocked(_) => self.send_credit.tell_again(),
+            Frame::MaxData(_) => self.receiver_flow_control.frame_lost(),
+            Frame::DataBlocked(_) => self.sender_flow_control.frame_lost(),
             Frame::MaxStreamData { id, .. } => {
                 if let Some(receive) = self.receiver(id) {
-                    receive.credit.announce_again();
+                    receive.credit.frame_lost();
                 }
             }
             Frame::StreamDataBlocked { id, .. } => {
                 if let Some(send) = self.sender(id) {
-                    send.credit.tell_again();
+                    send.credit.frame_lost();
                 }
             }
             _ => {}

@@ -1,7 +1,7 @@
 //! The receiving half of a stream: puts the pieces together. Lengths only.
 
 use crate::quic::error::TransportError;
-use crate::quic::flow_control::ReceiveCredit;
+use crate::quic::flow_control::ReceiverFlowControl;
 use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
 
@@ -11,7 +11,7 @@ const MAX_RANGES: usize = 1 << 16;
 /// A stream that we receive.
 #[derive(Clone, Debug)]
 pub struct ReceiveStream {
-    pub(super) credit: ReceiveCredit,
+    pub(super) credit: ReceiverFlowControl,
     arrived: RangeSet,
     /// Octets that the application has read.
     read: u64,
@@ -19,9 +19,9 @@ pub struct ReceiveStream {
     final_size: Option<u64>,
 }
 
-/// What a piece brought.
+/// What a frame brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct ReceivedOctets {
     /// Octets by which the highest offset grew: they use the connection's credit.
     pub advance: u64,
     /// Octets that had not arrived before.
@@ -30,7 +30,7 @@ pub struct Arrival {
 
 impl ReceiveStream {
     /// An empty stream.
-    pub fn new(credit: ReceiveCredit) -> Self {
+    pub fn new(credit: ReceiverFlowControl) -> Self {
         Self {
             credit,
             arrived: RangeSet::default(),
@@ -40,18 +40,21 @@ impl ReceiveStream {
         }
     }
 
-    /// A piece arrives.
-    pub fn on_piece(&mut self, piece: &StreamFrame) -> Result<Arrival, TransportError> {
-        let end = piece.offset.saturating_add(u64::from(piece.len));
-        self.check_final_size(end, piece.fin)?;
+    /// A frame arrives.
+    pub fn on_stream_frame(
+        &mut self,
+        frame: &StreamFrame,
+    ) -> Result<ReceivedOctets, TransportError> {
+        let end = frame.offset.saturating_add(u64::from(frame.len));
+        self.check_final_size(end, frame.fin)?;
         let advance = end.saturating_sub(self.highest);
-        self.credit.use_more(advance)?;
+        self.credit.consume(advance)?;
         self.highest = self.highest.max(end);
-        let new = self.arrived.insert(piece.offset..end);
+        let new = self.arrived.insert(frame.offset..end);
         if self.arrived.len() > MAX_RANGES {
             return Err(TransportError::internal("the stream has too many gaps"));
         }
-        Ok(Arrival { advance, new })
+        Ok(ReceivedOctets { advance, new })
     }
 
     /// RFC 9000 §4.5: the size of a stream is final.
@@ -82,13 +85,13 @@ impl ReceiveStream {
     pub fn read(&mut self, limit: u64) -> u64 {
         let octets = self.readable().min(limit);
         self.read += octets;
-        self.credit.consume(octets);
+        self.credit.retire(octets);
         octets
     }
 
     /// True if new credit is due and would be of use.
     #[inline]
-    pub fn credit_is_due(&self) -> bool {
-        self.final_size.is_none() && self.credit.is_due()
+    pub fn max_frame_needed(&self) -> bool {
+        self.final_size.is_none() && self.credit.frame_needed()
     }
 }

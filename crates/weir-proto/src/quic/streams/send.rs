@@ -1,6 +1,6 @@
 //! The sending half of a stream: what was written, sent, acknowledged and lost. Lengths only.
 
-use crate::quic::flow_control::SendCredit;
+use crate::quic::flow_control::SenderFlowControl;
 use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
 
@@ -8,7 +8,7 @@ use crate::quic::wire::StreamFrame;
 #[derive(Clone, Debug)]
 pub struct SendStream {
     id: u64,
-    pub(super) credit: SendCredit,
+    pub(super) credit: SenderFlowControl,
     /// Octets that the application has written.
     written: u64,
     /// Octets that were sent at least once.
@@ -26,7 +26,7 @@ impl SendStream {
     pub fn new(id: u64, credit: u64) -> Self {
         Self {
             id,
-            credit: SendCredit::new(credit),
+            credit: SenderFlowControl::new(credit),
             written: 0,
             sent: 0,
             acked: RangeSet::default(),
@@ -60,28 +60,31 @@ impl SendStream {
         self.finished && self.fin_acked && all
     }
 
-    /// True if [`next_piece`](Self::next_piece) has something, given the connection's credit.
+    /// True if [`next_frame`](Self::next_frame) has something, given the connection's credit.
     #[inline]
-    pub fn has_piece(&self, connection_credit: u64) -> bool {
+    pub fn has_stream_data(&self, connection_credit: u64) -> bool {
         !self.lost.is_empty()
-            || (self.unsent() > 0 && connection_credit > 0 && self.credit.left() > 0)
+            || (self.unsent() > 0 && connection_credit > 0 && self.credit.available() > 0)
             || (self.finished && !self.fin_sent && self.unsent() == 0)
     }
 
     /// True if there is new data and this stream's credit is used up.
     #[inline]
     pub fn is_blocked(&self) -> bool {
-        self.unsent() > 0 && self.credit.left() == 0
+        self.unsent() > 0 && self.credit.available() == 0
     }
 
-    /// The next piece that fits into `room` octets, frame head included: lost octets first.
+    /// The next frame that fits into `room` octets, frame head included: lost octets first.
     /// The second value says how many octets are sent for the first time.
-    pub fn next_piece(&mut self, room: u32, connection_credit: u64) -> Option<(StreamFrame, u64)> {
+    pub fn next_frame(&mut self, room: u32, connection_credit: u64) -> Option<(StreamFrame, u64)> {
         let again = self.lost.first().cloned();
         let offset = again.as_ref().map_or(self.sent, |range| range.start);
         let available = match &again {
             Some(range) => range.end - range.start,
-            None => self.unsent().min(self.credit.left()).min(connection_credit),
+            None => self
+                .unsent()
+                .min(self.credit.available())
+                .min(connection_credit),
         };
         let space = room.checked_sub(StreamFrame::head_len(self.id, offset))?;
         let len = available.min(u64::from(space));
@@ -96,7 +99,7 @@ impl SendStream {
             0
         } else {
             self.sent = end;
-            self.credit.spend(len);
+            self.credit.consume(len);
             len
         };
         let frame = StreamFrame {
@@ -108,25 +111,25 @@ impl SendStream {
         Some((frame, new))
     }
 
-    /// The peer has this piece.
+    /// The peer has this frame.
     #[inline]
-    pub fn on_acked(&mut self, piece: &StreamFrame) {
-        let range = piece.offset..piece.offset + u64::from(piece.len);
+    pub fn on_acked(&mut self, frame: &StreamFrame) {
+        let range = frame.offset..frame.offset + u64::from(frame.len);
         if !self.lost.is_empty() {
             self.lost.remove(range.clone());
         }
         self.acked.insert(range);
-        self.fin_acked |= piece.fin;
+        self.fin_acked |= frame.fin;
     }
 
-    /// This piece was lost: what of it the peer does not have is sent again.
-    pub fn on_lost(&mut self, piece: &StreamFrame) {
-        let range = piece.offset..piece.offset + u64::from(piece.len);
+    /// This frame was lost: what of it the peer does not have is sent again.
+    pub fn on_lost(&mut self, frame: &StreamFrame) {
+        let range = frame.offset..frame.offset + u64::from(frame.len);
         self.lost.insert(range.clone());
         for have in self.acked.within(range) {
             self.lost.remove(have);
         }
-        if piece.fin && !self.fin_acked {
+        if frame.fin && !self.fin_acked {
             self.fin_sent = false;
         }
     }

@@ -12,7 +12,7 @@ const CONFIG: FlowControlConfig = FlowControlConfig {
     max_streams: 10,
 };
 
-fn piece(id: u64, offset: u64, len: u32) -> StreamFrame {
+fn frame(id: u64, offset: u64, len: u32) -> StreamFrame {
     StreamFrame {
         id,
         offset,
@@ -29,20 +29,20 @@ proptest! {
     ) {
         let mut bounds: Vec<u64> = std::iter::once(0).chain(cuts).collect();
         bounds.push(5000);
-        let mut pieces: Vec<StreamFrame> = bounds
+        let mut frames: Vec<StreamFrame> = bounds
             .windows(2)
-            .map(|pair| piece(0, pair[0], (pair[1] - pair[0]) as u32))
+            .map(|pair| frame(0, pair[0], (pair[1] - pair[0]) as u32))
             .collect();
         let mut rng = crate::rng::Rng::stream(seed, "shuffle");
-        for at in (1..pieces.len()).rev() {
-            pieces.swap(at, rng.below(at as u64 + 1) as usize);
+        for at in (1..frames.len()).rev() {
+            frames.swap(at, rng.below(at as u64 + 1) as usize);
         }
         let mut streams = Streams::new(Role::Server, CONFIG);
         let (mut new, mut read) = (0, 0);
-        for piece in &pieces {
-            new += streams.on_piece(piece).unwrap();
+        for frame in &frames {
+            new += streams.on_stream_frame(frame).unwrap();
             // A second copy brings nothing.
-            prop_assert_eq!(streams.on_piece(piece).unwrap(), 0);
+            prop_assert_eq!(streams.on_stream_frame(frame).unwrap(), 0);
             read += streams.read(u64::MAX);
         }
         prop_assert_eq!(new, 5000);
@@ -62,13 +62,13 @@ proptest! {
         let mut read = 0;
         for _ in 0..10_000 {
             let room = 20 + rng.below(1200) as u32;
-            let Some(frame) = sender.next_piece(room) else { break };
+            let Some(frame) = sender.next_frame(room) else { break };
             prop_assert!(Frame::Stream(frame).len(true) <= room);
             if rng.chance(0.3) {
                 sender.on_lost(&frame);
                 continue;
             }
-            receiver.on_piece(&frame).unwrap();
+            receiver.on_stream_frame(&frame).unwrap();
             read += receiver.read(u64::MAX);
             sender.on_acked(&frame);
         }
@@ -84,7 +84,7 @@ fn streams_take_turns() {
     streams.write(0, 3000);
     streams.write(4, 3000);
     let order: Vec<u64> = (0..4)
-        .map(|_| streams.next_piece(500).unwrap().id)
+        .map(|_| streams.next_frame(500).unwrap().id)
         .collect();
     assert_eq!(order, [0, 4, 0, 4]);
 }
@@ -96,45 +96,50 @@ fn each_stream_and_the_connection_have_their_own_credit() {
         streams.write(id, 60_000);
     }
     let mut sent = [0, 0, 0];
-    while let Some(piece) = streams.next_piece(1200) {
-        sent[piece.id as usize / 4] += u64::from(piece.len);
+    while let Some(frame) = streams.next_frame(1200) {
+        sent[frame.id as usize / 4] += u64::from(frame.len);
     }
     assert_eq!(sent.iter().sum::<u64>(), 100_000);
     assert!(sent.iter().all(|octets| *octets <= 50_000));
-    assert_eq!(streams.next_blocked(), Some(Frame::DataBlocked(100_000)));
-    streams.on_credit(&Frame::MaxData(200_000)).unwrap();
-    while streams.next_piece(1200).is_some() {}
-    let blocked: Vec<Frame> = std::iter::from_fn(|| streams.next_blocked()).collect();
+    assert_eq!(
+        streams.next_blocked_frame(),
+        Some(Frame::DataBlocked(100_000))
+    );
+    streams
+        .on_flow_control_frame(&Frame::MaxData(200_000))
+        .unwrap();
+    while streams.next_frame(1200).is_some() {}
+    let blocked: Vec<Frame> = std::iter::from_fn(|| streams.next_blocked_frame()).collect();
     let expected = [0, 4, 8].map(|id| Frame::StreamDataBlocked { id, limit: 50_000 });
     assert_eq!(blocked, expected);
-    let raise = Frame::MaxStreamData {
+    let update = Frame::MaxStreamData {
         id: 4,
         maximum: 55_000,
     };
-    streams.on_credit(&raise).unwrap();
-    assert_eq!(streams.next_piece(1200).unwrap().id, 4);
+    streams.on_flow_control_frame(&update).unwrap();
+    assert_eq!(streams.next_frame(1200).unwrap().id, 4);
 }
 
 #[test]
 fn credit_is_renewed_as_the_application_reads_and_repeated_if_lost() {
     let mut streams = Streams::new(Role::Server, CONFIG);
-    streams.on_piece(&piece(0, 0, 30_000)).unwrap();
-    assert_eq!(streams.next_credit(), None);
+    streams.on_stream_frame(&frame(0, 0, 30_000)).unwrap();
+    assert_eq!(streams.next_max_frame(), None);
     streams.read(25_000);
     let renewed = Frame::MaxStreamData {
         id: 0,
         maximum: 75_000,
     };
-    assert_eq!(streams.next_credit(), Some(renewed.clone()));
-    assert_eq!(streams.next_credit(), None);
-    streams.on_credit_lost(&renewed);
-    assert_eq!(streams.next_credit(), Some(renewed.clone()));
+    assert_eq!(streams.next_max_frame(), Some(renewed.clone()));
+    assert_eq!(streams.next_max_frame(), None);
+    streams.on_flow_control_frame_lost(&renewed);
+    assert_eq!(streams.next_max_frame(), Some(renewed.clone()));
     // A sender that is blocked below what was announced has missed it.
     let blocked = |limit| Frame::StreamDataBlocked { id: 0, limit };
-    streams.on_credit(&blocked(75_000)).unwrap();
-    assert_eq!(streams.next_credit(), None);
-    streams.on_credit(&blocked(50_000)).unwrap();
-    assert_eq!(streams.next_credit(), Some(renewed));
+    streams.on_flow_control_frame(&blocked(75_000)).unwrap();
+    assert_eq!(streams.next_max_frame(), None);
+    streams.on_flow_control_frame(&blocked(50_000)).unwrap();
+    assert_eq!(streams.next_max_frame(), Some(renewed));
 }
 
 #[test]
@@ -143,8 +148,11 @@ fn directions_of_streams_are_respected() {
     // 3 is the server's own unidirectional stream, 2 the client's.
     assert!(server.write(3, 10));
     assert!(!server.write(2, 10));
-    assert_eq!(server.on_piece(&piece(3, 0, 1)).unwrap_err().code, 0x5);
-    assert!(server.on_piece(&piece(2, 0, 1)).is_ok());
+    assert_eq!(
+        server.on_stream_frame(&frame(3, 0, 1)).unwrap_err().code,
+        0x5
+    );
+    assert!(server.on_stream_frame(&frame(2, 0, 1)).is_ok());
     let credit = Frame::MaxStreamData { id: 2, maximum: 1 };
-    assert_eq!(server.on_credit(&credit).unwrap_err().code, 0x5);
+    assert_eq!(server.on_flow_control_frame(&credit).unwrap_err().code, 0x5);
 }

@@ -58,7 +58,7 @@ pub struct EcnCounts {
 /// An ACK frame (RFC 9000 §19.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Largest Acknowledged.
+    /// Largest NewlyAcked.
     pub largest: u64,
     /// Where the range of the largest begins.
     pub smallest: u64,

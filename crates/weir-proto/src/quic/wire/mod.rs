@@ -23,6 +23,9 @@ use smallvec::SmallVec;
 use std::fmt;
 use varint::Reader;
 
+/// A packet number: 0 to 2^62 - 1, counted separately in each space (RFC 9000 §12.3).
+pub type PacketNumber = u64;
+
 /// Which header a packet has and which packet numbers it uses (RFC 9000 §12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceId {
@@ -34,7 +37,7 @@ pub enum SpaceId {
 
 /// How many octets a packet number takes on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumberLen {
+pub enum PacketNumberLen {
     /// Always this many, 1 to 4.
     Fixed(u8),
     /// As few as the numbers in flight allow (RFC 9000 appendix A.2).
@@ -47,7 +50,7 @@ pub struct HeaderFormat {
     /// Octets of a connection id, up to 20.
     pub connection_id_len: u8,
     /// Octets of a packet number.
-    pub number_len: NumberLen,
+    pub number_len: PacketNumberLen,
     /// Octets of the AEAD tag at the end: 16 in QUIC version 1, 0 in models without it.
     pub tag_len: u8,
 }
@@ -56,13 +59,13 @@ impl HeaderFormat {
     /// QUIC version 1 with connection ids of 8 octets.
     pub const RFC9000: Self = Self {
         connection_id_len: 8,
-        number_len: NumberLen::Minimal,
+        number_len: PacketNumberLen::Minimal,
         tag_len: 16,
     };
     /// The 13 octets of the INET model: 1 + 8 + 4, nothing for encryption.
     pub const INET: Self = Self {
         connection_id_len: 8,
-        number_len: NumberLen::Fixed(4),
+        number_len: PacketNumberLen::Fixed(4),
         tag_len: 0,
     };
 
@@ -70,8 +73,8 @@ impl HeaderFormat {
     /// acknowledged (RFC 9000 appendix A.2: twice the span must be representable).
     pub fn number_len(&self, number: u64, largest_acked: Option<u64>) -> u8 {
         match self.number_len {
-            NumberLen::Fixed(len) => len.clamp(1, 4),
-            NumberLen::Minimal => {
+            PacketNumberLen::Fixed(len) => len.clamp(1, 4),
+            PacketNumberLen::Minimal => {
                 let span = largest_acked.map_or(number + 1, |acked| number.saturating_sub(acked));
                 match span {
                     0..0x80 => 1,
@@ -129,7 +132,7 @@ impl std::error::Error for WireError {}
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
     /// Packet number.
-    pub number: u64,
+    pub number: PacketNumber,
     /// Octets in which it is written, 1 to 4.
     pub number_len: u8,
     /// Its packet-number space, which decides its header.

@@ -119,7 +119,7 @@ fn packets_have_these_octets() {
     ];
     let format = HeaderFormat {
         connection_id_len: 4,
-        number_len: NumberLen::Fixed(2),
+        number_len: PacketNumberLen::Fixed(2),
         tag_len: 2,
     };
     for (frames, octets) in cases {
@@ -146,7 +146,7 @@ fn an_initial_packet_has_the_long_header() {
     };
     let format = HeaderFormat {
         connection_id_len: 2,
-        number_len: NumberLen::Minimal,
+        number_len: PacketNumberLen::Minimal,
         tag_len: 1,
     };
     let mut out = Vec::new();
@@ -237,7 +237,7 @@ pub fn frame() -> impl Strategy<Value = Frame> {
 fn format() -> impl Strategy<Value = HeaderFormat> {
     (0..=20_u8, 0..=16_u8).prop_map(|(connection_id_len, tag_len)| HeaderFormat {
         connection_id_len,
-        number_len: NumberLen::Minimal,
+        number_len: PacketNumberLen::Minimal,
         tag_len,
     })
 }

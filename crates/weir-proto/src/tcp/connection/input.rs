@@ -1,11 +1,11 @@
 //! Processing segments and timeouts.
 
 use super::{Connection, MAX_EXPIRIES, Recovery, State};
-use crate::cc::{Acked, Congestion};
-use crate::event::{DropReason, Event, EventMask, WindowState};
-use crate::node::{CloseReason, EndpointEvent};
+use crate::cc::{Acked, CongestionEvent};
+use crate::endpoint::{CloseReason, EndpointEvent};
+use crate::event::{Event, EventMask, LossTrigger, WindowState};
 use crate::packet::Ecn;
-use crate::tcp::scoreboard::Segment;
+use crate::tcp::scoreboard::SentSegment;
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, SynOptions, flag};
 use crate::time::Instant;
@@ -19,9 +19,10 @@ impl Connection {
 
     pub(super) fn end(&mut self, now: Instant, reason: CloseReason) {
         self.timer.stop();
-        self.outbox.clear();
+        self.transmit_queue.clear();
         self.enter(now, State::Closed, "CLOSED");
-        self.news.push_back(EndpointEvent::Closed(reason));
+        self.endpoint_events
+            .push_back(EndpointEvent::Closed(reason));
     }
 
     pub(super) fn handle_syn(&mut self, now: Instant, packet: &TcpPacket) {
@@ -30,13 +31,13 @@ impl Connection {
         match self.state {
             State::Listen if !acknowledges => {
                 self.ecn &= packet.has(flag::ECE) && packet.has(flag::CWR);
-                self.learn(packet, options);
+                self.apply_syn(packet, options);
                 self.enter(now, State::SynReceived, "SYN-RECEIVED");
                 self.send_syn(now);
             }
             State::SynSent if acknowledges => {
                 self.ecn &= packet.has(flag::ECE);
-                self.learn(packet, options);
+                self.apply_syn(packet, options);
                 self.establish(now);
                 self.receiver.ack_now();
             }
@@ -47,9 +48,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn learn(&mut self, packet: &TcpPacket, options: SynOptions) {
+    pub(super) fn apply_syn(&mut self, packet: &TcpPacket, options: SynOptions) {
         self.peer_sequence = packet.seq;
-        self.peer_scale = options.window_scale.min(14);
+        self.peer_window_scale = options.window_scale.min(14);
         self.peer_window = u64::from(packet.window);
         self.sack &= options.sack_permitted;
         self.config.segment_size = self.config.segment_size.min(u32::from(options.mss).max(1));
@@ -59,9 +60,9 @@ impl Connection {
         if self.handshake.attempts == 1 {
             self.timer.on_sample(now.since(self.handshake.sent_at));
         }
-        self.timer.on_progress(now, false);
+        self.timer.on_ack(now, false);
         self.enter(now, State::Established, "ESTABLISHED");
-        self.news.push_back(EndpointEvent::Connected);
+        self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
     pub(super) fn handle_established(&mut self, now: Instant, packet: &TcpPacket, ecn: Ecn) {
@@ -95,10 +96,10 @@ impl Connection {
         ecn: Ecn,
     ) {
         if packet.has(flag::CWR) {
-            self.echo_congestion = false;
+            self.ece_pending = false;
         }
         if self.ecn && ecn == Ecn::Ce {
-            self.echo_congestion = true;
+            self.ece_pending = true;
             self.receiver.ack_now();
         }
         self.statistics.data_packets_received += 1;
@@ -111,7 +112,7 @@ impl Connection {
         self.statistics.payload_received += delivered;
         if delivered > 0 {
             if self.unread == 0 {
-                self.news.push_back(EndpointEvent::Readable);
+                self.endpoint_events.push_back(EndpointEvent::Readable);
             }
             self.unread += delivered;
         }
@@ -125,56 +126,57 @@ impl Connection {
 
     pub(super) fn handle_ack(&mut self, now: Instant, packet: &TcpPacket) {
         let initial = self.config.initial_sequence;
-        let Some(ack) = unwrap(initial, packet.ack, self.board.high_ack()) else {
+        let Some(ack) = unwrap(initial, packet.ack, self.scoreboard.high_ack()) else {
             return;
         };
-        let high_data = self.board.high_data();
+        let high_data = self.scoreboard.high_data();
         if ack > high_data + u64::from(self.fin.sent) {
             return self.receiver.ack_now();
         }
-        let window = u64::from(packet.window) << self.peer_scale;
-        let advanced = ack > self.board.high_ack();
-        let duplicate = ack == self.board.high_ack()
+        let window = u64::from(packet.window) << self.peer_window_scale;
+        let advanced = ack > self.scoreboard.high_ack();
+        let duplicate = ack == self.scoreboard.high_ack()
             && packet.payload.is_empty()
             && window == self.peer_window
-            && !self.board.is_empty();
+            && !self.scoreboard.is_empty();
         self.peer_window = window;
         if ack > high_data && !self.fin.acknowledged {
             self.fin.acknowledged = true;
-            self.timer.on_progress(now, false);
+            self.timer.on_ack(now, false);
         }
-        let in_flight = self.board.pipe();
-        self.take_acknowledged(ack.min(high_data), packet);
-        self.tell_acknowledged(now, in_flight);
+        let in_flight = self.scoreboard.pipe();
+        self.update_scoreboard(ack.min(high_data), packet);
+        self.report_acknowledged(now, in_flight);
         if advanced {
-            let outstanding = !self.board.is_empty() || (self.fin.sent && !self.fin.acknowledged);
-            self.timer.on_progress(now, outstanding);
+            let outstanding =
+                !self.scoreboard.is_empty() || (self.fin.sent && !self.fin.acknowledged);
+            self.timer.on_ack(now, outstanding);
         }
         self.recover(now, advanced, duplicate);
-        self.handle_echo(now, packet, ack);
-        self.record_window(now);
+        self.handle_ece(now, packet, ack);
+        self.emit_window(now);
     }
 
     /// Updates the scoreboard and notes which segments are newly acknowledged.
-    pub(super) fn take_acknowledged(&mut self, ack: u64, packet: &TcpPacket) {
+    pub(super) fn update_scoreboard(&mut self, ack: u64, packet: &TcpPacket) {
         let Self {
-            board,
+            scoreboard,
             acked,
             config,
             ..
         } = self;
         acked.clear();
-        let near = board.high_ack();
+        let near = scoreboard.high_ack();
         // A segment that was sent twice gives no sample: its length is noted with time zero.
-        let mut note = |segment: &Segment| {
-            let sent_at = if segment.resent {
+        let mut note = |segment: &SentSegment| {
+            let sent_at = if segment.retransmitted_ever {
                 Instant::ZERO
             } else {
                 segment.sent_at
             };
             acked.push((sent_at, segment.len));
         };
-        board.on_cumulative_ack(ack, &mut note);
+        scoreboard.on_cumulative_ack(ack, &mut note);
         for &(start, end) in packet.sack.as_slice() {
             let bounds = (
                 unwrap(config.initial_sequence, start, near),
@@ -182,14 +184,14 @@ impl Connection {
             );
             if let (Some(start), Some(end)) = bounds
                 && start < end
-                && end <= board.high_data()
+                && end <= scoreboard.high_data()
             {
-                board.on_sack(start, end, &mut note);
+                scoreboard.on_sack(start, end, &mut note);
             }
         }
     }
 
-    pub(super) fn tell_acknowledged(&mut self, now: Instant, mut bytes_in_flight: u64) {
+    pub(super) fn report_acknowledged(&mut self, now: Instant, mut bytes_in_flight: u64) {
         let newest = self.acked.iter().map(|&(sent_at, _)| sent_at).max();
         if let Some(sent_at) = newest.filter(|&at| at > Instant::ZERO) {
             let sample = now.since(sent_at);
@@ -225,65 +227,65 @@ impl Connection {
 
     pub(super) fn recover(&mut self, now: Instant, advanced: bool, duplicate: bool) {
         if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
-            && self.board.high_ack() >= point
+            && self.scoreboard.high_ack() >= point
         {
             self.recovery = Recovery::None;
-            self.duplicates = 0;
+            self.duplicate_acks = 0;
         }
         let mut latest = None;
         let Self {
-            board,
+            scoreboard,
             statistics,
             events,
             ..
         } = self;
-        let mut note = |segment: &Segment| {
+        let mut note = |segment: &SentSegment| {
             statistics.packets_lost += 1;
             latest = latest.max(Some(segment.sent_at));
             let (number, size) = (segment.start, segment.len);
             events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
                 size,
-                reason: DropReason::PacketThreshold,
+                trigger: LossTrigger::PacketThreshold,
             });
         };
         if self.sack {
-            board.detect_losses(&mut note);
+            scoreboard.detect_losses(&mut note);
         } else {
-            // RFC 6582 §3.2: three duplicates, then one segment per partial acknowledgement.
+            // RFC 6582 §3.2: three duplicate ACKs, then one segment per partial acknowledgement.
             let fast = matches!(self.recovery, Recovery::Fast { .. });
-            self.duplicates = if advanced {
+            self.duplicate_acks = if advanced {
                 0
             } else {
-                self.duplicates + u32::from(duplicate)
+                self.duplicate_acks + u32::from(duplicate)
             };
-            let third = self.duplicates == 3 && self.recovery == Recovery::None;
+            let third = self.duplicate_acks == 3 && self.recovery == Recovery::None;
             if (third || (fast && advanced))
-                && let Some(segment) = board.lose_first()
+                && let Some(segment) = scoreboard.mark_first_lost()
             {
                 note(&segment);
             }
         }
         if let (Some(sent_at), Recovery::None) = (latest, self.recovery) {
             self.recovery = Recovery::Fast {
-                point: self.board.high_data(),
+                point: self.scoreboard.high_data(),
             };
-            self.send_one_anyway = true;
+            self.retransmit_beyond_window = true;
             self.reduce(now, sent_at, false);
         } else if latest.is_some() && !self.sack {
-            self.send_one_anyway = true;
+            self.retransmit_beyond_window = true;
         }
     }
 
     pub(super) fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
         self.statistics.loss_events += 1;
-        let bytes_in_flight = self.board.pipe();
+        let bytes_in_flight = self.scoreboard.pipe();
         let lost_bytes = if ecn {
             0
         } else {
             u64::from(self.config.segment_size)
         };
-        self.controller.on_congestion(&Congestion {
+        self.controller.on_congestion_event(&CongestionEvent {
             now,
             sent_at,
             lost_bytes,
@@ -293,29 +295,29 @@ impl Connection {
     }
 
     /// RFC 3168 §6.1.2: at most one reduction per window of data.
-    pub(super) fn handle_echo(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
+    pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
         if self.ecn
             && packet.has(flag::ECE)
-            && ack > self.ecn_point
+            && ack > self.ecn_recovery_point
             && self.recovery == Recovery::None
         {
-            self.ecn_point = self.board.high_data();
-            self.announce_reduction = true;
+            self.ecn_recovery_point = self.scoreboard.high_data();
+            self.cwr_pending = true;
             self.reduce(now, now, true);
         }
     }
 
-    pub(super) fn record_window(&mut self, now: Instant) {
+    pub(super) fn emit_window(&mut self, now: Instant) {
         let Self {
             controller,
-            board,
+            scoreboard,
             timer,
             ..
         } = self;
         self.events.push(now, EventMask::CONTROLLER, || {
             Event::Window(WindowState {
                 cwnd: controller.window(),
-                bytes_in_flight: board.pipe(),
+                bytes_in_flight: scoreboard.pipe(),
                 partial_bytes_acked: controller.partial_bytes_acked(),
                 ssthresh: controller.ssthresh(),
                 rtt: timer.rtt().latest,
@@ -334,27 +336,29 @@ impl Connection {
         if self.state != State::Established {
             return self.send_syn(now);
         }
-        if self.board.is_empty() {
+        if self.scoreboard.is_empty() {
             self.fin.due = self.fin.sent && !self.fin.acknowledged;
             return;
         }
-        let first = self.board.first_sent_at().unwrap_or(now);
+        let first = self.scoreboard.first_sent_at().unwrap_or(now);
         let Self {
-            board, statistics, ..
+            scoreboard,
+            statistics,
+            ..
         } = self;
-        board.lose_all(|_| statistics.packets_lost += 1);
+        scoreboard.mark_all_lost(|_| statistics.packets_lost += 1);
         // RFC 5681 §3.1: ssthresh is held only while the timer repeats the same segment.
-        let repeated = self.expired_at == Some(self.board.high_ack());
+        let repeated = self.expired_at == Some(self.scoreboard.high_ack());
         if !repeated {
             self.reduce(now, first, false);
         }
-        self.expired_at = Some(self.board.high_ack());
+        self.expired_at = Some(self.scoreboard.high_ack());
         self.controller.on_persistent_congestion(now);
         self.recovery = Recovery::Timeout {
-            point: self.board.high_data(),
+            point: self.scoreboard.high_data(),
         };
-        self.duplicates = 0;
-        self.send_one_anyway = true;
-        self.record_window(now);
+        self.duplicate_acks = 0;
+        self.retransmit_beyond_window = true;
+        self.emit_window(now);
     }
 }

@@ -9,8 +9,8 @@ use super::scoreboard::Scoreboard;
 use super::sequence::wrap;
 use super::wire::flag;
 use crate::cc::WindowController;
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
-use crate::node::{CloseReason, Endpoint, EndpointEvent, Node, Statistics, WriteError};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
@@ -40,9 +40,9 @@ pub struct Config {
     /// Segments after which an acknowledgement leaves at once.
     pub ack_every: u32,
     /// The longest time that an acknowledgement waits.
-    pub ack_delay: Duration,
+    pub max_ack_delay: Duration,
     /// RFC 6298 §2.4: the smallest retransmission timeout.
-    pub min_rto: Duration,
+    pub rto_min: Duration,
     /// Receive buffer in octets: the window that is advertised.
     pub receive_buffer: u64,
     /// Octets that the application may have waiting to be sent.
@@ -60,8 +60,8 @@ impl Default for Config {
             sack: true,
             ecn: false,
             ack_every: 2,
-            ack_delay: Duration::from_millis(40),
-            min_rto: Duration::from_millis(200),
+            max_ack_delay: Duration::from_millis(40),
+            rto_min: Duration::from_millis(200),
             receive_buffer: 6_000_000,
             send_buffer: 4_000_000,
         }
@@ -91,28 +91,28 @@ pub struct Connection {
     state: State,
     controller: Box<dyn WindowController + Send>,
     timer: RetransmissionTimer,
-    board: Scoreboard,
+    scoreboard: Scoreboard,
     receiver: Receiver,
     recovery: Recovery,
     /// The first segment that the timer repeated last.
     expired_at: Option<u64>,
-    duplicates: u32,
+    duplicate_acks: u32,
     peer_window: u64,
     peer_sequence: u32,
-    peer_scale: u8,
+    peer_window_scale: u8,
     sack: bool,
     ecn: bool,
     unsent: u64,
-    send_one_anyway: bool,
+    retransmit_beyond_window: bool,
     handshake: Handshake,
-    echo_congestion: bool,
-    announce_reduction: bool,
-    ecn_point: u64,
+    ece_pending: bool,
+    cwr_pending: bool,
+    ecn_recovery_point: u64,
     closing: bool,
     fin: Fin,
     blocked: bool,
-    outbox: VecDeque<Packet>,
-    news: VecDeque<EndpointEvent>,
+    transmit_queue: VecDeque<Packet>,
+    endpoint_events: VecDeque<EndpointEvent>,
     unread: u64,
     packets: u64,
     window_limited: bool,
@@ -152,28 +152,28 @@ impl Connection {
         Self {
             state,
             controller,
-            timer: RetransmissionTimer::new(config.min_rto),
-            board: Scoreboard::new(),
-            receiver: Receiver::new(config.ack_every, config.ack_delay),
+            timer: RetransmissionTimer::new(config.rto_min),
+            scoreboard: Scoreboard::new(),
+            receiver: Receiver::new(config.ack_every, config.max_ack_delay),
             recovery: Recovery::None,
             expired_at: None,
-            duplicates: 0,
+            duplicate_acks: 0,
             peer_window: 0,
             peer_sequence: 0,
-            peer_scale: 0,
+            peer_window_scale: 0,
             sack: config.sack,
             ecn: config.ecn,
             unsent: 0,
-            send_one_anyway: false,
+            retransmit_beyond_window: false,
             handshake: Handshake::default(),
-            echo_congestion: false,
-            announce_reduction: false,
-            ecn_point: 0,
+            ece_pending: false,
+            cwr_pending: false,
+            ecn_recovery_point: 0,
             closing: false,
             fin: Fin::default(),
             blocked: false,
-            outbox: VecDeque::with_capacity(4),
-            news: VecDeque::new(),
+            transmit_queue: VecDeque::with_capacity(4),
+            endpoint_events: VecDeque::new(),
             unread: 0,
             packets: 0,
             window_limited: false,
@@ -185,7 +185,7 @@ impl Connection {
     }
 }
 
-impl Node for Connection {
+impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
             // RFC 9293 §3.1: the checksum covers header and data.
@@ -235,7 +235,7 @@ impl Node for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(packet) = self.outbox.pop_front() {
+        if let Some(packet) = self.transmit_queue.pop_front() {
             return Some(packet);
         }
         if self.state != State::Established {
@@ -247,7 +247,7 @@ impl Node for Connection {
         if self.receiver.wants_ack(now) {
             let seq = wrap(
                 self.config.initial_sequence,
-                self.board.high_data() + u64::from(self.fin.sent),
+                self.scoreboard.high_data() + u64::from(self.fin.sent),
             );
             let packet = self.build(0, seq, Payload::default());
             if self.fin.acknowledged && self.fin.received {
@@ -268,9 +268,7 @@ impl Node for Connection {
     fn events(&mut self) -> Option<&mut Events> {
         Some(&mut self.events)
     }
-}
 
-impl Endpoint for Connection {
     fn connect(&mut self, now: Instant) {
         if self.state == State::Closed && self.handshake.attempts == 0 {
             self.enter(now, State::SynSent, "SYN-SENT");
@@ -310,7 +308,7 @@ impl Endpoint for Connection {
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}

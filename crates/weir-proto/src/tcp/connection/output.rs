@@ -2,10 +2,10 @@
 
 use super::{Connection, Recovery, State, WINDOW_SCALE};
 use crate::cc::Sent;
+use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
-use crate::node::EndpointEvent;
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
-use crate::tcp::scoreboard::Segment;
+use crate::tcp::scoreboard::SentSegment;
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
@@ -36,10 +36,10 @@ impl Connection {
         let mut flags = flags | if acks { flag::ACK } else { 0 };
         let data = !payload.is_empty();
         if self.ecn && flags & flag::SYN == 0 {
-            flags |= if self.echo_congestion { flag::ECE } else { 0 };
-            if data && self.announce_reduction {
+            flags |= if self.ece_pending { flag::ECE } else { 0 };
+            if data && self.cwr_pending {
                 flags |= flag::CWR;
-                self.announce_reduction = false;
+                self.cwr_pending = false;
             }
         }
         let window = self.config.receive_buffer.saturating_sub(self.unread);
@@ -87,7 +87,7 @@ impl Connection {
 
     pub(super) fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
         self.timer.start_if_idle(now);
-        let bytes_in_flight = self.board.pipe();
+        let bytes_in_flight = self.scoreboard.pipe();
         self.controller.on_sent(&Sent {
             now,
             bytes: u64::from(len),
@@ -108,42 +108,42 @@ impl Connection {
         let inflation = if self.sack {
             0
         } else {
-            u64::from(self.duplicates) * segment
+            u64::from(self.duplicate_acks) * segment
         };
-        let pipe = self.board.pipe().saturating_sub(inflation);
+        let pipe = self.scoreboard.pipe().saturating_sub(inflation);
         let room = self.controller.window().saturating_sub(pipe) >= segment;
         self.window_limited = !room && self.unsent > 0;
-        if (room || self.send_one_anyway)
-            && let Some(Segment { start, len, .. }) = self.board.take_lost(now)
+        if (room || self.retransmit_beyond_window)
+            && let Some(SentSegment { start, len, .. }) = self.scoreboard.next_lost(now)
         {
-            self.send_one_anyway = false;
+            self.retransmit_beyond_window = false;
             return Some(self.build_data(now, start, len));
         }
         if !room {
             return None;
         }
-        let credit =
-            (self.board.high_ack() + self.peer_window).saturating_sub(self.board.high_data());
+        let credit = (self.scoreboard.high_ack() + self.peer_window)
+            .saturating_sub(self.scoreboard.high_data());
         let len = self.unsent.min(segment);
         // Silly-window avoidance: a short segment only at the end of what was written.
         if len > 0 && len <= credit {
-            let start = self.board.high_data();
+            let start = self.scoreboard.high_data();
             self.unsent -= len;
-            self.board.on_sent(now, len as u32);
-            self.announce_room();
+            self.scoreboard.on_sent(now, len as u32);
+            self.notify_writable();
             return Some(self.build_data(now, start, len as u32));
         }
         if matches!(self.recovery, Recovery::Fast { .. }) {
-            let Segment { start, len, .. } = self.board.take_doubtful(now)?;
+            let SentSegment { start, len, .. } = self.scoreboard.next_unsacked(now)?;
             return Some(self.build_data(now, start, len));
         }
         None
     }
 
-    pub(super) fn announce_room(&mut self) {
+    pub(super) fn notify_writable(&mut self) {
         if self.blocked && self.unsent <= self.config.send_buffer / 2 {
             self.blocked = false;
-            self.news.push_back(EndpointEvent::Writable);
+            self.endpoint_events.push_back(EndpointEvent::Writable);
         }
     }
 
@@ -154,7 +154,7 @@ impl Connection {
         }
         (self.fin.sent, self.fin.due) = (true, false);
         self.timer.start_if_idle(now);
-        let seq = wrap(self.config.initial_sequence, self.board.high_data());
+        let seq = wrap(self.config.initial_sequence, self.scoreboard.high_data());
         Some(self.build(flag::FIN, seq, Payload::default()))
     }
 
@@ -171,7 +171,7 @@ impl Connection {
             self.config.initial_sequence,
             Payload::default(),
         );
-        self.outbox.push_back(packet);
+        self.transmit_queue.push_back(packet);
         self.timer.start_if_idle(now);
     }
 }

@@ -1,7 +1,7 @@
 //! Each packet type in its octets, and its checksum (RFC 4340 §5, §9).
 
 use super::{PSEUDO, encoded, seq};
-use crate::dccp::wire::checksum::Status;
+use crate::dccp::wire::checksum::ChecksumStatus;
 use crate::dccp::wire::{Packet, Reserved, decode, decode_prefix};
 use crate::packet::Payload;
 
@@ -157,7 +157,10 @@ fn checksum_of_a_whole_packet() {
     packet.encode(Some(&PSEUDO), &mut bytes).unwrap();
     assert_eq!(bytes[6..8], [0x55, 0xd2]);
     let decoded = decode(&bytes).unwrap();
-    assert_eq!(decoded.checksum_status(&bytes, &PSEUDO), Status::Good);
+    assert_eq!(
+        decoded.checksum_status(&bytes, &PSEUDO),
+        ChecksumStatus::Good
+    );
 }
 
 /// RFC 4340 §9.2: octets behind the coverage may change, octets before it may not.
@@ -174,9 +177,9 @@ fn partial_coverage_protects_only_what_it_covers() {
             continue;
         };
         let expected = if index < 16 + 8 {
-            Status::Bad
+            ChecksumStatus::Bad
         } else {
-            Status::Good
+            ChecksumStatus::Good
         };
         assert_eq!(
             decoded.checksum_status(&changed, &PSEUDO),
@@ -187,7 +190,7 @@ fn partial_coverage_protects_only_what_it_covers() {
     // A capture that has the covered part only can still be checked.
     let cut = &bytes[..24];
     let decoded = decode_prefix(cut, bytes.len()).unwrap();
-    assert_eq!(decoded.checksum_status(cut, &PSEUDO), Status::Good);
+    assert_eq!(decoded.checksum_status(cut, &PSEUDO), ChecksumStatus::Good);
 }
 
 /// A8: zero does not mean "no checksum" on protocol 33.
@@ -196,5 +199,8 @@ fn a_checksum_of_zero_is_checked() {
     let bytes = encoded(&Packet::new_ack(seq(1), seq(2)));
     assert_eq!(bytes[6..8], [0, 0]);
     let decoded = decode(&bytes).unwrap();
-    assert_eq!(decoded.checksum_status(&bytes, &PSEUDO), Status::Bad);
+    assert_eq!(
+        decoded.checksum_status(&bytes, &PSEUDO),
+        ChecksumStatus::Bad
+    );
 }

@@ -1,7 +1,7 @@
 //! Random packets, random bytes and bytes with one fault.
 
 use super::{PSEUDO, encoded, seq};
-use crate::dccp::wire::checksum::Status;
+use crate::dccp::wire::checksum::ChecksumStatus;
 use crate::dccp::wire::{
     DccpOption, Options, Packet, PacketType, RawOption, decode, decode_prefix,
 };
@@ -84,7 +84,7 @@ proptest! {
         packet.encode(Some(&PSEUDO), &mut bytes).unwrap();
         prop_assert_eq!(bytes.len() as u32, packet.wire_len());
         let decoded = decode(&bytes).unwrap();
-        prop_assert_eq!(decoded.checksum_status(&bytes, &PSEUDO), Status::Good);
+        prop_assert_eq!(decoded.checksum_status(&bytes, &PSEUDO), ChecksumStatus::Good);
         let mut again = Vec::new();
         decoded.encode(&mut again).unwrap();
         prop_assert_eq!(again, bytes.clone());

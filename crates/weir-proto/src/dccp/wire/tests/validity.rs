@@ -1,7 +1,7 @@
 //! What is no packet, and what has no wire form (RFC 4340 §8.5 step 1).
 
 use super::{PSEUDO, encoded, seq};
-use crate::dccp::wire::checksum::Status;
+use crate::dccp::wire::checksum::ChecksumStatus;
 use crate::dccp::wire::{
     EncodeError, Malformed, Options, Packet, PacketType, Subheader, decode, decode_prefix,
 };
@@ -102,7 +102,10 @@ fn a_cut_packet_is_read_if_its_header_is_there() {
     let bytes = encoded(&packet);
     let decoded = decode_prefix(&bytes[..30], bytes.len()).expect("header is there");
     assert_eq!((decoded.payload.len(), &decoded.packet), (6, &packet));
-    assert_eq!(decoded.checksum_status(&bytes[..30], &PSEUDO), Status::None);
+    assert_eq!(
+        decoded.checksum_status(&bytes[..30], &PSEUDO),
+        ChecksumStatus::None
+    );
     for captured in 0..24 {
         let expected = Malformed::Cut { captured };
         assert_eq!(

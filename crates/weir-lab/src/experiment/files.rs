@@ -1,0 +1,134 @@
+//! Where an experiment's files come from: the binary itself, or a folder.
+
+use super::{ExperimentError, Published};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// An experiment's files, unread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExperimentFiles {
+    /// The experiment's name, that of its folder.
+    pub name: String,
+    /// The text of `published.toml`.
+    pub published: String,
+    /// The scenario files by name.
+    pub scenarios: BTreeMap<String, String>,
+}
+
+macro_rules! folder {
+    ($name:literal, [$($file:literal),* $(,)?]) => {
+        Embedded {
+            name: $name,
+            published: include_str!(concat!("../../../../experiments/", $name, "/published.toml")),
+            scenarios: &[$((
+                $file,
+                include_str!(concat!("../../../../experiments/", $name, "/", $file)),
+            )),*],
+        }
+    };
+}
+
+struct Embedded {
+    name: &'static str,
+    published: &'static str,
+    scenarios: &'static [(&'static str, &'static str)],
+}
+
+/// The repository's experiments, compiled in so that `reproduce` works from any folder.
+const EMBEDDED: &[Embedded] = &[
+    folder!(
+        "loopback",
+        [
+            "failing.toml",
+            "always-idle.toml",
+            "unclamped.toml",
+            "clamp-4us.toml",
+            "delay-1ms.toml",
+            "delay-0.5ms.toml",
+            "delay-1ms-always-idle.toml",
+        ]
+    ),
+    folder!(
+        "lossy-link",
+        [
+            "periodic-every.toml",
+            "periodic-every-other.toml",
+            "random-every.toml",
+            "random-every-other.toml",
+            "inet-now-every.toml",
+            "inet-now-every-other.toml",
+            "quinn-every.toml",
+        ]
+    ),
+    folder!("oscillation", ["tbf.toml", "wifi.toml"]),
+    folder!("deep-fifo", ["router.toml"]),
+    folder!("cut-off", ["stream.toml"]),
+    folder!("friendliness", ["dumbbell.toml"]),
+    folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
+];
+
+impl ExperimentFiles {
+    /// The names of the experiments that are compiled in.
+    pub fn names() -> Vec<&'static str> {
+        EMBEDDED.iter().map(|folder| folder.name).collect()
+    }
+
+    /// The experiment of this name that is compiled in.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn embedded(name: &str) -> Result<Self, ExperimentError> {
+        let folder = EMBEDDED.iter().find(|folder| folder.name == name);
+        let folder = folder.ok_or_else(|| ExperimentError::Unknown {
+            name: name.to_owned(),
+            known: Self::names().join(", "),
+        })?;
+        Ok(Self {
+            name: folder.name.to_owned(),
+            published: folder.published.to_owned(),
+            scenarios: folder
+                .scenarios
+                .iter()
+                .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()))
+                .collect(),
+        })
+    }
+
+    /// True if some of its runs are in real time, which needs a testbed.
+    ///
+    /// # Errors
+    /// What is wrong with `published.toml`.
+    pub fn needs_testbed(&self) -> Result<bool, ExperimentError> {
+        let file = format!("{}/published.toml", self.name);
+        Ok(Published::parse(&file, &self.published)?.needs_testbed())
+    }
+
+    /// The experiment in a folder: `published.toml` and the other `.toml` files beside it.
+    ///
+    /// # Errors
+    /// A folder or file that cannot be read.
+    pub fn from_folder(folder: &Path) -> Result<Self, ExperimentError> {
+        let failed = |path: &Path| {
+            let path = path.display().to_string();
+            |source| ExperimentError::File { path, source }
+        };
+        let read = |path: &Path| std::fs::read_to_string(path).map_err(failed(path));
+        let published = read(&folder.join("published.toml"))?;
+        let mut scenarios = BTreeMap::new();
+        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
+            let path = entry.map_err(failed(folder))?.path();
+            let Some(file) = path.file_name().and_then(|file| file.to_str()) else {
+                continue;
+            };
+            if file != "published.toml" && path.extension().is_some_and(|end| end == "toml") {
+                scenarios.insert(file.to_owned(), read(&path)?);
+            }
+        }
+        let name = folder.file_name().and_then(|name| name.to_str());
+        Ok(Self {
+            name: name.unwrap_or("experiment").to_owned(),
+            published,
+            scenarios,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! A layer around an endpoint: it sees and changes the packets that pass, and nothing else of the
+//! endpoint.
+
+use weir_proto::endpoint::{Endpoint, EndpointEvent, Statistics, WriteError};
+use weir_proto::event::Events;
+use weir_proto::packet::{Packet, Payload};
+use weir_proto::time::Instant;
+
+/// What a layer does; the rest is the endpoint's.
+pub(super) trait Shim {
+    /// A packet comes for the endpoint.
+    fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet);
+
+    /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
+    fn handle_timeout(&mut self, inner: &mut dyn Endpoint, now: Instant) {
+        inner.handle_timeout(now);
+    }
+
+    /// The next packet that leaves.
+    fn poll_transmit(&mut self, inner: &mut dyn Endpoint, now: Instant) -> Option<Packet> {
+        inner.poll_transmit(now)
+    }
+
+    /// When the layer or the endpoint must be called.
+    fn poll_timeout(&self, inner: &dyn Endpoint) -> Option<Instant> {
+        inner.poll_timeout()
+    }
+}
+
+/// An endpoint within a layer.
+pub(super) struct Shimmed<L> {
+    inner: Box<dyn Endpoint + Send>,
+    layer: L,
+}
+
+impl<L: Shim> Shimmed<L> {
+    pub(super) fn new(inner: Box<dyn Endpoint + Send>, layer: L) -> Self {
+        Self { inner, layer }
+    }
+}
+
+impl<L: Shim> Endpoint for Shimmed<L> {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        self.layer.handle(&mut *self.inner, now, packet);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        self.layer.handle_timeout(&mut *self.inner, now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        self.layer.poll_transmit(&mut *self.inner, now)
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.layer.poll_timeout(&*self.inner)
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        self.inner.events()
+    }
+
+    fn connect(&mut self, now: Instant) {
+        self.inner.connect(now);
+    }
+
+    fn close(&mut self, now: Instant) {
+        self.inner.close(now);
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        self.inner.write(now, data)
+    }
+
+    fn read(&mut self, now: Instant) -> Option<Payload> {
+        self.inner.read(now)
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.inner.poll_event()
+    }
+
+    fn transmitted(&mut self, now: Instant, packet_id: u64) {
+        self.inner.transmitted(now, packet_id);
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.inner.statistics()
+    }
+}

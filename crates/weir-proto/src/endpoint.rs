@@ -1,0 +1,132 @@
+//! The interface between a driver and a transport endpoint.
+//!
+//! Methods come in four kinds, and a driver calls them in this order:
+//! 1. **input**: [`Endpoint::handle`], [`Endpoint::handle_timeout`] and the application's calls
+//!    [`connect`](Endpoint::connect), [`write`](Endpoint::write) and [`close`](Endpoint::close);
+//! 2. **output**: after any input, call [`Endpoint::poll_transmit`] until it returns `None`, and
+//!    [`Endpoint::poll_event`] and [`Endpoint::read`] likewise;
+//! 3. **timer**: then read [`Endpoint::poll_timeout`] once and call `handle_timeout` at that time;
+//! 4. **tracing**: drain [`Endpoint::events`] into the driver's probe.
+//!
+//! Time never runs backwards. After `handle_timeout(now)` the next timeout lies later than `now`
+//! or a packet is ready. The driver asserts this, so that a faulty endpoint fails instead of
+//! spinning.
+
+use crate::event::Events;
+use crate::packet::{Packet, Payload};
+use crate::time::{Duration, Instant};
+
+/// One end of one connection, without I/O: packets and time go in, packets and timeouts come out.
+pub trait Endpoint {
+    /// A packet arrives.
+    fn handle(&mut self, now: Instant, packet: Packet);
+
+    /// The time returned by [`poll_timeout`](Self::poll_timeout) has come. A call before that time
+    /// does nothing.
+    fn handle_timeout(&mut self, now: Instant);
+
+    /// The next packet that leaves now, if any. Call until `None` after any input.
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet>;
+
+    /// When [`handle_timeout`](Self::handle_timeout) must be called; `None` while no timer runs.
+    fn poll_timeout(&self) -> Option<Instant>;
+
+    /// The queue of trace events; `None` for an endpoint that traces nothing.
+    fn events(&mut self) -> Option<&mut Events> {
+        None
+    }
+
+    /// Opens the connection actively. A passive endpoint listens from the start and needs no call.
+    fn connect(&mut self, now: Instant);
+
+    /// Ends the connection in good order after everything that was written has been sent.
+    fn close(&mut self, now: Instant);
+
+    /// Hands over application data: one datagram (DCCP, UDP) or the next octets of the stream
+    /// (QUIC, TCP).
+    ///
+    /// # Errors
+    /// [`WriteError::Blocked`] when the send queue is full: nothing was taken; wait for
+    /// [`EndpointEvent::Writable`]. [`WriteError::TooLarge`] when a datagram cannot fit.
+    /// [`WriteError::Closed`] when the connection is not open for data.
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError>;
+
+    /// The next received application data.
+    fn read(&mut self, now: Instant) -> Option<Payload>;
+
+    /// The next event for the application.
+    fn poll_event(&mut self) -> Option<EndpointEvent>;
+
+    /// The packet with this id has left the host. [`poll_transmit`](Self::poll_transmit) may have
+    /// handed it over earlier; each transport decides which of the two it records as the time of
+    /// sending.
+    fn transmitted(&mut self, now: Instant, packet_id: u64);
+
+    /// Counters since the start.
+    fn statistics(&self) -> Statistics;
+}
+
+/// Why a write was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteError {
+    /// The send queue is full.
+    Blocked,
+    /// The datagram is larger than this path can carry; the limit in octets.
+    TooLarge(u32),
+    /// The connection is not open for data.
+    Closed,
+}
+
+/// An event for the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointEvent {
+    /// The handshake is complete; data may be written.
+    Connected,
+    /// After [`WriteError::Blocked`]: the send queue has room again.
+    Writable,
+    /// [`read`](Endpoint::read) returns data.
+    Readable,
+    /// The connection has ended.
+    Closed(CloseReason),
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CloseReason {
+    /// Both ends closed in good order.
+    Finished,
+    /// The peer ended it with this code (DCCP reset code, QUIC error code).
+    Reset(u64),
+    /// The peer did not answer in time.
+    TimedOut,
+}
+
+/// Counters of an endpoint since its start. All packets of the transport count, acknowledgements
+/// too, unless a field says otherwise; sizes are those of the transport's packet without IP and
+/// UDP headers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Packets handed over for transmission.
+    pub packets_sent: u64,
+    /// Octets of these.
+    pub bytes_sent: u64,
+    /// Of `packets_sent`, those that carry application data.
+    pub data_packets_sent: u64,
+    /// Packets that arrived and were accepted.
+    pub packets_received: u64,
+    /// Octets of these.
+    pub bytes_received: u64,
+    /// Of `packets_received`, those that carry application data.
+    pub data_packets_received: u64,
+    /// Octets of the data packets received.
+    pub data_bytes_received: u64,
+    /// Octets of application data delivered for the first time.
+    pub payload_received: u64,
+    /// Packets of the data's direction that this endpoint found to be lost: as a sender, or with
+    /// TFRC as a receiver. A flow's losses are the sum of both ends.
+    pub packets_lost: u64,
+    /// Loss events (TFRC, at the receiver) or congestion events (windows, at the sender).
+    pub loss_events: u64,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Duration,
+}

@@ -1,0 +1,91 @@
+//! What is wrong with a value, in words for people.
+
+use super::kind::Keyword;
+use super::raw::{Place, Raw};
+use crate::units::UnitError;
+
+/// What is wrong with a value, without its place. Messages are lower case without a full stop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to write instead.
+    pub help: Help,
+}
+
+/// What to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Help {
+    /// A sentence.
+    Text(String),
+    /// One of a few words, of which the nearest may be suggested.
+    Words {
+        /// The word that was found.
+        found: String,
+        /// What the known words are: `keys here`.
+        what: &'static str,
+        /// What could have been written.
+        known: Vec<&'static str>,
+    },
+}
+
+/// Something wrong, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Where it is shown.
+    pub place: Place,
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+    /// A required key is missing: an unknown key may explain that.
+    pub missing: bool,
+}
+
+impl Diagnostic {
+    /// A diagnostic with a sentence of help.
+    pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            help: Help::Text(help.into()),
+        }
+    }
+
+    /// A value of the wrong type.
+    pub fn expected(what: &str, found: &Raw, example: &str) -> Self {
+        Self::new(
+            format!("expected {what}, found {}", found.in_words()),
+            format!("write {example}"),
+        )
+    }
+
+    /// The same where a word is allowed too.
+    pub fn or_word(mut self, word: &str) -> Self {
+        if let Help::Text(help) = &mut self.help {
+            *help = format!("{help}, or \"{word}\"");
+        }
+        self
+    }
+
+    /// The same where a few words are allowed too, beside a value of this kind.
+    pub fn or_keywords(self, noun: &str, keywords: &[Keyword]) -> Self {
+        if let [only] = keywords {
+            return self.or_word(only.word);
+        }
+        let words: Vec<&str> = keywords.iter().map(|keyword| keyword.word).collect();
+        let help = format!("{noun}, or one of: {}", words.join(", "));
+        Self::new(self.message, help)
+    }
+}
+
+impl From<UnitError> for Diagnostic {
+    fn from(error: UnitError) -> Self {
+        Self::new(error.message, error.hint)
+    }
+}
+
+/// A word of the user's, short enough for a message.
+pub fn shortened(word: &str) -> String {
+    if word.chars().count() <= 40 {
+        return word.to_owned();
+    }
+    word.chars().take(40).chain(['…']).collect()
+}

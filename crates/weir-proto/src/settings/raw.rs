@@ -1,0 +1,110 @@
+//! Values as a file has them: a tree that knows no file format, each value with its place.
+
+/// Where a key or value stands. Whoever parsed the text knows what the numbers mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Which of several texts.
+    pub source: usize,
+    /// The first octet of the key or value.
+    pub start: usize,
+    /// The octet behind its last.
+    pub end: usize,
+}
+
+/// A value without its place.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Raw {
+    /// A text, in quotes in a file.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// A number with a point or an exponent.
+    Float(f64),
+    /// True or false.
+    Boolean(bool),
+    /// A list of anything.
+    Array(Vec<Spanned>),
+    /// Keys with their values.
+    Table(Table),
+    /// A list of tables, which [`Settings`](super::Settings) write; a parser gives an `Array`.
+    Tables(Vec<Table>),
+    /// What no key takes, in words: "a date or time".
+    Other(&'static str),
+}
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spanned {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub raw: Raw,
+}
+
+/// One key of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyValue {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub place: Place,
+    /// What stands behind it.
+    pub value: Spanned,
+}
+
+/// Keys with their values, in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The keys, each once.
+    pub entries: Vec<KeyValue>,
+}
+
+impl Raw {
+    /// The value in words, for "found …".
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Text(text) if text.chars().count() <= 40 => format!("the text \"{text}\""),
+            Self::Text(_) => "a long text".to_owned(),
+            Self::Integer(number) => format!("the number {number}"),
+            Self::Float(number) => format!("the number {number}"),
+            Self::Boolean(value) => format!("{value}"),
+            Self::Other(what) => (*what).to_owned(),
+            Self::Array(_) | Self::Tables(_) => "a list".to_owned(),
+            Self::Table(_) => "a table".to_owned(),
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+impl From<Raw> for Spanned {
+    /// A value that no file has.
+    fn from(raw: Raw) -> Self {
+        Self {
+            place: Place::default(),
+            raw,
+        }
+    }
+}
+
+impl Table {
+    /// The entry of this key.
+    pub fn get(&self, key: &str) -> Option<&KeyValue> {
+        self.entries.iter().find(|entry| entry.key == key)
+    }
+
+    /// Adds a key, which must not be there yet, with a value that no file has.
+    pub fn put(&mut self, key: &str, raw: Raw) {
+        self.entries.push(KeyValue {
+            key: key.to_owned(),
+            place: Place::default(),
+            value: raw.into(),
+        });
+    }
+}

@@ -1,0 +1,203 @@
+//! What quinn calls against the controller driven directly, and against windows computed by hand.
+
+use super::*;
+use quinn_proto::congestion::Controller as _;
+use weir_proto::cc::window::{Increase, REGISTRY, Rules};
+
+const MTU: u16 = 1200;
+const PACKET: u64 = 1200;
+
+fn rtt() -> Rtt {
+    Rtt {
+        latest: Duration::from_millis(40),
+        smoothed: Duration::from_millis(40),
+        variation: Duration::ZERO,
+        min: Duration::from_millis(40),
+    }
+}
+
+/// quinn's side and a controller of the same kind, which hear of the same things.
+struct Twins {
+    base: time::Instant,
+    plugged: PathController,
+    direct: BoxedController,
+    in_flight: u64,
+}
+
+impl Twins {
+    fn new(controller: &ControllerConfig) -> Self {
+        let base = time::Instant::now();
+        let config = WindowConfig {
+            max_datagram_size: u64::from(MTU),
+            ..controller.config
+        };
+        Self {
+            base,
+            plugged: controller.start(base, MTU),
+            direct: (controller.entry.make)(&config),
+            in_flight: 0,
+        }
+    }
+
+    fn wall(&self, millis: u64) -> time::Instant {
+        self.base + time::Duration::from_millis(millis)
+    }
+
+    fn send(&mut self, now: u64) {
+        self.in_flight += PACKET;
+        self.plugged.on_sent(self.wall(now), PACKET, 0);
+        self.direct.on_sent(&Sent {
+            now: at(now),
+            bytes: PACKET,
+            bytes_in_flight: self.in_flight,
+        });
+    }
+
+    fn acknowledge(&mut self, now: u64, sent: u64, app_limited: bool) {
+        let times = (self.wall(now), self.wall(sent));
+        self.plugged.acknowledge(times, PACKET, app_limited, rtt());
+        self.direct.on_ack(&Acked {
+            now: at(now),
+            sent_at: at(sent),
+            bytes: PACKET,
+            bytes_in_flight: self.in_flight,
+            rtt: rtt(),
+            app_limited,
+        });
+        self.in_flight -= PACKET;
+    }
+
+    fn lose(&mut self, now: u64, sent: u64, persistent: bool) {
+        self.in_flight -= PACKET;
+        let (wall_now, wall_sent) = (self.wall(now), self.wall(sent));
+        self.plugged
+            .on_congestion_event(wall_now, wall_sent, persistent, PACKET);
+        self.direct.on_congestion_event(&CongestionEvent {
+            now: at(now),
+            sent_at: at(sent),
+            lost_bytes: PACKET,
+            bytes_in_flight: self.in_flight,
+            ecn: false,
+        });
+        if persistent {
+            self.direct.on_persistent_congestion(at(now));
+        }
+    }
+
+    fn compare(&self, when: &str) {
+        let controller = self.plugged.controller();
+        assert_eq!(self.plugged.window(), self.direct.window(), "{when}");
+        assert_eq!(controller.ssthresh(), self.direct.ssthresh(), "{when}");
+        assert_eq!(controller.state(), self.direct.state(), "{when}");
+        let metrics = self.plugged.metrics();
+        assert_eq!(metrics.ssthresh, self.direct.ssthresh(), "{when}");
+        assert_eq!(metrics.congestion_window, self.direct.window(), "{when}");
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+#[test]
+fn the_window_is_that_of_the_controller_driven_directly() {
+    for entry in REGISTRY {
+        for name in Rules::NAMES {
+            let config = WindowConfig {
+                rules: Rules::named(name).unwrap(),
+                ..WindowConfig::default()
+            };
+            let controller = ControllerConfig::named(entry.name)
+                .unwrap()
+                .with_config(config);
+            let mut twins = Twins::new(&controller);
+            // Eighty round trips of 40 ms with ten packets each; every seventh loses its first
+            // packet, the fortieth finds persistent congestion, every ninth has little to send.
+            for round in 0..80 {
+                let sent = round * 40;
+                for _ in 0..10 {
+                    twins.send(sent);
+                }
+                let now = sent + 40;
+                let losses = u64::from(round % 7 == 6);
+                for _ in losses..10 {
+                    twins.acknowledge(now, sent, round % 9 == 8);
+                }
+                if losses > 0 {
+                    twins.lose(now, sent, round == 41);
+                }
+                twins.compare(&format!("{} {name} round {round}", entry.name));
+            }
+        }
+    }
+}
+
+#[test]
+fn newreno_follows_windows_computed_by_hand() {
+    let rules = Rules {
+        increase: Increase::ByteCounting,
+        ..Rules::RFC9002
+    };
+    let config = WindowConfig {
+        rules,
+        ..WindowConfig::default()
+    };
+    let controller = ControllerConfig::named("newreno")
+        .unwrap()
+        .with_config(config);
+    let mut twins = Twins::new(&controller);
+    // min(10 * 1200, max(2 * 1200, 14720)).
+    assert_eq!(twins.plugged.initial_window(), 12_000);
+    assert_eq!(twins.plugged.window(), 12_000);
+    for _ in 0..20 {
+        twins.send(0);
+    }
+    twins.acknowledge(40, 0, false);
+    assert_eq!(twins.plugged.window(), 13_200, "slow start");
+    twins.lose(40, 0, false);
+    assert_eq!(twins.plugged.window(), 6600, "half of it");
+    twins.lose(41, 0, false);
+    assert_eq!(twins.plugged.window(), 6600, "once in a recovery");
+    // 6 * 1200 octets exceed the window: one packet more, and 600 octets are left over.
+    for _ in 0..6 {
+        twins.acknowledge(100, 50, false);
+    }
+    assert_eq!(twins.plugged.window(), 7800);
+    // 600 + 6 * 1200 = 7800.
+    for _ in 0..6 {
+        twins.acknowledge(140, 90, false);
+    }
+    assert_eq!(twins.plugged.window(), 9000);
+    twins.lose(150, 120, true);
+    assert_eq!(twins.plugged.window(), 2400, "persistent congestion");
+}
+
+#[test]
+fn a_larger_mtu_and_a_copy_for_another_path_are_the_controllers_own() {
+    let base = time::Instant::now();
+    let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
+    running.on_mtu_update(1452);
+    assert_eq!(running.window(), 14_520);
+    let mut copy = running.clone_box();
+    copy.on_congestion_event(base, base + time::Duration::from_millis(1), false, PACKET);
+    assert_eq!(copy.window(), 7260);
+    assert_eq!(running.window(), 14_520);
+}
+
+#[test]
+fn a_mark_halves_the_window_like_a_loss() {
+    let base = time::Instant::now();
+    let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
+    running.on_congestion_event(base, base, false, 0);
+    assert_eq!(running.window(), 6000);
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_known_ones() {
+    let error = ControllerConfig::named("vegas").map(|_| ()).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("\"vegas\"") && text.contains("newreno, cubic"),
+        "{text}"
+    );
+}

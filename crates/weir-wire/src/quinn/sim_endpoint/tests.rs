@@ -1,0 +1,301 @@
+//! Two endpoints over a path of constant delay that loses packets by their number.
+
+use super::super::observed::CongestionControlAlgorithm;
+use super::*;
+use weir_proto::endpoint::{Endpoint, WriteError};
+
+const DELAY: Duration = Duration::from_millis(20);
+
+/// What happened, without the octets.
+type Log = Vec<(Instant, usize, u64, u32)>;
+
+struct Path {
+    ends: [SimEndpoint; 2],
+    now: Instant,
+    /// When it arrives, at which end, what.
+    flying: VecDeque<(Instant, usize, Packet)>,
+    /// Packets of the client that get lost.
+    losses: fn(u64) -> bool,
+    /// Every packet as it left.
+    log: Log,
+    news: [Vec<EndpointEvent>; 2],
+    received: Vec<u8>,
+    received_octets: u64,
+    /// Octets that the client still has to write.
+    to_write: u64,
+}
+
+impl Path {
+    fn new(config: &SimConfig, seed: u64, losses: fn(u64) -> bool) -> Self {
+        let client = SimEndpoint::client(config, seed).unwrap();
+        let server = SimEndpoint::server(config, seed).unwrap();
+        let mut path = Self {
+            ends: [client, server],
+            now: Instant::ZERO,
+            flying: VecDeque::new(),
+            losses,
+            log: Log::new(),
+            news: Default::default(),
+            received: Vec::new(),
+            received_octets: 0,
+            to_write: 0,
+        };
+        path.ends[0].connect(Instant::ZERO);
+        path.flush();
+        path
+    }
+
+    fn flush(&mut self) {
+        for end in 0..2 {
+            while let Some(news) = self.ends[end].poll_event() {
+                self.news[end].push(news);
+            }
+            while let Some(payload) = self.ends[end].read(self.now) {
+                self.received_octets += u64::from(payload.len());
+                self.received.extend_from_slice(payload.content().unwrap());
+            }
+        }
+        while self.to_write > 0 {
+            let len = self.to_write.min(15_000);
+            if self.ends[0]
+                .write(self.now, Payload::of_len(len as u32))
+                .is_err()
+            {
+                break;
+            }
+            self.to_write -= len;
+        }
+        for end in 0..2 {
+            while let Some(packet) = self.ends[end].poll_transmit(self.now) {
+                self.log.push((self.now, end, packet.id, packet.size));
+                if end == 1 || !(self.losses)(packet.id) {
+                    self.flying.push_back((self.now + DELAY, 1 - end, packet));
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, until: Instant) {
+        loop {
+            let arrival = self.flying.front().map(|(at, ..)| *at);
+            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
+            let Some(at) = arrival.into_iter().chain(timers).min() else {
+                break;
+            };
+            if at > until {
+                break;
+            }
+            assert!(at >= self.now, "time runs forwards");
+            self.now = at;
+            while self
+                .flying
+                .front()
+                .is_some_and(|(arrival, ..)| *arrival <= at)
+            {
+                if let Some((_, end, packet)) = self.flying.pop_front() {
+                    self.ends[end].handle(at, packet);
+                }
+            }
+            for end in &mut self.ends {
+                end.handle_timeout(at);
+            }
+            self.flush();
+        }
+        self.now = until;
+    }
+}
+
+fn config(controller: &str) -> SimConfig {
+    SimConfig::new(CongestionControlAlgorithm::named(controller).unwrap(), 1252)
+}
+
+fn seconds(seconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_secs(seconds)
+}
+
+#[test]
+fn data_arrives_whole_in_spite_of_losses_and_the_connection_ends_in_good_order() {
+    let mut path = Path::new(&config("newreno"), 1, |id| id % 50 == 49);
+    path.run(seconds(1));
+    assert!(path.news[0].contains(&EndpointEvent::Connected));
+    assert!(path.news[1].contains(&EndpointEvent::Connected));
+    let text: Vec<u8> = (0..40_000_u32).map(|at| (at % 251) as u8).collect();
+    path.ends[0]
+        .write(path.now, Payload::from_bytes(&text))
+        .unwrap();
+    path.to_write = 1_000_000;
+    path.flush();
+    path.run(seconds(30));
+    assert_eq!(path.received_octets, 1_040_000);
+    assert_eq!(path.received[..text.len()], text);
+    path.ends[0].close(path.now);
+    path.flush();
+    path.run(seconds(31));
+    let closed = EndpointEvent::Closed(CloseReason::Finished);
+    assert_eq!(path.news[0].last(), Some(&closed));
+    assert_eq!(path.news[1].last(), Some(&closed));
+    let [sent, received] = [0, 1].map(|end| path.ends[end].statistics());
+    assert_eq!(received.payload_received, 1_040_000);
+    assert!(received.data_packets_received > 800, "{received:?}");
+    assert!(sent.packets_lost > 15 && sent.loss_events > 5, "{sent:?}");
+    assert!(sent.loss_events <= sent.packets_lost, "{sent:?}");
+    let lost = (0..sent.packets_sent).filter(|id| id % 50 == 49).count() as u64;
+    assert_eq!(received.packets_received, sent.packets_sent - lost);
+    // Two delays and at most the receiver's 25 ms.
+    assert!(
+        sent.smoothed_rtt >= DELAY * 2 && sent.smoothed_rtt < DELAY * 4,
+        "{sent:?}"
+    );
+    assert_eq!(
+        path.ends[0].write(path.now, Payload::of_len(1)),
+        Err(WriteError::Closed)
+    );
+}
+
+fn timeline(controller: &str, seed: u64) -> (Log, [Statistics; 2]) {
+    let mut path = Path::new(&config(controller), seed, |id| id % 70 == 69);
+    path.to_write = 2_000_000;
+    path.run(seconds(20));
+    let statistics = [0, 1].map(|end| path.ends[end].statistics());
+    (path.log, statistics)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_timeline_under_every_controller() {
+    for controller in weir_proto::cc::window::names().chain(["quinn-newreno", "quinn-cubic"]) {
+        let first = timeline(controller, 7);
+        assert!(first.1[1].payload_received > 1_000_000, "{controller}");
+        assert_eq!(first, timeline(controller, 7), "{controller}");
+    }
+}
+
+#[test]
+fn our_newreno_that_counts_bytes_sends_what_quinns_own_sends() {
+    use weir_proto::cc::window::{Increase, Rules, WindowConfig};
+    let rules = Rules {
+        increase: Increase::ByteCounting,
+        ..Rules::RFC9002
+    };
+    let window = WindowConfig {
+        rules,
+        // quinn's NewReno starts with ten datagrams of 1200 octets, whatever their size.
+        initial_window: Some(12_000),
+        ..WindowConfig::default()
+    };
+    let ours = super::super::ControllerConfig::named("newreno").unwrap();
+    let ours = SimConfig::new(
+        CongestionControlAlgorithm::Weir(ours.with_config(window)),
+        1252,
+    );
+    // One loss: at a second one ours forgets what was acknowledged towards the next increase,
+    // and quinn's does not.
+    let run = |config: &SimConfig| {
+        let mut path = Path::new(config, 7, |id| id == 199);
+        path.to_write = 3_000_000;
+        path.run(seconds(20));
+        (path.log, path.ends[0].statistics())
+    };
+    let (ours, ours_counted) = run(&ours);
+    let (theirs, theirs_counted) = run(&config("quinn-newreno"));
+    assert_eq!(ours_counted.loss_events, 1);
+    assert!(ours_counted.packets_sent > 2400, "{ours_counted:?}");
+    assert_eq!(ours_counted, theirs_counted);
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn the_window_is_told_with_what_is_in_flight() {
+    let mut path = Path::new(&config("cubic"), 1, |id| id == 100);
+    for end in &mut path.ends {
+        end.events().unwrap().set_mask(EventMask::ALL);
+    }
+    path.to_write = 500_000;
+    path.run(seconds(10));
+    let told: Vec<_> = path.ends[0].events.drain().collect();
+    let windows: Vec<WindowState> = told
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Window(state) => Some(*state),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(windows[0].cwnd, 12_520);
+    // A reduction leaves more in flight than the window.
+    let growing = windows.iter().filter(|window| window.state == "slow_start");
+    assert!(growing.clone().count() > 10);
+    assert!(
+        growing
+            .clone()
+            .all(|window| window.bytes_in_flight <= window.cwnd)
+    );
+    let most = windows.iter().map(|state| state.bytes_in_flight).max();
+    assert!(most > Some(30_000), "{most:?}");
+    for state in ["slow_start", "recovery", "congestion_avoidance"] {
+        assert!(
+            windows.iter().any(|window| window.state == state),
+            "{state}"
+        );
+    }
+    let last = windows.last().unwrap();
+    assert_eq!(last.bytes_in_flight, 0, "everything was acknowledged");
+    assert!(last.ssthresh.is_some() && last.rtt >= DELAY * 2);
+    assert_eq!(last.smoothed_rtt, path.ends[0].statistics().smoothed_rtt);
+    // A mean of samples is seldom one of them where they change.
+    let differs = |window: &WindowState| window.smoothed_rtt != window.rtt;
+    assert!(windows.iter().any(differs));
+    let samples = told
+        .iter()
+        .filter(|(_, event)| matches!(event, Event::Rtt(_)));
+    assert!(samples.count() > 50);
+}
+
+#[test]
+fn nobody_answers_and_the_connection_times_out() {
+    let mut path = Path::new(&config("newreno"), 1, |_| true);
+    path.run(seconds(60));
+    assert_eq!(path.news[0], [EndpointEvent::Closed(CloseReason::TimedOut)]);
+    assert_eq!(path.ends[0].poll_timeout(), None);
+}
+
+#[test]
+fn a_damaged_datagram_is_dropped() {
+    let mut path = Path::new(&config("newreno"), 1, |_| false);
+    for (_, _, packet) in &mut path.flying {
+        packet.damaged_at = std::num::NonZeroU32::new(40);
+    }
+    path.run(Instant::ZERO + DELAY);
+    assert_eq!(path.ends[1].statistics().packets_received, 0);
+    path.run(seconds(5));
+    assert!(
+        path.news[0].contains(&EndpointEvent::Connected),
+        "it asks again"
+    );
+}
+
+#[test]
+fn congestion_marks_reach_the_controller_and_may_be_switched_off() {
+    let run = |ecn: bool| {
+        let mut path = Path::new(
+            &SimConfig {
+                ecn,
+                ..config("newreno")
+            },
+            1,
+            |_| false,
+        );
+        path.run(seconds(1));
+        path.to_write = 200_000;
+        path.flush();
+        let mut marked = 0;
+        for (_, end, packet) in &mut path.flying {
+            if *end == 1 && packet.ip.ecn == Ecn::Ect0 {
+                packet.ip.ecn = Ecn::Ce;
+                marked += 1;
+            }
+        }
+        path.run(seconds(5));
+        (marked > 0, path.ends[0].statistics().loss_events)
+    };
+    assert_eq!(run(true), (true, 1));
+    assert_eq!(run(false), (false, 0));
+}

@@ -1,0 +1,180 @@
+use super::*;
+use crate::udp_test::TestConfig;
+
+/// A millisecond each way, without a socket.
+struct Path {
+    ends: [Session; 2],
+    now: Instant,
+    on_way: [Vec<(Instant, Vec<u8>)>; 2],
+    /// Messages that the path has taken, and which of them it loses.
+    taken: usize,
+    loses: fn(usize, &Message) -> bool,
+}
+
+const DELAY: Duration = Duration::from_millis(1);
+
+fn config(reverse: bool) -> TestConfig {
+    TestConfig {
+        reverse,
+        ecn: false,
+        length: 125,
+        // A datagram each millisecond.
+        rate_bps: 1e6,
+        duration: std::time::Duration::from_secs(1),
+    }
+}
+
+impl Path {
+    fn new(reverse: bool, loses: fn(usize, &Message) -> bool) -> Self {
+        let now = Instant::from_nanos(1_000_000_000);
+        let config = config(reverse);
+        Self {
+            ends: [
+                Session::client(7, config, now),
+                Session::server(7, config, now),
+            ],
+            now,
+            on_way: [Vec::new(), Vec::new()],
+            taken: 0,
+            loses,
+        }
+    }
+
+    /// Runs until both ends are over, or for so long.
+    fn run(&mut self, span: Duration) {
+        let end = self.now + span;
+        while self.now < end && self.ends.iter().any(|end| end.over().is_none()) {
+            for side in [0, 1] {
+                let mut out = Vec::new();
+                while self.ends[side].write(self.now, &mut out) {
+                    let octets = std::mem::take(&mut out);
+                    let (_, message) = Message::read(&octets).expect("a message");
+                    self.taken += 1;
+                    if !(self.loses)(self.taken, &message) {
+                        self.on_way[1 - side].push((self.now + DELAY, octets));
+                    }
+                }
+            }
+            self.now += Duration::from_micros(100);
+            for side in [0, 1] {
+                let now = self.now;
+                let due = self.on_way[side].extract_if(.., |(at, _)| *at <= now);
+                let due: Vec<_> = due.collect();
+                for (_, octets) in due {
+                    let (_, message) = Message::read(&octets).expect("a message");
+                    self.ends[side].receive(now, message, octets.len(), false);
+                }
+            }
+        }
+    }
+
+    fn stats(&self, side: usize) -> TestStats {
+        self.ends[side].stats(self.now)
+    }
+}
+
+#[test]
+fn a_test_is_asked_for_sent_and_reported_in_both_directions() {
+    for reverse in [false, true] {
+        let mut path = Path::new(reverse, |_, _| false);
+        path.run(Duration::from_secs(3));
+        let [client, server] = [path.stats(0), path.stats(1)];
+        assert_eq!(client.sends, !reverse);
+        assert_eq!(client.received, server.received);
+        let sender = if reverse { server } else { client };
+        assert!(sender.complete && sender.sent == 1000, "{sender:?}");
+        assert_eq!(sender.received.received, 1000);
+        assert_eq!(sender.received.octets, 125_000);
+        let rtt = sender.smoothed_rtt_s.expect("a sample");
+        assert!((0.002..0.0025).contains(&rtt), "{rtt}");
+        let ends = path.ends.iter().map(Session::over);
+        assert!(ends.eq([Some(Ending::Done); 2]));
+    }
+}
+
+#[test]
+fn half_of_everything_may_be_lost_and_the_ends_still_agree() {
+    for reverse in [false, true] {
+        // Not in step with what is asked.
+        let mut path = Path::new(reverse, |taken, _| taken * 7 % 11 < 5);
+        path.run(Duration::from_secs(20));
+        let [client, server] = [path.stats(0), path.stats(1)];
+        let (sender, receiver) = if reverse {
+            (server, client)
+        } else {
+            (client, server)
+        };
+        assert!(sender.complete && receiver.complete);
+        assert_eq!(sender.received, receiver.received);
+        assert_eq!(sender.received.expected, sender.sent);
+        let share = sender.received.lost() as f64 / sender.sent as f64;
+        assert!((0.35..0.55).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn a_sender_stops_when_nothing_comes_back() {
+    let mut path = Path::new(false, |taken, message| {
+        taken > 10 && matches!(message, Message::Report(_))
+    });
+    path.ends[0].config.duration = std::time::Duration::from_mins(1);
+    path.run(Duration::from_secs(20));
+    assert_eq!(path.ends[0].over(), Some(Ending::Silent));
+    let sent = path.stats(0).sent;
+    assert!((4_000..6_000).contains(&sent), "{sent}");
+}
+
+#[test]
+fn either_end_may_stop_and_both_know_what_came() {
+    for side in [0, 1] {
+        let mut path = Path::new(false, |_, _| false);
+        path.run(Duration::from_millis(300));
+        let now = path.now;
+        path.ends[side].stop(now);
+        path.run(Duration::from_secs(5));
+        let [client, server] = [path.stats(0), path.stats(1)];
+        assert!(client.complete && server.complete);
+        assert!((250..320).contains(&client.sent), "{client:?}");
+        assert_eq!(client.received.received, client.sent);
+    }
+}
+
+#[test]
+fn a_client_is_sure_of_a_challenge_and_not_of_silence() {
+    let now = Instant::from_nanos(1);
+    let mut client = Session::client(1, config(true), now);
+    let mut out = Vec::new();
+    assert!(client.write(now, &mut out) && !client.write(now, &mut Vec::new()));
+    client.receive(now, Message::Challenge([3; TOKEN]), 29, false);
+    out.clear();
+    assert!(client.write(now, &mut out), "at once");
+    let (_, message) = Message::read(&out).expect("a message");
+    assert_eq!(message, Message::Request(config(true), Some([3; TOKEN])));
+    let later = now + PATIENCE;
+    assert!(!client.write(later, &mut Vec::new()));
+    assert_eq!(client.over(), Some(Ending::Silent));
+}
+
+#[test]
+fn a_slow_sender_keeps_its_receiver_and_a_late_one_makes_no_burst() {
+    let mut path = Path::new(false, |_, _| false);
+    for end in &mut path.ends {
+        // Nine seconds from one datagram to the next.
+        end.config.rate_bps = 1000.0 / 9.0;
+        end.config.duration = std::time::Duration::from_secs(30);
+    }
+    path.run(Duration::from_secs(40));
+    assert_eq!(path.stats(0).received.received, 4);
+
+    let now = Instant::from_nanos(1);
+    let mut sender = Session::server(1, config(true), now);
+    let later = now + Duration::from_secs(2);
+    sender.config.duration = std::time::Duration::from_secs(9);
+    let mut written = 0;
+    while sender.write(later, &mut Vec::new()) {
+        written += 1;
+    }
+    // The answer to the Request, and a datagram.
+    assert_eq!(written, 2);
+    assert_eq!(sender.stats(later).limit, "host");
+}

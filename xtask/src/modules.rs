@@ -1,0 +1,330 @@
+//! The modules of a crate and which file refers to which, read from `use` items and from the paths
+//! in code, types, patterns and macro calls.
+//!
+//! A name is followed through `use` and `pub use` to the file that defines it, so a re-export by a
+//! parent module hides nothing. Attributes, documentation and code under `#[cfg(test)]` do not
+//! count, nor do methods and fields, which need no path.
+
+use std::collections::BTreeMap;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+use crate::source::Source;
+
+/// The names of modules from the crate's root down to this one; empty for the root.
+pub type ModulePath = Vec<String>;
+
+/// A reference from one file to another, in code that is compiled outside tests too.
+#[derive(Debug)]
+pub struct Reference {
+    pub from: ModulePath,
+    pub to: ModulePath,
+    /// Of the first such reference in the file `from`.
+    pub line: usize,
+}
+
+/// The files of one crate below its `src/`.
+pub struct Crate<'a> {
+    pub files: BTreeMap<ModulePath, &'a Source>,
+    scopes: BTreeMap<ModulePath, Scope>,
+}
+
+/// What the names of one module, a file or an inline one, stand for.
+#[derive(Default)]
+struct Scope {
+    /// The module whose file holds this one.
+    file: ModulePath,
+    /// The names of items defined here.
+    items: Vec<String>,
+    /// Names brought in by `use`, with their whole paths.
+    imports: Vec<(String, Vec<String>)>,
+    /// Modules and enums of which every name is brought in.
+    globs: Vec<Vec<String>>,
+    /// Every path written here, with its line.
+    paths: Vec<(Vec<String>, usize)>,
+}
+
+#[derive(Clone)]
+enum Target {
+    Module(ModulePath),
+    /// Something that the file of this module defines.
+    Item(ModulePath),
+}
+
+/// How many re-exports a name may pass through.
+const MAX_REEXPORTS: usize = 8;
+
+impl<'a> Crate<'a> {
+    /// Reads the files below `folder`, which ends in `src/`.
+    pub fn read(folder: &str, sources: &'a [Source]) -> Self {
+        let mut this = Self {
+            files: BTreeMap::new(),
+            scopes: BTreeMap::new(),
+        };
+        for source in sources.iter().filter(|source| !source.test) {
+            let Some(path) = source.path.strip_prefix(folder) else {
+                continue;
+            };
+            let file = module_path(path);
+            let mut reader = Reader {
+                source,
+                file: &file,
+                module: file.clone(),
+                scopes: &mut this.scopes,
+            };
+            reader.scope();
+            reader.visit_file(&source.file);
+            this.files.insert(file, source);
+        }
+        this
+    }
+
+    /// The references between different files, each pair once.
+    pub fn references(&self) -> Vec<Reference> {
+        let mut lines: BTreeMap<(&ModulePath, ModulePath), usize> = BTreeMap::new();
+        for (module, scope) in &self.scopes {
+            for (path, line) in &scope.paths {
+                let Some(to) = self.defining_file(module, path) else {
+                    continue;
+                };
+                if to != scope.file {
+                    let first = lines.entry((&scope.file, to)).or_insert(*line);
+                    *first = (*line).min(*first);
+                }
+            }
+        }
+        let reference = |((from, to), line): ((&ModulePath, ModulePath), usize)| Reference {
+            from: from.clone(),
+            to,
+            line,
+        };
+        lines.into_iter().map(reference).collect()
+    }
+
+    /// The file of the item that a path names. A path that ends at a module refers to nothing yet,
+    /// except for a glob; those that go on from there do.
+    fn defining_file(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
+        match self.resolve(module, path, MAX_REEXPORTS)? {
+            Target::Module(_) => None,
+            Target::Item(file) => Some(file),
+        }
+    }
+
+    fn resolve(&self, module: &ModulePath, path: &[String], depth: usize) -> Option<Target> {
+        let (first, mut rest) = path.split_first()?;
+        let mut target = match first.as_str() {
+            "crate" => Target::Module(Vec::new()),
+            "self" => Target::Module(module.clone()),
+            "super" => {
+                let mut parent = module.clone();
+                parent.pop();
+                while let ["super", ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    parent.pop();
+                    rest = &rest[1..];
+                }
+                Target::Module(parent)
+            }
+            name => self.lookup(module, name, rest.is_empty(), depth)?,
+        };
+        while let (Target::Module(module), Some((name, tail))) = (&target, rest.split_first()) {
+            rest = tail;
+            // A name that a macro makes or another crate defines counts as the module's own.
+            let unknown = || Some(Target::Item(self.scopes.get(module)?.file.clone()));
+            let found = self.lookup(module, name, rest.is_empty(), depth);
+            target = found.or_else(unknown)?;
+        }
+        Some(target)
+    }
+
+    /// What a name stands for in a module. At the end of a path an item of this module hides an
+    /// import: a function may have the name of an imported module.
+    fn lookup(
+        &self,
+        module: &ModulePath,
+        name: &str,
+        is_last: bool,
+        depth: usize,
+    ) -> Option<Target> {
+        let depth = depth.checked_sub(1)?;
+        let child: ModulePath = module.iter().cloned().chain([name.to_owned()]).collect();
+        if self.scopes.contains_key(&child) {
+            return Some(Target::Module(child));
+        }
+        let scope = self.scopes.get(module)?;
+        let item = scope.items.iter().any(|item| item == name);
+        let item = item.then(|| Target::Item(scope.file.clone()));
+        if is_last && item.is_some() {
+            return item;
+        }
+        let mut imports = scope.imports.iter().filter(|(import, _)| import == name);
+        if let Some(found) = imports.find_map(|(_, path)| self.resolve(module, path, depth)) {
+            return Some(found);
+        }
+        item.or_else(|| {
+            scope.globs.iter().find_map(|glob| {
+                let Target::Module(from) = self.resolve(module, glob, depth)? else {
+                    return None;
+                };
+                self.lookup(&from, name, is_last, depth)
+            })
+        })
+    }
+}
+
+/// `a/b.rs` and `a/b/mod.rs` are `a::b`; `lib.rs` and `main.rs` are the root.
+fn module_path(path: &str) -> ModulePath {
+    let mut names: ModulePath = path
+        .trim_end_matches(".rs")
+        .split('/')
+        .map(str::to_owned)
+        .collect();
+    if names
+        .last()
+        .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
+    {
+        names.pop();
+    }
+    names
+}
+
+/// Reads one file into the scopes of its modules.
+struct Reader<'a> {
+    source: &'a Source,
+    file: &'a ModulePath,
+    module: ModulePath,
+    scopes: &'a mut BTreeMap<ModulePath, Scope>,
+}
+
+impl Reader<'_> {
+    fn scope(&mut self) -> &mut Scope {
+        let file = self.file;
+        self.scopes
+            .entry(self.module.clone())
+            .or_insert_with(|| Scope {
+                file: file.clone(),
+                ..Scope::default()
+            })
+    }
+
+    fn path(&mut self, path: Vec<String>, span: Span) {
+        let line = span.start().line;
+        if !self.source.is_test(line) {
+            self.scope().paths.push((path, line));
+        }
+    }
+
+    /// One branch of a `use` with the names before it.
+    fn use_tree(&mut self, prefix: &[String], tree: &syn::UseTree) {
+        let joined = |name: &syn::Ident| {
+            let mut path = prefix.to_vec();
+            path.extend((name != "self").then(|| name.to_string()));
+            path
+        };
+        match tree {
+            syn::UseTree::Path(branch) => {
+                let mut path = prefix.to_vec();
+                path.push(branch.ident.to_string());
+                self.use_tree(&path, &branch.tree);
+            }
+            syn::UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.use_tree(prefix, tree);
+                }
+            }
+            syn::UseTree::Name(name) => {
+                let path = joined(&name.ident);
+                self.import(path.last().cloned(), path, name.ident.span());
+            }
+            syn::UseTree::Rename(rename) => {
+                let name = rename.rename.to_string();
+                self.import(Some(name), joined(&rename.ident), rename.ident.span());
+            }
+            syn::UseTree::Glob(glob) => {
+                self.path(prefix.to_vec(), glob.star_token.spans[0]);
+                self.scope().globs.push(prefix.to_vec());
+            }
+        }
+    }
+
+    fn import(&mut self, name: Option<String>, path: Vec<String>, span: Span) {
+        self.path(path.clone(), span);
+        self.scope().imports.extend(name.map(|name| (name, path)));
+    }
+
+    /// The paths among the tokens of a macro.
+    fn tokens(&mut self, stream: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        let mut colons = 0;
+        for tree in stream {
+            match tree {
+                TokenTree::Ident(name) => {
+                    if colons != 2 {
+                        path.clear();
+                    }
+                    path.push(name.to_string());
+                    self.path(path.clone(), name.span());
+                    colons = 0;
+                }
+                TokenTree::Punct(sign) if sign.as_char() == ':' => colons += 1,
+                TokenTree::Group(group) => {
+                    self.tokens(group.stream());
+                    path.clear();
+                }
+                _ => path.clear(),
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let name = match item {
+            syn::Item::Const(item) => Some(&item.ident),
+            syn::Item::Enum(item) => Some(&item.ident),
+            syn::Item::Fn(item) => Some(&item.sig.ident),
+            syn::Item::Macro(item) => item.ident.as_ref(),
+            syn::Item::Static(item) => Some(&item.ident),
+            syn::Item::Struct(item) => Some(&item.ident),
+            syn::Item::Trait(item) => Some(&item.ident),
+            syn::Item::Type(item) => Some(&item.ident),
+            _ => None,
+        };
+        let name = name.map(ToString::to_string);
+        self.scope().items.extend(name);
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let Some((_, items)) = &item.content else {
+            return;
+        };
+        self.module.push(item.ident.to_string());
+        self.scope();
+        for item in items {
+            self.visit_item(item);
+        }
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.use_tree(&[], &item.tree);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if let Some(first) = path.segments.first() {
+            let names = path.segments.iter().map(|step| step.ident.to_string());
+            self.path(names.collect(), first.ident.span());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        visit::visit_macro(self, call);
+        self.tokens(call.tokens.clone());
+    }
+
+    /// `pub(super)` and attributes refer to nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+}
