@@ -27,7 +27,7 @@ pub mod simulator;
 pub mod wifi;
 
 pub use agent::AgentCounters;
-pub use app::{App, AppStatistics};
+pub use app::{App, AppConfig, AppReport, AppStatistics};
 pub use host_timing::{HostTiming, SendTimestamp};
 pub use link::{LinkChange, LinkConfig, LinkCounters};
 pub use loss::LossConfig;

@@ -4,6 +4,7 @@ mod common;
 
 use common::{at, millis, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::loss::RandomLossConfig;
 use weir_net::{
     DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
     Network, QueueConfig, QueueLimit, Side, inject, simulate,
@@ -26,9 +27,9 @@ fn rough_link(network: &mut Network, [from, to]: [HostId; 2]) {
         queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(5),
         }),
-        loss: LossConfig::Random {
-            probability: Probability::new(0.05).unwrap(),
-        },
+        loss: LossConfig::Random(RandomLossConfig {
+            rate: Probability::new(0.05).unwrap(),
+        }),
         netem: NetemConfig {
             jitter: millis(20),
             ..NetemConfig::default()

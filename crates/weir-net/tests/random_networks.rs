@@ -5,7 +5,8 @@ mod common;
 
 use common::{EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
-use weir_net::netem::{CorrelatedChance, Distribution};
+use weir_net::loss::RandomLossConfig;
+use weir_net::netem::Distribution;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
     Audibility, ChannelConfig, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
@@ -37,34 +38,12 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-fn probability(p: f64) -> Probability {
-    Probability::new(p).expect("in [0, 1]")
-}
-
-fn random_loss(rng: &mut Rng) -> LossConfig {
-    match rng.below(5) {
-        0 => LossConfig::Periodic {
-            every: rng.below(40),
-        },
-        1 => LossConfig::Random {
-            probability: probability(0.1 * rng.uniform()),
-        },
-        2 => LossConfig::Gilbert {
-            to_bad: probability(0.1),
-            to_good: probability(0.5),
-            loss_in_good: probability(0.0),
-            loss_in_bad: probability(rng.uniform()),
-        },
-        _ => LossConfig::None,
-    }
-}
-
 fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
     rng.chance(0.2).then(|| TokenBucketConfig {
         rate: 100_000 + rng.below(10_000_000),
         burst: 1500 + rng.below(10_000),
-        peak: None,
         overhead: 14,
+        ..TokenBucketConfig::default()
     })
 }
 
@@ -76,26 +55,28 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
         rate: rng.chance(0.8).then(|| 100_000 + rng.below(100_000_000)),
         delay: Duration::from_nanos(rng.below(5 * MILLISECOND)),
         mtu: rng.chance(0.3).then_some(1200),
-        queue: QueueConfig::random(rng),
+        queue: QueueConfig::arbitrary(rng),
         shaper: random_shaper(rng),
-        loss: random_loss(rng),
+        loss: LossConfig::arbitrary(rng),
         ..LinkConfig::default()
     }
 }
 
 fn random_netem(rng: &mut Rng) -> NetemConfig {
-    let mut chance = || CorrelatedChance {
-        probability: if rng.chance(0.5) {
+    let chance = |rng: &mut Rng| {
+        if rng.chance(0.5) {
             0.2 * rng.uniform()
         } else {
             0.0
-        },
-        correlation: rng.uniform(),
+        }
     };
     NetemConfig {
-        reorder: chance(),
-        duplicate: chance(),
-        corrupt: chance(),
+        reorder: chance(rng),
+        reorder_correlation: rng.uniform(),
+        duplicate: chance(rng),
+        duplicate_correlation: rng.uniform(),
+        corrupt: chance(rng),
+        corrupt_correlation: rng.uniform(),
         jitter: Duration::from_nanos(rng.below(3 * MILLISECOND)),
         jitter_correlation: rng.uniform(),
         distribution: [
@@ -115,7 +96,7 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
     let mut times: Vec<u64> = (0..rng.below(4)).map(|_| rng.below(300)).collect();
     times.sort_unstable();
     let changes = times.into_iter().map(|millis| LinkChange {
-        at: at(millis * MILLISECOND),
+        at: Duration::from_millis(millis),
         rate: rng
             .chance(0.5)
             .then(|| rng.chance(0.8).then(|| 50_000 + rng.below(50_000_000))),
@@ -123,7 +104,7 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             .chance(0.5)
             .then(|| Duration::from_nanos(rng.below(9 * MILLISECOND))),
         shaper_rate: rng.chance(0.5).then(|| 100_000 + rng.below(1_000_000)),
-        loss: rng.chance(0.5).then(|| random_loss(rng)),
+        loss: rng.chance(0.5).then(|| LossConfig::arbitrary(rng)),
         netem: rng.chance(0.5).then(|| random_netem(rng)),
     });
     let changes = changes.collect();
@@ -145,9 +126,8 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
 
 /// A cell that all hosts share, with queues, noise and interference.
 fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
-    let station = |rng: &mut Rng, host| StationConfig {
-        host,
-        queue: QueueConfig::random(rng),
+    let station = |rng: &mut Rng| StationConfig {
+        queue: QueueConfig::arbitrary(rng),
         mtu: [1200, 1500][rng.below(2) as usize],
         rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
         retry_limit: 1 + rng.below(7) as u32,
@@ -155,16 +135,16 @@ fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
     MediumConfig {
         name: "cell".to_owned(),
         phy: [Standard::B, Standard::BShort, Standard::G][rng.below(3) as usize].into(),
-        stations: hosts.iter().map(|&host| station(rng, host)).collect(),
+        stations: hosts.iter().map(|&host| (host, station(rng))).collect(),
         channel: ChannelConfig {
-            snr_db: vec![(Instant::ZERO, 5.0 + 30.0 * rng.uniform())],
             interference: vec![InterferenceConfig {
-                start: Instant::ZERO,
-                stop: at(200 * MILLISECOND),
-                mean_on: Duration::from_millis(2),
-                mean_off: Duration::from_millis(10),
+                from: Duration::ZERO,
+                until: Duration::from_millis(200),
+                on: Duration::from_millis(2),
+                off: Duration::from_millis(10),
                 heard: [Audibility::Everywhere, Audibility::AtReceivers][rng.below(2) as usize],
             }],
+            ..ChannelConfig::with_snr_db(5.0 + 30.0 * rng.uniform())
         },
     }
 }
@@ -223,7 +203,7 @@ fn random_network(seed: u64) -> RandomNetwork {
             let sender = PlainEndpoint::default();
             let logs = [sender.log.clone(), receiver.log.clone()];
             let config = FlowConfig {
-                loss: random_loss(&mut rng),
+                loss: LossConfig::arbitrary(&mut rng),
                 start: at(rng.below(30 * MILLISECOND)),
                 ..plain_flow(
                     &n.to_string(),
@@ -560,9 +540,9 @@ fn a_new_flow_does_not_change_the_random_numbers_of_another() {
             }))
         };
         let lossy = |name, logged: PlainEndpoint| FlowConfig {
-            loss: LossConfig::Random {
-                probability: probability(0.1),
-            },
+            loss: LossConfig::Random(RandomLossConfig {
+                rate: Probability::clamped(0.1),
+            }),
             ..plain_flow(name, (from, to), (PlainEndpoint::default(), logged), app())
         };
         if with_other {
@@ -577,7 +557,10 @@ fn a_new_flow_does_not_change_the_random_numbers_of_another() {
         simulate(&mut network, Instant::from_nanos(MILLISECOND * 9), &mut ()).expect("not stuck");
         let lost = network.flow_counters(flow).sender.packets_lost_at_socket;
         assert!((50..150).contains(&lost), "{lost}");
-        assert_eq!(network.app_statistics(flow, Side::Sender).writes, 1000);
+        assert_eq!(
+            network.app_report(flow, Side::Sender).statistics.writes,
+            1000
+        );
         arrivals(&log)
     };
     assert_eq!(run(false), run(true));

@@ -10,28 +10,18 @@ use super::simulation::Scope;
 use super::tap::{SharedTap, TapEnd, TapShim};
 use super::wire_encoding::WireEncoding;
 use super::{RunError, RunOptions, endpoints, wire_encoding};
-use crate::scenario::{
-    Application, Change, Direction, Flow, Host, Link, Scenario, Transport, Wifi,
-};
+use crate::scenario::{Direction, Flow, Host, Link, Scenario, Transport, Wifi};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_net::app::{
-    AudioConfig, AudioSink, AudioSource, AudioStatistics, Bulk, Cbr, Delivery, OnOff, Sink,
-};
-use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
-use weir_net::{
-    App, DropTailConfig, FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network,
-    NetworkError, QueueConfig, QueueLimit, Side,
-};
+use weir_net::app::{AppEnvironment, AppPair, Delivery, PlaybackReport};
+use weir_net::wifi::{MediumConfig, StationCounters};
+use weir_net::{FlowConfig, HostTiming, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::{CloseReason, Endpoint, Statistics};
 use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
-use weir_proto::time::{Duration, Instant};
-
-/// When each gap began, and how long it lasted.
-pub(super) type Gaps = Vec<(Instant, Duration)>;
+use weir_proto::time::Instant;
 
 /// A network and the names of what is in it, in the order in which it was added.
 pub(super) struct SimNetwork {
@@ -171,9 +161,9 @@ impl SimNetwork {
                 ends.push(SegmentEnd {
                     host: index_of(scenario, host)?,
                     port: self.add_port(host, &link.name)?,
-                    shaper: shaper.map(|shaper| SegmentShaper {
-                        bucket: shaper.bucket,
-                        limit: shaper.limit(),
+                    shaper: shaper.map(|bucket| SegmentShaper {
+                        bucket,
+                        limit: bucket.queue_limit().unwrap_or(0),
                     }),
                 });
             }
@@ -213,10 +203,10 @@ impl SimNetwork {
             let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
             let mut wifi = wifi.clone();
             for station in &mut wifi.stations {
-                station.mtu.0 += more;
+                station.config.mtu += more;
             }
             self.add_wifi(&wifi, &ports)?;
-            let mtus = wifi.stations.iter().map(|station| station.mtu.0);
+            let mtus = wifi.stations.iter().map(|station| station.config.mtu);
             self.segments.push(NetworkSegment {
                 ends,
                 mtu: mtus.max().unwrap_or_default(),
@@ -273,25 +263,19 @@ impl SimNetwork {
         direction: &Direction,
         (from, to): (HostId, HostId),
     ) -> Result<(), RunError> {
-        let queue = match direction.shaper {
-            Some(shaper) => QueueConfig::DropTail(DropTailConfig {
-                limit: QueueLimit::Bytes(shaper.limit()),
-            }),
-            None => direction.queue,
-        };
         let config = LinkConfig {
             name: name.clone(),
             from,
             to,
             rate: direction.rate,
-            shaper: direction.shaper.map(|shaper| shaper.bucket),
+            shaper: direction.shaper,
             delay: direction.delay,
             mtu: Some(direction.mtu.0),
-            queue,
+            queue: direction.queue,
             loss: direction.loss.clone(),
             netem: direction.netem,
             rate_trace: direction.rate_trace.millis.clone(),
-            changes: direction.changes.iter().map(Change::config).collect(),
+            changes: direction.changes.clone(),
         };
         let id = self.network.add_link(config).map_err(built)?;
         self.links.push(TracedLink::Link(id));
@@ -301,25 +285,17 @@ impl SimNetwork {
 
     /// A medium whose stations belong to these hosts.
     fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
-        let mut stations = Vec::new();
-        for (station, &host) in wifi.stations.iter().zip(hosts) {
-            stations.push(StationConfig {
-                host,
-                queue: station.queue,
-                mtu: station.mtu.0,
-                rate_control: wifi.rate_control(station),
-                retry_limit: station.retry_limit.0,
-            });
-        }
+        let stations = wifi.stations.iter().zip(hosts);
+        let stations: Vec<_> = stations.map(|(s, &host)| (host, s.config)).collect();
         let config = MediumConfig {
             name: wifi.name.clone(),
-            phy: wifi.phy(),
-            stations: stations.clone(),
+            phy: wifi.phy,
+            stations,
             channel: wifi.channel(),
         };
         let id = self.network.add_medium(config).map_err(built)?;
-        for (station, config) in wifi.stations.iter().zip(stations) {
-            self.links.push(TracedLink::Station(id, config.host));
+        for (station, &host) in wifi.stations.iter().zip(hosts) {
+            self.links.push(TracedLink::Station(id, host));
             self.link_names.push(wifi.trace_name(station));
         }
         Ok(())
@@ -383,14 +359,14 @@ impl SimNetwork {
                 }
             }
         });
-        let (app, sink) = self.apps(flow, &name);
+        let AppPair { source, sink } = self.apps(flow, &name);
         let config = FlowConfig {
             name: name.clone(),
             source: place.ends[0].0,
             target: place.ends[1].0,
             sender,
             receiver,
-            app,
+            app: source,
             sink,
             loss: flow.loss.clone(),
             connects: Side::Sender,
@@ -423,33 +399,22 @@ impl SimNetwork {
     }
 
     /// What writes and what reads.
-    fn apps(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
+    fn apps(&self, flow: &Flow, name: &str) -> AppPair {
         let delivery = match flow.transport {
             Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
             Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
-        let source: Box<dyn App + Send> = match flow.app {
-            Application::Bulk(config) => Box::new(Bulk::new(config)),
-            Application::Cbr(config) => Box::new(Cbr::new(config)),
-            Application::OnOff(config) => {
-                let rng = Rng::stream(self.seed, &format!("flow/{name}/app"));
-                Box::new(OnOff::new(config, rng))
-            }
-            Application::Audio(config) => {
-                let config = AudioConfig { delivery, ..config };
-                return (
-                    Box::new(AudioSource::new(config)),
-                    Box::new(AudioSink::new(config)),
-                );
-            }
-        };
-        (source, Box::new(Sink::new()))
+        flow.app.build(AppEnvironment {
+            seed: self.seed,
+            flow: name,
+            delivery,
+        })
     }
 
     /// What the listener of a flow heard, if it has one.
-    pub(super) fn audio(&self, flow: usize) -> Option<(AudioStatistics, Gaps)> {
+    pub(super) fn playback(&self, flow: usize) -> Option<PlaybackReport> {
         let id = *self.flows.get(flow)?;
-        Some((self.network.audio(id)?, self.network.gaps(id)))
+        self.network.app_report(id, Side::Receiver).playback
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender says, or else its
@@ -458,7 +423,7 @@ impl SimNetwork {
         let id = *self.flows.get(flow)?;
         let closed = [Side::Sender, Side::Receiver]
             .into_iter()
-            .find_map(|side| self.network.app_statistics(id, side).closed)?;
+            .find_map(|side| self.network.app_report(id, side).statistics.closed)?;
         match closed {
             CloseReason::Finished => None,
             CloseReason::Reset(code) => Some(format!("reset with code {code}")),

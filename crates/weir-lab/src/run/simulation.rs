@@ -206,14 +206,14 @@ impl Simulation {
         }
         let (mut flows, links, packets) = self.recorder.finish();
         for (index, name) in self.network.flow_names().iter().enumerate() {
-            let Some((audio, gaps)) = self.network.audio(index) else {
+            let Some(playback) = self.network.playback(index) else {
                 continue;
             };
             if let Some(summary) = summary.flows.get_mut(name) {
-                summary.audio = Some(audio.into());
+                summary.audio = Some(playback.statistics.into());
             }
             if let Some(flow) = flows.get_mut(index) {
-                flow.gaps = Some(tables::gaps(&gaps));
+                flow.gaps = Some(tables::gaps(&playback.gaps));
             }
         }
         RunOutput {

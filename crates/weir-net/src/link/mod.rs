@@ -74,7 +74,11 @@ impl Link {
             transmitter: Transmitter::new(config),
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
-            queue: Queue::new(&config.queue, seed, &format!("link/{}/queue", config.name)),
+            queue: Queue::new(
+                &config.queue(),
+                seed,
+                &format!("link/{}/queue", config.name),
+            ),
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
@@ -157,7 +161,11 @@ impl Link {
     /// Makes the changes whose time has come.
     #[inline]
     fn apply_changes(&mut self, at: Instant) {
-        while self.changes.last().is_some_and(|change| change.at <= at) {
+        while self
+            .changes
+            .last()
+            .is_some_and(|change| change.time() <= at)
+        {
             if let Some(change) = self.changes.pop() {
                 self.apply(change);
             }
@@ -172,11 +180,11 @@ impl Link {
         self.delay = change.delay.unwrap_or(self.delay);
         let (seed, name) = &self.stream;
         if let Some(loss) = &change.loss {
-            let stream = format!("link/{name}/loss/{}", change.at);
+            let stream = format!("link/{name}/loss/{}", change.time());
             self.loss = Loss::new(loss, *seed, &stream);
         }
         if let (Some(rate), Some(shaper)) = (change.shaper_rate, &mut self.shaper) {
-            shaper.set_rate(change.at, rate);
+            shaper.set_rate(change.time(), rate);
         }
         if let Some(config) = change.netem {
             match &mut self.netem {

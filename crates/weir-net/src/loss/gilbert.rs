@@ -9,28 +9,19 @@ use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
 use weir_proto::units::Probability;
 
-/// The configuration of Gilbert-Elliott losses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct GilbertLossConfig {
-    /// p: from good to bad, per packet.
-    pub to_bad: Probability,
-    /// r: from bad to good, per packet.
-    pub to_good: Probability,
-    /// Probability of loss in the good state; 0 in Gilbert's model.
-    pub loss_in_good: Probability,
-    /// Probability of loss in the bad state; 1 in the simple model.
-    pub loss_in_bad: Probability,
-}
-
-impl Default for GilbertLossConfig {
-    fn default() -> Self {
-        let zero = Probability::default();
-        Self {
-            to_bad: zero,
-            to_good: zero,
-            loss_in_good: zero,
-            loss_in_bad: Probability::clamped(1.0),
-        }
+weir_proto::settings! {
+    /// Losses in bursts: a chain of a good and a bad state.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct GilbertLossConfig {
+        /// Probability per packet of going from the good state to the bad one.
+        pub to_bad: Probability [required],
+        /// Probability per packet of going from the bad state to the good one.
+        pub to_good: Probability [required],
+        /// Probability of loss in the good state.
+        // 0 in Gilbert's model.
+        pub loss_in_good: Probability,
+        /// Probability of loss in the bad state.
+        pub loss_in_bad: Probability = Probability::clamped(1.0),
     }
 }
 
@@ -44,7 +35,7 @@ impl LossModelConfig for GilbertLossConfig {
         }
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             to_bad: Probability::clamped(0.1),
             to_good: Probability::clamped(0.5),

@@ -33,20 +33,23 @@ trait LossModelConfig {
     fn build(&self) -> Self::Model;
 
     /// A configuration for property tests.
-    fn random(rng: &mut Rng) -> Self;
+    fn arbitrary(rng: &mut Rng) -> Self;
 }
 
 /// From one line for each model: the configuration of any model, any model at work, and the
 /// dispatch between them.
 macro_rules! loss_models {
-    ($($name:ident($config:ty)),* $(,)?) => {
-        /// The configuration of any loss model.
-        #[derive(Clone, Debug, Default, PartialEq)]
-        pub enum LossConfig {
-            /// No packet is lost.
-            #[default]
-            None,
-            $(#[doc = concat!("See [`", stringify!($config), "`].")] $name($config),)*
+    ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
+        weir_proto::kinds! {
+            /// The configuration of any loss model.
+            #[derive(Clone, Debug, Default, PartialEq)]
+            pub enum LossConfig {
+                /// Nothing is lost.
+                #[default]
+                None = "none",
+                $(#[doc = concat!("See [`", stringify!($config), "`].")]
+                $name($config) = $word,)*
+            }
         }
 
         $(impl From<$config> for LossConfig {
@@ -57,10 +60,10 @@ macro_rules! loss_models {
 
         impl LossConfig {
             /// A configuration of a random model for property tests.
-            pub fn random(rng: &mut Rng) -> Self {
+            pub fn arbitrary(rng: &mut Rng) -> Self {
                 let any: &[fn(&mut Rng) -> Self] = &[
                     |_| Self::None,
-                    $(|rng| Self::$name(<$config>::random(rng)),)*
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
                 ];
                 any[rng.below(any.len() as u64) as usize](rng)
             }
@@ -94,10 +97,10 @@ macro_rules! loss_models {
 }
 
 loss_models! {
-    Periodic(PeriodicLossConfig),
-    Random(RandomLossConfig),
-    Gilbert(GilbertLossConfig),
-    Trace(TraceLossConfig),
+    Periodic(PeriodicLossConfig) = "periodic",
+    Random(RandomLossConfig) = "random",
+    Gilbert(GilbertLossConfig) = "gilbert",
+    Trace(TraceLossConfig) = "trace",
 }
 
 /// A loss model and its random stream.

@@ -4,11 +4,13 @@ use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
 use weir_proto::units::Probability;
 
-/// The configuration of random losses.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct RandomLossConfig {
-    /// The probability that a packet is lost.
-    pub rate: Probability,
+weir_proto::settings! {
+    /// Each packet is lost with the same probability, independently.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RandomLossConfig {
+        /// The probability that a packet is lost.
+        pub rate: Probability [required],
+    }
 }
 
 impl LossModelConfig for RandomLossConfig {
@@ -18,7 +20,7 @@ impl LossModelConfig for RandomLossConfig {
         RandomLoss(self.rate.get())
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             rate: Probability::clamped(0.1 * rng.uniform()),
         }

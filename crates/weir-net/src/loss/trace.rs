@@ -3,11 +3,13 @@
 use super::{LossModel, LossModelConfig};
 use weir_proto::rng::Rng;
 
-/// The configuration of losses by number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TraceLossConfig {
-    /// Numbers of the lost packets, counted from 0, in any order.
-    pub drops: Vec<u64>,
+weir_proto::settings! {
+    /// The packets with these numbers are lost.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct TraceLossConfig {
+        /// Numbers of the packets that are lost, counted from 0.
+        pub drops: Vec<u64> [required],
+    }
 }
 
 impl LossModelConfig for TraceLossConfig {
@@ -24,7 +26,7 @@ impl LossModelConfig for TraceLossConfig {
         }
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             drops: (0..rng.below(10)).map(|_| rng.below(300)).collect(),
         }

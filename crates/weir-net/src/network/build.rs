@@ -113,7 +113,7 @@ impl Network {
     /// If a host does not exist or has two stations here, or there are fewer than two.
     pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, NetworkError> {
         let name = config.name.clone();
-        let hosts: Vec<_> = config.stations.iter().map(|station| station.host).collect();
+        let hosts: Vec<_> = config.stations.iter().map(|&(host, _)| host).collect();
         let twice = |(n, host): (usize, &HostId)| hosts[..n].contains(host);
         let wrong = if !hosts.iter().all(|&host| self.has_host(host)) {
             Some("one of its hosts does not exist")

@@ -5,7 +5,9 @@
 //! a value of its own, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets};
+use super::{
+    Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets,
+};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
@@ -45,7 +47,7 @@ impl QueueDiscConfig for CodelConfig {
         QueueLimit::Packets(self.limit)
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             limit: 1 + rng.below(20),
             ecn: rng.chance(0.5),

@@ -88,7 +88,7 @@ impl QueueDiscConfig for DropTailConfig {
         self.limit
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         let limit = if rng.chance(0.5) {
             QueueLimit::Packets(1 + rng.below(20))
         } else {

@@ -54,9 +54,9 @@ impl QueueDiscConfig for FqCodelConfig {
         self.codel.limit()
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
-            codel: CodelConfig::random(rng),
+            codel: CodelConfig::arbitrary(rng),
             ..Self::default()
         }
     }

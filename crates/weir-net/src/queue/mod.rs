@@ -159,7 +159,7 @@ pub(crate) trait QueueDiscConfig {
     fn limit(&self) -> QueueLimit;
 
     /// A configuration for property tests: a short queue, any options.
-    fn random(rng: &mut Rng) -> Self;
+    fn arbitrary(rng: &mut Rng) -> Self;
 }
 
 /// Packets that a discipline dropped or marked in one call; the link empties it after each call.

@@ -8,7 +8,9 @@
 //! have changed in between.
 
 use super::fifo::Fifo;
-use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets};
+use super::{
+    Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets,
+};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
@@ -62,7 +64,7 @@ impl QueueDiscConfig for PieConfig {
         QueueLimit::Packets(self.limit)
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             limit: 1 + rng.below(20),
             ecn: rng.chance(0.5),

@@ -60,7 +60,7 @@ impl QueueDiscConfig for RedConfig {
         QueueLimit::Bytes(self.limit)
     }
 
-    fn random(rng: &mut Rng) -> Self {
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
             limit: 1500 + rng.below(30_000),
             min: 1500,

@@ -37,9 +37,9 @@ macro_rules! queue_disciplines {
 
             /// A configuration of a random discipline for property tests: a short queue, any
             /// options.
-            pub fn random(rng: &mut Rng) -> Self {
+            pub fn arbitrary(rng: &mut Rng) -> Self {
                 let any: &[fn(&mut Rng) -> Self] = &[
-                    $(|rng| Self::$name(<$config>::random(rng)),)*
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
                 ];
                 any[rng.below(any.len() as u64) as usize](rng)
             }

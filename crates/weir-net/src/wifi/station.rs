@@ -12,21 +12,23 @@ use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
 use std::collections::BTreeMap;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::HostId;
+use weir_proto::settings::{bytes, count};
 use weir_proto::time::{Duration, Instant};
 
-/// A station and its queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StationConfig {
-    /// The host that it belongs to.
-    pub host: HostId,
-    /// Where packets wait. The one that is being sent is not in it.
-    pub queue: QueueConfig,
-    /// The largest packet, IP header included; larger ones are dropped.
-    pub mtu: u32,
-    /// How it chooses its rate.
-    pub rate_control: RateControlConfig,
-    /// Transmissions of one frame before it is given up (dot11ShortRetryLimit).
-    pub retry_limit: u32,
+weir_proto::settings! {
+    /// A station: its queue, and how it sends.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationConfig {
+        /// Where its packets wait; the one being sent is not in it.
+        pub queue: QueueConfig,
+        /// Largest packet in bytes, IP header included; larger ones are dropped.
+        pub mtu: u32 = 1500 => bytes(68..=2304),
+        /// How it chooses its rate.
+        pub rate_control: RateControlConfig,
+        /// Transmissions of a frame before it is given up.
+        // IEEE 802.11: dot11ShortRetryLimit.
+        pub retry_limit: u32 = 7 => count(1..=255, "transmissions"),
+    }
 }
 
 /// Counters of a station since the start.
@@ -46,6 +48,8 @@ pub struct StationCounters {
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) config: StationConfig,
+    /// The host that it belongs to.
+    pub(super) host: HostId,
     queue: Queue,
     effects: DropsAndMarks,
     /// The packet that is being sent.
@@ -66,11 +70,12 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// A station at rest; `name` is that of its queue's random stream.
-    pub(super) fn new(config: StationConfig, phy: &Phy, (seed, name): (u64, &str)) -> Self {
+    /// A station at rest, at a host.
+    pub(super) fn new(host: HostId, config: StationConfig, phy: &Phy, queue: Queue) -> Self {
         Self {
             config,
-            queue: Queue::new(&config.queue, seed, name),
+            host,
+            queue,
             effects: DropsAndMarks::default(),
             head: None,
             next_hops: BTreeMap::new(),
@@ -122,7 +127,8 @@ impl Station {
     pub(super) fn drop(
         &mut self,
         at: Instant,
-        (packet, reason): (PacketRef, DropReason),
+        packet: PacketRef,
+        reason: DropReason,
         discarded: &mut Vec<PacketRef>,
     ) {
         let size = packet.size;
@@ -134,8 +140,8 @@ impl Station {
 
     fn record_drops_and_marks(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
         let mut effects = std::mem::take(&mut self.effects);
-        for lost in effects.dropped.drain(..) {
-            self.drop(at, lost, discarded);
+        for (packet, reason) in effects.dropped.drain(..) {
+            self.drop(at, packet, reason, discarded);
         }
         for size in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
@@ -157,13 +163,14 @@ impl Station {
     pub(super) fn accept(
         &mut self,
         now: Instant,
-        (to, packet): (HostId, PacketRef),
+        to: HostId,
+        packet: PacketRef,
         discarded: &mut Vec<PacketRef>,
     ) {
         self.counters.link.packets_in += 1;
         self.counters.link.bytes_in += u64::from(packet.size);
         if packet.size > self.config.mtu {
-            return self.drop(now, (packet, DropReason::TooLarge), discarded);
+            return self.drop(now, packet, DropReason::TooLarge, discarded);
         }
         self.next_hops.insert(packet.ip.target, to);
         self.count_queue(now);
@@ -201,7 +208,7 @@ impl Station {
     /// The packet is given up after its last retry.
     pub(super) fn give_up(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
         if let Some(packet) = self.head.take() {
-            self.drop(at, (packet, DropReason::RetryLimit), discarded);
+            self.drop(at, packet, DropReason::RetryLimit, discarded);
         }
     }
 
