@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# All tests, on a fresh machine with Rust: formatting, lints, tests, the rules of the house, and
-# whether the fuzz targets compile. tshark, if it is there, judges the decoder too.
+# Every check that a change must pass, on a fresh machine with Rust: formatting, lints, repository
+# rules, dependency policy, the fuzz targets, the laboratory for WebAssembly, packages as they would
+# be published, and all tests. tshark checks the decoder too if it is installed.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -9,8 +10,36 @@ step() {
     "$@"
 }
 
+skip() {
+    printf '\n== skipped: %s\n' "$*"
+}
+
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo xtask tidy
+
+if command -v cargo-deny >/dev/null 2>&1; then
+    step cargo deny --locked check licenses bans sources
+else
+    skip "cargo deny check licenses bans sources (cargo-deny is not installed)"
+fi
+
 step cargo check --locked --manifest-path fuzz/Cargo.toml
+
+# The laboratory without file formats is what a browser will run.
+wasm=wasm32-unknown-unknown
+has_wasm() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$wasm/lib" ]
+}
+if ! has_wasm && command -v rustup >/dev/null 2>&1; then
+    timeout 120 rustup target add "$wasm" >/dev/null 2>&1 || true
+fi
+if has_wasm; then
+    step cargo check --locked -p weir-lab --no-default-features --target "$wasm"
+else
+    skip "the target $wasm is not installed: checking the same features for this machine"
+    step cargo check --locked -p weir-lab --no-default-features
+fi
+
+step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
 step cargo test --workspace --locked

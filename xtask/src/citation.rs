@@ -4,8 +4,17 @@
 //! and the bare `§7.5.1` in a file whose head names one RFC only.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
-use crate::lexed::Source;
+use regex_lite::Regex;
+
+use crate::source::Source;
+
+/// The number of an RFC, or the place of a section in it.
+static CITATION: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"RFC ?(?<rfc>\d+)|(?:§|[Aa]ppendix )(?<place>[\w.]+)";
+    Regex::new(pattern).expect("the pattern is valid")
+});
 
 /// A section of an RFC, ordered as in the document; appendices come last.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,123 +31,76 @@ pub enum Step {
 }
 
 impl Step {
-    /// A letter stands first or nowhere.
-    fn read(text: &str, first: bool) -> Option<Self> {
-        if let Ok(number) = text.parse() {
-            return Some(Self::Number(number));
-        }
-        let is_letter = first && text.len() == 1;
-        is_letter.then(|| Self::Appendix(text.to_uppercase()))
+    /// The letter of an appendix is the first step.
+    fn read(text: &str, is_first: bool) -> Option<Self> {
+        let number = text.parse().ok().map(Self::Number);
+        let is_letter = is_first && text.len() == 1;
+        number.or_else(|| is_letter.then(|| Self::Appendix(text.to_uppercase())))
     }
 }
 
 impl Section {
-    /// Reads `8.5` or `A.5`; ends at the first character that does not belong to it.
+    /// Reads `8.5` or `A.5`, with or without a dot behind it.
     pub fn read(rfc: u32, text: &str) -> Option<Self> {
-        let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
-        let number = text.get(..end.unwrap_or(text.len()))?.trim_end_matches('.');
-        let place: Option<Vec<Step>> = number
-            .split('.')
-            .enumerate()
+        let steps = text.trim_end_matches('.').split('.').enumerate();
+        let place: Option<Vec<Step>> = steps
             .map(|(depth, step)| Step::read(step, depth == 0))
             .collect();
         Some(Self { rfc, place: place? })
     }
 
-    /// The number as people write it.
+    /// The number as in the RFC: `8.5` or `A.5`.
     pub fn number(&self) -> String {
-        let steps: Vec<String> = self
-            .place
-            .iter()
-            .map(|step| match step {
-                Step::Number(number) => number.to_string(),
-                Step::Appendix(letter) => letter.clone(),
-            })
-            .collect();
-        steps.join(".")
+        let step = |step: &Step| match step {
+            Step::Number(number) => number.to_string(),
+            Step::Appendix(letter) => letter.clone(),
+        };
+        self.place.iter().map(step).collect::<Vec<_>>().join(".")
     }
 }
 
-/// What one file cites.
-#[derive(Default)]
-pub struct Citations {
-    pub in_code: BTreeSet<Section>,
-    pub in_tests: BTreeSet<Section>,
-}
-
-/// Reads the whole text of the file: a test may cite in its message too.
-pub fn citations(source: &Source) -> Citations {
+/// The sections that one file cites, and whether a test does. The whole text is read: the message
+/// of a test may cite too.
+pub fn citations(source: &Source) -> BTreeSet<(Section, bool)> {
     let head = head_rfc(source);
-    let mut citations = Citations::default();
+    let mut citations = BTreeSet::new();
     let mut carried = None;
-    for line in &source.lines {
-        let (sections, last) = line_sections(&line.text, carried.or(head));
+    for (number, line) in source.lines() {
+        let (sections, last) = line_sections(line, carried.or(head));
         carried = last;
-        let set = if source.test || line.test {
-            &mut citations.in_tests
-        } else {
-            &mut citations.in_code
-        };
-        set.extend(sections);
+        let is_test = source.is_test(number);
+        citations.extend(sections.into_iter().map(|section| (section, is_test)));
     }
     citations
 }
 
 /// The one RFC that the file's head names, if it names exactly one.
 fn head_rfc(source: &Source) -> Option<u32> {
-    let heads = source.lines.iter().map(|line| line.comment.trim());
-    let named: BTreeSet<u32> = heads
-        .take_while(|head| head.starts_with("//!"))
-        .flat_map(|head| {
-            head.match_indices("RFC")
-                .filter_map(|(at, _)| rfc_number(head.get(at..)?))
-        })
-        .map(|(rfc, _)| rfc)
+    let head = source
+        .lines()
+        .map(|(_, line)| line.trim())
+        .take_while(|line| line.starts_with("//!"));
+    let named: BTreeSet<u32> = head
+        .flat_map(|line| CITATION.captures_iter(line))
+        .filter_map(|found| found.name("rfc")?.as_str().parse().ok())
         .collect();
-    if named.len() == 1 {
-        named.first().copied()
-    } else {
-        None
-    }
+    named.first().copied().filter(|_| named.len() == 1)
 }
 
-/// The sections of a line, and the RFC that its end leaves open for the next line.
+/// The sections of a line, and the RFC that stands at its end and leads into the next line.
 fn line_sections(line: &str, default: Option<u32>) -> (Vec<Section>, Option<u32>) {
+    let line = line.trim_end();
+    let (mut rfc, mut open) = (default, None);
     let mut sections = Vec::new();
-    let mut rfc = default;
-    let mut rest = line;
-    while let Some(at) = rest.find(['R', '§', 'a', 'A']) {
-        let found = rest.get(at..).unwrap_or_default();
-        let step = found.chars().next().map_or(1, char::len_utf8);
-        rest = found.get(step..).unwrap_or_default();
-        if let Some((number, tail)) = rfc_number(found) {
-            rfc = Some(number);
-            rest = tail;
-            if tail.trim().is_empty() {
-                return (sections, rfc);
-            }
-        } else if let Some(place) = place(found) {
-            sections.extend(rfc.and_then(|rfc| Section::read(rfc, place)));
+    for found in CITATION.captures_iter(line) {
+        if let Some(number) = found.name("rfc") {
+            rfc = number.as_str().parse().ok();
+            open = rfc.filter(|_| number.end() == line.len());
+        } else if let (Some(rfc), Some(place)) = (rfc, found.name("place")) {
+            sections.extend(Section::read(rfc, place.as_str()));
         }
     }
-    (sections, None)
-}
-
-/// What follows the sign of a section or the word of an appendix.
-fn place(text: &str) -> Option<&str> {
-    let signs = ["§", "appendix ", "Appendix "];
-    signs.iter().find_map(|sign| text.strip_prefix(sign))
-}
-
-/// The number of an RFC named at the start of this text, and what follows it.
-fn rfc_number(text: &str) -> Option<(u32, &str)> {
-    let tail = text.strip_prefix("RFC")?;
-    let tail = tail.strip_prefix(' ').unwrap_or(tail);
-    let digits = tail
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(tail.len());
-    let (number, tail) = tail.split_at(digits);
-    Some((number.parse().ok()?, tail))
+    (sections, open)
 }
 
 #[cfg(test)]
@@ -146,11 +108,13 @@ mod tests {
     use super::*;
 
     fn cited(text: &str) -> Vec<String> {
-        let all = citations(&Source::new("a.rs", text));
-        all.in_code
-            .iter()
-            .map(|s| format!("{} {}", s.rfc, s.number()))
-            .collect()
+        let source = Source::new("a.rs", text).expect("the text of a test is Rust");
+        let all = citations(&source).into_iter();
+        all.map(|(section, is_test)| {
+            let tests = if is_test { " in tests" } else { "" };
+            format!("{} {}{tests}", section.rfc, section.number())
+        })
+        .collect()
     }
 
     #[test]
@@ -176,7 +140,6 @@ mod tests {
     #[test]
     fn citations_in_tests_are_kept_apart() {
         let text = "#[cfg(test)]\nmod tests {\n    // RFC 4340 §5.1\n}\n// RFC 4340 §6";
-        let all = citations(&Source::new("a.rs", text));
-        assert_eq!((all.in_code.len(), all.in_tests.len()), (1, 1));
+        assert_eq!(cited(text), ["4340 5.1 in tests", "4340 6"]);
     }
 }

@@ -1,28 +1,23 @@
-//! The chores of the workspace: `cargo xtask tidy | rfc | ci`.
+//! The tasks of the workspace: `cargo xtask tidy | rfc | ci`.
 //!
-//! `tidy` holds the rules that no compiler knows, `rfc` shows which sections of which RFC are
-//! cited by code and by tests, `ci` runs everything that a change must pass.
+//! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
+//! which sections of which RFC are cited by code and by tests, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
-mod ci;
 mod citation;
-mod lexed;
-mod licence;
 mod modules;
 mod output;
 mod rfc;
-#[allow(dead_code)]
 mod source;
 mod tidy;
-mod token;
 mod tree;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask <tidy|rfc|ci>
-  tidy  report each breach of the house rules as path:line: message
+  tidy  report each violation of the repository rules as path:line: message
   rfc   list the RFC sections that code and tests cite
-  ci    run the format check, clippy, the tests, tidy and the check of the fuzz targets";
+  ci    run ./test.sh: formatting, lints, tidy and all tests";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -30,7 +25,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
-        ["ci"] => ci::run(&tree::root()),
+        ["ci"] => ci(),
         ["help" | "--help" | "-h"] => {
             output::line(USAGE);
             Ok(true)
@@ -45,4 +40,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Runs `test.sh`, which holds the list of all checks.
+fn ci() -> Result<bool, String> {
+    let status = Command::new("./test.sh").current_dir(tree::root()).status();
+    let status = status.map_err(|error| format!("./test.sh: {error}"))?;
+    Ok(status.success())
 }

@@ -5,7 +5,7 @@
 //! parent module hides nothing. Attributes, documentation and code under `#[cfg(test)]` do not
 //! count, nor do methods and fields, which need no path.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -15,14 +15,8 @@ use crate::source::Source;
 /// The names of modules from the crate's root down to this one; empty for the root.
 pub type ModulePath = Vec<String>;
 
-/// A reference from one file to another, in code that is compiled outside tests too.
-#[derive(Debug)]
-pub struct Reference {
-    pub from: ModulePath,
-    pub to: ModulePath,
-    /// Of the first such reference in the file `from`.
-    pub line: usize,
-}
+/// From which file to which, with the line of the first reference.
+pub type References = BTreeMap<(ModulePath, ModulePath), usize>;
 
 /// The files of one crate below its `src/`.
 pub struct Crate<'a> {
@@ -45,7 +39,7 @@ struct Scope {
     paths: Vec<(Vec<String>, usize)>,
 }
 
-#[derive(Clone)]
+/// What a path names.
 enum Target {
     Module(ModulePath),
     /// Something that the file of this module defines.
@@ -56,8 +50,20 @@ enum Target {
 const MAX_REEXPORTS: usize = 8;
 
 impl<'a> Crate<'a> {
-    /// Reads the files below `folder`, which ends in `src/`.
-    pub fn read(folder: &str, sources: &'a [Source]) -> Self {
+    /// Every folder `src/` is one crate.
+    pub fn all(sources: &'a [Source]) -> Vec<Self> {
+        let folders: BTreeSet<&str> = sources
+            .iter()
+            .filter_map(|source| {
+                let start = source.path.find("/src/")?;
+                source.path.get(..start + "/src/".len())
+            })
+            .collect();
+        let read = |folder| Self::read(folder, sources);
+        folders.into_iter().map(read).collect()
+    }
+
+    fn read(folder: &str, sources: &'a [Source]) -> Self {
         let mut this = Self {
             files: BTreeMap::new(),
             scopes: BTreeMap::new(),
@@ -74,65 +80,62 @@ impl<'a> Crate<'a> {
                 scopes: &mut this.scopes,
             };
             reader.scope();
-            reader.visit_file(&source.file);
+            reader.visit_file(&source.tree);
             this.files.insert(file, source);
         }
         this
     }
 
-    /// The references between different files, each pair once.
-    pub fn references(&self) -> Vec<Reference> {
-        let mut lines: BTreeMap<(&ModulePath, ModulePath), usize> = BTreeMap::new();
+    /// The references between different files. A path that ends at a module is none: the names used
+    /// through it are.
+    pub fn references(&self) -> References {
+        let mut references = References::new();
         for (module, scope) in &self.scopes {
             for (path, line) in &scope.paths {
-                let Some(to) = self.defining_file(module, path) else {
-                    continue;
-                };
-                if to != scope.file {
-                    let first = lines.entry((&scope.file, to)).or_insert(*line);
+                if let Some(Target::Item(to)) = self.resolve(module, path, MAX_REEXPORTS)
+                    && to != scope.file
+                {
+                    let first = references.entry((scope.file.clone(), to)).or_insert(*line);
                     *first = (*line).min(*first);
                 }
             }
         }
-        let reference = |((from, to), line): ((&ModulePath, ModulePath), usize)| Reference {
-            from: from.clone(),
-            to,
-            line,
-        };
-        lines.into_iter().map(reference).collect()
+        references
     }
 
-    /// The file of the item that a path names. A path that ends at a module refers to nothing yet,
-    /// except for a glob; those that go on from there do.
-    fn defining_file(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
-        match self.resolve(module, path, MAX_REEXPORTS)? {
-            Target::Module(_) => None,
-            Target::Item(file) => Some(file),
-        }
+    /// The first names of paths that lead out of the crate, with their files and lines.
+    pub fn outside(&self) -> impl Iterator<Item = (&'a Source, &str, usize)> {
+        self.scopes.iter().flat_map(move |(module, scope)| {
+            let file = self.files[&scope.file];
+            scope.paths.iter().filter_map(move |(path, line)| {
+                let is_outside = self.resolve(module, path, MAX_REEXPORTS).is_none();
+                is_outside.then_some((file, path.first()?.as_str(), *line))
+            })
+        })
     }
 
+    /// What a path names, or nothing if it leads out of the crate.
     fn resolve(&self, module: &ModulePath, path: &[String], depth: usize) -> Option<Target> {
-        let (first, mut rest) = path.split_first()?;
-        let mut target = match first.as_str() {
-            "crate" => Target::Module(Vec::new()),
-            "self" => Target::Module(module.clone()),
-            "super" => {
-                let mut parent = module.clone();
-                parent.pop();
-                while let ["super", ..] = rest.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-                    parent.pop();
-                    rest = &rest[1..];
+        let mut target = Target::Module(module.clone());
+        for (index, name) in path.iter().enumerate() {
+            let Target::Module(mut here) = target else {
+                break;
+            };
+            let is_last = index + 1 == path.len();
+            target = match name.as_str() {
+                "crate" => Target::Module(Vec::new()),
+                "self" => Target::Module(here),
+                "super" => {
+                    here.pop();
+                    Target::Module(here)
                 }
-                Target::Module(parent)
-            }
-            name => self.lookup(module, name, rest.is_empty(), depth)?,
-        };
-        while let (Target::Module(module), Some((name, tail))) = (&target, rest.split_first()) {
-            rest = tail;
-            // A name that a macro makes or another crate defines counts as the module's own.
-            let unknown = || Some(Target::Item(self.scopes.get(module)?.file.clone()));
-            let found = self.lookup(module, name, rest.is_empty(), depth);
-            target = found.or_else(unknown)?;
+                name => match self.lookup(&here, name, is_last, depth) {
+                    Some(found) => found,
+                    None if index == 0 => return None,
+                    // A macro makes it or another crate defines it: it counts as the module's own.
+                    None => Target::Item(self.scopes.get(&here)?.file.clone()),
+                },
+            };
         }
         Some(target)
     }
@@ -158,15 +161,12 @@ impl<'a> Crate<'a> {
             return item;
         }
         let mut imports = scope.imports.iter().filter(|(import, _)| import == name);
-        if let Some(found) = imports.find_map(|(_, path)| self.resolve(module, path, depth)) {
-            return Some(found);
-        }
-        item.or_else(|| {
-            scope.globs.iter().find_map(|glob| {
-                let Target::Module(from) = self.resolve(module, glob, depth)? else {
-                    return None;
-                };
-                self.lookup(&from, name, is_last, depth)
+        let import = imports.find_map(|(_, path)| self.resolve(module, path, depth));
+        import.or(item).or_else(|| {
+            let mut globs = scope.globs.iter();
+            globs.find_map(|glob| match self.resolve(module, glob, depth)? {
+                Target::Module(from) => self.lookup(&from, name, is_last, depth),
+                Target::Item(_) => None,
             })
         })
     }
@@ -174,17 +174,9 @@ impl<'a> Crate<'a> {
 
 /// `a/b.rs` and `a/b/mod.rs` are `a::b`; `lib.rs` and `main.rs` are the root.
 fn module_path(path: &str) -> ModulePath {
-    let mut names: ModulePath = path
-        .trim_end_matches(".rs")
-        .split('/')
-        .map(str::to_owned)
-        .collect();
-    if names
-        .last()
-        .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
-    {
-        names.pop();
-    }
+    let names = path.trim_end_matches(".rs").split('/');
+    let mut names: ModulePath = names.map(str::to_owned).collect();
+    names.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
     names
 }
 
@@ -252,26 +244,26 @@ impl Reader<'_> {
         self.scope().imports.extend(name.map(|name| (name, path)));
     }
 
-    /// The paths among the tokens of a macro.
+    /// The paths among the tokens of a macro: words with two colons between them.
     fn tokens(&mut self, stream: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;
         for tree in stream {
             match tree {
+                TokenTree::Punct(sign) if sign.as_char() == ':' => colons += 1,
                 TokenTree::Ident(name) => {
                     if colons != 2 {
                         path.clear();
                     }
+                    colons = 0;
                     path.push(name.to_string());
                     self.path(path.clone(), name.span());
-                    colons = 0;
                 }
-                TokenTree::Punct(sign) if sign.as_char() == ':' => colons += 1,
                 TokenTree::Group(group) => {
+                    colons = 0;
                     self.tokens(group.stream());
-                    path.clear();
                 }
-                _ => path.clear(),
+                _ => colons = 0,
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Words to stdout; a reader who has seen enough and closed the pipe is no failure.
+//! Text to stdout. A closed pipe is not an error.
 
 use std::io::Write;
 
-/// Writes a line. There is nobody to tell if that fails.
+/// Writes a line; a failure to write is ignored.
 pub fn line(text: impl std::fmt::Display) {
     let _ = writeln!(std::io::stdout().lock(), "{text}");
 }

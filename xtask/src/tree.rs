@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::lexed::Source;
+use crate::source::Source;
 
 /// One tracked file that is text.
 pub struct TextFile {
@@ -13,13 +13,17 @@ pub struct TextFile {
     pub text: String,
 }
 
-/// The repository's root: cargo runs this program with the place of its manifest.
+impl TextFile {
+    pub fn new(path: &str, text: String) -> Self {
+        let path = path.to_owned();
+        Self { path, text }
+    }
+}
+
+/// The repository's root: cargo runs this program with the folder of its manifest.
 pub fn root() -> PathBuf {
-    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    manifest
-        .as_deref()
-        .and_then(Path::parent)
-        .map_or_else(|| PathBuf::from("."), Path::to_owned)
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| "xtask".into());
+    PathBuf::from(manifest).join("..")
 }
 
 /// Reads what git tracks. Binary files, and files deleted but not yet committed, are left out.
@@ -35,43 +39,29 @@ pub fn text_files(root: &Path) -> Result<Vec<TextFile>, String> {
             String::from_utf8_lossy(&listing.stderr).trim()
         ));
     }
-    let names = String::from_utf8_lossy(&listing.stdout).into_owned();
+    let names = String::from_utf8_lossy(&listing.stdout);
     let paths: BTreeSet<&str> = names.split('\0').filter(|name| !name.is_empty()).collect();
-    Ok(paths
-        .into_iter()
-        .filter_map(|path| {
-            let text = std::fs::read_to_string(root.join(path)).ok()?;
-            Some(TextFile {
-                path: path.to_owned(),
-                text,
-            })
-        })
-        .collect())
+    let file = |path| {
+        let text = std::fs::read_to_string(root.join(path)).ok()?;
+        Some(TextFile::new(path, text))
+    };
+    Ok(paths.into_iter().filter_map(file).collect())
 }
 
 /// The Rust files among them, read, with those that a `#[cfg(test)] mod NAME;` names marked.
-pub fn sources(files: &[TextFile]) -> Vec<Source> {
+pub fn sources(files: &[TextFile]) -> Result<Vec<Source>, String> {
     let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
-    let mut sources: Vec<Source> = rust
+    let mut sources = rust
         .map(|file| Source::new(&file.path, &file.text))
-        .collect();
+        .collect::<Result<Vec<_>, _>>()?;
     let declared: BTreeSet<String> = sources.iter().flat_map(Source::test_modules).collect();
     for source in &mut sources {
         source.test |= declared.contains(&source.path);
     }
-    sources
-}
-
-/// The Rust files among them, parsed.
-pub fn parsed(files: &[TextFile]) -> Result<Vec<crate::source::Source>, String> {
-    let rust = files.iter().filter(|file| has_extension(&file.path, "rs"));
-    rust.map(|file| crate::source::Source::new(&file.path, &file.text))
-        .collect()
+    Ok(sources)
 }
 
 /// Whether the name ends in a dot and this extension.
 pub fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|found| found == extension)
+    Path::new(path).extension() == Some(extension.as_ref())
 }

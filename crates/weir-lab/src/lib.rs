@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod headers;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod table;
 pub mod theory;
 pub mod trace;

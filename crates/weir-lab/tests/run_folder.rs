@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 use weir_lab::run::{FlowSummary, FlowTrace, LinkTrace, RunOutput, Summary};
 use weir_lab::scenario;
-use weir_lab::trace::{Column, FolderError, RunFolder, Table, Values};
+use weir_lab::table::{Column, Table, Values};
+use weir_lab::trace::{FolderError, RunFolder};
 
 const SCENARIO: &str = r#"
 [run]

@@ -12,27 +12,32 @@ use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteErr
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::time::Instant;
+use crate::{keywords, settings};
 use std::collections::VecDeque;
 
-/// What damage the checksum finds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checksum {
-    /// In headers and payload.
-    #[default]
-    Full,
-    /// In the headers only, as UDP-Lite may have it.
-    HeadersOnly,
-    /// None.
-    Absent,
+keywords! {
+    /// What damage the checksum finds.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Checksum {
+        /// In headers and payload.
+        #[default]
+        Full = "full",
+        /// In the headers only, as UDP-Lite may have it.
+        HeadersOnly = "headers",
+        /// None.
+        Absent = "none",
+    }
 }
 
-/// A socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Config {
-    /// Largest packet in octets, IP header included.
-    pub mtu: u32,
-    /// What the checksum finds.
-    pub checksum: Checksum,
+settings! {
+    /// What a socket can be told.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Config {
+        /// The path's MTU in octets, IP header included.
+        pub mtu: u32 [internal] = 1500,
+        /// What it covers: damage elsewhere is delivered.
+        pub checksum: Checksum,
+    }
 }
 
 /// A connected socket.

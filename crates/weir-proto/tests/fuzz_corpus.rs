@@ -7,6 +7,7 @@ mod dccp_codec;
 use std::path::Path;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the seeds are files")]
 fn seeds_of_the_codec_and_their_neighbours_hold() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/dccp_codec");
     let mut seeds = 0;

@@ -133,7 +133,7 @@ impl EndpointConfig {
             sequence_window: self.sequence_window,
             send_ccid: ccid.clone(),
             receive_ccid: ccid,
-            send_queue: self.send_queue.max(1),
+            send_queue: u32::try_from(self.send_queue.max(1)).unwrap_or(u32::MAX),
             mtu: self.mtu.saturating_sub(overhead),
             ecn: self.ecn,
             request_octets: if self.pad_requests { PADDED } else { 0 },

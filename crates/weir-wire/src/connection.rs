@@ -122,6 +122,17 @@ impl Shared {
     }
 }
 
+/// Reads the counters of a connection while another task receives from it.
+#[derive(Clone, Debug)]
+pub struct StatsReader(Arc<Shared>);
+
+impl StatsReader {
+    /// What the connection has done so far.
+    pub fn stats(&self) -> ConnectionStats {
+        self.0.get()
+    }
+}
+
 /// One end of a connection. Dropping it closes the connection in good order.
 #[derive(Debug)]
 pub struct Connection {
@@ -288,6 +299,11 @@ impl Connection {
     /// What the connection has done so far.
     pub fn stats(&self) -> ConnectionStats {
         self.shared.get()
+    }
+
+    /// Reads the same from elsewhere.
+    pub fn stats_reader(&self) -> StatsReader {
+        StatsReader(Arc::clone(&self.shared))
     }
 
     /// The machine's events, for whoever asks first; `None` if the options want none.

@@ -77,12 +77,13 @@ pub mod realtime;
 mod sieve;
 mod socket;
 mod tap;
+pub mod test_protocol;
 #[cfg(target_os = "linux")]
 pub mod testbed;
 pub mod udp_test;
 
 pub use config::{Ccid, DEFAULT_PORT, EndpointConfig};
-pub use connection::{Connection, ConnectionStats};
+pub use connection::{Connection, ConnectionStats, StatsReader};
 pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;

@@ -7,8 +7,9 @@ use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report, SourceSpan};
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 use weir_lab::scenario::ScenarioError;
+use weir_lab::trace::FolderError;
 
-/// Why a verb did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// Status 1: something went wrong on the way.
@@ -18,9 +19,9 @@ pub enum Failure {
     /// Status 2: the scenario makes no sense; shown with its place.
     Scenario(Box<ScenarioError>),
     /// Status 3: it ran, and something that was expected does not hold.
-    Unexpected(String),
+    ExpectationFailed(String),
     /// Status 4: a privilege, program or kernel feature is missing; says the way without it.
-    Missing(String),
+    Unavailable(String),
     /// The status of a program that was run, which has said itself what is wrong.
     Program(u8),
     /// Status 130: Ctrl-C.
@@ -35,8 +36,8 @@ impl Failure {
             Self::ClosedPipe => 0,
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
-            Self::Unexpected(_) => 3,
-            Self::Missing(_) => 4,
+            Self::ExpectationFailed(_) => 3,
+            Self::Unavailable(_) => 4,
             Self::Program(status) => *status,
             Self::Interrupted => 130,
         }
@@ -54,17 +55,17 @@ impl Failure {
         let status = self.status();
         match self {
             Self::ClosedPipe | Self::Program(_) => {}
-            // The document of the verb has said it.
-            Self::Unexpected(message) => terminal::say(message),
+            // The document of the command holds the result.
+            Self::ExpectationFailed(message) => terminal::status(message),
             _ if json => {
                 let document = serde_json::json!({ "error": self.document() });
                 // If stdout is gone too, the status has to do.
                 let _ = terminal::print(&format!("{document:#}\n"));
             }
-            Self::Scenario(error) => terminal::say(&drawn(error)),
-            Self::Interrupted => terminal::say("interrupted"),
-            Self::Failed(message) | Self::Usage(message) | Self::Missing(message) => {
-                terminal::say(&format!("weir: {message}"));
+            Self::Scenario(error) => terminal::status(&drawn(error)),
+            Self::Interrupted => terminal::status("interrupted"),
+            Self::Failed(message) | Self::Usage(message) | Self::Unavailable(message) => {
+                terminal::status(&format!("weir: {message}"));
             }
         }
         ExitCode::from(status)
@@ -82,8 +83,8 @@ impl Failure {
             }),
             Self::Failed(message)
             | Self::Usage(message)
-            | Self::Missing(message)
-            | Self::Unexpected(message) => {
+            | Self::Unavailable(message)
+            | Self::ExpectationFailed(message) => {
                 serde_json::json!({ "status": self.status(), "message": message })
             }
             Self::Interrupted | Self::ClosedPipe | Self::Program(_) => {
@@ -98,7 +99,7 @@ impl Failure {
 pub fn unparsed(error: &clap::Error) -> ExitCode {
     let words: Vec<_> = std::env::args_os().skip(1).collect();
     // A line a packet, which an error document would break.
-    let lines = words.first().is_some_and(|verb| verb == "decode");
+    let lines = words.first().is_some_and(|command| command == "decode");
     if error.use_stderr() && !lines && words.iter().any(|word| word == "--json") {
         return Failure::Usage(mistake(&error.render().to_string())).report(true);
     }
@@ -136,6 +137,15 @@ fn drawn(error: &ScenarioError) -> String {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::Scenario(Box::new(error))
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::NotARun(..) | FolderError::Occupied(_) => Self::Usage(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
     }
 }
 

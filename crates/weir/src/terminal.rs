@@ -11,7 +11,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
 }
 
 /// Writes a line to stderr. There is nobody to tell if that fails.
-pub fn say(text: &str) {
+pub fn status(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 

@@ -1,10 +1,10 @@
 //! A scenario in network namespaces: the laboratory's endpoints and links, driven in real time by
 //! the wire's driver. The only place that joins the two.
 
+use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
-use crate::verbs::live_capture::LiveCapture;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{NetworkSegment, SegmentShaper};
@@ -25,14 +25,14 @@ const OPTIONS: RunOptions<'_> = RunOptions {
 };
 
 /// A part of a scenario, as the driver has it.
-pub struct LivePart(pub Simulation);
+pub struct RealTimePart(pub Simulation);
 
 const UNTRACED: RunOptions<'_> = RunOptions {
     trace: TraceLevel::Counters,
     ..OPTIONS
 };
 
-impl RealtimeNetwork for LivePart {
+impl RealtimeNetwork for RealTimePart {
     type Error = RunError;
 
     fn advance(&mut self, now: Instant) -> Result<(), RunError> {
@@ -49,7 +49,7 @@ impl RealtimeNetwork for LivePart {
     }
 }
 
-impl LivePart {
+impl RealTimePart {
     /// Builds a part of a scenario, with its whole trace.
     pub fn new(scenario: &Scenario, part: Scope) -> Result<Self, Failure> {
         Self::with(scenario, &OPTIONS, part)
@@ -70,7 +70,7 @@ impl LivePart {
 pub fn wire_failure(error: weir_wire::Error) -> Failure {
     match error {
         weir_wire::Error::Privilege(_) | weir_wire::Error::Tool { .. } => {
-            Failure::Missing(error.to_string())
+            Failure::Unavailable(error.to_string())
         }
         error => Failure::Failed(error.to_string()),
     }
@@ -110,7 +110,7 @@ pub fn check() -> Result<(), Failure> {
 /// A failure with the way around it.
 fn without(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
-        Failure::Missing(message) => Failure::Missing(format!(
+        Failure::Unavailable(message) => Failure::Unavailable(format!(
             "{message}; without it, `weir emulate` relays UDP between two ports through the same \
              links, and `weir run` simulates the scenario"
         )),
@@ -151,8 +151,8 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     fits(scenario)?;
-    let links = LivePart::new(scenario, Scope::Links)?;
-    let flows = LivePart::new(scenario, Scope::Flows)?;
+    let links = RealTimePart::new(scenario, Scope::Links)?;
+    let flows = RealTimePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
     let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
     let ends = flows.0.flow_ends();
@@ -172,7 +172,7 @@ pub fn run(
     let capture = pcap.map(|path| {
         let hosts = scenario.hosts.iter().enumerate();
         let place = |(n, host): (usize, &Host)| (host.name.clone(), Some(testbed.address_of(n)));
-        LiveCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
+        PacketCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
     });
     let capture = capture.transpose()?;
     if let Some(capture) = &capture {
@@ -203,9 +203,9 @@ pub fn run(
     let p99 = late.p99().max(emulator_late.p99());
     output.summary.run.lateness_p99_s = Some(p99.as_secs_f64());
     let max = late.max().max(emulator_late.max());
-    terminal::say(&lateness(p99, max));
+    terminal::status(&lateness(p99, max));
     if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
-        terminal::say("this machine was too busy: the results are not trustworthy");
+        terminal::status("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
 }
@@ -243,7 +243,7 @@ fn watch(
 }
 
 fn part(
-    mut part: LivePart,
+    mut part: RealTimePart,
     outside: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,

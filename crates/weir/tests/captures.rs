@@ -1,6 +1,8 @@
 //! Captures that the command writes, as Wireshark and our own reader see them.
 
-use assert_cmd::Command;
+mod common;
+
+use common::{fields, folder_with, only_run, outcome, parse};
 use std::path::Path;
 
 /// Both congestion controls over a link that drops and marks.
@@ -55,33 +57,16 @@ transport = { kind = "udp" }
 app = { kind = "cbr", packet = 200, rate = "64kbit" }
 "#;
 
-/// The status, stdout and stderr of a command.
-fn outcome(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::cargo_bin("weir").expect("the binary is built");
-    let output = command.current_dir(folder).args(words).output();
-    let output = output.expect("it starts");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
 /// A folder with a run of the scenario, and the run's path.
 fn run_of(scenario: &str) -> (tempfile::TempDir, String) {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("path.toml"), scenario).expect("written");
+    let folder = folder_with(scenario);
     let ran = outcome(folder.path(), &["run", "path.toml"]);
     assert_eq!(ran.0, Some(0), "{ran:?}");
-    let runs = std::fs::read_dir(folder.path().join("results")).expect("runs");
-    let names: Vec<_> = runs.map(|run| run.expect("a run").file_name()).collect();
-    assert_eq!(names.len(), 1);
-    let run = format!("results/{}", names[0].to_string_lossy());
+    let run = only_run(folder.path());
     (folder, run)
 }
 
-/// Exports the run and says where to.
+/// Exports the run; returns the file.
 fn exported(folder: &Path, run: &str, words: &[&str]) -> std::path::PathBuf {
     let words = [&["export", run, "--format", "pcapng"], words].concat();
     let (status, stdout, stderr) = outcome(folder, &words);
@@ -89,32 +74,15 @@ fn exported(folder: &Path, run: &str, words: &[&str]) -> std::path::PathBuf {
     folder.join(stdout.trim_end())
 }
 
-/// What tshark says of these fields of each packet; `None`, said aloud, if there is no tshark.
-fn tshark(file: &Path, words: &[&str], fields: &[&str]) -> Option<Vec<Vec<String>>> {
-    let mut command = std::process::Command::new("tshark");
-    command
-        .arg("-r")
-        .arg(file)
-        .args(words)
-        .args(["-T", "fields"]);
-    for protocol in ["ip", "tcp", "udp", "dccp"] {
-        command.arg("-o");
-        command.arg(format!("{protocol}.check_checksum:TRUE"));
-    }
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("SKIPPED: tshark cannot be started: {error}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    let row = |line: &str| line.split('\t').map(str::to_owned).collect();
-    Some(text.lines().map(row).collect())
+/// What tshark reads in these fields of each packet, with all checksums checked.
+fn tshark(file: &Path, names: &[&str]) -> Option<Vec<Vec<String>>> {
+    let checked =
+        ["ip", "tcp", "udp", "dccp"].map(|protocol| format!("{protocol}.check_checksum:TRUE"));
+    let checked = checked.iter().flat_map(|option| ["-o", option]);
+    let arguments: Vec<_> = checked.chain(fields(names)).collect();
+    let rows = common::tshark(file, &arguments)?;
+    let row = |line: &String| line.split('\t').map(str::to_owned).collect();
+    Some(rows.iter().map(row).collect())
 }
 
 /// How many rows there are, and how many of them have this in this field.
@@ -127,7 +95,7 @@ fn share(rows: &[Vec<String>], field: usize, value: &str) -> (usize, usize) {
 fn wireshark_reads_every_packet_of_both_ccids_and_finds_nothing_wrong() {
     let (folder, run) = run_of(SCENARIO);
     let file = exported(folder.path(), &run, &[]);
-    let fields = [
+    let names = [
         "_ws.col.Protocol",
         "dccp.checksum.status",
         "ip.checksum.status",
@@ -136,13 +104,13 @@ fn wireshark_reads_every_packet_of_both_ccids_and_finds_nothing_wrong() {
         "ip.dsfield.ecn",
         "ip.src",
     ];
-    let Some(rows) = tshark(&file, &[], &fields) else {
+    let Some(rows) = tshark(&file, &names) else {
         return;
     };
     let all = rows.len();
     assert!(all > 500, "{all}");
     for (field, value) in [(0, "DCCP"), (1, "1"), (2, "1"), (3, "")] {
-        assert_eq!(share(&rows, field, value), (all, all), "{}", fields[field]);
+        assert_eq!(share(&rows, field, value), (all, all), "{}", names[field]);
     }
     let (_, at_server) = share(&rows, 4, "server");
     let (_, at_client) = share(&rows, 4, "client");
@@ -163,7 +131,7 @@ fn wireshark_reads_every_packet_of_both_ccids_and_finds_nothing_wrong() {
 fn wireshark_reads_tcp_udp_and_the_headers_of_quic() {
     let (folder, run) = run_of(&(SCENARIO.to_owned() + OTHERS));
     let file = exported(folder.path(), &run, &["--host", "client"]);
-    let fields = [
+    let names = [
         "_ws.col.Protocol",
         "_ws.malformed",
         "tcp.checksum.status",
@@ -171,7 +139,7 @@ fn wireshark_reads_tcp_udp_and_the_headers_of_quic() {
         "tcp.stream",
         "tcp.options.mss_val",
     ];
-    let Some(rows) = tshark(&file, &[], &fields) else {
+    let Some(rows) = tshark(&file, &names) else {
         return;
     };
     assert_eq!(share(&rows, 1, "").1, rows.len());
@@ -199,8 +167,8 @@ fn our_own_reader_counts_the_packets_that_the_summary_counts() {
     assert_eq!(status, Some(0), "{stderr}");
     let whole = "0 with a wrong checksum, 0 malformed";
     assert!(stderr.trim_end().ends_with(whole), "{stderr}");
-    let summary = std::fs::read(path.join(&run).join("summary.json")).expect("a summary");
-    let summary: serde_json::Value = serde_json::from_slice(&summary).expect("json");
+    let summary = std::fs::read_to_string(path.join(&run).join("summary.json")).expect("a summary");
+    let summary = parse(&summary);
     for (port, flow) in [(49_152, "tfrc"), (49_153, "tcp-like")] {
         let sent = format!(" 10.0.0.1:{port} > 10.0.0.2:5001 ");
         let seen = stdout.lines().filter(|line| line.contains(&sent)).count();

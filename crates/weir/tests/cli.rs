@@ -1,7 +1,9 @@
-//! The command as its users meet it: statuses, streams, files.
+//! The command as its users see it: exit statuses, streams, files.
 
-use assert_cmd::Command;
-use std::path::Path;
+mod common;
+
+use common::{Running, folder_with, only_run, outcome, parse, run, weir};
+use std::process::Stdio;
 
 const SCENARIO: &str = r#"
 [run]
@@ -22,36 +24,6 @@ transport = { kind = "dccp", ccid = 3, profile = "rfc5348" }
 app = { kind = "bulk", packet = 1400 }
 "#;
 
-fn weir(folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("weir").expect("the binary is built");
-    command.current_dir(folder);
-    command
-}
-
-fn folder_with(scenario: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("path.toml"), scenario).expect("written");
-    folder
-}
-
-/// The status, stdout and stderr of a command.
-fn outcome(folder: &Path, words: &[&str]) -> (Option<i32>, String, String) {
-    let output = weir(folder).args(words).output().expect("it starts");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
-}
-
-fn only_run(folder: &Path) -> String {
-    let runs = std::fs::read_dir(folder.join("results")).expect("runs");
-    let names: Vec<_> = runs.map(|run| run.expect("a run").file_name()).collect();
-    assert_eq!(names.len(), 1);
-    format!("results/{}", names[0].to_string_lossy())
-}
-
 #[test]
 fn theory_says_what_the_equation_gives() {
     let folder = folder_with("");
@@ -62,7 +34,7 @@ fn theory_says_what_the_equation_gives() {
     assert_eq!((status, err.as_str()), (Some(0), ""));
     assert!(out.contains("753.25 kbit/s"), "{out}");
     let (status, out, _) = outcome(folder.path(), &[&words[..], &["--json"]].concat());
-    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    let document = parse(&out);
     assert_eq!((status, &document["law"]), (Some(0), &"tfrc".into()));
 }
 
@@ -89,11 +61,11 @@ fn wrong_words_are_status_2_with_a_hint_on_stderr() {
 }
 
 #[test]
-fn every_verb_has_help() {
+fn every_command_has_help() {
     let folder = folder_with("");
     let (status, out, _) = outcome(folder.path(), &["--help"]);
     assert_eq!(status, Some(0));
-    for verb in [
+    for command in [
         "reproduce",
         "run",
         "plot",
@@ -104,10 +76,10 @@ fn every_verb_has_help() {
         "bench",
         "completions",
     ] {
-        assert!(out.contains(&format!("\n  {verb} ")), "{verb}: {out}");
-        let (status, out, err) = outcome(folder.path(), &[verb, "--help"]);
-        assert_eq!((status, err.as_str()), (Some(0), ""), "{verb}");
-        assert!(out.contains(&format!("weir {verb}")), "{verb}: {out}");
+        assert!(out.contains(&format!("\n  {command} ")), "{command}: {out}");
+        let (status, out, err) = outcome(folder.path(), &[command, "--help"]);
+        assert_eq!((status, err.as_str()), (Some(0), ""), "{command}");
+        assert!(out.contains(&format!("weir {command}")), "{command}: {out}");
     }
 }
 
@@ -118,7 +90,7 @@ fn laws_are_listed_as_text_and_as_data() {
     assert_eq!(status, Some(0));
     assert!(out.contains("\n  mathis "), "{out}");
     let (status, out, _) = outcome(folder.path(), &["theory", "--json"]);
-    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    let document = parse(&out);
     assert_eq!(status, Some(0));
     assert_eq!(document["laws"][0]["parameters"][0]["name"], "s");
     for words in [
@@ -126,7 +98,7 @@ fn laws_are_listed_as_text_and_as_data() {
         ["theory", "tfrc", "--help", "--json"],
     ] {
         let (_, out, _) = outcome(folder.path(), &words);
-        let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+        let document = parse(&out);
         assert_eq!(document["law"], "tfrc");
     }
 }
@@ -140,7 +112,7 @@ fn a_mistake_in_the_words_is_a_document_where_json_is_asked_for() {
         (&["reproduce", "nothing", "--json"], "nothing"),
     ] {
         let (status, out, err) = outcome(folder.path(), words);
-        let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+        let document = parse(&out);
         let message = document["error"]["message"].as_str().expect("a text");
         assert_eq!((status, err.as_str()), (Some(2), ""), "{words:?}");
         assert!(message.contains(hint), "{message}");
@@ -156,7 +128,7 @@ fn a_bad_scenario_names_its_place_and_writes_nothing() {
     assert!(err.contains("path.toml:2:"), "{err}");
     assert!(!folder.path().join("results").exists());
     let (status, out, _) = outcome(folder.path(), &["run", "path.toml", "--json"]);
-    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    let document = parse(&out);
     assert_eq!((status, &document["error"]["line"]), (Some(2), &2.into()));
 }
 
@@ -206,7 +178,7 @@ fn values_and_seeds_make_a_run_each_in_one_document() {
     ];
     let (status, out, err) = outcome(folder.path(), &words);
     assert_eq!((status, err.as_str()), (Some(0), ""));
-    let document: serde_json::Value = serde_json::from_str(&out).expect("one document");
+    let document = parse(&out);
     assert_eq!(document["runs"].as_array().map(Vec::len), Some(6));
     let set = &document["runs"][5]["set"];
     assert_eq!(set["flow.stream.transport.profile"], "linux-mainline");
@@ -220,7 +192,7 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
         let words = ["reproduce", "loopback", "--json", "--out", out];
         let (status, json, err) = outcome(folder.path(), &words);
         assert_eq!(status, Some(0), "{err}");
-        let document: serde_json::Value = serde_json::from_str(&json).expect("one document");
+        let document = parse(&json);
         assert_eq!(document["experiments"][0]["name"], "loopback");
     }
     for file in [
@@ -239,14 +211,10 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
 fn any_number_of_threads_gives_the_same_bytes() {
     let folder = folder_with("");
     for threads in ["1", "5"] {
-        let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
-            .args(["reproduce", "deep-fifo", "--json", "--out", threads])
-            .env("RAYON_NUM_THREADS", threads)
-            .current_dir(folder.path())
-            .output()
-            .expect("it starts")
-            .status;
-        assert_eq!(status.code(), Some(0));
+        let mut command = weir(&["reproduce", "deep-fifo", "--json", "--out", threads]);
+        command.env("RAYON_NUM_THREADS", threads);
+        let (status, ..) = run(command.current_dir(folder.path()));
+        assert_eq!(status, Some(0));
     }
     for file in ["index.html", "result.json", "deep-fifo-cbr.svg"] {
         let read =
@@ -257,7 +225,6 @@ fn any_number_of_threads_gives_the_same_bytes() {
 
 #[test]
 fn a_closed_pipe_is_quiet() {
-    use std::process::Stdio;
     let folder = folder_with(SCENARIO);
     for words in [
         &["schema"][..],
@@ -266,14 +233,13 @@ fn a_closed_pipe_is_quiet() {
         &["run", "path.toml"],
         &["--help"],
     ] {
-        let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
-            .args(words)
+        let mut child = weir(words)
             .current_dir(folder.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
-        // Nobody reads: the pipe is closed before or while the data is written.
+        // The pipe is closed before or while the data is written.
         drop(child.stdout.take());
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{words:?}");
@@ -285,25 +251,15 @@ fn a_closed_pipe_is_quiet() {
 #[test]
 fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
     use std::io::{BufRead, BufReader};
-    use std::process::Stdio;
     let folder = folder_with(SCENARIO);
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("weir"))
-        .args(["run", "path.toml", "--set", "run.duration=3s,8000h"])
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    // The first run has spoken: the second one is next.
+    let mut command = weir(&["run", "path.toml", "--set", "run.duration=3s,8000h"]);
+    command.current_dir(folder.path()).stdout(Stdio::piped());
+    let mut running = Running::start(&mut command);
+    // The first run has printed its summary: the second one is next.
     let mut line = String::new();
-    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
-    out.read_line(&mut line).expect("a line");
-    let signal = std::process::Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(signal.expect("kill is there").success());
-    let output = child.wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(130));
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted\n");
+    let mut stdout = BufReader::new(running.child.stdout.take().expect("a pipe"));
+    stdout.read_line(&mut line).expect("a line");
+    let interrupted = (Some(130), "interrupted\n".to_owned());
+    assert_eq!(running.interrupt(), interrupted);
     only_run(folder.path());
 }

@@ -1,69 +1,23 @@
 //! What `weir serve` and `weir send` keep of a test: captures, complete also after Ctrl-C.
 
-use std::io::{BufRead, BufReader};
+mod common;
+
+use common::{DCCP_IN_UDP, Outcome, Running, fields, json, parse, run, text};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
 use weir_lab::trace::capture::{Capture, CaptureError};
 
-/// A `weir` that runs beside the test; ended with it.
-struct Running {
-    child: Child,
-    said: BufReader<ChildStderr>,
+/// A server at a free port of loopback.
+fn serve(arguments: &[&str]) -> (Running, String) {
+    common::serve(&[&["-B", "127.0.0.1"], arguments].concat())
 }
 
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn send(port: &str, arguments: &[&str]) -> Running {
+    Running::weir(&[&["send", "127.0.0.1", "-p", port], arguments].concat())
 }
 
-impl Running {
-    fn start(words: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-        command.args(words).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
-        let said = BufReader::new(child.stderr.take().expect("piped"));
-        Self { child, said }
-    }
-
-    /// The next line that it says.
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.said.read_line(&mut line).expect("a line");
-        line.trim_end().to_owned()
-    }
-
-    /// Ctrl-C, and what it says until it ends.
-    fn interrupt(mut self) -> (Option<i32>, String) {
-        let id = self.child.id().to_string();
-        let told = Command::new("kill").args(["-INT", &id]).status();
-        assert!(told.expect("kill is there").success());
-        self.end()
-    }
-
-    fn end(&mut self) -> (Option<i32>, String) {
-        let mut said = String::new();
-        std::io::Read::read_to_string(&mut self.said, &mut said).expect("text");
-        (self.child.wait().expect("it ends").code(), said)
-    }
-}
-
-/// A server at a free port of this address.
-fn serve(words: &[&str]) -> (Running, String) {
-    let words = [&["serve", "-B", "127.0.0.1", "-p", "0"], words].concat();
-    let mut server = Running::start(&words);
-    let line = server.line();
-    let port = line.rsplit(':').next().expect("an address");
-    (server, port.to_owned())
-}
-
-fn send(port: &str, words: &[&str]) -> Running {
-    Running::start(&[&["send", "127.0.0.1", "-p", port], words].concat())
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a name in UTF-8")
+fn weir(arguments: &[&str]) -> Outcome {
+    run(&mut common::weir(arguments))
 }
 
 /// The UDP ports of each datagram and whether its octets were all kept; fails on a damaged file.
@@ -81,33 +35,12 @@ fn datagrams(path: &Path) -> Vec<[u16; 2]> {
     ports
 }
 
-/// What tshark says of each packet, with DCCP at this UDP port.
-fn tshark(file: &Path, port: &str, fields: &[&str]) -> Option<Vec<String>> {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/dccp-udp.lua");
-    let mut command = Command::new("tshark");
-    command.arg("-r").arg(file);
-    command.args(["-X", &format!("lua_script:{script}")]);
-    command.args(["-X", &format!("lua_script1:{port}")]);
-    command.args([
-        "-o",
-        "udp.check_checksum:TRUE",
-        "-o",
-        "dccp.check_checksum:FALSE",
-    ]);
-    command.args(["-T", "fields"]);
-    for field in fields {
-        command.args(["-e", field]);
-    }
-    let output = match command.output() {
-        Ok(output) => output,
-        Err(error) => {
-            eprintln!("SKIPPED: tshark cannot be started: {error}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8(output.stdout).expect("text");
-    Some(text.lines().map(str::to_owned).collect())
+/// What tshark reads in these fields of each packet, with DCCP at this UDP port.
+fn tshark(file: &Path, port: &str, names: &[&str]) -> Option<Vec<String>> {
+    let port = format!("lua_script1:{port}");
+    let words = ["-X", &port, "-o", "udp.check_checksum:TRUE"];
+    let words = [&DCCP_IN_UDP[..], &words, &fields(names)].concat();
+    common::tshark(file, &words)
 }
 
 #[test]
@@ -188,22 +121,17 @@ fn a_capture_is_whole_after_an_interrupt() {
     }
 }
 
-fn weir(words: &[&str]) -> (Option<i32>, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_weir"))
-        .args(words)
-        .output();
-    let output = output.expect("it starts");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+fn summary(folder: &Path) -> Value {
+    parse(&std::fs::read_to_string(folder.join("summary.json")).expect("a summary"))
 }
 
-fn summary(folder: &Path) -> serde_json::Value {
-    let text = std::fs::read(folder.join("summary.json")).expect("a summary");
-    serde_json::from_slice(&text).expect("json")
+/// The lines of a test until this one, which comes among the first.
+fn read_until(running: &mut Running, text: &str) {
+    let lines: Vec<_> = (0..4)
+        .map(|_| running.line())
+        .take_while(|line| !line.contains(text))
+        .collect();
+    assert!(lines.len() < 4, "{lines:?}");
 }
 
 #[test]
@@ -318,11 +246,7 @@ fn a_server_that_dies_is_missed_and_what_was_measured_is_kept() {
             &port,
             &[&over[..], &words, &["--trace", text(&folder)]].concat(),
         );
-        let first = (0..4).map(|_| client.line());
-        let told: Vec<_> = first
-            .take_while(|line| !line.contains("0.00-0.30"))
-            .collect();
-        assert!(told.len() < 4, "{told:?}");
+        read_until(&mut client, "0.00-0.30");
         drop(server);
         let (status, said) = client.end();
         assert_eq!(status, Some(1), "{transport}: {said}");
@@ -338,14 +262,12 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
     let words = [
         "-t", "1", "-b", "80kbit", "-l", "100", "-i", "500ms", "--json",
     ];
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args(["send", "127.0.0.1", "-p", &port]).args(words);
-    let output = command.output().expect("it starts");
-    let said = String::from_utf8(output.stderr).expect("text");
+    let words = [&["send", "127.0.0.1", "-p", &port], &words[..]].concat();
+    let outcome = weir(&words);
     // `[  1]    0.00-0.50    s    5.00 kB   80.00 kbit/s`: octets of a line with a span.
     let octets = |span: &str| -> f64 {
-        let line = said.lines().find(|line| line.contains(span));
-        let line = line.unwrap_or_else(|| panic!("{span} in {said}"));
+        let line = outcome.2.lines().find(|line| line.contains(span));
+        let line = line.unwrap_or_else(|| panic!("{span} in {outcome:?}"));
         let mut words = line.split(" s ").nth(1).expect("a span").split_whitespace();
         let number: f64 = words
             .next()
@@ -358,13 +280,13 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
         };
         number * scale
     };
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("json");
+    let document = json(&outcome);
     let sum = document["end"]["sum"]["bytes"].as_f64().expect("octets");
     let intervals = &document["end"]["streams"][0]["intervals"];
     assert_eq!(intervals[0]["bytes"].as_f64(), Some(octets("0.00-0.50")));
     // Whole datagrams of 100 octets, without headers and without the request.
     for octets in [octets("0.00-0.50"), sum] {
-        assert!(octets > 0.0 && octets % 100.0 == 0.0, "{said}");
+        assert!(octets > 0.0 && octets % 100.0 == 0.0, "{outcome:?}");
     }
 }
 
@@ -383,11 +305,7 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
         let words = ["-t", "60", "-i", "200ms", "-b", "1mbit", "-l", "1250"];
         let kept = ["--trace", text(&folder), "--pcap", text(&capture)];
         let mut client = send(&port, &[&over[..], &words, &kept].concat());
-        let first = (0..4).map(|_| client.line());
-        let told: Vec<_> = first
-            .take_while(|line| !line.contains("0.00-0.20"))
-            .collect();
-        assert!(told.len() < 4, "{told:?}");
+        read_until(&mut client, "0.00-0.20");
         if at_server {
             let (status, said) = server.interrupt();
             assert_eq!(status, Some(0), "{said}");
@@ -422,7 +340,7 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
 fn a_capture_that_cannot_be_written_is_said_before_anything_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("no folder").join("file");
-    let (status, said) = Running::start(&["serve", "-p", "0", "--pcap", text(&file)]).end();
+    let (status, said) = Running::weir(&["serve", "-p", "0", "--pcap", text(&file)]).end();
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("cannot write the capture"), "{said}");
 }

@@ -1,6 +1,8 @@
 //! quinn in the laboratory, as the command runs it.
 
-use assert_cmd::Command;
+mod common;
+
+use common::{json, outcome};
 use serde_json::Value;
 use std::path::Path;
 
@@ -28,13 +30,8 @@ loss = { kind = "random", rate = 0.002 }
 /// The folder and the summary of one run of the scenario with this setting.
 fn run(folder: &Path, set: &str) -> (String, Value) {
     std::fs::write(folder.join("path.toml"), SCENARIO).expect("written");
-    let mut command = Command::cargo_bin("weir").expect("the binary is built");
     let words = ["run", "path.toml", "--json", "--set", set];
-    let output = command.current_dir(folder).args(words).output();
-    let output = output.expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let document = json(&outcome(folder, &words));
     let run = &document["runs"][0];
     let folder = run["folder"].as_str().expect("a folder").to_owned();
     (folder, run["summary"].clone())
@@ -75,13 +72,10 @@ fn a_run_has_a_trace_of_the_window_and_a_capture_of_its_datagrams() {
     let folder = tempfile::tempdir().expect("a folder");
     let (path, _) = run(folder.path(), "flow.stream.transport.controller=cubic");
     let export = |format: &str| {
-        let mut command = Command::cargo_bin("weir").expect("the binary is built");
         let words = ["export", &path, "--format", format];
-        let output = command.current_dir(folder.path()).args(words).output();
-        let output = output.expect("it starts");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(0), "{format}: {said}");
-        String::from_utf8(output.stdout).expect("text")
+        let (status, stdout, stderr) = outcome(folder.path(), &words);
+        assert_eq!(status, Some(0), "{format}: {stderr}");
+        stdout
     };
     let capture = export("pcapng");
     let size = std::fs::metadata(folder.path().join(capture.trim_end())).expect("a file");
@@ -119,11 +113,9 @@ fn a_connection_that_quinn_gives_up_says_how_it_ended() {
     let set = "flow.stream.transport.idle_timeout=2s";
     let scenario = SCENARIO.replace("rate = 0.002", "rate = 1.0");
     std::fs::write(folder.path().join("deaf.toml"), scenario).expect("written");
-    let mut command = Command::cargo_bin("weir").expect("the binary is built");
     let words = ["run", "deaf.toml", "--set", set];
-    let output = command.current_dir(folder.path()).args(words).output();
-    let said = String::from_utf8(output.expect("it starts").stdout).expect("text");
-    assert!(said.contains("ended early: timed out"), "{said}");
+    let (_, stdout, _) = outcome(folder.path(), &words);
+    assert!(stdout.contains("ended early: timed out"), "{stdout}");
 }
 
 #[test]
@@ -134,11 +126,7 @@ fn large_datagrams_fill_a_path_too() {
         .replace("rate = 0.002", "rate = 0.0")
         .replace("\"newreno\"", "\"tfrc\"");
     std::fs::write(folder.path().join("jumbo.toml"), scenario).expect("written");
-    let mut command = Command::cargo_bin("weir").expect("the binary is built");
-    let words = ["run", "jumbo.toml", "--json"];
-    let output = command.current_dir(folder.path()).args(words).output();
-    let output = output.expect("it starts");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let document = json(&outcome(folder.path(), &["run", "jumbo.toml", "--json"]));
     let goodput = &document["runs"][0]["summary"]["flows"]["stream"]["goodput_bps"];
     assert!(goodput.as_f64() > Some(7e6), "{goodput}");
 }

@@ -1,11 +1,14 @@
 //! `weir testbed` and `weir emulate` with real kernels and real programs.
 #![cfg(target_os = "linux")]
 
-use std::io::{BufRead, BufReader, Write};
+mod common;
+
+use common::{DCCP_IN_UDP, Running, fields, parse, run, skipped, text, tshark, weir};
+use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The user "nobody".
@@ -62,49 +65,34 @@ app = { kind = "cbr", packet = 400, rate = "160kbit" }
 loss = { kind = "periodic", rate = 0.1 }
 "#;
 
-fn weir(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir"));
-    command.args(words);
-    command
+/// A folder with this scenario, and the file.
+fn folder_with(scenario: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("scenario.toml");
+    std::fs::write(&file, scenario).expect("the folder can be written");
+    (folder, file)
 }
 
-/// Ends a program that a test started, whatever becomes of the test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A line that is seen though the test passes.
-fn skipped(why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-/// The one document of a verb; `None` where a right is missing, with a line that says so.
+/// The one document of a command; `None` where a privilege is missing, with a line that says so.
 fn document(command: &mut Command) -> Option<serde_json::Value> {
-    let output = command.output().expect("it starts");
-    let text = String::from_utf8_lossy(&output.stdout);
-    if output.status.code() == Some(4) {
-        skipped(text.trim());
+    let (status, stdout, stderr) = run(command);
+    if status == Some(4) {
+        skipped(stdout.trim());
         return None;
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{text}{said}");
-    Some(serde_json::from_str(&text).expect("one JSON document"))
+    assert_eq!(status, Some(0), "{stdout}{stderr}");
+    Some(parse(&stdout))
 }
 
-/// The summary of a scenario, run by this verb.
-fn summary(verb: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
+/// The summary of a scenario, run by this command.
+fn summary(name: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> {
     let file = out.join("scenario.toml");
     std::fs::write(&file, scenario).expect("the folder can be written");
-    let [file, out] = [&file, out].map(|path| path.to_str().expect("a plain name"));
+    let [file, out] = [&file, out].map(text);
     // What a flow over a bucket does depends on its oscillation: the mean of a damped one is
     // steady after seconds.
     let damped = "flow.stream.transport.tfrc.oscillation=full";
-    let mut words = vec![verb, file, "--out", out, "--json"];
+    let mut words = vec![name, file, "--out", out, "--json"];
     if scenario.contains("tbf") {
         words.extend(["--set", damped]);
     }
@@ -134,49 +122,26 @@ fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
     assert!(utilisation > 0.9, "the kernel's bucket counted: {real}");
 }
 
-/// The lines that tshark prints of a capture, with our words for DCCP in UDP; `None` without it.
-fn tshark(capture: &Path, words: &[&str]) -> Option<Vec<String>> {
-    let script = concat!(
-        "lua_script:",
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/dccp-udp.lua"
-    );
-    let mut command = Command::new("tshark");
-    command.args(["-X", script, "-o", "dccp.check_checksum:FALSE", "-r"]);
-    let output = command.arg(capture).args(words).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    Some(text.lines().map(str::to_owned).collect())
-}
-
 #[test]
 fn a_capture_of_a_testbed_has_every_host_and_no_malformed_packet() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    let short = BUCKET.replace("14s", "2s").replace("4s", "500ms");
-    std::fs::write(&file, short).expect("the folder can be written");
+    let (out, file) = folder_with(&BUCKET.replace("14s", "2s").replace("4s", "500ms"));
     let capture = out.path().join("hosts.pcapng");
-    let paths = [&file, &capture, &out.path().join("runs")];
-    let [file, pcap, runs] = paths.map(|path| path.to_str().expect("a plain name"));
+    let runs = out.path().join("runs");
+    let [file, pcap, runs] = [&file, &capture, &runs].map(|path| text(path));
     let words = ["testbed", file, "--pcap", pcap, "--out", runs, "--json"];
     if document(&mut weir(&words)).is_none() {
         return;
     }
-    let fields = [
-        "-T",
-        "fields",
-        "-e",
-        "frame.interface_name",
-        "-e",
-        "_ws.col.Protocol",
-    ];
-    let Some(lines) = tshark(&capture, &fields) else {
-        return skipped("there is no tshark");
+    let names = fields(&["frame.interface_name", "_ws.col.Protocol"]);
+    let Some(lines) = tshark(&capture, &[&DCCP_IN_UDP[..], &names].concat()) else {
+        return;
     };
     let of = |line: &str| lines.iter().filter(|other| *other == line).count();
     let (sent, received) = (of("sender\tDCCP"), of("receiver\tDCCP"));
     assert_eq!(sent + received, lines.len(), "{:?}", lines.first());
     assert!(sent >= received && received > 100, "{sent} and {received}");
-    let malformed = tshark(&capture, &["-Y", "_ws.malformed"]);
+    let malformed = [&DCCP_IN_UDP[..], &["-Y", "_ws.malformed"]].concat();
+    let malformed = tshark(&capture, &malformed);
     assert_eq!(malformed, Some(Vec::new()));
 }
 
@@ -201,10 +166,7 @@ fn hosts_in_the_middle_forward_and_all_transports_pass() {
 
 #[test]
 fn nothing_is_left_of_a_testbed_that_is_killed() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    std::fs::write(&file, BUCKET).expect("the folder can be written");
-    let file = file.to_str().expect("a plain name");
+    let (out, file) = folder_with(BUCKET);
     let links = || {
         Command::new("ip")
             .args(["-o", "link"])
@@ -212,19 +174,13 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
             .map(|o| o.stdout)
     };
     let before = links();
-    let folder = out.path().to_str().expect("a plain name");
-    let child = weir(&["testbed", file, "--out", folder])
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = Running(child.expect("it starts"));
-    let mut said = BufReader::new(child.0.stderr.take().expect("piped"));
-    let mut line = String::new();
-    said.read_line(&mut line).expect("a line");
+    let mut running = Running::weir(&["testbed", text(&file), "--out", text(out.path())]);
+    running.line();
     // It is building or running; both end the same way.
     std::thread::sleep(Duration::from_millis(300));
-    child.0.kill().expect("it can be killed");
-    let status = child.0.wait().expect("it ends");
-    if status.code() == Some(4) {
+    running.child.kill().expect("it can be killed");
+    let (status, _) = running.end();
+    if status == Some(4) {
         return skipped("a testbed needs root");
     }
     assert_eq!(
@@ -238,26 +194,16 @@ fn nothing_is_left_of_a_testbed_that_is_killed() {
 
 #[test]
 fn a_run_cut_short_does_not_take_the_place_of_a_whole_one() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let (out, file) = folder_with(BUCKET);
     let results = out.path().join("results");
-    let words = [&file, &results].map(|path| path.to_str().expect("a plain name"));
-    let child = weir(&["testbed", words[0], "--out", words[1]])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = Running(child.expect("it starts"));
-    let mut said = BufReader::new(child.0.stderr.take().expect("piped"));
-    said.read_line(&mut String::new()).expect("a line");
-    let id = child.0.id().to_string();
-    let told = Command::new("kill").args(["-INT", &id]).status();
-    assert!(told.expect("there is kill").success());
-    let status = child.0.wait().expect("it ends");
-    if status.code() == Some(4) {
+    let mut command = weir(&["testbed", text(&file), "--out", text(&results)]);
+    let mut running = Running::start(command.stdout(Stdio::null()));
+    running.line();
+    let (status, _) = running.interrupt();
+    if status == Some(4) {
         return skipped("no namespaces");
     }
-    assert_eq!(status.code(), Some(130));
+    assert_eq!(status, Some(130));
     let folders = std::fs::read_dir(&results).expect("there are results");
     let names: Vec<_> = folders
         .map(|folder| folder.expect("it can be read").file_name())
@@ -270,10 +216,8 @@ fn a_run_cut_short_does_not_take_the_place_of_a_whole_one() {
 
 #[test]
 fn without_the_right_the_message_names_the_way_without() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    std::fs::write(&file, BUCKET).expect("the folder can be written");
-    let mut command = weir(&["testbed", file.to_str().expect("a plain name"), "--json"]);
+    let (out, file) = folder_with(BUCKET);
+    let mut command = weir(&["testbed", text(&file), "--json"]);
     if is_root() {
         command.uid(NOBODY).gid(NOBODY);
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -294,32 +238,23 @@ fn without_the_right_the_message_names_the_way_without() {
 
 #[test]
 fn a_folder_that_cannot_be_made_is_named_before_the_run() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    std::fs::write(&file, BUCKET).expect("the folder can be written");
+    let (_out, file) = folder_with(BUCKET);
     let inside = file.join("results");
-    let words = [&file, &inside].map(|path| path.to_str().expect("a plain name"));
-    let output = weir(&["testbed", words[0], "--out", words[1]]).output();
-    let output = output.expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let words = ["testbed", text(&file), "--out", text(&inside)];
+    let (status, _, stderr) = run(&mut weir(&words));
+    assert_eq!(status, Some(1), "{stderr}");
     assert!(
-        said.contains("results") && !said.contains("run 1/1"),
-        "{said}"
+        stderr.contains("results") && !stderr.contains("run 1/1"),
+        "{stderr}"
     );
 }
 
 #[test]
 fn a_link_without_room_for_the_header_of_udp_is_refused() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    let scenario = ROW.replace("delay =", "mtu = 65535\ndelay =");
-    std::fs::write(&file, scenario).expect("the folder can be written");
-    let mut command = weir(&["testbed", file.to_str().expect("a plain name")]);
-    let output = command.output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("65527"), "{said}");
+    let (_out, file) = folder_with(&ROW.replace("delay =", "mtu = 65535\ndelay ="));
+    let (status, _, stderr) = run(&mut weir(&["testbed", text(&file)]));
+    assert_eq!(status, Some(2), "{stderr}");
+    assert!(stderr.contains("65527"), "{stderr}");
 }
 
 fn is_root() -> bool {
@@ -327,24 +262,19 @@ fn is_root() -> bool {
     status.lines().any(|line| line.starts_with("Uid:\t0\t"))
 }
 
-/// A relay over this link to a server; the address to send to.
-fn relay(link: &str, server: &UdpSocket) -> (Running, String) {
-    let to = server.local_addr().expect("it is bound").to_string();
-    let child = weir(&["emulate", "--link", link, "--to", &to, "--time", "20"])
-        .stderr(Stdio::piped())
-        .spawn();
-    address_of(child.expect("it starts"))
-}
-
-/// The address that a relay says first.
-fn address_of(child: Child) -> (Running, String) {
-    let mut child = Running(child);
-    let mut line = String::new();
-    let said = child.0.stderr.take().expect("piped");
-    BufReader::new(said).read_line(&mut line).expect("a line");
+/// A relay with these arguments, and the address to send to.
+fn relay(arguments: &[&str]) -> (Running, String) {
+    let mut relay = Running::weir(&[&["emulate", "--time", "20"], arguments].concat());
+    let line = relay.line();
     let words: Vec<_> = line.split(' ').collect();
     assert_eq!(words.first(), Some(&"relay"), "{line}");
-    (child, words[2].to_owned())
+    (relay, words[2].to_owned())
+}
+
+/// A relay over this link to a server.
+fn relay_to(server: &UdpSocket, link: &str) -> (Running, String) {
+    let to = server.local_addr().expect("it is bound").to_string();
+    relay(&["--link", link, "--to", &to])
 }
 
 fn socket() -> UdpSocket {
@@ -357,7 +287,7 @@ fn socket() -> UdpSocket {
 #[test]
 fn a_relay_delays_both_ways_and_tells_clients_apart() {
     let server = socket();
-    let (_relay, at) = relay("delay 20ms", &server);
+    let (_relay, at) = relay_to(&server, "delay 20ms");
     let clients = [socket(), socket()];
     let began = Instant::now();
     let mut buffer = [0; 100];
@@ -381,10 +311,7 @@ fn a_relay_takes_names_and_passes_empty_datagrams() {
     let server = socket();
     let port = server.local_addr().expect("it is bound").port();
     let to = format!("localhost:{port}");
-    let child = weir(&["emulate", "--link", "", "--to", &to, "--time", "20"])
-        .stderr(Stdio::piped())
-        .spawn();
-    let (_relay, at) = address_of(child.expect("it starts"));
+    let (_relay, at) = relay(&["--link", "", "--to", &to]);
     let client = socket();
     let mut buffer = [0; 100];
     for datagram in [&b""[..], b"something", b""] {
@@ -400,7 +327,7 @@ fn a_relay_takes_names_and_passes_empty_datagrams() {
 #[test]
 fn a_relay_loses_what_its_link_loses() {
     let server = socket();
-    let (_relay, at) = relay("loss 50% limit 5000", &server);
+    let (_relay, at) = relay_to(&server, "loss 50% limit 5000");
     let client = socket();
     let reader = server.try_clone().expect("it can be shared");
     let soon = Some(Duration::from_secs(1));
@@ -432,29 +359,23 @@ fn a_program_meets_the_link_in_a_namespace_of_its_own() {
                   ip route get $WEIR_HOST | grep -c weir && \
                   ! ip -6 addr show | grep fe80 && exit 7";
     let words = ["emulate", "--link", "delay 5ms", "--", "sh", "-c", script];
-    let output = weir(&words).output().expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() == Some(4) {
-        return skipped(said.trim());
+    let (status, stdout, stderr) = run(&mut weir(&words));
+    if status == Some(4) {
+        return skipped(stderr.trim());
     }
-    let printed = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(printed, "1\n1\n", "{said}");
-    assert_eq!(
-        output.status.code(),
-        Some(7),
-        "the program's status: {said}"
-    );
+    assert_eq!(stdout, "1\n1\n", "{stderr}");
+    assert_eq!(status, Some(7), "the program's status: {stderr}");
 }
 
-/// What a program does in a namespace behind a link; none without the right to it.
-fn behind(link: &str, program: &[&str]) -> Option<std::process::Output> {
+/// The status of a program in a namespace behind a link; none without the privilege for it.
+fn behind(link: &str, program: &[&str]) -> Option<i32> {
     let words = [&["emulate", "--link", link, "--"][..], program].concat();
-    let output = weir(&words).output().expect("it starts");
-    if output.status.code() == Some(4) {
-        skipped(String::from_utf8_lossy(&output.stderr).trim());
+    let (status, _, stderr) = run(&mut weir(&words));
+    if status == Some(4) {
+        skipped(stderr.trim());
         return None;
     }
-    Some(output)
+    status
 }
 
 #[test]
@@ -464,7 +385,7 @@ fn the_last_packets_of_a_program_arrive() {
     server.set_read_timeout(net).expect("a timeout can be set");
     let port = server.local_addr().expect("it is bound").port();
     let send = format!("echo goodbye > /dev/udp/$WEIR_HOST/{port}");
-    if behind("delay 300ms", &["bash", "-c", &send]).is_some_and(|output| output.status.success()) {
+    if behind("delay 300ms", &["bash", "-c", &send]) == Some(0) {
         let mut buffer = [0; 100];
         let (len, _) = server.recv_from(&mut buffer).expect("it comes");
         assert_eq!(&buffer[..len], b"goodbye\n");
@@ -473,44 +394,32 @@ fn the_last_packets_of_a_program_arrive() {
 
 #[test]
 fn a_program_that_a_signal_ended_has_the_status_of_shells() {
-    if let Some(output) = behind("", &["sh", "-c", "kill -KILL $$"]) {
-        assert_eq!(output.status.code(), Some(137));
+    if let Some(status) = behind("", &["sh", "-c", "kill -KILL $$"]) {
+        assert_eq!(status, 137);
     }
 }
 
 #[test]
 fn a_program_is_told_to_end_when_weir_is() {
     let script = "trap 'exit 9' TERM; echo ready; while :; do sleep 0.1; done";
-    let child = weir(&["emulate", "--link", "", "--", "sh", "-c", script])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn();
-    let mut child = Running(child.expect("it starts"));
+    let mut command = weir(&["emulate", "--link", "", "--", "sh", "-c", script]);
+    let mut running = Running::start(command.stdout(Stdio::piped()));
     let mut line = String::new();
-    let said = child.0.stdout.take().expect("piped");
-    BufReader::new(said).read_line(&mut line).expect("a line");
+    let stdout = running.child.stdout.take().expect("piped");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
     if line.is_empty() {
         return skipped("no namespace");
     }
-    let id = child.0.id().to_string();
-    let told = Command::new("kill").args(["-TERM", &id]).status();
-    assert!(told.expect("there is kill").success());
-    let status = child.0.wait().expect("it ends");
-    assert_eq!(status.code(), Some(9));
+    running.signal("-TERM");
+    assert_eq!(running.end().0, Some(9));
 }
 
 #[test]
 fn a_relay_goes_through_the_network_of_a_scenario() {
-    let out = tempfile::tempdir().expect("a folder");
-    let file = out.path().join("scenario.toml");
-    std::fs::write(&file, ROW).expect("the folder can be written");
+    let (_out, file) = folder_with(ROW);
     let server = socket();
     let to = server.local_addr().expect("it is bound").to_string();
-    let file = file.to_str().expect("a plain name");
-    let child = weir(&["emulate", "--scenario", file, "--to", &to, "--time", "20"])
-        .stderr(Stdio::piped())
-        .spawn();
-    let (_relay, at) = address_of(child.expect("it starts"));
+    let (_relay, at) = relay(&["--scenario", text(&file), "--to", &to]);
     let client = socket();
     let began = Instant::now();
     client.send_to(b"over two links", &at).expect("it sends");
@@ -524,16 +433,14 @@ fn a_relay_goes_through_the_network_of_a_scenario() {
 
 #[test]
 fn words_that_are_no_link_are_named() {
-    let output = weir(&[
+    let words = [
         "emulate",
         "--link",
         "rate 1mbit wings 3",
         "--to",
         "127.0.0.1:9",
-    ])
-    .output()
-    .expect("it starts");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("\"wings\""), "{said}");
+    ];
+    let (status, _, stderr) = run(&mut weir(&words));
+    assert_eq!(status, Some(2), "{stderr}");
+    assert!(stderr.contains("\"wings\""), "{stderr}");
 }

@@ -1,28 +1,33 @@
-//! The house rules that no compiler holds, one idea a file.
+//! The repository rules that rustfmt, clippy and cargo-deny cannot check, one rule or family of
+//! rules a file.
 
 mod circles;
-mod dependencies;
+mod documents;
 mod functions;
+mod layering;
 mod layout;
 mod machine;
-mod purity;
-mod rooms;
 
 use std::fmt;
 use std::path::Path;
 
-use crate::lexed::Source;
+use crate::modules::Crate;
+#[cfg(test)]
+use crate::source::Source;
 use crate::{output, tree};
 
-/// One place that breaks a rule.
+/// Whether the rules of `circles`, `functions` and `documents` fail the check or only warn.
+const NEW_RULES_FAIL: bool = false;
+
+/// One place that does not keep a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Breach {
+pub struct Violation {
     pub path: String,
     pub line: usize,
     pub message: String,
 }
 
-impl Breach {
+impl Violation {
     pub fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
@@ -32,62 +37,57 @@ impl Breach {
     }
 }
 
-impl fmt::Display for Breach {
+impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}:{}: {}", self.path, self.line, self.message)
     }
 }
 
-/// A rule about one Rust file.
-type SourceRule = fn(&Source) -> Vec<Breach>;
-
-const SOURCE_RULES: [SourceRule; 8] = [
-    purity::check,
-    rooms::transports_stay_apart,
-    rooms::stages_leave_the_body_alone,
-    rooms::formats_stay_in_the_trace,
-    rooms::units_are_parsed_once,
-    layout::roots_forbid_unsafe_code,
-    layout::lines_and_files_stay_short,
-    layout::nothing_is_left_to_do,
-];
-
-/// Prints every breach; true when there is none.
+/// Prints every violation; true when there is none.
 pub fn run(root: &Path) -> Result<bool, String> {
     let files = tree::text_files(root)?;
-    let sources = tree::sources(&files);
-    let mut breaches: Vec<Breach> = sources
-        .iter()
-        .flat_map(|source| SOURCE_RULES.iter().flat_map(|rule| rule(source)))
-        .collect();
-    for file in &files {
-        breaches.extend(machine::check(&file.path, &file.text));
-        breaches.extend(rooms::arrows_between_crates(&file.path, &file.text));
-        breaches.extend(purity::foundations_are_known(&file.path, &file.text));
+    let sources = tree::sources(&files)?;
+    let crates = Crate::all(&sources);
+
+    let mut violations: Vec<Violation> = files.iter().flat_map(machine::check).collect();
+    violations.extend(files.iter().flat_map(layering::manifest));
+    violations.extend(sources.iter().flat_map(layout::check));
+    violations.extend(sources.iter().flat_map(layering::in_source));
+    violations.extend(crates.iter().flat_map(layering::in_crate));
+
+    let mut new: Vec<Violation> = sources.iter().flat_map(functions::check).collect();
+    new.extend(crates.iter().flat_map(circles::check));
+    new.extend(documents::check(&files));
+    new.sort();
+    if NEW_RULES_FAIL {
+        violations.append(&mut new);
     }
-    breaches.extend(dependencies::check(root)?);
-    let parsed = tree::parsed(&files)?;
-    let mut warnings: Vec<Breach> = parsed.iter().flat_map(functions::check).collect();
-    warnings.extend(circles::check(&parsed));
-    breaches.sort();
-    warnings.sort();
-    for breach in &warnings {
-        output::line(format_args!("warning: {breach}"));
+
+    violations.sort();
+    for violation in &violations {
+        output::line(violation);
     }
-    for breach in &breaches {
-        output::line(breach);
+    for warning in &new {
+        output::line(format_args!("warning: {warning}"));
     }
-    let (files, rust, found) = (files.len(), sources.len(), breaches.len());
-    let warned = warnings.len();
-    eprintln!("tidy: {found} breaches, {warned} warnings in {files} files, {rust} of them Rust");
-    Ok(breaches.is_empty())
+    let (errors, warnings) = (violations.len(), new.len());
+    let (all, rust) = (files.len(), sources.len());
+    eprintln!("tidy: {errors} violations, {warnings} warnings in {all} files, {rust} of them Rust");
+    Ok(violations.is_empty())
 }
 
-/// The lines of a snippet at which a rule finds something.
+/// Rust files with these paths and texts.
 #[cfg(test)]
-fn found(rule: SourceRule, path: &str, text: &str) -> Vec<usize> {
-    rule(&Source::new(path, text))
-        .into_iter()
-        .map(|breach| breach.line)
-        .collect()
+fn sources(files: &[(&str, &str)]) -> Vec<Source> {
+    let source =
+        |(path, text): &(&str, &str)| Source::new(path, text).expect("the text of a test is Rust");
+    files.iter().map(source).collect()
+}
+
+/// The lines of the violations of one rule in one file.
+#[cfg(test)]
+fn lines(rule: fn(&Source) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
+    let found = sources(&[(path, text)]);
+    let found = found.iter().flat_map(rule);
+    found.map(|violation| violation.line).collect()
 }

@@ -1,21 +1,16 @@
 //! An experiment's plots: what `published.toml` asks for, drawn from the runs.
 
-use super::columns;
-use super::measure::Measure;
 use super::published::{PlotKind, PlotPlan, Published, unit_scale};
-use super::run_data::{RunData, numbers};
+use super::run_data::Runs;
 use super::verdict::RowResult;
 use crate::report::{
-    Axis, Colour, Layer, NamedPlot, Plot, SawtoothOverlay, packet_interval, packets_per_second,
-    rate_by_limit, round_trip_time, window_sawtooth,
+    Axis, Colour, NamedPlot, Plot, PlotLayer, SawtoothOverlay, Shape, packet_interval,
+    packets_per_second, rate_by_limit, round_trip_time, window_sawtooth,
 };
+use crate::run::columns::plot_label;
+use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
-use crate::trace::Table;
-use std::collections::BTreeMap;
 use weir_proto::units::{Rate, parse_duration, parse_size};
-
-/// The observations of all runs by name.
-type Runs = BTreeMap<String, Vec<RunData>>;
 
 /// The plots in the order of the file. A plot whose run was not traced is left out.
 pub(super) fn plots(
@@ -72,17 +67,11 @@ impl Drawing<'_> {
             if let Some(until) = plan.until_s {
                 plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
             }
-            if let Some((value, words)) = self.level(plan) {
-                plot.layers.push(Layer::Level {
-                    label: words,
-                    y: value,
-                    colour: Colour(7),
-                });
-            }
+            plot.layers.extend(self.level(plan));
         }
         let points = self.points(plan);
         if !points.is_empty() {
-            plot.layers.push(Layer::Published { points });
+            plot = plot.with("published", Colour(7), Shape::Published(points));
         }
         Some(plot)
     }
@@ -112,13 +101,11 @@ impl Drawing<'_> {
             .collect()
     }
 
-    fn level(&self, plan: &PlotPlan) -> Option<(f64, String)> {
+    fn level(&self, plan: &PlotPlan) -> Option<PlotLayer> {
         let id = plan.level.as_deref()?;
-        let row = self.row(id)?;
-        Some((
-            self.published(id)?,
-            format!("published: {}", row.published_text()),
-        ))
+        let words = format!("published: {}", self.row(id)?.published_text());
+        let level = Shape::Level(self.published(id)?);
+        Some(PlotLayer::new(&words, Colour(7), level))
     }
 
     /// The sawtooth of the law that the plan's theory row names.
@@ -126,7 +113,7 @@ impl Drawing<'_> {
         let row = self.published.row(plan.theory.as_deref()?)?;
         let measure = row.measure.as_ref()?;
         let argument = |name: &str| measure.arguments.get(name).map(String::as_str);
-        let line = |name: &str| law_line(measure, name);
+        let line = |name: &str| measure.law_line(name).ok().flatten();
         Some(SawtoothOverlay {
             tooth: Sawtooth {
                 window_packets: line("window_packets")?,
@@ -166,89 +153,59 @@ impl Drawing<'_> {
         let row = self.row(plan.level.as_deref()?)?;
         let band = row.seeds?;
         let mean = row.measured?;
-        let words = |what: &str, value: f64| format!("{what} {value:.2} Mbit/s");
-        Some(
-            Plot::new(
-                &plan.title,
-                Axis::linear("throughput of a run, Mbit/s", "Mbit/s"),
-                Axis::linear("runs", "runs"),
-            )
-            .with(Layer::Band {
-                name: format!("95 % of runs: {:.2} to {:.2}", band.low, band.high),
-                x: (band.low, band.high),
-            })
-            .with(Layer::Bars {
-                name: format!("{} seeds", rates.len()),
-                bars,
-                colour: Colour(0),
-            })
-            .with(Layer::Upright {
-                name: words("mean", mean),
-                x: mean,
-                colour: Colour(2),
-                dashed: false,
-            })
-            .with(Layer::Upright {
-                name: words("published", row.published?),
-                x: row.published?,
-                colour: Colour(1),
-                dashed: true,
-            }),
-        )
+        let upright = |what: &str, value: f64, colour| {
+            let words = format!("{what} {value:.2} Mbit/s");
+            PlotLayer::new(&words, colour, Shape::Upright(value))
+        };
+        let mut plot = Plot::new(
+            &plan.title,
+            Axis::linear("throughput of a run, Mbit/s", "Mbit/s"),
+            Axis::linear("runs", "runs"),
+        );
+        let band_name = format!("95 % of runs: {:.2} to {:.2}", band.low, band.high);
+        plot = plot.with(&band_name, Colour(7), Shape::Band(band.low, band.high));
+        let seeds_name = format!("{} seeds", rates.len());
+        plot = plot.with(&seeds_name, Colour(0), Shape::Bars(bars));
+        plot.layers.push(upright("mean", mean, Colour(2)));
+        let published = upright("published", row.published?, Colour(1));
+        plot.layers.push(published.dashed());
+        Some(plot)
     }
 
     /// Columns of several runs in one frame.
     fn series(&self, plan: &PlotPlan) -> Option<Plot> {
-        let y = columns::axis(&plan.of, plan.log)?;
+        let y = series_axis(&plan.of, plan.log)?;
         let mut plot = Plot::new(&plan.title, Axis::linear("time, s", "s"), y);
-        let (from, until) = (
-            plan.from_s.unwrap_or(f64::NEG_INFINITY),
-            plan.until_s.unwrap_or(f64::INFINITY),
-        );
-        let mut number = 0;
+        let heard = plan.of.iter().any(|column| column == "silence_s");
         for (place, run) in plan.runs.iter().enumerate() {
-            let heard = plan.of.iter().any(|column| column == "silence_s");
-            let observation = self.runs.get(run).and_then(|seeds| seeds.first());
-            let Some(table) = observation.map(|run| if heard { &run.gaps } else { &run.state })
-            else {
+            let Some(data) = self.runs.get(run).and_then(|seeds| seeds.first()) else {
                 continue;
             };
             let label = plan.labels.get(place).cloned();
             let label = label.unwrap_or_else(|| run.replace('-', " "));
             if heard {
-                plot.layers.push(Layer::Line {
-                    name: label,
-                    points: silence(table, plan.until_s)?,
-                    colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
-                    dashed: number >= 6,
-                });
-                number += 1;
+                let number = plot.layers.len();
+                let points = Shape::Line(silence(&data.gaps, plan.until_s)?);
+                let layer = PlotLayer::new(&label, curve_colour(number), points);
+                let layer = if number < 6 { layer } else { layer.dashed() };
+                plot.layers.push(layer);
                 continue;
             }
             for column in &plan.of {
-                let times = table.numbers("time_s");
-                let (Some(times), Some(values)) = (times, numbers(table, column)) else {
+                let Some(points) = column_points(&data.state, column, plan) else {
                     continue;
                 };
-                let scale = columns::scale(column);
+                let short = plot_label(column).map_or(column.as_str(), |plot| plot.short);
                 let name = match (plan.of.len(), plan.runs.len()) {
                     (1, _) => label.clone(),
-                    (_, 1) => columns::short_name(column).to_owned(),
-                    _ => format!("{label}: {}", columns::short_name(column)),
+                    (_, 1) => short.to_owned(),
+                    _ => format!("{label}: {short}"),
                 };
-                let rows = times.iter().zip(values.iter());
-                let shown = rows
-                    .filter(|(at, value)| (from..=until).contains(*at) && !value.is_nan())
-                    .map(|(at, value)| (*at, value * scale));
-                plot.layers.push(Layer::Step {
-                    name,
-                    points: thinned(shown.collect()),
-                    colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
-                });
-                number += 1;
+                let colour = curve_colour(plot.layers.len());
+                plot = plot.with(&name, colour, Shape::Step(thinned(points)));
             }
         }
-        (number > 0).then_some(plot)
+        (!plot.layers.is_empty()).then_some(plot)
     }
 
     /// Measured rows over the number in which their runs differ.
@@ -265,26 +222,12 @@ impl Drawing<'_> {
             let points: Vec<(f64, f64)> = measured
                 .filter_map(|(x, id)| Some((*x, value(id)?)))
                 .collect();
-            let colour = Colour([1, 0, 2, 3, 4, 6][number % 6]);
-            plot.layers.push(Layer::Line {
-                name: curve.label.clone(),
-                points: points.clone(),
-                colour,
-                dashed: false,
-            });
-            plot.layers.push(Layer::Scatter {
-                name: String::new(),
-                points,
-                colour,
-            });
+            let colour = curve_colour(number);
+            plot = plot
+                .with(&curve.label, colour, Shape::Line(points.clone()))
+                .with("", colour, Shape::Scatter(points));
         }
-        if let Some((value, words)) = self.level(plan) {
-            plot.layers.push(Layer::Level {
-                label: words,
-                y: value,
-                colour: Colour(7),
-            });
-        }
+        plot.layers.extend(self.level(plan));
         plot
     }
 
@@ -304,14 +247,44 @@ impl Drawing<'_> {
             let (Some(times), Some(rates)) = columns else {
                 continue;
             };
-            plot.layers.push(Layer::Step {
-                name: name.replace('-', " "),
-                points: times.iter().copied().zip(rates.iter().copied()).collect(),
-                colour: Colour([1, 0, 2, 3, 4, 6][number % 6]),
-            });
+            let points = times.iter().copied().zip(rates.iter().copied());
+            let steps = Shape::Step(points.collect());
+            plot = plot.with(&name.replace('-', " "), curve_colour(number), steps);
         }
         plot
     }
+}
+
+/// The colour of a curve by its number.
+fn curve_colour(number: usize) -> Colour {
+    Colour([1, 0, 2, 3, 4, 6][number % 6])
+}
+
+/// The axis of these columns.
+fn series_axis(columns: &[String], log: bool) -> Option<Axis> {
+    let first = plot_label(columns.first()?)?;
+    let label = match columns {
+        [_] => first.axis.to_owned(),
+        _ if first.unit == "bit/s" => "rate, bit/s".to_owned(),
+        _ => format!("time, {}", first.unit),
+    };
+    Some(if log {
+        Axis::log(&label, first.unit)
+    } else {
+        Axis::linear(&label, first.unit)
+    })
+}
+
+/// Times and values of a column, in the unit of its axis, in the plot's span of time.
+fn column_points(table: &Table, column: &str, plan: &PlotPlan) -> Option<Vec<(f64, f64)>> {
+    let times = table.numbers("time_s")?;
+    let values = table.as_numbers(column)?;
+    let from = plan.from_s.unwrap_or(f64::NEG_INFINITY);
+    let until = plan.until_s.unwrap_or(f64::INFINITY);
+    let factor = plot_label(column).map_or(1.0, |plot| plot.factor);
+    let rows = times.iter().zip(values.iter());
+    let shown = rows.filter(|(at, value)| (from..=until).contains(*at) && !value.is_nan());
+    Some(shown.map(|(at, value)| (*at, value * factor)).collect())
 }
 
 /// Points of a series that a page can hold: more are thinned to the extremes of each bin.
@@ -357,16 +330,6 @@ fn silence(gaps: &Table, until: Option<f64>) -> Option<Vec<(f64, f64)>> {
         points.push((until.max(at), sum));
     }
     Some(points)
-}
-
-fn law_line(measure: &Measure, name: &str) -> Option<f64> {
-    let arguments: Vec<(&str, &str)> = measure
-        .arguments
-        .iter()
-        .map(|(name, text)| (name.as_str(), text.as_str()))
-        .collect();
-    let lines = crate::theory::evaluate(measure.law.as_deref()?, &arguments).ok()?;
-    Some(lines.iter().find(|line| line.name == name)?.value)
 }
 
 /// A round width that makes about as many bins as the square root of twice the number of values.

@@ -19,10 +19,10 @@ macro_rules! folder {
     ($name:literal, [$($file:literal),* $(,)?]) => {
         Embedded {
             name: $name,
-            published: include_str!(concat!("../../../../experiments/", $name, "/published.toml")),
+            published: include_str!(concat!("../../experiments/", $name, "/published.toml")),
             scenarios: &[$((
                 $file,
-                include_str!(concat!("../../../../experiments/", $name, "/", $file)),
+                include_str!(concat!("../../experiments/", $name, "/", $file)),
             )),*],
         }
     };

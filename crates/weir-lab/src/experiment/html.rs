@@ -1,38 +1,91 @@
-//! The report: one page with a table, findings and plots an experiment.
+//! The report: one page with a table, findings and plots an experiment; and the files around it.
 
-use super::published::RowKind;
+use super::ExperimentError;
+use super::published::{RowKind, RunPlan};
 use super::reproduction::{ExperimentResult, Reproduction};
 use super::verdict::{RowResult, Verdict};
 use crate::report::page::{Page, escaped};
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
-/// The whole page.
-pub(super) fn page(reproduction: &Reproduction) -> String {
-    let mut page = Page::new();
-    page.text("h1", "", "Published experiments, reproduced");
-    page.text(
-        "p",
-        "",
-        "Each number that a document publishes stands beside what the same protocol code \
-         measured in the simulator. Inputs are conditions that the document gives and the \
-         scenario sets; everything else is measured, and no published value is fed in.",
-    );
-    contents(&mut page, reproduction);
-    for experiment in &reproduction.experiments {
-        section(&mut page, experiment);
+impl Reproduction {
+    /// One JSON document with a line feed at its end.
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
     }
-    page.html("Weir: published experiments, reproduced")
+
+    /// One self-contained HTML page.
+    pub fn html(&self) -> String {
+        let mut page = Page::new();
+        page.text("h1", "", "Published experiments, reproduced");
+        page.text(
+            "p",
+            "",
+            "Each number that a document publishes stands beside what the same protocol code \
+             measured in the simulator. Inputs are conditions that the document gives and the \
+             scenario sets; everything else is measured, and no published value is fed in.",
+        );
+        contents(&mut page, self);
+        for experiment in &self.experiments {
+            section(&mut page, experiment);
+        }
+        page.html("Weir: published experiments, reproduced")
+    }
+
+    /// Writes `index.html`, `result.json` and each plot as SVG and PNG; returns the page's path.
+    ///
+    /// # Errors
+    /// A folder or file that cannot be written.
+    #[cfg(feature = "files")]
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, ExperimentError> {
+        use rayon::prelude::*;
+        let failed = |path: &Path, source| ExperimentError::File {
+            path: path.display().to_string(),
+            source,
+        };
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.join(name);
+            match std::fs::write(&path, bytes) {
+                Ok(()) => Ok(path),
+                Err(source) => Err(failed(&path, source)),
+            }
+        };
+        std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
+        let plots: Vec<_> = self.experiments.iter().flat_map(|e| &e.plots).collect();
+        plots.par_iter().try_for_each(|named| {
+            let svg = named.plot.svg();
+            let png = crate::report::png(&svg, 2.0).map_err(|error| ExperimentError::Plot {
+                name: named.name.clone(),
+                message: error.to_string(),
+            })?;
+            write(&format!("{}.svg", named.name), svg.as_bytes())?;
+            write(&format!("{}.png", named.name), &png).map(|_| ())
+        })?;
+        write("result.json", self.json().as_bytes())?;
+        write("index.html", self.html().as_bytes())
+    }
+}
+
+/// A table with these headings. Below a heading with `#` stand numbers.
+fn table(page: &mut Page, headings: &[&str], rows: impl Iterator<Item = String>) {
+    let mut html = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for heading in headings {
+        let _ = match heading.strip_prefix('#') {
+            Some(heading) => write!(html, "<th class=\"n\">{heading}</th>"),
+            None => write!(html, "<th>{heading}</th>"),
+        };
+    }
+    html.push_str("</tr></thead><tbody>\n");
+    html.extend(rows);
+    html.push_str("</tbody></table></div>\n");
+    page.raw(&html);
 }
 
 fn contents(page: &mut Page, reproduction: &Reproduction) {
-    let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>experiment</th>\
-         <th class=\"n\">agrees</th><th class=\"n\">explained</th><th class=\"n\">differs</th>\
-         <th class=\"n\">busy</th><th class=\"n\">inputs</th></tr></thead><tbody>\n",
-    );
-    for experiment in &reproduction.experiments {
-        let _ = write!(
-            html,
+    let row = |experiment: &ExperimentResult| {
+        let mut html = format!(
             "<tr><td><a href=\"#{}\">{}</a></td>",
             escaped(&experiment.name),
             escaped(&experiment.title)
@@ -44,17 +97,20 @@ fn contents(page: &mut Page, reproduction: &Reproduction) {
             Verdict::Busy,
             Verdict::Input,
         ] {
-            let _ = write!(
-                html,
-                "<td class=\"n {}\">{}</td>",
-                verdict.word(),
-                experiment.count(verdict)
-            );
+            let (word, count) = (verdict.word(), experiment.count(verdict));
+            let _ = write!(html, "<td class=\"n {word}\">{count}</td>");
         }
-        html.push_str("</tr>\n");
-    }
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
+        html + "</tr>\n"
+    };
+    let headings = [
+        "experiment",
+        "#agrees",
+        "#explained",
+        "#differs",
+        "#busy",
+        "#inputs",
+    ];
+    table(page, &headings, reproduction.experiments.iter().map(row));
 }
 
 fn section(page: &mut Page, experiment: &ExperimentResult) {
@@ -82,29 +138,23 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
             page.text("p", class, &format!("{}{suffix}", finding.text));
         }
     }
-    let is = |kinds: &'static [RowKind]| move |row: &&RowResult| kinds.contains(&row.kind);
-    table(
-        page,
-        "Published and measured",
-        experiment
-            .rows
-            .iter()
-            .filter(is(&[RowKind::Value, RowKind::Claim])),
-    );
+    let results = |page: &mut Page, heading: &str, kinds: &[RowKind]| {
+        let rows = experiment.rows.iter();
+        let rows: Vec<_> = rows.filter(|row| kinds.contains(&row.kind)).collect();
+        if !rows.is_empty() {
+            page.text("h3", "", heading);
+            result_table(page, &rows);
+        }
+    };
+    let published = [RowKind::Value, RowKind::Claim];
+    results(page, "Published and measured", &published);
     page.text("h3", "", "More plots");
     for plot in plots {
         page.figure(plot);
     }
-    table(
-        page,
-        "Theory",
-        experiment.rows.iter().filter(is(&[RowKind::Theory])),
-    );
-    table(
-        page,
-        "Our own checks, the evidence for the explanations",
-        experiment.rows.iter().filter(is(&[RowKind::Check])),
-    );
+    results(page, "Theory", &[RowKind::Theory]);
+    let own = "Our own checks, the evidence for the explanations";
+    results(page, own, &[RowKind::Check]);
     inputs(page, experiment);
     runs(page, experiment);
 }
@@ -160,23 +210,12 @@ fn published(row: &RowResult) -> String {
     }
 }
 
-fn table<'a>(page: &mut Page, heading: &str, rows: impl Iterator<Item = &'a RowResult>) {
-    let rows: Vec<&RowResult> = rows.collect();
-    if rows.is_empty() {
-        return;
-    }
-    page.text("h3", "", heading);
-    let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>what, and where</th>\
-         <th class=\"n\">published</th><th class=\"n\">measured</th><th class=\"n\">deviation</th>\
-         <th>verdict</th></tr></thead><tbody>\n",
-    );
-    for row in rows {
-        let _ = writeln!(
-            html,
+fn result_table(page: &mut Page, rows: &[&RowResult]) {
+    let html = |row: &&RowResult| {
+        format!(
             "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}{}</td><td class=\"n\">{}</td><td class=\"v {}\">{}<small>{}</small>\
-             </td></tr>",
+             </td></tr>\n",
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),
@@ -188,10 +227,16 @@ fn table<'a>(page: &mut Page, heading: &str, rows: impl Iterator<Item = &'a RowR
             row.verdict.word(),
             row.verdict.word(),
             escaped(&row.tolerance).replace(", ", "<br>")
-        );
-    }
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
+        )
+    };
+    let headings = [
+        "what, and where",
+        "#published",
+        "#measured",
+        "#deviation",
+        "verdict",
+    ];
+    table(page, &headings, rows.iter().map(html));
 }
 
 fn small(text: &str) -> String {
@@ -212,54 +257,41 @@ fn seeds(row: &RowResult) -> String {
 }
 
 fn inputs(page: &mut Page, experiment: &ExperimentResult) {
-    let inputs = experiment
-        .rows
-        .iter()
-        .filter(|row| row.verdict == Verdict::Input);
-    if inputs.clone().next().is_none() {
+    if experiment.count(Verdict::Input) == 0 {
         return;
     }
     page.text("h3", "", "Conditions, set and not judged");
-    let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>condition, and where</th><th class=\"n\">value</th>\
-         </tr></thead><tbody>\n",
-    );
-    for row in inputs {
-        let _ = writeln!(
-            html,
-            "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td></tr>",
+    let inputs = experiment.rows.iter();
+    let html = |row: &RowResult| {
+        format!(
+            "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td></tr>\n",
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),
             small(&row.note),
             escaped(&row.published_text())
-        );
-    }
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
+        )
+    };
+    let rows = inputs.filter(|row| row.verdict == Verdict::Input).map(html);
+    table(page, &["condition, and where", "#value"], rows);
 }
 
 fn runs(page: &mut Page, experiment: &ExperimentResult) {
     page.text("h3", "", "Runs behind this section");
-    let mut html = String::from(
-        "<div class=\"scroll\"><table><thead><tr><th>run</th><th>scenario</th><th class=\"n\">seeds</th>\
-         <th>what is special</th></tr></thead><tbody>\n",
-    );
-    for run in &experiment.runs {
-        let _ = writeln!(
-            html,
+    let html = |run: &RunPlan| {
+        let set = run.set.iter();
+        let set = set.map(|set| format!("<br><code>{}</code>", escaped(set)));
+        format!(
             "<tr><td>{}</td><td><code>experiments/{}/{}</code>{}</td><td class=\"n\">{}</td>\
-             <td>{}</td></tr>",
+             <td>{}</td></tr>\n",
             escaped(&run.name),
             escaped(&experiment.name),
             escaped(&run.scenario),
-            run.set.iter().fold(String::new(), |text, set| {
-                text + "<br><code>" + &escaped(set) + "</code>"
-            }),
-            run.seeds,
+            set.collect::<String>(),
+            run.seeds.unwrap_or(1),
             escaped(&run.about)
-        );
-    }
-    html.push_str("</tbody></table></div>\n");
-    page.raw(&html);
+        )
+    };
+    let headings = ["run", "scenario", "#seeds", "what is special"];
+    table(page, &headings, experiment.runs.iter().map(html));
 }

@@ -5,7 +5,7 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
-use super::run_data::{RunData, numbers};
+use super::run_data::{RunData, Runs};
 use super::series::{
     Series, crossing, deviation, gaps, held, mean, median, periodicity, quantile, rises,
     time_of_max,
@@ -193,7 +193,7 @@ fn default_nearness() -> f64 {
 /// What measures are taken from.
 pub(super) struct MeasureInput<'a> {
     /// Runs by name; several observations where there are several seeds.
-    pub runs: &'a BTreeMap<String, Vec<RunData>>,
+    pub runs: &'a Runs,
     /// Rows measured so far, by name, in base units.
     pub rows: &'a BTreeMap<String, f64>,
 }
@@ -276,7 +276,7 @@ impl Measure {
     /// A law that refuses its arguments.
     pub(super) fn value(&self, from: &MeasureInput<'_>) -> Result<Option<f64>, TheoryError> {
         let value = match self.take {
-            Statistic::Law => self.law_value()?,
+            Statistic::Law => self.law_line(self.line.as_deref().unwrap_or_default())?,
             Statistic::Difference | Statistic::Ratio => self.between_rows(from),
             _ if self.is_summary() => self.summary_value(from),
             _ => self.series_value(from),
@@ -285,18 +285,15 @@ impl Measure {
         Ok(value.filter(|value| value.is_finite()))
     }
 
-    fn law_value(&self) -> Result<Option<f64>, TheoryError> {
-        let arguments: Vec<(&str, &str)> = self
-            .arguments
-            .iter()
+    /// The line of this name that the law gives for the measure's arguments.
+    pub(super) fn law_line(&self, name: &str) -> Result<Option<f64>, TheoryError> {
+        let arguments = self.arguments.iter();
+        let arguments: Vec<_> = arguments
             .map(|(name, text)| (name.as_str(), text.as_str()))
             .collect();
         let lines = crate::theory::evaluate(self.law.as_deref().unwrap_or_default(), &arguments)?;
-        let wanted = self.line.as_deref().unwrap_or_default();
-        Ok(lines
-            .iter()
-            .find(|line| line.name == wanted)
-            .map(|line| line.value))
+        let line = lines.iter().find(|line| line.name == name);
+        Ok(line.map(|line| line.value))
     }
 
     fn between_rows(&self, from: &MeasureInput<'_>) -> Option<f64> {
@@ -435,9 +432,9 @@ impl Measure {
             View::Gaps => &observation.gaps,
         };
         let times = table.numbers("time_s")?;
-        let column = numbers(table, self.of.as_deref()?)?;
+        let column = table.as_numbers(self.of.as_deref()?)?;
         let factor = match &self.times {
-            Some(name) => Some(numbers(table, name)?),
+            Some(name) => Some(table.as_numbers(name)?),
             None => None,
         };
         let limits = table.words("limit");

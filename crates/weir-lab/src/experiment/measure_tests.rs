@@ -1,7 +1,7 @@
 //! Measures on short series whose answers can be seen.
 
 use super::*;
-use crate::trace::{Column, Table, Values};
+use crate::table::{Column, Table, Values};
 
 /// A log of seven lines: up to 8, then halved three times.
 fn observation() -> RunData {

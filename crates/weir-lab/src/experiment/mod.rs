@@ -10,7 +10,6 @@
 //! no clock is read, so a second reproduction gives the same bytes. Only what runs in real time on
 //! a testbed, which somebody else has, is different each time.
 
-mod columns;
 mod draw;
 mod files;
 mod html;
@@ -18,13 +17,14 @@ mod measure;
 mod published;
 mod reproduction;
 mod run_data;
+mod runner;
 mod series;
 mod verdict;
 
 pub use files::ExperimentFiles;
 pub use published::{Published, RowKind};
 pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
-pub use run_data::{Backends, TestbedRunner};
+pub use runner::{Backends, TestbedRunner};
 pub use verdict::{RowResult, Verdict};
 
 use crate::theory::TheoryError;

@@ -5,7 +5,8 @@
 
 use super::ExperimentError;
 use super::measure::{Measure, View};
-use serde::Deserialize;
+use crate::run::columns::{plot_label, plotted_columns};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeSet;
 
 /// The whole file.
@@ -41,28 +42,29 @@ pub struct Document {
 }
 
 /// A scenario that is run, once or with many seeds.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
     /// The name that measures use.
     pub name: String,
     /// The scenario's file beside `published.toml`.
     pub scenario: String,
-    /// What is special about it.
-    pub about: String,
     /// Values that differ from the scenario's, as on the command line:
     /// `flow.stream.transport.tfrc.oscillation=full`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,
-    /// Runs in real time, on real sockets between network namespaces.
-    #[serde(default)]
-    pub testbed: bool,
+    /// What is special about it.
+    pub about: String,
     /// Seeds 1 to this number; absent: one run with the scenario's own seed, traced.
+    #[serde(serialize_with = "number_of_seeds")]
     pub seeds: Option<u32>,
+    /// Runs in real time, on real sockets between network namespaces.
+    #[serde(default, skip_serializing)]
+    pub testbed: bool,
 }
 
 /// What sort of statement a row is.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
     /// A published measurement: judged.
@@ -284,7 +286,7 @@ impl Published {
                 return Err(format!("plot \"{name}\": a curve needs one row for each x"));
             }
             if plot.kind == PlotKind::Series {
-                super::columns::check(&plot.of)
+                check_columns(&plot.of)
                     .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
             }
         }
@@ -364,6 +366,35 @@ impl Row {
             reference.check(runs)?;
         }
         measure.check(runs)
+    }
+}
+
+/// A plan without seeds is one run.
+fn number_of_seeds<T, S>(seeds: &T, out: S) -> Result<S::Ok, S::Error>
+where
+    T: Copy + Into<Option<u32>>,
+    S: Serializer,
+{
+    let seeds: Option<u32> = (*seeds).into();
+    out.serialize_u32(seeds.unwrap_or(1))
+}
+
+/// Checks that plots know these columns and that the columns can share an axis.
+fn check_columns(names: &[String]) -> Result<(), String> {
+    let mut units = Vec::new();
+    for name in names {
+        let unknown = || {
+            let known: Vec<_> = plotted_columns().map(|(name, _)| name).collect();
+            format!("of: \"{name}\" is none of {}", known.join(", "))
+        };
+        units.push(plot_label(name).ok_or_else(unknown)?.unit);
+    }
+    match units.first() {
+        None => Err("a series needs of = [\"COLUMN\", …]".to_owned()),
+        Some(first) if units.iter().any(|unit| unit != first) => {
+            Err("of: the columns have different units".to_owned())
+        }
+        Some(_) => Ok(()),
     }
 }
 

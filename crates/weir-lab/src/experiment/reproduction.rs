@@ -4,9 +4,12 @@ use super::ExperimentError;
 use super::draw;
 use super::files::ExperimentFiles;
 use super::published::{Published, RunPlan};
-use super::run_data::{Backends, RunData, Scenario};
+use super::run_data::Runs;
+use super::runner::{Backends, parse_scenario, run_once};
 use super::verdict::{RowResult, Verdict, judge};
 use crate::report::NamedPlot;
+use crate::scenario::Scenario;
+use crate::table::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +46,7 @@ pub struct ExperimentResult {
     /// What a reader of the document should know.
     pub findings: Vec<FindingResult>,
     /// The runs behind it.
-    pub runs: Vec<RunResult>,
+    pub runs: Vec<RunPlan>,
     /// The plots; files of their own, so not part of the JSON.
     #[serde(skip)]
     pub plots: Vec<NamedPlot>,
@@ -60,22 +63,6 @@ pub struct FindingResult {
     pub holds: bool,
 }
 
-/// A run of an experiment.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RunResult {
-    /// Its name.
-    pub name: String,
-    /// Its scenario's file.
-    pub scenario: String,
-    /// What differs from the file.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub set: Vec<String>,
-    /// What is special about it.
-    pub about: String,
-    /// How many seeds were run.
-    pub seeds: u32,
-}
-
 impl Reproduction {
     /// True if no judged row differs without an explanation that holds.
     pub fn holds(&self) -> bool {
@@ -86,51 +73,6 @@ impl Reproduction {
     /// tolerance.
     pub fn exit_status(&self) -> u8 {
         if self.holds() { 0 } else { 3 }
-    }
-
-    /// One JSON document with a line feed at its end.
-    pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
-    }
-
-    /// One self-contained HTML page.
-    pub fn html(&self) -> String {
-        super::html::page(self)
-    }
-
-    /// Writes `index.html`, `result.json` and each plot as SVG and PNG; returns the page's path.
-    ///
-    /// # Errors
-    /// A folder or file that cannot be written.
-    #[cfg(feature = "files")]
-    pub fn write(&self, folder: &std::path::Path) -> Result<std::path::PathBuf, ExperimentError> {
-        use rayon::prelude::*;
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.join(name);
-            std::fs::write(&path, bytes).map_err(|source| ExperimentError::File {
-                path: path.display().to_string(),
-                source,
-            })?;
-            Ok(path)
-        };
-        std::fs::create_dir_all(folder).map_err(|source| ExperimentError::File {
-            path: folder.display().to_string(),
-            source,
-        })?;
-        let plots: Vec<&NamedPlot> = self.experiments.iter().flat_map(|e| &e.plots).collect();
-        plots.par_iter().try_for_each(|named| {
-            let svg = named.plot.svg();
-            let png = crate::report::png(&svg, 2.0).map_err(|error| ExperimentError::Plot {
-                name: named.name.clone(),
-                message: error.to_string(),
-            })?;
-            write(&format!("{}.svg", named.name), svg.as_bytes())?;
-            write(&format!("{}.png", named.name), &png).map(|_| ())
-        })?;
-        write("result.json", self.json().as_bytes())?;
-        write("index.html", self.html().as_bytes())
     }
 }
 
@@ -180,23 +122,23 @@ pub fn reproduce(
     let jobs = jobs(&prepared);
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
-        let log = prepared[job.experiment]
-            .published
-            .reads_log_of(&job.plan.name);
-        let result = job
-            .scenario
-            .observe(job.plan, job.seed, backends)
-            .map(|observation| observation.with_log_if(log))
-            .map_err(|message| ExperimentError::Run {
-                experiment: prepared[job.experiment].name.clone(),
-                run: job.plan.name.clone(),
-                message,
-            });
+        let experiment = &prepared[job.experiment];
+        let mut result = run_once(job.scenario, job.plan, job.seed, backends);
+        if let Ok(data) = &mut result
+            && !experiment.published.reads_log_of(&job.plan.name)
+        {
+            // The log of writes may be long.
+            data.log = Table::default();
+        }
         progress(Progress {
             done: done.fetch_add(1, Ordering::Relaxed) + 1,
             total: jobs.len(),
         });
-        result
+        result.map_err(|message| ExperimentError::Run {
+            experiment: experiment.name.clone(),
+            run: job.plan.name.clone(),
+            message,
+        })
     };
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
     let mut results = all(&simulated, work)?.into_iter();
@@ -205,18 +147,15 @@ pub fn reproduce(
         .map(&work)
         .collect::<Result<Vec<_>, _>>()?
         .into_iter();
-    let mut runs: Vec<BTreeMap<String, Vec<RunData>>> = vec![BTreeMap::new(); prepared.len()];
+    let mut runs = vec![Runs::new(); prepared.len()];
     for job in &jobs {
         let next = if job.plan.testbed {
             real_results.next()
         } else {
             results.next()
         };
-        let Some(observation) = next else { continue };
-        let of_run = runs[job.experiment]
-            .entry(job.plan.name.clone())
-            .or_default();
-        of_run.push(observation);
+        let of_run = runs[job.experiment].entry(job.plan.name.clone());
+        of_run.or_default().extend(next);
     }
     let experiments = prepared
         .iter()
@@ -258,7 +197,7 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
         };
         let text = source.scenarios.get(&plan.scenario);
         let text = text.ok_or_else(|| failed("the file does not exist".to_owned()))?;
-        let scenario = Scenario::parse(&plan.scenario, text, &plan.set).map_err(failed)?;
+        let scenario = parse_scenario(&plan.scenario, text, &plan.set).map_err(failed)?;
         scenarios.insert(plan.name.clone(), scenario);
     }
     Ok(Prepared {
@@ -290,10 +229,7 @@ fn jobs(prepared: &[Prepared]) -> Vec<Job<'_>> {
     jobs
 }
 
-fn result(
-    experiment: &Prepared,
-    runs: &BTreeMap<String, Vec<RunData>>,
-) -> Result<ExperimentResult, ExperimentError> {
+fn result(experiment: &Prepared, runs: &Runs) -> Result<ExperimentResult, ExperimentError> {
     let Prepared {
         name, published, ..
     } = experiment;
@@ -317,17 +253,7 @@ fn result(
                 holds: !finding.rows.iter().any(differs),
             })
             .collect(),
-        runs: published
-            .runs
-            .iter()
-            .map(|plan| RunResult {
-                name: plan.name.clone(),
-                scenario: plan.scenario.clone(),
-                set: plan.set.clone(),
-                about: plan.about.clone(),
-                seeds: plan.seeds.unwrap_or(1),
-            })
-            .collect(),
+        runs: published.runs.clone(),
         plots: draw::plots(name, published, &rows, runs),
         rows,
     })

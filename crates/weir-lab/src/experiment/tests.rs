@@ -1,7 +1,8 @@
 //! Files, verdicts and the exit status.
 
 use super::published::Published;
-use super::run_data::{Backends, RunData, Scenario};
+use super::run_data::RunData;
+use super::runner::{parse_scenario, run_once};
 use super::verdict::judge;
 use super::*;
 use std::collections::BTreeMap;
@@ -41,8 +42,8 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let published = Published::parse("lossy-link", &source.published).unwrap();
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
-    let scenario = Scenario::parse(&plan.scenario, &text, &[]).unwrap();
-    let observation = scenario.observe(plan, None, Backends::default()).unwrap();
+    let scenario = parse_scenario(&plan.scenario, &text, &[]).unwrap();
+    let observation = run_once(&scenario, plan, None, Backends::default()).unwrap();
     let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
@@ -56,7 +57,7 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
 
 #[test]
 fn the_embedded_files_are_those_of_the_repository() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
     for name in ExperimentFiles::names() {
         let folder = ExperimentFiles::from_folder(&root.join(name)).unwrap();
         assert_eq!(folder, ExperimentFiles::embedded(name).unwrap());

@@ -1,7 +1,8 @@
 //! A row's verdict, and its line in tables and JSON.
 
-use super::measure::MeasureInput;
+use super::measure::{Measure, MeasureInput, Statistic};
 use super::published::{Row, RowKind, unit_scale};
+use super::run_data::Runs;
 use crate::theory::{TheoryError, format_value, significant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -88,10 +89,7 @@ pub struct Seeds {
 ///
 /// # Errors
 /// The row whose law refuses its arguments.
-pub(super) fn judge(
-    rows: &[Row],
-    runs: &BTreeMap<String, Vec<super::run_data::RunData>>,
-) -> Result<Vec<RowResult>, (String, TheoryError)> {
+pub(super) fn judge(rows: &[Row], runs: &Runs) -> Result<Vec<RowResult>, (String, TheoryError)> {
     let mut measured = BTreeMap::new();
     // Rows that are made of other rows come second, so that they may stand before them.
     for of_rows in [false, true] {
@@ -173,14 +171,13 @@ impl Row {
     }
 
     fn seeds(&self, from: &MeasureInput<'_>) -> Option<Seeds> {
-        use super::measure::Statistic;
         let measure = self.measure.as_ref()?;
         if measure.take != Statistic::ThroughputMean {
             return None;
         }
         let scale = unit_scale(&self.unit)?;
         let take = |take| {
-            let measure = super::measure::Measure {
+            let measure = Measure {
                 take,
                 ..measure.clone()
             };

@@ -66,23 +66,21 @@ impl Axis {
     }
 
     /// True if the axis can show the value.
-    pub(super) fn shows(&self, value: f64) -> bool {
+    fn shows(&self, value: f64) -> bool {
         value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
     }
 }
 
-/// An axis whose range is settled.
+/// An axis with its range.
 #[derive(Clone, Debug)]
 pub(super) struct ScaledAxis {
-    scale: Scale,
-    unit: String,
+    axis: Axis,
     low: f64,
     high: f64,
-    marks: Vec<f64>,
 }
 
 impl ScaledAxis {
-    /// Settles the range: as given, or the data's with a margin and, on a log axis, whole decades.
+    /// The range is that of the axis, or the data's with a margin and, on a log axis, whole decades.
     pub(super) fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = axis.range.unwrap_or_else(|| {
             data.filter(|value| axis.shows(*value))
@@ -117,18 +115,16 @@ impl ScaledAxis {
             high += margin;
         }
         Self {
-            scale: axis.scale,
-            unit: axis.unit.clone(),
+            axis: axis.clone(),
             low,
             high,
-            marks: axis.marks.clone(),
         }
     }
 
     /// The share of the axis at which the value stands: 0 at the low end, 1 at the high end;
     /// bounded, so that a wild value cannot make a drawing unreadable.
     pub(super) fn share(&self, value: f64) -> f64 {
-        let share = match self.scale {
+        let share = match self.axis.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
             Scale::Log => {
                 let decades = libm::log10(self.high / self.low);
@@ -145,16 +141,16 @@ impl ScaledAxis {
 
     /// True if the axis can show the value.
     pub(super) fn shows(&self, value: f64) -> bool {
-        value.is_finite() && (self.scale == Scale::Linear || value > 0.0)
+        self.axis.shows(value)
     }
 
     /// Values and labels of the labelled ticks.
     pub(super) fn ticks(&self) -> Vec<(f64, String)> {
-        if !self.marks.is_empty() {
-            let label = |&value: &f64| (value, tick_label(value, &self.unit));
-            return self.marks.iter().map(label).collect();
+        if !self.axis.marks.is_empty() {
+            let label = |&value: &f64| (value, tick_label(value, &self.axis.unit));
+            return self.axis.marks.iter().map(label).collect();
         }
-        match self.scale {
+        match self.axis.scale {
             Scale::Linear => self.linear_ticks(),
             Scale::Log => self.decades(),
         }
@@ -180,10 +176,10 @@ impl ScaledAxis {
 
     /// Ticks of an axis in whole seconds need no unit each; the axis's label has it.
     fn unit_of_ticks(&self) -> String {
-        let seconds = self.unit == "s" && self.high.abs().max(self.low.abs()) >= 2.0;
-        match self.unit.as_str() {
-            "bit/s" => self.unit.clone(),
-            "s" if !seconds => self.unit.clone(),
+        let seconds = self.axis.unit == "s" && self.high.abs().max(self.low.abs()) >= 2.0;
+        match self.axis.unit.as_str() {
+            "bit/s" => self.axis.unit.clone(),
+            "s" if !seconds => self.axis.unit.clone(),
             _ => String::new(),
         }
     }
@@ -196,7 +192,7 @@ impl ScaledAxis {
             .step_by(every.max(1) as usize)
             .map(|exponent| {
                 let value = libm::pow(10.0, f64::from(exponent));
-                let unit = match self.unit.as_str() {
+                let unit = match self.axis.unit.as_str() {
                     unit @ ("bit/s" | "s") => unit,
                     _ => "",
                 };
@@ -207,8 +203,8 @@ impl ScaledAxis {
 
     /// Values of the lines between the decades; none on a linear axis or over many decades.
     pub(super) fn minor_ticks(&self) -> Vec<f64> {
-        if !self.marks.is_empty()
-            || self.scale == Scale::Linear
+        if !self.axis.marks.is_empty()
+            || self.axis.scale == Scale::Linear
             || libm::log10(self.high / self.low) > 6.5
         {
             return Vec::new();

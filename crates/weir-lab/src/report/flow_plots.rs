@@ -2,10 +2,11 @@
 //! packet interval and packets per second; or the window as a sawtooth.
 
 use super::axis::Axis;
-use super::plot::{Colour, Layer, Plot};
+use super::plot::{Colour, Plot, PlotLayer, Shape};
+use super::svg::stairs;
 use crate::run::RunOutput;
+use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
-use crate::trace::{Table, Values};
 use weir_proto::event::Limit;
 
 /// Round-trip times that a zoomed sawtooth shows.
@@ -45,74 +46,71 @@ pub fn plots_of(run: &RunOutput) -> Vec<NamedPlot> {
 
 /// The plots that a flow's trace holds: those of a rate controller or of a window controller.
 pub fn plots_of_flow(flow: &str, table: &Table) -> Vec<NamedPlot> {
-    let mut plots = Vec::new();
-    let mut add = |name: &str, caption: &str, plot: Option<Plot>| {
-        if let Some(plot) = plot {
-            plots.push(NamedPlot {
+    type Draw = fn(&Table, &str) -> Option<Plot>;
+    let zoomed: Draw = |table, title| window_sawtooth(table, last_rounds(table), None, title);
+    let plots: [(&str, &str, &str, Draw); 7] = [
+        (
+            "rate",
+            "allowed rate and what bound it",
+            "Each piece of the allowed rate has the colour of the rule that bound it.",
+            rate_by_limit,
+        ),
+        (
+            "loss",
+            "loss event rate",
+            "The loss event rate that the receiver reported.",
+            loss_event_rate,
+        ),
+        (
+            "rtt",
+            "round-trip time",
+            "Samples as dots, the smoothed round-trip time as a line.",
+            round_trip_time,
+        ),
+        (
+            "interval",
+            "time between two packets",
+            "The time between two packets that the sender allows itself.",
+            packet_interval,
+        ),
+        (
+            "packets",
+            "allowed packets per second",
+            "The inverse of the interval.",
+            packets_per_second,
+        ),
+        (
+            "window",
+            "congestion window",
+            "The whole run.",
+            window_overview,
+        ),
+        (
+            "sawtooth",
+            "window, last round trips",
+            "The last round trips of the run.",
+            zoomed,
+        ),
+    ];
+    let drawn = plots
+        .into_iter()
+        .filter_map(|(name, title, caption, draw)| {
+            Some(NamedPlot {
                 name: format!("{flow}-{name}"),
                 caption: caption.to_owned(),
-                plot,
-            });
-        }
-    };
-    add(
-        "rate",
-        "Each piece of the allowed rate has the colour of the rule that bound it.",
-        rate_by_limit(table, &format!("{flow}: allowed rate and what bound it")),
-    );
-    add(
-        "loss",
-        "The loss event rate that the receiver reported.",
-        loss_event_rate(table, &format!("{flow}: loss event rate")),
-    );
-    add(
-        "rtt",
-        "Samples as dots, the smoothed round-trip time as a line.",
-        round_trip_time(table, &format!("{flow}: round-trip time")),
-    );
-    add(
-        "interval",
-        "The time between two packets that the sender allows itself.",
-        packet_interval(table, &format!("{flow}: time between two packets")),
-    );
-    add(
-        "packets",
-        "The inverse of the interval.",
-        packets_per_second(table, &format!("{flow}: allowed packets per second")),
-    );
-    add(
-        "window",
-        "The whole run.",
-        window_overview(table, &format!("{flow}: congestion window")),
-    );
-    let zoom = last_rounds(table);
-    add(
-        "sawtooth",
-        "The last round trips of the run.",
-        window_sawtooth(
-            table,
-            zoom,
-            None,
-            &format!("{flow}: window, last round trips"),
-        ),
-    );
-    plots
+                plot: draw(table, &format!("{flow}: {title}"))?,
+            })
+        });
+    drawn.collect()
 }
 
 /// Times and values of a column, if any of them is a number.
 fn points(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
     let times = table.numbers("time_s")?.iter().copied();
-    let points: Vec<(f64, f64)> = match table.column(name)? {
-        Values::F64(values) => times.zip(values.iter().copied()).collect(),
-        Values::U64(values) => times
-            .zip(values.iter().map(|value| *value as f64))
-            .collect(),
-        Values::Text(_) => return None,
-    };
-    points
-        .iter()
-        .any(|point| point.1.is_finite())
-        .then_some(points)
+    let values = table.as_numbers(name)?;
+    let points: Vec<(f64, f64)> = times.zip(values.iter().copied()).collect();
+    let mut values = points.iter().map(|point| point.1);
+    values.any(f64::is_finite).then_some(points)
 }
 
 fn time_axis() -> Axis {
@@ -165,69 +163,48 @@ fn categories(limits: &[std::sync::Arc<str>]) -> (Vec<(String, Colour)>, Vec<usi
     (named, numbers)
 }
 
-/// The corners of a value that holds until the next point.
-fn as_steps(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut corners: Vec<(f64, f64)> = Vec::with_capacity(2 * points.len());
-    for &(x, y) in points {
-        if let Some(&(_, before)) = corners.last() {
-            corners.push((x, before));
-        }
-        corners.push((x, y));
-    }
-    corners
+/// Colours by their use: the column of the plot, what is shown beside it, and theory.
+const MAIN: Colour = Colour(0);
+const BESIDE: Colour = Colour(7);
+const THEORY: Colour = Colour(1);
+
+/// A plot of one column over time.
+fn one_column(title: &str, y: Axis, points: Vec<(f64, f64)>) -> Plot {
+    Plot::new(title, time_axis(), y).with("", MAIN, Shape::Step(points))
 }
 
 /// X on a logarithmic axis, coloured by the limit that bound it; X_calc and X_recv beside it.
 pub fn rate_by_limit(table: &Table, title: &str) -> Option<Plot> {
     let rate = points(table, "allowed_rate_bps")?;
     let (categories, numbers) = categories(table.words("limit")?);
-    let mut plot = Plot::new(
-        title,
-        time_axis(),
-        Axis::log("allowed rate X, bit/s", "bit/s"),
-    );
+    let axis = Axis::log("allowed rate X, bit/s", "bit/s");
+    let mut plot = Plot::new(title, time_axis(), axis);
     if let Some(points) = points(table, "receive_rate_bps") {
-        plot.layers.push(Layer::Step {
-            name: "X_recv".to_owned(),
-            points,
-            colour: Colour(7),
-        });
+        plot = plot.with("X_recv", BESIDE, Shape::Step(points));
     }
     if let Some(points) = points(table, "equation_rate_bps") {
-        plot.layers.push(Layer::Line {
-            name: "X_calc".to_owned(),
-            points: as_steps(&points),
-            colour: Colour(7),
-            dashed: true,
-        });
+        let steps = Shape::Line(stairs(&points));
+        let layer = PlotLayer::new("X_calc", BESIDE, steps).dashed();
+        plot.layers.push(layer);
     }
     plot.height = 440.0;
-    Some(
-        plot.with(Layer::StepByCategory {
-            points: rate
-                .iter()
-                .zip(&numbers)
-                .map(|((x, y), number)| (*x, *y, *number))
-                .collect(),
-            categories,
-        }),
-    )
+    let points = rate.iter().zip(&numbers);
+    let points = points.map(|((x, y), number)| (*x, *y, *number)).collect();
+    let steps = Shape::StepByCategory { points, categories };
+    Some(plot.with("", MAIN, steps))
 }
 
 fn loss_event_rate(table: &Table, title: &str) -> Option<Plot> {
     let points = points(table, "loss_event_rate")?;
-    if points
-        .iter()
-        .all(|point| point.1 == 0.0 || point.1.is_nan())
-    {
+    let mut rates = points.iter().map(|point| point.1);
+    if rates.all(|rate| rate == 0.0 || rate.is_nan()) {
         return None;
     }
-    let axis = Axis::log("loss event rate p", "");
-    Some(Plot::new(title, time_axis(), axis).with(Layer::Step {
-        name: String::new(),
+    Some(one_column(
+        title,
+        Axis::log("loss event rate p", ""),
         points,
-        colour: Colour(0),
-    }))
+    ))
 }
 
 /// Smoothed round-trip time as a line, samples as dots.
@@ -239,20 +216,13 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
     let axis = Axis::linear("round-trip time, s", "s");
     let mut plot = Plot::new(title, time_axis(), axis);
     if let Some(points) = points(table, "rtt_s") {
-        plot.layers.push(Layer::Scatter {
-            name: "sample".to_owned(),
-            points: positive(of_feedback(table, points)),
-            colour: Colour(7),
-        });
+        let samples = positive(of_feedback(table, points));
+        plot = plot.with("sample", BESIDE, Shape::Scatter(samples));
     }
-    Some(plot.with(Layer::Step {
-        name: "smoothed".to_owned(),
-        points: positive(smoothed),
-        colour: Colour(0),
-    }))
+    Some(plot.with("smoothed", MAIN, Shape::Step(positive(smoothed))))
 }
 
-/// The points of rows that feedback made: where a timer changed the rate, the sample is an old one.
+/// The points of rows that feedback caused. Where a timer changed the rate, the sample is an old one.
 fn of_feedback(table: &Table, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let Some(limits) = table.words("limit") else {
         return points;
@@ -266,27 +236,16 @@ fn of_feedback(table: &Table, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 
 /// t_ipi on a logarithmic axis.
 pub fn packet_interval(table: &Table, title: &str) -> Option<Plot> {
-    let points = points(table, "ipi_s")?;
     let axis = Axis::log("time between two packets t_ipi, s", "s");
-    Some(Plot::new(title, time_axis(), axis).with(Layer::Step {
-        name: String::new(),
-        points,
-        colour: Colour(0),
-    }))
+    Some(one_column(title, axis, points(table, "ipi_s")?))
 }
 
 /// 1/t_ipi on a logarithmic axis. Where t_ipi has been truncated to zero there is no point.
 pub fn packets_per_second(table: &Table, title: &str) -> Option<Plot> {
-    let points = points(table, "ipi_s")?
-        .into_iter()
-        .map(|(time, interval)| (time, 1.0 / interval))
-        .collect();
+    let intervals = points(table, "ipi_s")?.into_iter();
+    let rates = intervals.map(|(time, interval)| (time, 1.0 / interval));
     let axis = Axis::log("allowed packets per second", "packets/s");
-    Some(Plot::new(title, time_axis(), axis).with(Layer::Step {
-        name: String::new(),
-        points,
-        colour: Colour(0),
-    }))
+    Some(one_column(title, axis, rates.collect()))
 }
 
 fn window_overview(table: &Table, title: &str) -> Option<Plot> {
@@ -294,31 +253,22 @@ fn window_overview(table: &Table, title: &str) -> Option<Plot> {
     let axis = Axis::linear("window, bytes", "bytes");
     let mut plot = Plot::new(title, time_axis(), axis);
     if let Some(points) = points(table, "ssthresh_bytes") {
-        plot.layers.push(Layer::Step {
-            name: "ssthresh".to_owned(),
-            points,
-            colour: Colour(7),
-        });
+        plot = plot.with("ssthresh", BESIDE, Shape::Step(points));
     }
-    Some(plot.with(Layer::Step {
-        name: "cwnd".to_owned(),
-        points: cwnd,
-        colour: Colour(0),
-    }))
+    Some(plot.with("cwnd", MAIN, Shape::Step(cwnd)))
 }
 
-/// The length of a link's queue; `None` if nothing ever waited.
+/// The length of a link's queue; `None` if no packet ever waited.
 fn queue(table: &Table, title: &str) -> Option<Plot> {
     let points = points(table, "queue_bytes")?;
     if points.iter().all(|point| point.1 == 0.0) {
         return None;
     }
-    let axis = Axis::linear("queue, bytes", "bytes");
-    Some(Plot::new(title, time_axis(), axis).with(Layer::Step {
-        name: String::new(),
+    Some(one_column(
+        title,
+        Axis::linear("queue, bytes", "bytes"),
         points,
-        colour: Colour(0),
-    }))
+    ))
 }
 
 /// The last [`WINDOW_ROUNDS`] round-trip times of the trace.
@@ -374,11 +324,7 @@ pub fn window_sawtooth(
         ("bytes in flight", "bytes_in_flight", 7),
     ] {
         if let Some(points) = piece(column) {
-            plot.layers.push(Layer::Step {
-                name: name.to_owned(),
-                points,
-                colour: Colour(colour),
-            });
+            plot = plot.with(name, Colour(colour), Shape::Step(points));
         }
     }
     let reduction = cwnd
@@ -386,18 +332,11 @@ pub fn window_sawtooth(
         .find(|pair| pair[1].1 < pair[0].1)
         .map(|pair| pair[1].0);
     if let (Some(overlay), Some(reduction)) = (overlay, reduction) {
-        plot.layers.push(Layer::Line {
-            name: "theory: cwnd with b idle round trips".to_owned(),
-            points: teeth(overlay, reduction, to),
-            colour: Colour(1),
-            dashed: true,
-        });
+        let teeth = Shape::Line(teeth(overlay, reduction, to));
+        let layer = PlotLayer::new("theory: cwnd with b idle round trips", THEORY, teeth);
+        plot.layers.push(layer.dashed());
     }
-    Some(plot.with(Layer::Step {
-        name: "cwnd".to_owned(),
-        points: cwnd,
-        colour: Colour(0),
-    }))
+    Some(plot.with("cwnd", MAIN, Shape::Step(cwnd)))
 }
 
 /// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), up by a

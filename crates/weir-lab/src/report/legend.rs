@@ -1,20 +1,20 @@
 //! The legend: which entries a plot has, in rows that fit the width, and their swatches.
 
-use super::plot::{Colour, Layer, Plot};
-use super::svg::{CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, n};
+use super::canvas::{CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, n};
+use super::plot::{Colour, Plot, PlotLayer, Shape};
 use std::fmt::Write as _;
 
 /// Height of a row in pixels.
 pub(super) const LEGEND_ROW: f64 = 20.0;
 
-/// A legend's entry.
 pub(super) struct LegendEntry {
     name: String,
     swatch: Swatch,
 }
 
-pub(super) enum Swatch {
-    Line(Colour, bool),
+enum Swatch {
+    /// A line of these classes.
+    Line(String),
     Dot(Colour),
     Box(Colour),
     Band,
@@ -22,51 +22,35 @@ pub(super) enum Swatch {
 }
 
 /// The legend's entries of a layer; of categories only those that occur in the range shown.
-fn entries(layer: &Layer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
-    let one = |name: &String, swatch| {
-        vec![LegendEntry {
-            name: name.clone(),
-            swatch,
-        }]
-    };
-    let entries = match layer {
-        Layer::Line {
-            name,
-            colour,
-            dashed,
-            ..
-        }
-        | Layer::Upright {
-            name,
-            colour,
-            dashed,
-            ..
-        } => one(name, Swatch::Line(*colour, *dashed)),
-        Layer::Step { name, colour, .. } => one(name, Swatch::Line(*colour, false)),
-        Layer::Scatter { name, colour, .. } => one(name, Swatch::Dot(*colour)),
-        Layer::Bars { name, colour, .. } => one(name, Swatch::Box(*colour)),
-        Layer::Band { name, .. } => one(name, Swatch::Band),
-        Layer::StepByCategory { points, categories } => categories
-            .iter()
-            .enumerate()
-            .filter(|(number, _)| {
-                points.iter().any(|point| {
-                    let seen = shown.is_none_or(|(from, to)| point.0 >= from && point.0 <= to);
-                    seen && point.2 == *number
+fn entries(layer: &PlotLayer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
+    let swatch = match &layer.shape {
+        Shape::Line(_) | Shape::Step(_) | Shape::Upright(_) => Swatch::Line(layer.line_class()),
+        Shape::Scatter(_) => Swatch::Dot(layer.colour),
+        Shape::Bars(_) => Swatch::Box(layer.colour),
+        Shape::Band(..) => Swatch::Band,
+        Shape::Published(_) => Swatch::Ring,
+        Shape::Level(_) => return Vec::new(),
+        Shape::StepByCategory { points, categories } => {
+            let is_shown = |x: f64| shown.is_none_or(|(from, to)| x >= from && x <= to);
+            let occurs = |number: usize| {
+                let mut points = points.iter();
+                points.any(|point| is_shown(point.0) && point.2 == number)
+            };
+            let categories = categories.iter().enumerate();
+            return categories
+                .filter(|(number, (name, _))| occurs(*number) && !name.is_empty())
+                .map(|(_, (name, colour))| LegendEntry {
+                    name: name.clone(),
+                    swatch: Swatch::Line(format!("s{}", colour.number())),
                 })
-            })
-            .map(|(_, (name, colour))| LegendEntry {
-                name: name.clone(),
-                swatch: Swatch::Line(*colour, false),
-            })
-            .collect(),
-        Layer::Published { .. } => one(&"published".to_owned(), Swatch::Ring),
-        Layer::Level { .. } => Vec::new(),
+                .collect();
+        }
     };
-    entries
-        .into_iter()
-        .filter(|entry| !entry.name.is_empty())
-        .collect()
+    if layer.name.is_empty() {
+        return Vec::new();
+    }
+    let name = layer.name.clone();
+    vec![LegendEntry { name, swatch }]
 }
 
 /// The legend's entries in rows that fit the width.
@@ -113,11 +97,9 @@ impl Canvas {
     fn swatch(&mut self, swatch: &Swatch, x: f64, y: f64) {
         let (x, y, end) = (n(x), n(y), n(x + 26.0));
         let _ = match swatch {
-            Swatch::Line(colour, dashed) => writeln!(
+            Swatch::Line(class) => writeln!(
                 self.text,
-                "<path class=\"line s{}{}\" d=\"M{x} {y}L{end} {y}\" stroke-width=\"3\"/>",
-                colour.number(),
-                if *dashed { " dash" } else { "" }
+                "<path class=\"line {class}\" d=\"M{x} {y}L{end} {y}\" stroke-width=\"3\"/>"
             ),
             Swatch::Dot(colour) => writeln!(
                 self.text,

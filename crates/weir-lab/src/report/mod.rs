@@ -9,6 +9,7 @@
 //! widths are estimated on the wide side, so that labels are not clipped.
 
 mod axis;
+mod canvas;
 mod flow_plots;
 mod legend;
 pub mod page;
@@ -23,7 +24,7 @@ pub use flow_plots::{
     MAX_PLOTTED, NamedPlot, SawtoothOverlay, WINDOW_ROUNDS, packet_interval, packets_per_second,
     plots_of, plots_of_flow, rate_by_limit, round_trip_time, window_sawtooth,
 };
-pub use plot::{Colour, Layer, Plot};
+pub use plot::{Colour, Plot, PlotLayer, Shape};
 #[cfg(feature = "files")]
 pub use png::{PngError, png};
 pub use style::{page_style, standalone_style};

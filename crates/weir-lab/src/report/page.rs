@@ -1,6 +1,6 @@
 //! One HTML file: styles, tables and plots inside it, nothing outside.
 
-use super::svg::escape;
+use super::canvas::escape;
 use super::{NamedPlot, page_style};
 use std::fmt::Write as _;
 

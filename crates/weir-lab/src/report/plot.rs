@@ -15,27 +15,24 @@ impl Colour {
 
 /// Something drawn between the axes; later layers lie over earlier ones.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Layer {
+pub struct PlotLayer {
+    /// The words in the legend, or at the line of a [`Shape::Level`]; empty for none.
+    pub name: String,
+    /// Its colour; a band, published points and categories have their own.
+    pub colour: Colour,
+    /// Dashed lines stand for theory and limits.
+    pub dashed: bool,
+    /// What is drawn.
+    pub shape: Shape,
+}
+
+/// What a layer draws; points are x and y.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
     /// Points joined by straight lines.
-    Line {
-        /// The legend's words; empty for none.
-        name: String,
-        /// x and y.
-        points: Vec<(f64, f64)>,
-        /// Its colour.
-        colour: Colour,
-        /// Dashed, as theory and limits are.
-        dashed: bool,
-    },
+    Line(Vec<(f64, f64)>),
     /// A value that holds until the next point.
-    Step {
-        /// The legend's words; empty for none.
-        name: String,
-        /// x and y.
-        points: Vec<(f64, f64)>,
-        /// Its colour.
-        colour: Colour,
-    },
+    Step(Vec<(f64, f64)>),
     /// A value that holds until the next point, each piece in the colour of its category.
     StepByCategory {
         /// x, y and the number of the category.
@@ -44,73 +41,59 @@ pub enum Layer {
         categories: Vec<(String, Colour)>,
     },
     /// Small dots.
-    Scatter {
-        /// The legend's words; empty for none.
-        name: String,
-        /// x and y.
-        points: Vec<(f64, f64)>,
-        /// Its colour.
-        colour: Colour,
-    },
+    Scatter(Vec<(f64, f64)>),
     /// Bars from zero: left edge, right edge, height.
-    Bars {
-        /// The legend's words; empty for none.
-        name: String,
-        /// Left, right, height.
-        bars: Vec<(f64, f64, f64)>,
-        /// Its colour.
-        colour: Colour,
-    },
+    Bars(Vec<(f64, f64, f64)>),
     /// A shaded range of x over the whole height.
-    Band {
-        /// The legend's words.
-        name: String,
-        /// From and to.
-        x: (f64, f64),
-    },
-    /// A level line over the whole width, with its words at the line.
-    Level {
-        /// The words.
-        label: String,
-        /// Where.
-        y: f64,
-        /// Its colour.
-        colour: Colour,
-    },
-    /// An upright line over the whole height.
-    Upright {
-        /// The legend's words; empty for none.
-        name: String,
-        /// Where.
-        x: f64,
-        /// Its colour.
-        colour: Colour,
-        /// Dashed.
-        dashed: bool,
-    },
-    /// Published points: rings with words beside them.
-    Published {
-        /// x, y and the words.
-        points: Vec<(f64, f64, String)>,
-    },
+    Band(f64, f64),
+    /// A level line at this y over the whole width, with its words at the line.
+    Level(f64),
+    /// An upright line at this x over the whole height.
+    Upright(f64),
+    /// Published points: x, y and the words beside the ring.
+    Published(Vec<(f64, f64, String)>),
 }
 
-impl Layer {
-    /// The points that a range from the data must hold.
+impl PlotLayer {
+    /// A layer with solid lines.
+    pub fn new(name: &str, colour: Colour, shape: Shape) -> Self {
+        Self {
+            name: name.to_owned(),
+            colour,
+            dashed: false,
+            shape,
+        }
+    }
+
+    /// The same layer with dashed lines.
+    pub fn dashed(self) -> Self {
+        Self {
+            dashed: true,
+            ..self
+        }
+    }
+
+    /// The classes of a line in the style sheet.
+    pub(super) fn line_class(&self) -> String {
+        let dash = if self.dashed { " dash" } else { "" };
+        format!("s{}{dash}", self.colour.number())
+    }
+}
+
+impl Shape {
+    /// The points that a range taken from the data must hold.
     pub(super) fn extent(&self) -> Vec<(f64, f64)> {
         match self {
-            Self::Line { points, .. }
-            | Self::Step { points, .. }
-            | Self::Scatter { points, .. } => points.clone(),
+            Self::Line(points) | Self::Step(points) | Self::Scatter(points) => points.clone(),
             Self::StepByCategory { points, .. } => points.iter().map(|p| (p.0, p.1)).collect(),
-            Self::Bars { bars, .. } => bars
+            Self::Bars(bars) => bars
                 .iter()
                 .flat_map(|(left, right, height)| [(*left, 0.0), (*right, *height)])
                 .collect(),
-            Self::Published { points } => points.iter().map(|p| (p.0, p.1)).collect(),
-            Self::Band { x, .. } => vec![(x.0, f64::NAN), (x.1, f64::NAN)],
-            Self::Level { y, .. } => vec![(f64::NAN, *y)],
-            Self::Upright { x, .. } => vec![(*x, f64::NAN)],
+            Self::Published(points) => points.iter().map(|p| (p.0, p.1)).collect(),
+            Self::Band(from, to) => vec![(*from, f64::NAN), (*to, f64::NAN)],
+            Self::Level(y) => vec![(f64::NAN, *y)],
+            Self::Upright(x) => vec![(*x, f64::NAN)],
         }
     }
 }
@@ -125,7 +108,7 @@ pub struct Plot {
     /// The axis upwards.
     pub y: Axis,
     /// What is drawn.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<PlotLayer>,
     /// Height in pixels; the width is always the page's.
     pub height: f64,
 }
@@ -143,8 +126,8 @@ impl Plot {
     }
 
     /// With one more layer on top.
-    pub fn with(mut self, layer: Layer) -> Self {
-        self.layers.push(layer);
+    pub fn with(mut self, name: &str, colour: Colour, shape: Shape) -> Self {
+        self.layers.push(PlotLayer::new(name, colour, shape));
         self
     }
 }

@@ -5,28 +5,11 @@
 //! looks the same. Nothing refers to the network, to scripts or to fonts of the machine.
 
 use super::axis::ScaledAxis;
+use super::canvas::{BOTTOM, CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, escape, n};
 use super::legend::{LEGEND_ROW, legend_rows};
-use super::plot::{Colour, Layer, Plot};
+use super::plot::{Colour, Plot, PlotLayer, Shape};
 use super::style::standalone_style;
 use std::fmt::Write as _;
-
-pub(super) const WIDTH: f64 = 920.0;
-pub(super) const LEFT: f64 = 92.0;
-pub(super) const RIGHT: f64 = 26.0;
-const BOTTOM: f64 = 52.0;
-pub(super) const TITLE: f64 = 34.0;
-/// A wide estimate of a character's width at 12 pixels.
-pub(super) const CHARACTER: f64 = 6.9;
-
-/// The plot area in pixels and the axes that map onto it.
-pub(super) struct Canvas {
-    pub(super) text: String,
-    id: String,
-    x: ScaledAxis,
-    y: ScaledAxis,
-    top: f64,
-    height: f64,
-}
 
 impl Plot {
     /// The plot as the text of an SVG file that stands alone on white.
@@ -44,7 +27,11 @@ impl Plot {
         let legend = legend_rows(self);
         let top = TITLE + LEGEND_ROW * legend.len() as f64 + 8.0;
         let total = top + self.height + BOTTOM;
-        let extent: Vec<(f64, f64)> = self.layers.iter().flat_map(Layer::extent).collect();
+        let extent: Vec<(f64, f64)> = self
+            .layers
+            .iter()
+            .flat_map(|layer| layer.shape.extent())
+            .collect();
         let x = ScaledAxis::new(&self.x, extent.iter().map(|point| point.0));
         let (from, to) = x.ends();
         let seen = extent
@@ -83,60 +70,7 @@ impl Plot {
     }
 }
 
-/// Text for XML.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-/// A coordinate with one decimal at most.
-pub(super) fn n(value: f64) -> String {
-    let tenths = libm::round(value * 10.0) as i64;
-    let sign = if tenths < 0 { "-" } else { "" };
-    let tenths = tenths.unsigned_abs();
-    if tenths.is_multiple_of(10) {
-        format!("{sign}{}", tenths / 10)
-    } else {
-        format!("{sign}{}.{}", tenths / 10, tenths % 10)
-    }
-}
-
 impl Canvas {
-    fn px(&self, x: f64) -> f64 {
-        LEFT + self.x.share(x) * (WIDTH - LEFT - RIGHT)
-    }
-
-    fn py(&self, y: f64) -> f64 {
-        self.top + (1.0 - self.y.share(y)) * self.height
-    }
-
-    fn bottom(&self) -> f64 {
-        self.top + self.height
-    }
-
-    pub(super) fn words(&mut self, x: f64, y: f64, class: &str, anchor: &str, words: &str) {
-        let _ = writeln!(
-            self.text,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-            n(x),
-            n(y),
-            escape(words)
-        );
-    }
-
-    fn straight(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let _ = writeln!(
-            self.text,
-            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
-            n(from.0),
-            n(from.1),
-            n(to.0),
-            n(to.1)
-        );
-    }
-
     fn grid(&mut self) {
         let (right, bottom) = (WIDTH - RIGHT, self.bottom());
         for y in self.y.minor_ticks() {
@@ -188,20 +122,8 @@ impl Canvas {
     }
 
     fn frame(&mut self) {
-        let (width, top, height) = (n(WIDTH - LEFT - RIGHT), n(self.top), n(self.height));
-        let _ = writeln!(
-            self.text,
-            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{height}\"/>"
-        );
-    }
-
-    /// Pixels of the points that the axes can show.
-    fn pixels(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        points
-            .iter()
-            .filter(|point| self.x.shows(point.0) && self.y.shows(point.1))
-            .map(|point| (self.px(point.0), self.py(point.1)))
-            .collect()
+        let size = (WIDTH - LEFT - RIGHT, self.height);
+        self.rectangle("frame", (LEFT, self.top), size);
     }
 
     fn polyline(&mut self, class: &str, pixels: &[(f64, f64)]) {
@@ -221,89 +143,45 @@ impl Canvas {
         let _ = writeln!(self.text, "<path class=\"line {class}\" d=\"{path}\"/>");
     }
 
-    fn layer(&mut self, layer: &Layer) {
-        match layer {
-            Layer::Line {
-                points,
-                colour,
-                dashed,
-                ..
-            } => {
-                let class = format!("s{}{}", colour.number(), if *dashed { " dash" } else { "" });
-                self.polyline(&class, &self.pixels(points));
-            }
-            Layer::Step { points, colour, .. } => {
-                self.polyline(
-                    &format!("s{}", colour.number()),
-                    &self.pixels(&stairs(points)),
-                );
-            }
-            Layer::StepByCategory { points, categories } => self.coloured(points, categories),
-            Layer::Scatter { points, colour, .. } => {
-                for (x, y) in self.pixels(points) {
-                    let _ = writeln!(
-                        self.text,
-                        "<circle class=\"f{}\" cx=\"{}\" cy=\"{}\" r=\"2.2\"/>",
-                        colour.number(),
-                        n(x),
-                        n(y)
-                    );
+    fn layer(&mut self, layer: &PlotLayer) {
+        let class = layer.line_class();
+        let fill = format!("f{}", layer.colour.number());
+        match &layer.shape {
+            Shape::Line(points) => self.polyline(&class, &self.pixels(points)),
+            Shape::Step(points) => self.polyline(&class, &self.pixels(&stairs(points))),
+            Shape::StepByCategory { points, categories } => self.coloured(points, categories),
+            Shape::Scatter(points) => {
+                for point in self.pixels(points) {
+                    self.circle(&fill, point, "2.2");
                 }
             }
-            Layer::Bars { bars, colour, .. } => self.bars(bars, *colour),
-            Layer::Band { x, .. } => {
-                let (from, to) = (self.px(x.0), self.px(x.1));
-                let _ = writeln!(
-                    self.text,
-                    "<rect class=\"band\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-                    n(from),
-                    n(self.top),
-                    n((to - from).max(0.0)),
-                    n(self.height)
-                );
+            Shape::Bars(bars) => {
+                let floor = self.py(self.y.ends().0.max(0.0));
+                for (left, right, height) in bars {
+                    let (x, end, y) = (self.px(*left), self.px(*right), self.py(*height));
+                    let size = ((end - x - 1.0).max(0.6), (floor - y).max(0.0));
+                    self.rectangle(&format!("bar {fill}"), (x + 0.5, y), size);
+                }
             }
-            Layer::Level { y, colour, .. } => {
+            Shape::Band(from, to) => {
+                let (from, to) = (self.px(*from), self.px(*to));
+                let size = ((to - from).max(0.0), self.height);
+                self.rectangle("band", (from, self.top), size);
+            }
+            Shape::Level(y) => {
                 let y = self.py(*y);
-                let class = format!("line thin dash s{}", colour.number());
+                let class = format!("line thin dash s{}", layer.colour.number());
                 self.straight(&class, (LEFT, y), (WIDTH - RIGHT, y));
             }
-            Layer::Upright {
-                x, colour, dashed, ..
-            } => {
+            Shape::Upright(x) => {
                 let x = self.px(*x);
-                let class = format!(
-                    "line s{}{}",
-                    colour.number(),
-                    if *dashed { " dash" } else { "" }
-                );
-                self.straight(&class, (x, self.top), (x, self.bottom()));
+                self.straight(&format!("line {class}"), (x, self.top), (x, self.bottom()));
             }
-            Layer::Published { points } => {
+            Shape::Published(points) => {
                 for (x, y, _) in points {
-                    let _ = writeln!(
-                        self.text,
-                        "<circle class=\"mark\" cx=\"{}\" cy=\"{}\" r=\"4.5\"/>",
-                        n(self.px(*x)),
-                        n(self.py(*y))
-                    );
+                    self.circle("mark", (self.px(*x), self.py(*y)), "4.5");
                 }
             }
-        }
-    }
-
-    fn bars(&mut self, bars: &[(f64, f64, f64)], colour: Colour) {
-        let floor = self.py(self.y.ends().0.max(0.0));
-        for (left, right, height) in bars {
-            let (x, end, y) = (self.px(*left), self.px(*right), self.py(*height));
-            let _ = writeln!(
-                self.text,
-                "<rect class=\"bar f{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-                colour.number(),
-                n(x + 0.5),
-                n(y),
-                n((end - x - 1.0).max(0.6)),
-                n((floor - y).max(0.0))
-            );
         }
     }
 
@@ -334,16 +212,16 @@ impl Canvas {
     }
 
     /// Words that must not be clipped: at published points and level lines.
-    fn layer_words(&mut self, layer: &Layer) {
-        match layer {
-            Layer::Published { points } => {
+    fn layer_words(&mut self, layer: &PlotLayer) {
+        match &layer.shape {
+            Shape::Published(points) => {
                 for (x, y, words) in points {
                     self.label(self.px(*x), self.py(*y), words);
                 }
             }
-            Layer::Level { label, y, .. } => {
+            Shape::Level(y) => {
                 let y = self.py(*y);
-                self.halo(WIDTH - RIGHT - 6.0, y - 5.0, "end", label);
+                self.halo(WIDTH - RIGHT - 6.0, y - 5.0, "end", &layer.name);
             }
             _ => {}
         }
@@ -368,7 +246,7 @@ impl Canvas {
 }
 
 /// The corners of a staircase through the points.
-fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+pub(super) fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let mut corners = Vec::with_capacity(points.len() * 2);
     let mut before: Option<f64> = None;
     for (x, y) in points {

@@ -8,13 +8,19 @@ fn staircase() -> Plot {
         Axis::linear("time, s", "s"),
         Axis::log("rate, bit/s", "bit/s"),
     )
-    .with(Layer::StepByCategory {
-        points: vec![(0.0, 1e3, 0), (1.0, 1e5, 0), (2.0, 1e4, 1), (3.0, 2e4, 0)],
-        categories: vec![("up".to_owned(), Colour(0)), ("down".to_owned(), Colour(1))],
-    })
-    .with(Layer::Published {
-        points: vec![(2.0, 1e4, "published".to_owned())],
-    })
+    .with(
+        "",
+        Colour(0),
+        Shape::StepByCategory {
+            points: vec![(0.0, 1e3, 0), (1.0, 1e5, 0), (2.0, 1e4, 1), (3.0, 2e4, 0)],
+            categories: vec![("up".to_owned(), Colour(0)), ("down".to_owned(), Colour(1))],
+        },
+    )
+    .with(
+        "published",
+        Colour(0),
+        Shape::Published(vec![(2.0, 1e4, "published".to_owned())]),
+    )
 }
 
 #[test]
@@ -59,12 +65,7 @@ fn survives_empty_and_wild_data() {
     ] {
         for y in [Axis::log("y", "s"), Axis::linear("y", "s")] {
             let svg = Plot::new("wild", Axis::linear("x", "s"), y)
-                .with(Layer::Line {
-                    name: "line".to_owned(),
-                    points: points.clone(),
-                    colour: Colour(99),
-                    dashed: false,
-                })
+                .with("line", Colour(99), Shape::Line(points.clone()))
                 .svg();
             assert!(svg.ends_with("</svg>\n"));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -82,12 +83,7 @@ fn thins_a_long_line_without_losing_its_peaks() {
             Axis::linear("x", ""),
             Axis::linear("y", "").within(0.0, 10.0),
         )
-        .with(Layer::Line {
-            name: String::new(),
-            points,
-            colour: Colour(0),
-            dashed: false,
-        })
+        .with("", Colour(0), Shape::Line(points))
         .svg()
     };
     let svg = plot(points);
@@ -105,8 +101,8 @@ fn rasterises_with_the_compiled_in_font() {
     assert!(png("not svg", 1.0).is_err());
 }
 
-fn rate_trace() -> crate::trace::Table {
-    use crate::trace::{Column, Table, Values};
+fn rate_trace() -> crate::table::Table {
+    use crate::table::{Column, Table, Values};
     let numbers = |name: &str, values: &[f64]| Column {
         name: name.to_owned(),
         values: Values::F64(values.to_vec()),
@@ -165,8 +161,8 @@ fn a_sample_is_not_drawn_again_when_a_timer_changes_the_rate() {
 
 #[test]
 fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycle() {
+    use crate::table::{Column, Table, Values};
     use crate::theory::mathis;
-    use crate::trace::{Column, Table, Values};
     use weir_proto::{time::Duration, units::Probability};
     let column = |name: &str, values: Vec<f64>| Column {
         name: name.to_owned(),
@@ -197,8 +193,8 @@ fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycl
         rtt_s: 0.01,
     };
     let plot = window_sawtooth(&table, (0.0, 0.3), Some(overlay), "t").unwrap();
-    let theory = plot.layers.iter().find_map(|layer| match layer {
-        Layer::Line { points, .. } => Some(points.clone()),
+    let theory = plot.layers.iter().find_map(|layer| match &layer.shape {
+        Shape::Line(points) => Some(points.clone()),
         _ => None,
     });
     let theory = theory.unwrap();

@@ -28,7 +28,7 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
     let [sender, receiver]: EndpointPair = match &flow.transport {
         Transport::Dccp(dccp) => {
             let config = dccp::Config {
-                ecn_nonces: dccp.ecn_nonces.then_some(seed),
+                nonce_seed: seed,
                 ..dccp.config(path_mtu)
             };
             [

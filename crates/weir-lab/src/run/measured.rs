@@ -10,8 +10,8 @@
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
-use super::build::FlowCounters;
-use super::recorder::{Recorder, Writes};
+use super::recorder::{Recorder, WriteTrace};
+use super::summary::FlowStatistics;
 use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, ScenarioError};
 use std::fmt::Write as _;
@@ -100,7 +100,7 @@ impl SenderRecorder {
             ..RunOptions::default()
         };
         let mut recorder = Recorder::new(&options, Instant::ZERO);
-        recorder.add_flow(name.to_owned(), [SENDER, RECEIVER], Writes::Kept);
+        recorder.add_flow(name, [SENDER, RECEIVER], WriteTrace::On);
         Self {
             recorder,
             uses_window: false,
@@ -216,11 +216,8 @@ impl MeasuredFlow {
                 (far, here)
             }
         };
-        let before = FlowCounters {
-            sender: none,
-            receiver: none,
-        };
-        FlowSummary::between(&before, &FlowCounters { sender, receiver }, self.duration)
+        let after = FlowStatistics { sender, receiver };
+        FlowSummary::between(&FlowStatistics::default(), &after, self.duration)
     }
 
     fn write_toml(&self, text: &mut String) {
@@ -258,7 +255,7 @@ impl MeasuredFlow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Table;
+    use crate::table::Table;
     use weir_proto::event::{Limit, RateState, WindowState};
     use weir_proto::units::Rate;
 

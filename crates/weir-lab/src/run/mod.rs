@@ -3,21 +3,20 @@
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
 //! come from the scenario's seed. Wall-clock time is the caller's affair.
 
-mod build;
 mod codec;
+pub mod columns;
 mod endpoints;
 mod handshake;
 mod measured;
-mod network_segment;
 mod quic_decoder;
 mod recorder;
 mod registry;
 mod shim;
+mod sim_network;
 mod simulation;
 mod smoothness;
 mod statistics;
 mod summary;
-mod tables;
 mod tap;
 mod wire_encoding;
 
@@ -25,9 +24,9 @@ pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
-pub use network_segment::{NetworkSegment, SegmentEnd, SegmentShaper};
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
-pub use simulation::{Scope, Simulation};
+pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
+pub use simulation::Simulation;
 pub use summary::{
     AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LinkSummary, MeanCov, QueueBytes,
     RttSummary, RunSummary, Summary,
@@ -35,7 +34,7 @@ pub use summary::{
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
-use crate::trace::Table;
+use crate::table::Table;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use weir_proto::time::Instant;
@@ -80,7 +79,8 @@ pub struct RunOutput {
     pub flows: Vec<FlowTrace>,
     /// The traces of links, both directions; empty unless [`TraceLevel::Full`].
     pub links: Vec<LinkTrace>,
-    /// Every packet at every endpoint and every drop on a link, if it was asked for.
+    /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] asked for
+    /// it: the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
 }
 
@@ -89,16 +89,12 @@ pub struct RunOutput {
 pub struct FlowTrace {
     /// The flow's name.
     pub name: String,
-    /// `time_s`, `allowed_rate_bps`, `equation_rate_bps`, `receive_rate_bps`, `loss_event_rate`,
-    /// `rtt_s`, `smoothed_rtt_s`, `ipi_s`, `cwnd_bytes`, `bytes_in_flight`,
-    /// `partial_bytes_acked`, `ssthresh_bytes`, `segment_bytes`, `state`, `limit`.
+    /// The columns of [`columns::FLOW`].
     pub table: Table,
-    /// For rate controllers, a row per write of the application with the controller's state
-    /// before it, which is what Linux's dccp_probe prints: the same columns as far as a rate
-    /// controller has them, and `write_bytes`.
+    /// For datagrams of DCCP, a row per write of the application with the state of the rate
+    /// controller before it, as Linux's dccp_probe prints it: the columns of [`columns::writes`].
     pub writes: Option<Table>,
-    /// For audio, a row per gap that the listener heard: `time_s` at which it began, `gap_s`, and
-    /// `silence_s`, which sums them up.
+    /// For audio, a row per gap that the listener heard: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
 }
 
@@ -108,8 +104,7 @@ pub struct LinkTrace {
     /// `NAME` from the first host of `between` to the second, `NAME.backward` the other way;
     /// `NAME.HOST` for a station of an 802.11 medium.
     pub name: String,
-    /// `time_s`, `queue_packets`, `queue_bytes`, `drops`, `marks`; the last two count from the
-    /// start of the run.
+    /// The columns of [`columns::LINK`].
     pub table: Table,
 }
 

@@ -1,10 +1,11 @@
 //! Listens to a run: fills the columns that are wanted, and what the summary's distributions need.
 
+use super::columns::{self, FlowRow, LinkRow, PacketRow};
 use super::statistics::{Samples, TimeWeighted};
-use super::tables::{FlowColumns, LinkColumns, PacketColumns};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
-use crate::trace::Table;
-use weir_proto::event::{Event, EventMask, EventSource, Probe, RateState, WindowState};
+use crate::table::{Table, TableRecorder};
+use std::sync::Arc;
+use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::time::Instant;
 
 /// The most rows of all tables together: about a gigabyte.
@@ -20,32 +21,32 @@ enum Role {
     Link(usize),
 }
 
-/// Whether the writes of a flow's application are kept.
+/// Whether a flow has a table of its application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Writes {
-    Kept,
-    Dropped,
+pub(super) enum WriteTrace {
+    On,
+    Off,
 }
 
-/// A flow that is listened to.
-#[derive(Default)]
+/// What is recorded of a flow.
 struct FlowRecord {
-    name: String,
-    keeps_writes: bool,
+    name: Arc<str>,
+    writes_traced: WriteTrace,
     rtts: Samples,
     rate: TimeWeighted,
-    last: Option<RateState>,
-    /// Times and sizes of writes that the controller has not yet started for.
+    /// The last state of a rate controller.
+    last: Option<Event>,
+    /// Times and sizes of writes before the first state of the controller.
     early_writes: Vec<(Instant, u32)>,
-    columns: FlowColumns,
-    writes: FlowColumns,
+    states: TableRecorder<FlowRow>,
+    writes: TableRecorder<FlowRow>,
 }
 
-/// A direction of a link that is listened to.
-#[derive(Default)]
+/// What is recorded of a direction of a link.
 struct LinkRecord {
-    name: String,
-    columns: LinkColumns,
+    name: Arc<str>,
+    now: LinkRow,
+    rows: TableRecorder<LinkRow>,
 }
 
 /// The listener of a run.
@@ -55,7 +56,7 @@ pub(super) struct Recorder {
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
-    packets: Option<PacketColumns>,
+    packets: Option<TableRecorder<PacketRow>>,
     rows: u64,
 }
 
@@ -67,7 +68,7 @@ impl Recorder {
             roles: Vec::new(),
             flows: Vec::new(),
             links: Vec::new(),
-            packets: options.packets.then(PacketColumns::default),
+            packets: options.packets.then(|| TableRecorder::new(columns::PACKET)),
             rows: 0,
         }
     }
@@ -84,15 +85,20 @@ impl Recorder {
     /// kept for datagrams, where they mean packets.
     pub(super) fn add_flow(
         &mut self,
-        name: String,
+        name: &str,
         ends: [EventSource; 2],
-        writes: Writes,
+        writes: WriteTrace,
     ) -> [EventMask; 2] {
         let index = self.flows.len();
         self.flows.push(FlowRecord {
-            name,
-            keeps_writes: writes == Writes::Kept,
-            ..FlowRecord::default()
+            name: name.into(),
+            writes_traced: writes,
+            rtts: Samples::default(),
+            rate: TimeWeighted::default(),
+            last: None,
+            early_writes: Vec::new(),
+            states: TableRecorder::new(columns::FLOW),
+            writes: TableRecorder::new(columns::writes()),
         });
         self.set_role(ends[0], Role::Sender(index));
         self.set_role(ends[1], Role::Receiver(index));
@@ -105,18 +111,19 @@ impl Recorder {
             TraceLevel::Summary | TraceLevel::Full => EventMask::CONTROLLER.union(EventMask::RTT),
         };
         let sender = match (self.trace, writes) {
-            (TraceLevel::Full, Writes::Kept) => sender.union(EventMask::WRITE),
+            (TraceLevel::Full, WriteTrace::On) => sender.union(EventMask::WRITE),
             _ => sender,
         };
         [sender.union(packets), packets]
     }
 
     /// Listens to a direction of a link; returns what it should report.
-    pub(super) fn add_link(&mut self, name: String, source: EventSource) -> EventMask {
+    pub(super) fn add_link(&mut self, name: &str, source: EventSource) -> EventMask {
         self.set_role(source, Role::Link(self.links.len()));
         self.links.push(LinkRecord {
-            name,
-            ..LinkRecord::default()
+            name: name.into(),
+            now: LinkRow::default(),
+            rows: TableRecorder::new(columns::LINK),
         });
         match (self.trace, &self.packets) {
             (TraceLevel::Full, _) => EventMask::QUEUE.union(EventMask::DROP),
@@ -143,32 +150,25 @@ impl Recorder {
 
     /// The traces.
     pub(super) fn finish(self) -> (Vec<FlowTrace>, Vec<LinkTrace>, Option<Table>) {
+        let packets = self.packets.map(TableRecorder::finish);
         if self.trace != TraceLevel::Full {
-            let packets = self.packets.map(PacketColumns::into_table);
             return (Vec::new(), Vec::new(), packets);
         }
         let flows = self.flows.into_iter().map(|mut record| {
-            // The controller has never started: its lines show that nothing was there.
-            for (at, size) in std::mem::take(&mut record.early_writes) {
-                record.writes.push_write(at, size, None);
-            }
-            let writes = record.keeps_writes.then(|| record.writes.into_writes());
+            // Without a state of the controller a line has the time and the size of the write only.
+            record.push_early_writes(None);
             FlowTrace {
-                name: record.name,
-                table: record.columns.into_table(),
-                writes,
+                name: record.name.to_string(),
+                table: record.states.finish(),
+                writes: (record.writes_traced == WriteTrace::On).then(|| record.writes.finish()),
                 gaps: None,
             }
         });
         let links = self.links.into_iter().map(|record| LinkTrace {
-            name: record.name,
-            table: record.columns.into_table(),
+            name: record.name.to_string(),
+            table: record.rows.finish(),
         });
-        (
-            flows.collect(),
-            links.collect(),
-            self.packets.map(PacketColumns::into_table),
-        )
+        (flows.collect(), links.collect(), packets)
     }
 
     fn record_sender(&mut self, at: Instant, flow: usize, event: &Event) {
@@ -177,8 +177,25 @@ impl Recorder {
             return;
         };
         match event {
-            Event::Rate(state) => record.on_rate(at, state, (self.warmup, full)),
-            Event::Window(state) => record.on_window(at, state, (self.warmup, full)),
+            Event::Rate(state) => {
+                let rate = state.allowed_rate.as_bps();
+                record.rate.set(at, self.warmup, rate);
+                record.last = Some(*event);
+                if full {
+                    record.push_early_writes(Some(*event));
+                    record.push_state(at, *event);
+                }
+            }
+            Event::Window(state) => {
+                let rtt = state.smoothed_rtt.as_secs_f64();
+                if rtt > 0.0 {
+                    let rate = state.cwnd as f64 * 8.0 / rtt;
+                    record.rate.set(at, self.warmup, rate);
+                }
+                if full {
+                    record.push_state(at, *event);
+                }
+            }
             Event::Rtt(sample) if at >= self.warmup => record.rtts.push(sample.as_nanos()),
             Event::Write(size) if full => record.on_write(at, *size),
             _ => return,
@@ -190,26 +207,37 @@ impl Recorder {
         if self.trace != TraceLevel::Full {
             return;
         }
-        if let Some(record) = self.links.get_mut(link) {
-            record.columns.push(at, event);
-            self.rows += 1;
+        let Some(record) = self.links.get_mut(link) else {
+            return;
+        };
+        self.rows += 1;
+        let row = &mut record.now;
+        match *event {
+            Event::Queue { packets, bytes } => {
+                (row.queue_packets, row.queue_bytes) = (packets, bytes);
+            }
+            Event::Drop { .. } => row.drops += 1,
+            Event::EcnMark { .. } => row.marks += 1,
+            _ => return,
         }
+        row.at = at;
+        record.rows.push(row);
     }
 
     fn record_packet(&mut self, at: Instant, role: Role, event: &Event) {
-        let name = match role {
-            Role::Sender(flow) | Role::Receiver(flow) => self.flows.get(flow).map(|f| &f.name),
-            Role::Link(link) => self.links.get(link).map(|l| &l.name),
-            Role::Unknown => None,
+        let Some(packets) = &mut self.packets else {
+            return;
         };
-        let place = match role {
-            Role::Sender(_) => "sender",
-            Role::Receiver(_) => "receiver",
-            _ => "link",
+        let flow_name = |flow: usize| self.flows.get(flow).map(|record| &record.name);
+        let (place, name) = match role {
+            Role::Sender(flow) => ("sender", flow_name(flow)),
+            Role::Receiver(flow) => ("receiver", flow_name(flow)),
+            Role::Link(link) => ("link", self.links.get(link).map(|record| &record.name)),
+            Role::Unknown => return,
         };
-        if let (Some(packets), Some(name)) = (&mut self.packets, name)
-            && packets.push(at, (place, name), event)
-        {
+        let row = name.and_then(|name| PacketRow::new(at, place, name, event));
+        if let Some(row) = row {
+            packets.push(&row);
             self.rows += 1;
         }
     }
@@ -224,39 +252,38 @@ impl Probe for Recorder {
             Role::Link(link) => self.record_link(at, link, event),
             Role::Receiver(_) | Role::Unknown => {}
         }
-        if self.packets.is_some() {
-            self.record_packet(at, role, event);
-        }
+        self.record_packet(at, role, event);
     }
 }
 
 impl FlowRecord {
-    fn on_rate(&mut self, at: Instant, state: &RateState, (warmup, full): (Instant, bool)) {
-        self.rate.set(at, warmup, state.allowed_rate.as_bps());
-        self.last = Some(*state);
-        if full {
-            for (at, size) in std::mem::take(&mut self.early_writes) {
-                self.writes.push_write(at, size, Some(state));
-            }
-            self.columns.push_rate(at, state);
-        }
+    fn push_state(&mut self, at: Instant, state: Event) {
+        self.states.push(&FlowRow {
+            at,
+            state: Some(state),
+            write_bytes: 0,
+        });
     }
 
-    fn on_window(&mut self, at: Instant, state: &WindowState, (warmup, full): (Instant, bool)) {
-        let rtt = state.smoothed_rtt.as_secs_f64();
-        if rtt > 0.0 {
-            self.rate.set(at, warmup, state.cwnd as f64 * 8.0 / rtt);
-        }
-        if full {
-            self.columns.push_window(at, state);
+    fn push_write(&mut self, at: Instant, write_bytes: u32, state: Option<Event>) {
+        self.writes.push(&FlowRow {
+            at,
+            state,
+            write_bytes,
+        });
+    }
+
+    fn push_early_writes(&mut self, state: Option<Event>) {
+        for (at, size) in std::mem::take(&mut self.early_writes) {
+            self.push_write(at, size, state);
         }
     }
 
     /// Linux's dccp_probe prints a line before the write is handled; its first line shows the
     /// state after the CCID's initialisation, which the first packet causes, so that line waits.
     fn on_write(&mut self, at: Instant, size: u32) {
-        match &self.last {
-            Some(state) => self.writes.push_write(at, size, Some(state)),
+        match self.last {
+            Some(state) => self.push_write(at, size, Some(state)),
             None => self.early_writes.push((at, size)),
         }
     }

@@ -1,41 +1,28 @@
-//! A run in pieces: somebody else says how far it goes, and when.
+//! A run in pieces: the caller says how far it goes, and when.
 //!
 //! [`run()`](super::run()) drives it in virtual time from the start to the end. A driver in real
-//! time may drive a part of a scenario, only its flows or only its links, whose hosts have ports
-//! to a network outside: that is how the same endpoints and the same links work on real sockets.
+//! time may drive a part of a scenario, only its flows or only its links, whose hosts have ports to
+//! an outside network: so the same endpoints and the same links work on real sockets.
 
-use super::build::{Counters, SimNetwork};
+use super::columns::{self, GapRow};
 use super::recorder::Recorder;
+use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
 use super::smoothness::Smoothness;
 use super::{FlowSummary, LinkSummary, RunError, RunOptions, RunOutput, RunSummary, Summary};
-use super::{network_segment::NetworkSegment, tables};
 use crate::scenario::Scenario;
+use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
 use weir_net::{inject, simulate};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
-/// A run is simulated in so many pieces, between which it can be cancelled.
+/// A run is simulated in this many pieces, between which it can be cancelled.
 const SLICES: u64 = 1000;
-
-/// How much of a scenario a run holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// All of it: nothing comes in or goes out.
-    Whole,
-    /// The flows. Each host has a port; packets are octets, as a socket takes them.
-    Flows,
-    /// The links and media, each apart: every end of one has a host and a port of its own. Token
-    /// buckets are left out, for a kernel to have, except those of links that change.
-    Links,
-    /// The hosts, links and media as one network. Each host has a port.
-    Network,
-}
 
 /// A run under way.
 pub struct Simulation {
     scenario: Scenario,
-    network: SimNetwork,
+    sim: SimNetwork,
     recorder: Recorder,
     smoothness: Smoothness,
     /// At the end of the warm-up, once it is over.
@@ -51,16 +38,16 @@ impl Simulation {
     pub fn new(
         scenario: &Scenario,
         options: &RunOptions<'_>,
-        part: Scope,
+        scope: Scope,
     ) -> Result<Self, RunError> {
-        let mut network = SimNetwork::build(scenario, part, options)?;
+        let mut sim = SimNetwork::build(scenario, scope, options)?;
         let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
-        network.listen(&mut recorder);
+        sim.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
-        let smoothness = Smoothness::new(network.flow_count(), window);
+        let smoothness = Smoothness::new(sim.flows.len(), window);
         Ok(Self {
             scenario: scenario.clone(),
-            network,
+            sim,
             recorder,
             smoothness,
             before: None,
@@ -81,14 +68,14 @@ impl Simulation {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
         loop {
-            let now = self.network.network.now();
+            let now = self.sim.network.now();
             if self.before.is_none() {
                 self.simulate_to(options, warmup.min(until))?;
                 if until < warmup {
                     return Ok(());
                 }
-                self.before = Some(self.network.counters());
-                self.smoothness.sample(&self.network, Duration::ZERO);
+                self.before = Some(self.sim.counters());
+                self.smoothness.sample(Duration::ZERO, self.sim.delivered());
             } else if now >= end {
                 return Ok(());
             } else {
@@ -97,9 +84,10 @@ impl Simulation {
                 if next > until {
                     return Ok(());
                 }
-                self.smoothness.sample(&self.network, next.since(warmup));
+                self.smoothness
+                    .sample(next.since(warmup), self.sim.delivered());
             }
-            if self.network.network.now() >= until {
+            if self.sim.network.now() >= until {
                 return Ok(());
             }
         }
@@ -108,15 +96,15 @@ impl Simulation {
     fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let mut at = self.network.network.now();
+        let mut at = self.sim.network.now();
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = at;
             at = (at + slice).min(until);
-            let counters = simulate(&mut self.network.network, at, &mut self.recorder)
+            let counters = simulate(&mut self.sim.network, at, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
-            if let Some(fault) = self.network.codec_fault() {
+            if let Some(fault) = self.sim.fault.take() {
                 return Err(RunError::Codec(fault));
             }
             if let Some(rows) = self.recorder.too_many_rows() {
@@ -144,39 +132,43 @@ impl Simulation {
     /// # Errors
     /// [`RunError::Stuck`].
     pub fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
-        inject(&mut self.network.network, packet, &mut self.recorder)
+        inject(&mut self.sim.network, packet, &mut self.recorder)
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
     /// The next packet that goes outside, and the host that it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        self.network.network.poll_port()
+        self.sim.network.poll_port()
     }
 
     /// When the next event is due.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.network.network.next_event()
+        self.sim.network.next_event()
     }
 
-    /// Of [`Scope::Links`]: where each link and medium lies.
+    /// Of [`Scope::Links`]: each link and medium with its ends.
     pub fn segments(&self) -> &[NetworkSegment] {
-        self.network.segments()
+        &self.sim.segments
     }
 
-    /// Of [`Scope::Flows`]: each flow, and the places of its hosts in the scenario, which are
-    /// their numbers here.
+    /// Of [`Scope::Flows`]: each flow with its sender's and its receiver's host. Hosts are numbered
+    /// as in the scenario.
     pub fn flow_ends(&self) -> Vec<(FlowId, HostId, HostId)> {
-        self.network.flow_ends()
+        let ends = |id: FlowId| {
+            let (source, target) = self.sim.network.ends_of_flow(id);
+            (id, source, target)
+        };
+        self.sim.flows.iter().map(|flow| ends(flow.id)).collect()
     }
 
-    /// What the run has come to. One that is ended early counts the time that it had.
+    /// The result. A run that is ended early counts the time until then.
     pub fn finish(mut self) -> RunOutput {
-        let end = self.network.network.now().min(self.end());
+        let end = self.sim.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
         let window = reached.saturating_sub(self.scenario.run.warmup);
-        let after = self.network.counters();
+        let after = self.sim.counters();
         let before = self.before.take();
-        let before = before.unwrap_or_else(|| self.network.counters());
+        let before = before.unwrap_or_else(|| self.sim.counters());
         let mut summary = Summary {
             run: RunSummary {
                 scenario: self.scenario.content_hash(),
@@ -190,31 +182,28 @@ impl Simulation {
             },
             ..Summary::default()
         };
-        for (index, name) in self.network.flow_names().iter().enumerate() {
-            let (before, after) = (&before.flows[index], &after.flows[index]);
-            let mut flow = FlowSummary::between(before, after, window);
+        let mut gaps = Vec::new();
+        for (index, flow) in self.sim.flows.iter().enumerate() {
+            let playback = self.sim.playback(flow.id);
             let (rtts, rate) = self.recorder.distributions(index, end);
-            flow.rtt_s = rtts.summary();
-            flow.rate_bps = rate.summary();
-            flow.goodput_cov = self.smoothness.of_flow(index);
-            flow.ended = self.network.ended(index);
-            summary.flows.insert(name.clone(), flow);
+            let result = FlowSummary {
+                rtt_s: rtts.summary(),
+                rate_bps: rate.summary(),
+                goodput_cov: self.smoothness.of_flow(index),
+                ended: self.sim.ended(flow.id),
+                audio: playback.as_ref().map(|playback| playback.statistics.into()),
+                ..FlowSummary::between(&before.flows[index], &after.flows[index], window)
+            };
+            summary.flows.insert(flow.name.clone(), result);
+            gaps.push(playback.map(|playback| gap_table(&playback.gaps)));
         }
-        for (index, name) in self.network.link_names().iter().enumerate() {
+        for (index, (name, _)) in self.sim.links.iter().enumerate() {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }
         let (mut flows, links, packets) = self.recorder.finish();
-        for (index, name) in self.network.flow_names().iter().enumerate() {
-            let Some(playback) = self.network.playback(index) else {
-                continue;
-            };
-            if let Some(summary) = summary.flows.get_mut(name) {
-                summary.audio = Some(playback.statistics.into());
-            }
-            if let Some(flow) = flows.get_mut(index) {
-                flow.gaps = Some(tables::gaps(&playback.gaps));
-            }
+        for (flow, gaps) in flows.iter_mut().zip(gaps) {
+            flow.gaps = gaps;
         }
         RunOutput {
             scenario: self.scenario,
@@ -224,4 +213,18 @@ impl Simulation {
             packets,
         }
     }
+}
+
+fn gap_table(gaps: &[(Instant, Duration)]) -> Table {
+    let mut table = TableRecorder::new(columns::GAP);
+    let mut silence = Duration::ZERO;
+    for &(at, length) in gaps {
+        silence += length;
+        table.push(&GapRow {
+            at,
+            length,
+            silence,
+        });
+    }
+    table.finish()
 }

@@ -3,7 +3,6 @@
 //!
 //! What each flow has delivered is looked at every 0.1 s of virtual time from the warm-up on.
 
-use super::build::SimNetwork;
 use std::collections::BTreeMap;
 use weir_proto::time::{Duration, Instant};
 
@@ -52,13 +51,12 @@ impl Smoothness {
         Some(warmup + SAMPLE * samples)
     }
 
-    /// Looks, if the time since the warm-up is on the grid.
-    pub(super) fn sample(&mut self, network: &SimNetwork, since_warmup: Duration) {
-        if !self.wanted || !since_warmup.as_nanos().is_multiple_of(SAMPLE.as_nanos()) {
-            return;
-        }
-        for (samples, delivered) in self.delivered.iter_mut().zip(network.delivered()) {
-            samples.push(delivered);
+    /// Takes what each flow has delivered, if the time since the warm-up is on the grid.
+    pub(super) fn sample(&mut self, since_warmup: Duration, delivered: impl Iterator<Item = u64>) {
+        if self.wanted && since_warmup.as_nanos().is_multiple_of(SAMPLE.as_nanos()) {
+            for (samples, delivered) in self.delivered.iter_mut().zip(delivered) {
+                samples.push(delivered);
+            }
         }
     }
 

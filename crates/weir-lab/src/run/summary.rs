@@ -6,12 +6,19 @@
 //! value with the time for which it held; percentiles are the smallest sample that is not
 //! exceeded by more than the rest (nearest rank).
 
-use super::build::FlowCounters;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
 use weir_net::wifi::StationCounters;
+use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
+
+/// The statistics of both endpoints of a flow at a moment.
+#[derive(Default)]
+pub(super) struct FlowStatistics {
+    pub(super) sender: Statistics,
+    pub(super) receiver: Statistics,
+}
 
 /// What a run comes to; `summary.json` holds exactly this.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -202,7 +209,11 @@ pub struct QueueBytes {
 
 impl FlowSummary {
     /// What happened to a flow between two moments.
-    pub(super) fn between(before: &FlowCounters, after: &FlowCounters, window: Duration) -> Self {
+    pub(super) fn between(
+        before: &FlowStatistics,
+        after: &FlowStatistics,
+        window: Duration,
+    ) -> Self {
         let secs = window.as_secs_f64();
         let bits_per_second = |bytes: u64| {
             if secs > 0.0 {
@@ -232,11 +243,7 @@ impl FlowSummary {
             } else {
                 0.0
             },
-            rtt_s: None,
-            rate_bps: None,
-            goodput_cov: BTreeMap::new(),
-            audio: None,
-            ended: None,
+            ..Self::default()
         }
     }
 }

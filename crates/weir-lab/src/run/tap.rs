@@ -15,9 +15,8 @@
 
 use super::codec::FirstFault;
 use super::shim::Shim;
+use crate::headers::{Direction, IpHeaders, IpProtocol};
 use crate::scenario::{Flow, Host, Transport};
-use crate::trace::headers::{Encapsulation, IpHeaders};
-use crate::trace::pcapng::Direction;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use weir_net::HostTiming;
@@ -70,7 +69,7 @@ pub(super) struct TapEnd {
     far: SocketAddr,
     timing: HostTiming,
     /// How packets of [`Body::Other`] are carried.
-    plain: Encapsulation,
+    plain: IpProtocol,
     quic: HeaderFormat,
     /// The connection ids of QUIC packets to the other end, and to this one.
     ids: [u64; 2],
@@ -80,18 +79,18 @@ impl TapEnd {
     /// Sender and receiver of the flow with this number.
     pub(super) fn pair(flow: &Flow, number: usize, ends: [(HostId, &Host); 2]) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
-            Transport::Quic(quic) => (QUIC_PORT, Encapsulation::Udp, quic.header),
-            Transport::Quinn(_) => (QUIC_PORT, Encapsulation::Udp, HeaderFormat::RFC9000),
+            Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.header),
+            Transport::Quinn(_) => (QUIC_PORT, IpProtocol::Udp, HeaderFormat::RFC9000),
             Transport::Udp(udp) => {
-                let encapsulation = match udp.checksum {
-                    udp::Checksum::Full => Encapsulation::Udp,
-                    udp::Checksum::HeadersOnly => Encapsulation::UdpLite,
-                    udp::Checksum::Absent => Encapsulation::UdpUnchecked,
+                let protocol = match udp.checksum {
+                    udp::Checksum::Full => IpProtocol::Udp,
+                    udp::Checksum::HeadersOnly => IpProtocol::UdpLite,
+                    udp::Checksum::Absent => IpProtocol::UdpUnchecked,
                 };
-                (SERVER_PORT, encapsulation, HeaderFormat::RFC9000)
+                (SERVER_PORT, protocol, HeaderFormat::RFC9000)
             }
             Transport::Dccp(_) | Transport::Tcp(_) => {
-                (SERVER_PORT, Encapsulation::Udp, HeaderFormat::RFC9000)
+                (SERVER_PORT, IpProtocol::Udp, HeaderFormat::RFC9000)
             }
         };
         let near = FIRST_DYNAMIC_PORT + (number % DYNAMIC_PORTS) as u16;
@@ -149,7 +148,7 @@ impl TapEnd {
         out.clear();
         let headers = self.headers(packet, direction);
         let ports = (headers.source.port(), headers.destination.port());
-        let encapsulation = match &packet.body {
+        let protocol = match &packet.body {
             Body::Dccp(dccp) => {
                 let dccp = dccp::Packet {
                     source_port: ports.0,
@@ -158,7 +157,7 @@ impl TapEnd {
                 };
                 dccp.encode(Some(&headers.pseudo_header()), content)
                     .map_err(|error| format!("cannot be encoded: {error}"))?;
-                Encapsulation::Dccp
+                IpProtocol::Dccp
             }
             Body::Tcp(segment) => {
                 let segment = tcp::Packet {
@@ -167,7 +166,7 @@ impl TapEnd {
                     ..segment.clone()
                 };
                 *content = segment.encode();
-                Encapsulation::Tcp
+                IpProtocol::Tcp
             }
             Body::Quic(quic) => {
                 quic.encode(&self.quic, content);
@@ -177,7 +176,7 @@ impl TapEnd {
                     Direction::Inbound => [near, far],
                 };
                 set_connection_ids(content, quic.space, ids, self.quic);
-                Encapsulation::Udp
+                IpProtocol::Udp
             }
             Body::Other(payload) => {
                 match payload.content() {
@@ -188,7 +187,7 @@ impl TapEnd {
             }
         };
         headers
-            .wrap(encapsulation, content, out)
+            .wrap(protocol, content, out)
             .map_err(|error| error.to_string())?;
         if out.len() != packet.size as usize {
             let (octets, size) = (out.len(), packet.size);

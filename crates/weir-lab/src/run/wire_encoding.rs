@@ -20,7 +20,7 @@ use weir_proto::time::Instant;
 pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 
 /// What the octets hold.
-enum Content {
+enum PacketFormat {
     Dccp,
     Tcp,
     Udp,
@@ -31,21 +31,21 @@ enum Content {
 
 /// The layer outside which an endpoint's packets are octets.
 pub(super) struct WireEncoding {
-    kind: Content,
+    format: PacketFormat,
     buffer: Vec<u8>,
 }
 
 impl WireEncoding {
     pub(super) fn new(transport: &Transport) -> Self {
-        let kind = match transport {
-            Transport::Dccp(_) => Content::Dccp,
-            Transport::Tcp(_) => Content::Tcp,
-            Transport::Udp(_) => Content::Udp,
-            Transport::Quinn(_) => Content::Quinn,
-            Transport::Quic(quic) => Content::Quic(QuicDecoder::new(quic.header)),
+        let format = match transport {
+            Transport::Dccp(_) => PacketFormat::Dccp,
+            Transport::Tcp(_) => PacketFormat::Tcp,
+            Transport::Udp(_) => PacketFormat::Udp,
+            Transport::Quinn(_) => PacketFormat::Quinn,
+            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.header)),
         };
         Self {
-            kind,
+            format,
             buffer: Vec::new(),
         }
     }
@@ -53,13 +53,13 @@ impl WireEncoding {
     /// The packet's octets; none if it has no wire form.
     fn encode(&mut self, packet: &Packet) -> Option<Payload> {
         self.buffer.clear();
-        match (&packet.body, &self.kind) {
+        match (&packet.body, &self.format) {
             (Body::Dccp(dccp), _) => dccp.encode(None, &mut self.buffer).ok()?,
-            (Body::Quic(quic), Content::Quic(decoder)) => {
+            (Body::Quic(quic), PacketFormat::Quic(decoder)) => {
                 quic.encode(decoder.header(), &mut self.buffer);
             }
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
-            (Body::Other(payload), Content::Quinn) => return Some(payload.clone()),
+            (Body::Other(payload), PacketFormat::Quinn) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
                 let octets = payload.content().unwrap_or_default();
                 self.buffer.extend_from_slice(octets);
@@ -82,19 +82,19 @@ impl WireEncoding {
         let octets = payload.content()?;
         let len = octets.len() as u32;
         packet.size = IpHeader::V4_OCTETS + len;
-        packet.body = match &mut self.kind {
-            Content::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
-            Content::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
-            Content::Udp => {
+        packet.body = match &mut self.format {
+            PacketFormat::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
+            PacketFormat::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
+            PacketFormat::Udp => {
                 packet.id = octets.last_chunk().map_or(0, |id| u64::from_be_bytes(*id));
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            Content::Quinn => {
+            PacketFormat::Quinn => {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Other(payload.clone())
             }
-            Content::Quic(decoder) => {
+            PacketFormat::Quic(decoder) => {
                 packet.size += IpHeader::UDP_OCTETS;
                 Body::Quic(decoder.decode(octets).ok()?)
             }

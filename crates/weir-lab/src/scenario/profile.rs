@@ -13,7 +13,6 @@ use weir_proto::cc::tfrc::{
     OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate,
     RttOption, SegmentSizeRule, SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
 };
-use weir_proto::time::Duration;
 
 /// A key whose value is one of a few words.
 fn choice<T: Clone + PartialEq>(
@@ -107,15 +106,13 @@ fn visit_rtt(profile: &mut Profile, v: &mut dyn Visitor) {
     );
     let doc = "Samples below this duration are raised to it.";
     v.value("rtt_min", doc, optional, &mut profile.rtt_min);
-    let mut rtt_max = Some(profile.rtt_max).filter(|max| *max != Duration::MAX);
     let doc = "Samples above this duration are cut to it; \"unlimited\" cuts none.";
     let value = &mut OrWord {
-        slot: &mut rtt_max,
+        slot: &mut profile.rtt_max,
         word: "unlimited",
         inner: |slot| Box::new(slot),
     };
     v.value("rtt_max", doc, optional, value);
-    profile.rtt_max = rtt_max.unwrap_or(Duration::MAX);
     let doc = "The duration that replaces a sample that is not positive.";
     v.value("unusable_rtt", doc, optional, &mut profile.unusable_rtt);
     choice(
@@ -191,7 +188,7 @@ fn visit_rate(profile: &mut Profile, v: &mut dyn Visitor) {
             ("keep", RateAfterExpiry::Keep),
         ],
     );
-    visit_idle(&mut profile.idle_rule, v);
+    visit_idle(profile, v);
     choice(
         v,
         (
@@ -206,22 +203,16 @@ fn visit_rate(profile: &mut Profile, v: &mut dyn Visitor) {
     );
 }
 
-fn visit_idle(rule: &mut IdleRule, v: &mut dyn Visitor) {
-    let mut round_trips = match rule {
-        IdleRule::WindowCounter { round_trips } => *round_trips,
-        _ => 2,
-    };
+fn visit_idle(profile: &mut Profile, v: &mut dyn Visitor) {
     let count = &mut Count {
-        slot: &mut round_trips,
+        slot: &mut profile.idle_round_trips,
         min: 0,
         max: 1_000_000,
         unit: "round trips",
     };
     let doc = "Round trips of silence after which \"window-counter\" says idle.";
     v.value("idle_round_trips", doc, Need::Optional, count);
-    if let IdleRule::WindowCounter { round_trips: slot } = rule {
-        *slot = round_trips;
-    }
+    let rule = &mut profile.idle_rule;
     choice(
         v,
         (
@@ -232,10 +223,13 @@ fn visit_idle(rule: &mut IdleRule, v: &mut dyn Visitor) {
         &[
             ("never", IdleRule::Never),
             ("nothing-sent", IdleRule::NothingSentSince),
-            ("window-counter", IdleRule::WindowCounter { round_trips }),
+            ("window-counter", IdleRule::WindowCounter),
             ("data-limited", IdleRule::DataLimitedIntervals),
         ],
     );
+    if profile.idle_rule != IdleRule::WindowCounter {
+        profile.idle_round_trips = 2;
+    }
 }
 
 fn visit_nofeedback(profile: &mut Profile, v: &mut dyn Visitor) {

@@ -151,7 +151,7 @@ impl Quic {
             rules: self.overrides,
             cubic: self.cubic,
             initial_window: self.initial_window,
-            max_datagram_size: self.max_datagram_size.unwrap_or(largest),
+            max_datagram_size: Some(self.max_datagram_size.unwrap_or(largest)),
             header: self.header,
             handshake: self.handshake,
             ack: self.ack,
@@ -182,7 +182,8 @@ impl Dccp {
             send_ccid: ccid(),
             receive_ccid: ccid(),
             sequence_window: self.sequence_window,
-            send_queue: self.send_queue as usize,
+            send_queue: self.send_queue,
+            ecn_nonces: self.ecn_nonces,
             mtu: path_mtu,
             ecn: self.ecn,
             checksum_coverage: self.checksum_coverage,
@@ -443,7 +444,7 @@ impl Quic {
             optional,
             &mut self.ack.first_at_once,
         );
-        let mut ranges = self.ack.max_ranges as u64;
+        let mut ranges = u64::from(self.ack.max_ranges);
         let count = &mut Count {
             slot: &mut ranges,
             min: 1,
@@ -453,7 +454,7 @@ impl Quic {
         let doc = "Ranges of packet numbers that an acknowledgement reports: the newest.";
         v.value("ack_ranges", doc, optional, count);
         // At most 256.
-        self.ack.max_ranges = ranges as usize;
+        self.ack.max_ranges = ranges as u32;
         let doc = "Packets that ask for no acknowledgement are acknowledged with data packets.";
         v.value("bundle_acks", doc, optional, &mut self.bundle_acks);
     }
@@ -541,10 +542,10 @@ impl Section for Header<'_> {
             slot: &mut self.0.number_len,
             words: &[
                 ("minimal", PacketNumberLen::Minimal),
-                ("1", PacketNumberLen::Fixed(1)),
-                ("2", PacketNumberLen::Fixed(2)),
-                ("3", PacketNumberLen::Fixed(3)),
-                ("4", PacketNumberLen::Fixed(4)),
+                ("1", PacketNumberLen::One),
+                ("2", PacketNumberLen::Two),
+                ("3", PacketNumberLen::Three),
+                ("4", PacketNumberLen::Four),
             ],
         };
         let doc = "Bytes of a packet number: \"1\" to \"4\", or as few as its place allows.";

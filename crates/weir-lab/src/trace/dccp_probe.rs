@@ -11,10 +11,10 @@
 //! start of the run. Addresses stand for hosts: 10.0.0.1 is the first; the sender's port is
 //! 32768 plus the number of the flow, the receiver's 5001.
 
-use super::columns::{Table, Values};
 use super::export::ExportFile;
 use crate::run::{FlowTrace, RunOutput};
 use crate::scenario::Scenario;
+use crate::table::{Table, Values};
 use std::fmt::Write as _;
 
 /// The receiver's port.
@@ -101,7 +101,7 @@ fn octets(bps: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Column;
+    use crate::table::Column;
 
     #[test]
     fn a_line_has_the_fields_and_units_of_the_kernel() {

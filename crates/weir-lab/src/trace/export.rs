@@ -8,9 +8,9 @@
 //!
 //! The columns live in memory, so exports are made there too, from a run or from a folder.
 
-use super::columns::{Table, Values};
 use super::dccp_probe;
 use crate::run::RunOutput;
+use crate::table::{Table, Values};
 use std::fmt::{self, Write as _};
 
 /// A format of another tool.
@@ -176,7 +176,7 @@ fn write_field(text: &mut String, values: &Values, row: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Column;
+    use crate::table::Column;
 
     #[test]
     fn csv_has_names_shortest_numbers_and_empty_fields() {

@@ -5,10 +5,10 @@
 //! sees half of one. The same scenario gives the same bytes: nothing that depends on the wall
 //! clock is in it; how long a run took is told to the person who ran it and not kept.
 
-use super::columns::Table;
 use super::parquet;
 use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
 use crate::scenario::{self, Flow, Scenario};
+use crate::table::Table;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! Nothing but the table decides the bytes: no time, no host, a fixed creator.
 
-use super::columns::{Column, Table, Values};
+use crate::table::{Column, Table, Values, interned};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
@@ -10,7 +10,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub(super) fn read(file: File) -> Result<Table, ParquetError> {
             values,
         });
     }
-    let mut words = BTreeMap::new();
+    let mut words = BTreeSet::new();
     for batch in builder.build()? {
         let batch = batch.map_err(|error| ParquetError::General(error.to_string()))?;
         for (column, array) in columns.iter_mut().zip(batch.columns()) {
@@ -84,7 +84,7 @@ pub(super) fn read(file: File) -> Result<Table, ParquetError> {
     Ok(Table { columns })
 }
 
-fn extend(values: &mut Values, array: &ArrayRef, words: &mut BTreeMap<String, Arc<str>>) {
+fn extend(values: &mut Values, array: &ArrayRef, words: &mut BTreeSet<Arc<str>>) {
     match values {
         Values::F64(values) => {
             if let Some(array) = array.as_any().downcast_ref::<Float64Array>() {
@@ -98,18 +98,8 @@ fn extend(values: &mut Values, array: &ArrayRef, words: &mut BTreeMap<String, Ar
         }
         Values::Text(values) => {
             if let Some(array) = array.as_any().downcast_ref::<StringArray>() {
-                values.extend(array.iter().map(|word| shared(word.unwrap_or(""), words)));
+                values.extend(array.iter().map(|word| interned(words, word.unwrap_or(""))));
             }
         }
     }
-}
-
-/// The word, kept once.
-fn shared(word: &str, words: &mut BTreeMap<String, Arc<str>>) -> Arc<str> {
-    if let Some(known) = words.get(word) {
-        return known.clone();
-    }
-    let new: Arc<str> = word.into();
-    words.insert(word.to_owned(), new.clone());
-    new
 }

@@ -6,6 +6,7 @@
 //!
 //! Does not model: statistics blocks, comments, secrets for decryption.
 
+use crate::headers::Direction;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -52,15 +53,6 @@ pub struct Interface {
 /// The number of an interface in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceId(u32);
-
-/// Which way a packet went, as its interface sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// It came.
-    Inbound,
-    /// It left.
-    Outbound,
-}
 
 /// A packet and where, when and which way it was seen.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,8 @@
 //! scenario, which gives the same packets, and its summary tells whether it was the same run.
 //! Times are the run's own, from zero, which readers show as 1970.
 
-use super::pcapng::{CapturedPacket, Direction, Interface, InterfaceId, PcapngWriter};
+use super::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
+use crate::headers::Direction;
 use crate::run::{
     self, RunError, RunOptions, SharedTap, Summary, Tap, TappedPacket, TraceLevel,
     TransportRegistry, address_of,

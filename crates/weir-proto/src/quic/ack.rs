@@ -104,7 +104,7 @@ impl ReceivedPackets {
         // Only the in-order packet leaves the older ranges as they are.
         self.older_is_stale |= self.numbers.last().is_none_or(|last| last.end != number);
         self.numbers.insert(number..number + 1);
-        if self.numbers.len() > self.policy.max_ranges.max(1) {
+        if self.numbers.len() > self.policy.max_ranges.max(1) as usize {
             if let Some(dropped) = self.numbers.pop_first() {
                 self.floor = self.floor.max(dropped.end);
             }

@@ -2,82 +2,95 @@
 
 use super::wire::{HeaderFormat, varint};
 use crate::cc::window::{ControllerEntry, CubicConfig, REGISTRY, Rules, WindowConfig};
+use crate::packet::IpHeader;
+use crate::settings::{bytes, count, fraction, natural, or_word};
 use crate::time::Duration;
+use crate::{keywords, settings};
 
-/// How a connection begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handshake {
-    /// It is open from the start, as in the model of the published lossy-link experiment.
-    Established,
-    /// One exchange of Initial packets of 1200 octets, which gives the first sample of the
-    /// round-trip time.
-    OneRtt,
-}
-
-/// When a receiver acknowledges (RFC 9000 §13.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AckPolicy {
-    /// At once after so many ack-eliciting packets.
-    pub every: u32,
-    /// The longest that an acknowledgement waits.
-    pub max_delay: Duration,
-    /// At once when a packet came late or after a gap.
-    pub on_gap: bool,
-    /// At once for packet number 0; the rules may ask for it too.
-    pub first_at_once: bool,
-    /// Ranges that are kept and reported, the newest: 1 to 64.
-    pub max_ranges: usize,
-}
-
-/// How much may be sent before the receiver has read (RFC 9000 §4).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FlowControlConfig {
-    /// Octets of the whole connection; both ends assume the same of each other.
-    pub initial_max_data: u64,
-    /// Octets of a stream.
-    pub initial_max_stream_data: u64,
-    /// New credit for the connection is due when this share of it is left.
-    pub max_data_threshold: f64,
-    /// New credit for a stream is due when this share of it is left.
-    pub max_stream_data_threshold: f64,
-    /// New credit makes a packet of its own; otherwise it waits for the next acknowledgement
-    /// or data packet, if one is due to come.
-    pub announce_at_once: bool,
-    /// Streams of each kind that the peer may open.
-    pub max_streams: u64,
-}
-
-/// Everything that an endpoint can be told.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The window controller.
-    pub controller: &'static ControllerEntry,
-    /// The rules in which senders differ.
-    pub rules: Rules,
-    /// The constants of CUBIC.
-    pub cubic: CubicConfig,
-    /// The initial window in octets; `None` for RFC 9002's.
-    pub initial_window: Option<u64>,
-    /// The largest datagram in octets without IP and UDP headers: at least 1200.
-    pub max_datagram_size: u32,
-    /// Sizes of headers.
-    pub header: HeaderFormat,
+keywords! {
     /// How a connection begins.
-    pub handshake: Handshake,
-    /// When to acknowledge.
-    pub ack: AckPolicy,
-    /// Packets that need no acknowledgement are acknowledged with data packets.
-    pub bundle_acks: bool,
-    /// Credit.
-    pub flow_control: FlowControlConfig,
-    /// Octets written and not yet sent at which `write` is blocked.
-    pub send_queue_limit: u64,
-    /// The share of the limit below which writing may go on.
-    pub low_water_ratio: f64,
-    /// Send packets as ECN-capable.
-    pub ecn: bool,
-    /// End the connection after so long without a packet; `None` never does.
-    pub idle_timeout: Option<Duration>,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Handshake {
+        /// It is open from the start, as in the model of the published lossy-link experiment.
+        Established = "established",
+        /// One exchange of Initial packets of 1200 octets, which gives the first sample of the
+        /// round-trip time.
+        OneRtt = "one-rtt",
+    }
+}
+
+settings! {
+    /// When a receiver acknowledges (RFC 9000 §13.2).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AckPolicy {
+        /// Ack-eliciting packets after which the receiver acknowledges at once.
+        pub every: u32 as "ack_every" = 2 => count(1..=1000, "packets"),
+        /// The longest that the receiver delays an acknowledgement.
+        pub max_delay: Duration as "max_ack_delay" = Duration::from_millis(25),
+        /// A late packet, and one after a gap, is acknowledged at once.
+        pub on_gap: bool as "ack_on_gap" = true,
+        /// Packet number 0 is acknowledged at once.
+        pub first_at_once: bool as "ack_first_at_once",
+        /// Ranges of packet numbers that an acknowledgement reports: the newest.
+        pub max_ranges: u32 as "ack_ranges" = 32 => count(1..=256, "ranges"),
+    }
+}
+
+settings! {
+    /// How much may be sent before the receiver has read (RFC 9000 §4).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FlowControlConfig {
+        /// The receiver's credit in bytes, for the whole connection.
+        pub initial_max_data: u64 = 15_000_000 => bytes(1..=varint::MAX),
+        /// The receiver's credit in bytes, for the stream.
+        pub initial_max_stream_data: u64 = 6_000_000 => bytes(1..=varint::MAX),
+        /// New credit for the connection is due when this share of it is left, in 0..1.
+        pub max_data_threshold: f64 = 0.5 => fraction(),
+        /// New credit for the stream is due when this share of it is left, in 0..1.
+        pub max_stream_data_threshold: f64 = 0.5 => fraction(),
+        /// New credit makes a packet of its own instead of waiting for one.
+        pub announce_at_once: bool,
+        /// Streams of each kind that the peer may open.
+        pub max_streams: u64 [internal] = 100,
+    }
+}
+
+settings! {
+    /// What a QUIC endpoint can be told. The defaults are those of RFC 9000 and 9002 with NewReno.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        /// Single rules, on top of `rules`.
+        pub rules: Rules as "overrides",
+        /// The window controller.
+        pub controller: &'static ControllerEntry = &REGISTRY[0],
+        /// The constants of CUBIC (RFC 9438).
+        pub cubic: CubicConfig,
+        /// When the receiver acknowledges.
+        pub ack: AckPolicy [flatten],
+        /// Packets that ask for no acknowledgement are acknowledged with data packets.
+        pub bundle_acks: bool,
+        /// Bytes of the largest datagram without IP and UDP headers; "path" takes what the path's
+        /// MTU allows.
+        pub max_datagram_size: Option<u32> => or_word("path", bytes(1200..=65_507)),
+        /// Initial window in bytes; "rfc9002" is min(10 packets, max(2 packets, 14720)).
+        pub initial_window: Option<u64> => or_word("rfc9002", bytes(1..=1 << 40)),
+        /// Bytes that may wait for their first transmission.
+        pub send_queue_limit: u64 = 64_000_000 => bytes(1..=varint::MAX),
+        /// The application may write again below this share of the limit, in 0..1.
+        pub low_water_ratio: f64 = 0.4 => fraction(),
+        /// Sizes of headers.
+        pub header: HeaderFormat,
+        /// Credit.
+        pub flow_control: FlowControlConfig [flatten],
+        /// How the connection begins: open from the start, or after one exchange.
+        pub handshake: Handshake = Handshake::OneRtt,
+        /// Packets are ECN-capable.
+        pub ecn: bool,
+        /// Ends the connection after this duration without a packet, or "never".
+        pub idle_timeout: Option<Duration> => or_word("never", natural()),
+        /// The path's MTU in octets, IP header included.
+        pub mtu: u32 [internal] = 1280,
+    }
 }
 
 impl Config {
@@ -87,50 +100,30 @@ impl Config {
     /// The preset of this name: rules, header and handshake of what it reproduces.
     pub fn named(name: &str) -> Option<Self> {
         let rules = Rules::named(name)?;
-        let rfc = name == "rfc9002";
-        Some(Self {
-            controller: &REGISTRY[0],
+        let mut config = Self {
             rules,
-            cubic: CubicConfig::default(),
-            initial_window: None,
-            max_datagram_size: 1252,
-            header: if rfc {
-                HeaderFormat::RFC9000
-            } else {
-                HeaderFormat::INET
-            },
-            handshake: if name == "inet-2025" {
-                Handshake::Established
-            } else {
-                Handshake::OneRtt
-            },
-            ack: AckPolicy {
-                every: 2,
-                max_delay: Duration::from_millis(25),
-                on_gap: true,
-                first_at_once: false,
-                max_ranges: 32,
-            },
-            bundle_acks: false,
-            flow_control: FlowControlConfig {
-                initial_max_data: 15_000_000,
-                initial_max_stream_data: 6_000_000,
-                max_data_threshold: 0.5,
-                max_stream_data_threshold: 0.5,
-                announce_at_once: false,
-                max_streams: 100,
-            },
-            send_queue_limit: 64_000_000,
-            low_water_ratio: 0.4,
-            ecn: false,
-            idle_timeout: None,
-        })
+            ..Self::default()
+        };
+        if name != "rfc9002" {
+            config.header = HeaderFormat::INET;
+        }
+        if name == "inet-2025" {
+            config.handshake = Handshake::Established;
+        }
+        Some(config)
+    }
+
+    /// The largest datagram in octets, without IP and UDP headers.
+    pub fn datagram_size(&self) -> u32 {
+        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+        let on_path = self.mtu.saturating_sub(headers);
+        self.max_datagram_size.unwrap_or(on_path)
     }
 
     /// What the window controller is made from.
     pub fn window(&self) -> WindowConfig {
         WindowConfig {
-            max_datagram_size: u64::from(self.max_datagram_size),
+            max_datagram_size: u64::from(self.datagram_size()),
             initial_window: self.initial_window,
             rules: self.rules,
             cubic: self.cubic,
@@ -139,7 +132,7 @@ impl Config {
 
     /// The same with every value brought into the range in which the protocol works.
     pub(super) fn normalised(mut self) -> Self {
-        self.max_datagram_size = self.max_datagram_size.clamp(1200, 65_527);
+        self.max_datagram_size = Some(self.datagram_size().clamp(1200, 65_527));
         self.header.connection_id_len = self.header.connection_id_len.min(20);
         self.header.tag_len = self.header.tag_len.min(32);
         self.ack.every = self.ack.every.max(1);
@@ -149,12 +142,5 @@ impl Config {
         credit.initial_max_data = credit.initial_max_data.min(varint::MAX);
         credit.initial_max_stream_data = credit.initial_max_stream_data.min(varint::MAX);
         self
-    }
-}
-
-impl Default for Config {
-    /// RFC 9000 and 9002 with NewReno.
-    fn default() -> Self {
-        Self::named("rfc9002").unwrap_or_else(|| unreachable!("the preset exists"))
     }
 }

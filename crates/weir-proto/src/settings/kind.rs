@@ -21,6 +21,24 @@ pub struct Keyword {
     pub doc: &'static str,
 }
 
+impl Keyword {
+    /// A word with its documentation.
+    pub const fn new(word: &'static str, doc: &'static str) -> Self {
+        Self { word, doc }
+    }
+
+    /// The words of a list.
+    pub const fn words<const N: usize>(keywords: &[Self; N]) -> [&'static str; N] {
+        let mut words = [""; N];
+        let mut at = 0;
+        while at < N {
+            words[at] = keywords[at].word;
+            at += 1;
+        }
+        words
+    }
+}
+
 /// What a value may be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {

@@ -139,9 +139,11 @@ macro_rules! keywords {
 /// mode is `required` (the key must be there), `flatten` (the field's own keys stand in this
 /// table), `internal` (no key). `Default` is implemented from the defaults.
 ///
-/// Behind the struct may stand `preset KEY = FUNCTION;`, a `fn(&mut Self, &str)` that takes the
-/// values of a preset before the table is read over them, and `normalise = FUNCTION;`, a
-/// `fn(&mut Self)` that is called after reading.
+/// Behind the struct may stand, in this order:
+/// - `constant NAME;`: the defaults, of which each field has one then, make a constant.
+/// - `preset KEY = FUNCTION;`: a `fn(&mut Self, &str)` that takes the values of a preset before
+///   the table is read over them.
+/// - `normalise = FUNCTION;`: a `fn(&mut Self)` that is called after reading.
 #[macro_export]
 macro_rules! settings {
     (
@@ -153,6 +155,7 @@ macro_rules! settings {
                 $(as $key:literal)? $([$mode:ident])? $(= $default:expr)? $(=> $form:expr)?
             ),* $(,)?
         }
+        $(constant $constant:ident;)?
         $(preset $preset:ident = $apply:expr;)?
         $(normalise = $normalise:expr;)?
     ) => {
@@ -161,11 +164,7 @@ macro_rules! settings {
             $( $(#[$($inner)*])* $field_vis $field: $ty, )*
         }
 
-        impl Default for $name {
-            fn default() -> Self {
-                Self { $( $field: $crate::settings!(@default $($default)?), )* }
-            }
-        }
+        $crate::settings!(@defaults $name [$($constant)?] $( $field ($($default)?) )*);
 
         impl $crate::settings::Settings for $name {
             const DOC: &'static str = $crate::settings_doc!($(#[$($outer)*])*);
@@ -232,6 +231,25 @@ macro_rules! settings {
         }
     };
 
+    (@defaults $name:ident [] $($field:ident ($($default:expr)?))*) => {
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $( $field: $crate::settings!(@default $($default)?), )* }
+            }
+        }
+    };
+    (@defaults $name:ident [$constant:ident] $($field:ident ($default:expr))*) => {
+        impl $name {
+            /// The defaults.
+            pub const $constant: Self = Self { $( $field: $default, )* };
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::$constant
+            }
+        }
+    };
     (@default) => { Default::default() };
     (@default $default:expr) => { $default };
     (@key $field:ident) => { stringify!($field) };

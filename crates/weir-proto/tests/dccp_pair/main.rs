@@ -278,7 +278,7 @@ fn ccid_2_keeps_its_window_below_what_loss_allows() {
 /// Packets that arrive in ten seconds without loss, and whether the receiver knows the nonces.
 fn delivered_with_nonces(ccid: &Ccid, known: bool) -> usize {
     let mut pair = Pair::new(|config| {
-        (config.ecn, config.ecn_nonces) = (true, Some(3));
+        (config.ecn, config.ecn_nonces, config.nonce_seed) = (true, true, 3);
         (config.send_ccid, config.receive_ccid) = (ccid.clone(), ccid.clone());
     });
     pair.drops = Box::new(move |end, packet| {

@@ -184,6 +184,7 @@ fn play(text: &str) -> Result<(), String> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the scripts are files")]
 fn all_scripts_play() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
     let mut paths: Vec<_> = std::fs::read_dir(folder)

@@ -4,7 +4,7 @@ use crate::error::Error;
 use std::net::{IpAddr, SocketAddr};
 use weir_proto::time::{Duration, Instant};
 
-use super::wire::TOKEN;
+use crate::test_protocol::TOKEN;
 
 /// How long a token is good: twice this at most.
 const TURN: Duration = Duration::from_secs(30);

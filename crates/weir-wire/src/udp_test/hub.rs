@@ -2,8 +2,7 @@
 
 use super::gate::Gate;
 use super::session::Session;
-use super::wire::Message;
-use super::{Ending, TestConfig, TestStats};
+use super::{Ending, MIN_LENGTH, TestStats};
 use crate::alarm::Alarm;
 use crate::clock::Clock;
 use crate::config::{self, EndpointConfig};
@@ -12,6 +11,7 @@ use crate::error::Error;
 use crate::outbox::{Outbox, Way};
 use crate::socket::Socket;
 use crate::tap::canonical;
+use crate::test_protocol::{Message, TestConfig};
 use quinn_udp::EcnCodepoint;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -357,6 +357,9 @@ impl Hub {
             let (Some(listening), Message::Request(config, token)) = (&*listening, message) else {
                 return;
             };
+            if config.length < MIN_LENGTH {
+                return;
+            }
             let answer = match token {
                 None => Message::Challenge(listening.gate.token(meta.addr, id, now)),
                 Some(token) if !listening.gate.knows(meta.addr, id, now, &token) => {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::udp_test::wire::TOKEN;
+use crate::test_protocol::TOKEN;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ fn config(reverse: bool) -> TestConfig {
         reverse,
         ecn: true,
         length: 200,
-        rate_bps: 1.6e6,
+        rate_bps: Some(1.6e6),
         duration: Duration::from_millis(200),
     }
 }

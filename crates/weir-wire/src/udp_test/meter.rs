@@ -1,38 +1,13 @@
 //! What a receiver counts: loss, reordering, duplicates and jitter (RFC 3550 §6.4.1).
 
+use crate::test_protocol::ReceptionStats;
 use weir_proto::time::Instant;
 
 /// Datagrams behind the newest of which it is known whether they came.
 const WINDOW: u64 = 4096;
 const WORDS: usize = WINDOW as usize / 64;
 
-/// What a receiver has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct ReceptionStats {
-    /// Different datagrams that came.
-    pub received: u64,
-    /// Octets of these.
-    pub octets: u64,
-    /// Datagrams that were sent, as far as the receiver knows.
-    pub expected: u64,
-    /// Of `received`, those that came after one with a higher number.
-    pub reordered: u64,
-    /// Datagrams that came again.
-    pub duplicates: u64,
-    /// Datagrams marked as having met congestion (ECN).
-    pub marked: u64,
-    /// Interarrival jitter in seconds.
-    pub jitter: f64,
-}
-
-impl ReceptionStats {
-    /// Datagrams that have not come.
-    pub const fn lost(&self) -> u64 {
-        self.expected.saturating_sub(self.received)
-    }
-}
-
-/// ReceptionStats what arrives.
+/// Counts what arrives.
 #[derive(Debug)]
 pub(super) struct Meter {
     counts: ReceptionStats,

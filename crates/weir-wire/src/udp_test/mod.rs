@@ -13,42 +13,18 @@ mod gate;
 mod hub;
 mod meter;
 mod session;
-mod wire;
 
+use crate::test_protocol::{self, ReceptionStats};
 pub use hub::{Test, TestListener};
-pub use meter::ReceptionStats;
-use std::time::Duration;
 
 /// The UDP port of servers of these tests: the one after that of DCCP.
 pub const DEFAULT_PORT: u16 = 6512;
 
-/// What is to be sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TestConfig {
-    /// The server sends.
-    pub reverse: bool,
-    /// Datagrams are ECN-capable.
-    pub ecn: bool,
-    /// Octets of a datagram, from [`TestConfig::MIN_LENGTH`] to [`TestConfig::MAX_LENGTH`].
-    pub length: u16,
-    /// Bits per second of datagrams, headers of IP and UDP not included.
-    pub rate_bps: f64,
-    /// For how long, at most a day.
-    pub duration: Duration,
-}
+/// Octets of the shortest datagram, which holds its number, its time and the number of its test.
+pub const MIN_LENGTH: u16 = test_protocol::DATA as u16;
 
-impl TestConfig {
-    /// A datagram holds its number, its time and the number of its test.
-    pub const MIN_LENGTH: u16 = wire::DATA as u16;
-    /// What fits IPv4 and UDP.
-    pub const MAX_LENGTH: u16 = 65_507;
-
-    fn is_sane(&self) -> bool {
-        (Self::MIN_LENGTH..=Self::MAX_LENGTH).contains(&self.length)
-            && (1.0..=1e12).contains(&self.rate_bps)
-            && self.duration <= Duration::from_hours(24)
-    }
-}
+/// Bits per second of a test whose client names no rate, as with iperf3.
+pub const DEFAULT_RATE_BPS: f64 = 1e6;
 
 /// How far a test has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

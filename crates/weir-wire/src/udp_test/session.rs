@@ -5,8 +5,8 @@
 //! circuit breaker). Whoever waits for an answer asks again until it comes.
 
 use super::meter::Meter;
-use super::wire::{Message, Report, TOKEN};
-use super::{Ending, TestConfig, TestStats};
+use super::{DEFAULT_RATE_BPS, Ending, TestStats};
+use crate::test_protocol::{Message, Report, TOKEN, TestConfig};
 use weir_proto::time::{Duration, Instant};
 
 /// From one report of the receiver to the next.
@@ -356,7 +356,8 @@ impl Session {
     }
 
     fn due_data(&self, began: Instant) -> Instant {
-        let gap = f64::from(self.config.length) * 8e9 / self.config.rate_bps;
+        let rate = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
+        let gap = f64::from(self.config.length) * 8e9 / rate;
         let at = (gap * self.sent as f64) as u64;
         began + Duration::from_nanos(at.saturating_add(self.put_off))
     }

@@ -1,5 +1,4 @@
 use super::*;
-use crate::udp_test::TestConfig;
 
 /// A millisecond each way, without a socket.
 struct Path {
@@ -19,7 +18,7 @@ fn config(reverse: bool) -> TestConfig {
         ecn: false,
         length: 125,
         // A datagram each millisecond.
-        rate_bps: 1e6,
+        rate_bps: Some(1e6),
         duration: std::time::Duration::from_secs(1),
     }
 }
@@ -160,7 +159,7 @@ fn a_slow_sender_keeps_its_receiver_and_a_late_one_makes_no_burst() {
     let mut path = Path::new(false, |_, _| false);
     for end in &mut path.ends {
         // Nine seconds from one datagram to the next.
-        end.config.rate_bps = 1000.0 / 9.0;
+        end.config.rate_bps = Some(1000.0 / 9.0);
         end.config.duration = std::time::Duration::from_secs(30);
     }
     path.run(Duration::from_secs(40));

@@ -289,7 +289,7 @@ const FIRST_FRAGMENT: &str = "the first fragment of an IP packet; fragments are 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::headers::{Encapsulation, IpHeaders};
+    use crate::headers::{IpHeaders, IpProtocol};
     use weir_proto::packet::Ecn;
 
     #[test]
@@ -306,7 +306,7 @@ mod tests {
                 id: 0,
             };
             let mut packet = Vec::new();
-            let wrapped = headers.wrap(Encapsulation::Udp, &[7; 16], &mut packet);
+            let wrapped = headers.wrap(IpProtocol::Udp, &[7; 16], &mut packet);
             wrapped.expect("it fits");
             assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
             // What Linux leaves in the field.

@@ -127,11 +127,12 @@ impl Sender {
         match self.profile.idle_rule {
             IdleRule::Never | IdleRule::DataLimitedIntervals => false,
             IdleRule::NothingSentSince => self.idle,
-            IdleRule::WindowCounter { round_trips } => {
+            IdleRule::WindowCounter => {
                 let arithmetic = self.profile.arithmetic;
                 let silence = now.since(self.window_counter.last_change());
                 let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT).as_nanos().max(1);
-                arithmetic.time(silence).as_nanos() / rtt >= u64::from(round_trips)
+                arithmetic.time(silence).as_nanos() / rtt
+                    >= u64::from(self.profile.idle_round_trips)
             }
         }
     }

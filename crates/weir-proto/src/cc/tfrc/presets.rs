@@ -5,23 +5,30 @@ use super::DEFAULT_RTT;
 use super::profile::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
     FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
-    HandshakeRtt, IdleRule, InitialWindow, LossEventRule, NofeedbackExemption, Oscillation,
+    HandshakeRtt, IdleRule, InitialWindow, NofeedbackExemption, Oscillation,
     OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate,
-    RttOption, SegmentSizeRule, SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase,
-    ZeroRtt,
+    SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
 };
-use super::wireless_extensions::WirelessRules;
+use crate::settings::Keyword;
 use crate::time::Duration;
 
-impl Default for Profile {
-    fn default() -> Self {
-        Self::rfc5348()
-    }
-}
-
 impl Profile {
-    /// The names that [`named`](Self::named) knows.
-    pub const NAMES: [&'static str; 4] = ["rfc3448", "linux-2008", "linux-mainline", "rfc5348"];
+    /// The profiles that [`named`](Self::named) knows.
+    pub const PRESETS: [Keyword; 4] = [
+        Keyword::new("rfc3448", "RFC 3448 of January 2003, with erratum 270."),
+        Keyword::new(
+            "linux-2008",
+            "Linux's DCCP test tree of February to May 2008.",
+        ),
+        Keyword::new(
+            "linux-mainline",
+            "Linux as it last was: 6.x, removed in 2025.",
+        ),
+        Keyword::new("rfc5348", "RFC 5348 of September 2008."),
+    ];
+
+    /// Their names.
+    pub const NAMES: [&'static str; 4] = Keyword::words(&Self::PRESETS);
 
     /// The profile of this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -40,49 +47,7 @@ impl Profile {
     /// segment of the first round trip where it is known in advance. Oscillation reduction, which
     /// §4.5 recommends, is on.
     pub fn rfc5348() -> Self {
-        Self {
-            arithmetic: Arithmetic::Float,
-            equation: EquationForm::Formula,
-            loss_event_rate_floor: 0.0,
-            handshake_rtt: HandshakeRtt::Use,
-            initial_rtt: None,
-            first_rtt: FirstRtt::Replace,
-            rtt_filter: 0.9,
-            rtt_min: Duration::ZERO,
-            rtt_max: Duration::MAX,
-            unusable_rtt: Duration::from_micros(1),
-            zero_rtt: ZeroRtt::Replace,
-            segment_size: SegmentSizeRule::Average,
-            initial_window: InitialWindow::Rfc3390,
-            initial_window_base: WindowBase::MaximumSegmentSize,
-            first_feedback: FirstFeedback::InitialRate,
-            rate_after_expiry: RateAfterExpiry::Ordinary,
-            idle_rule: IdleRule::DataLimitedIntervals,
-            slow_start_floor: SlowStartFloor::InitialRate,
-            halving_without_loss: HalvingWithoutLoss::Direct,
-            nofeedback_exemption: NofeedbackExemption::RecoverRate,
-            nofeedback_min: Duration::ZERO,
-            nofeedback_before_feedback: BeforeFeedback::TwoIntervals,
-            nofeedback_rate: RtoRate::Previous,
-            timer_tick: TimerTick::Ideal,
-            counter_guard: CounterGuard::None,
-            counter_on_ack: CounterOnAck::AtLeastFourMore,
-            send_credit: SendCredit::OneRoundTrip,
-            send_ahead: SendAhead::HalfGranularityOrRtt,
-            oscillation: Oscillation::Full,
-            oscillation_in_slow_start: OscillationInSlowStart::Applied,
-            rtt_option: RttOption::Off,
-            receiver_rtt: ReceiverRttRule::Always,
-            receive_rate: ReceiveRateRule::AtLeastRoundTrip,
-            feedback_options: FeedbackOptions::Both,
-            discounting: Discounting::Threshold(0.25),
-            first_interval: FirstInterval::GreatestReceiveRate,
-            first_packet_loss: FirstPacketLoss::Counted,
-            loss_event_rule: LossEventRule::WindowCounter,
-            data_length: DataLength::WithoutNonData,
-            small_packets: None,
-            wireless: WirelessRules::default(),
-        }
+        Self::default()
     }
 
     /// RFC 3448 of January 2003, with erratum 270 (four round-trip times in the nofeedback
@@ -117,12 +82,12 @@ impl Profile {
             loss_event_rate_floor: 1e-4,
             initial_rtt: Some(DEFAULT_RTT),
             first_rtt: FirstRtt::Filter,
-            rtt_max: Duration::from_secs(3),
+            rtt_max: Some(Duration::from_secs(3)),
             unusable_rtt: Duration::from_micros(100),
             zero_rtt: ZeroRtt::DropFeedback,
             initial_window_base: WindowBase::SegmentSize,
             rate_after_expiry: RateAfterExpiry::Keep,
-            idle_rule: IdleRule::WindowCounter { round_trips: 2 },
+            idle_rule: IdleRule::WindowCounter,
             slow_start_floor: SlowStartFloor::SegmentPerRtt,
             nofeedback_exemption: NofeedbackExemption::None,
             nofeedback_min: Duration::from_millis(100),

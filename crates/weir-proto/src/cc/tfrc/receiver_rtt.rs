@@ -36,10 +36,13 @@ impl ReceiverRtt {
         Self {
             arithmetic: profile.arithmetic,
             rule: profile.receiver_rtt,
-            max: profile.rtt_max.min(match profile.arithmetic {
-                Arithmetic::Float => Duration::MAX,
-                Arithmetic::KernelIntegers => MAX_SAMPLE,
-            }),
+            max: profile
+                .rtt_max
+                .unwrap_or(Duration::MAX)
+                .min(match profile.arithmetic {
+                    Arithmetic::Float => Duration::MAX,
+                    Arithmetic::KernelIntegers => MAX_SAMPLE,
+                }),
             reference: None,
             candidate: None,
             smoothed: None,

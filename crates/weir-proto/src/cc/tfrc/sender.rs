@@ -352,7 +352,7 @@ impl Sender {
         };
         // At least a nanosecond, whatever the profile says: a rate is a quotient by it.
         sample
-            .min(profile.rtt_max)
+            .min(profile.rtt_max.unwrap_or(Duration::MAX))
             .max(profile.rtt_min)
             .max(Duration::from_nanos(1))
     }

@@ -137,7 +137,7 @@ fn with_loss_the_equation_or_the_receive_rate_binds() {
 fn an_idle_linux_sender_keeps_the_initial_rate() {
     for (idle_rule, rate) in [
         (IdleRule::Never, 10_000.0),
-        (IdleRule::WindowCounter { round_trips: 2 }, 40_000.0),
+        (IdleRule::WindowCounter, 40_000.0),
         (IdleRule::NothingSentSince, 10_000.0),
     ] {
         let profile = Profile {

@@ -21,68 +21,81 @@
 //!
 //! Names of sources from the literature's summaries; only Linux's tcp_veno was read.
 
+use crate::settings::{bit_rate, natural, or_word};
 use crate::time::Duration;
+use crate::{keywords, settings};
 
-/// Which equation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Veno {
-    /// TCP Reno's, as RFC 5348 has it.
-    #[default]
-    Off,
-    /// g = 4/5 for every loss.
-    Equation,
-    /// g between 1/2 and 4/5, the mean over the last loss events by their backlog.
-    PerEvent,
-}
-
-/// Which losses count.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RandomLosses {
-    /// All.
-    #[default]
-    Count,
-    /// Those with a backlog of at least three packets.
-    IgnoreByBacklog,
-    /// Those in a spike of the round-trip time.
-    IgnoreBySpike,
-}
-
-/// As how many flows a sender behaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EmulatedFlows {
-    /// As one.
-    #[default]
-    One,
-    /// As many as the queueing delay allows.
-    ByQueueingDelay,
-}
-
-/// Which losses the receiver takes for errors of the link and leaves out of its history.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LossDiscriminator {
-    /// None.
-    #[default]
-    Off,
-    /// Biaz and Vaidya (ASSET 1999): n losses are random if the packet after them comes between
-    /// n+1 and n+2 times the least interval between arrivals after the packet before them.
-    Biaz,
-}
-
-/// The rules for wireless links. The default is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct WirelessRules {
+keywords! {
     /// Which equation.
-    pub veno: Veno,
-    /// Which losses count in p.
-    pub random_losses: RandomLosses,
-    /// As how many flows the sender behaves.
-    pub emulated_flows: EmulatedFlows,
-    /// What the receiver leaves out of its history.
-    pub discriminator: LossDiscriminator,
-    /// The longest R that goes into the equation.
-    pub equation_rtt_max: Option<Duration>,
-    /// The least X in bits per second while feedback comes.
-    pub minimum_rate: Option<u64>,
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Veno {
+        /// TCP Reno's, as RFC 5348 has it.
+        #[default]
+        Off = "off",
+        /// g = 4/5 for every loss.
+        Equation = "equation",
+        /// g between 1/2 and 4/5, the mean over the last loss events by their backlog.
+        PerEvent = "per-event",
+    }
+}
+
+keywords! {
+    /// Which losses count.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum RandomLosses {
+        /// Every loss counts in p.
+        #[default]
+        Count = "count",
+        /// Those with a backlog of at least three packets.
+        IgnoreByBacklog = "ignore-by-backlog",
+        /// Those in a spike of the round-trip time.
+        IgnoreBySpike = "ignore-by-spike",
+    }
+}
+
+keywords! {
+    /// As how many flows a sender behaves.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum EmulatedFlows {
+        /// As one.
+        #[default]
+        One = "one",
+        /// As many as the queueing delay allows.
+        ByQueueingDelay = "by-queueing-delay",
+    }
+}
+
+keywords! {
+    /// Which losses the receiver takes for errors of the link and leaves out of its history.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LossDiscriminator {
+        /// Every loss is taken for congestion.
+        #[default]
+        Off = "off",
+        /// Biaz and Vaidya (ASSET 1999): n losses are random if the packet after them comes between
+        /// n+1 and n+2 times the least interval between arrivals after the packet before them.
+        Biaz = "biaz",
+    }
+}
+
+settings! {
+    /// Rules that were proposed for wireless links; none by default.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct WirelessRules {
+        /// TFRC Veno's equation: for every loss, or by the backlog at each.
+        pub veno: Veno,
+        /// Which losses the sender leaves out of p: Veno's random ones, or those outside a spike
+        /// of the round-trip time.
+        pub random_losses: RandomLosses,
+        /// Behave as so many flows as the queueing delay allows (MULTFRC, AIO-TFRC).
+        pub emulated_flows: EmulatedFlows,
+        /// Which losses the receiver leaves out of its history: Biaz' by arrival times.
+        pub discriminator: LossDiscriminator,
+        /// The longest round-trip time that goes into the equation. Ours.
+        pub equation_rtt_max: Option<Duration> => or_word("none", natural()),
+        /// The least rate while feedback comes. Ours.
+        pub minimum_rate: Option<u64> => or_word("none", bit_rate()),
+    }
 }
 
 /// Losses with fewer packets in the path's queue are random.

@@ -15,26 +15,20 @@
 
 use super::{Classic, ControllerEntry, Policy, WindowConfig};
 use crate::cc::Acked;
+use crate::settings;
+use crate::settings::fraction;
 use crate::time::{Duration, Instant};
 
-/// The constants of CUBIC.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicConfig {
-    /// C in packets per second cubed: the aggressiveness of the window increase (§5: 0.4).
-    pub c: f64,
-    /// beta: the multiplicative decrease factor (§4.6: 0.7).
-    pub beta: f64,
-    /// Fast convergence (§4.7).
-    pub fast_convergence: bool,
-}
-
-impl Default for CubicConfig {
-    fn default() -> Self {
-        Self {
-            c: 0.4,
-            beta: 0.7,
-            fast_convergence: true,
-        }
+settings! {
+    /// The constants of CUBIC (RFC 9438).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct CubicConfig {
+        /// C, how steep the curve is (RFC 9438 §5).
+        pub c: f64 = 0.4,
+        /// beta, what a reduction leaves, in 0..1 (RFC 9438 §4.6).
+        pub beta: f64 = 0.7 => fraction(),
+        /// Give way to newcomers (RFC 9438 §4.7).
+        pub fast_convergence: bool = true,
     }
 }
 

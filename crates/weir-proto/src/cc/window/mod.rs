@@ -29,6 +29,7 @@ pub use rules::{Increase, RecoveryBoundary, Rules, SendGate};
 pub use tfrc::TfrcWindow;
 
 use super::WindowController;
+use crate::settings::{Diagnostic, Keyword, Kind, Raw, Reader, Spanned, Value, find_keyword};
 
 /// The configuration of a window controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,6 +85,29 @@ pub struct ControllerEntry {
     pub make: fn(&WindowConfig) -> BoxedController,
 }
 
+impl PartialEq for ControllerEntry {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// In scenarios a controller is its name.
+impl Value for &'static ControllerEntry {
+    fn read(&mut self, value: &Spanned, _: &mut Reader<'_>) -> Result<(), Diagnostic> {
+        let name = find_keyword(&keywords(), &value.raw)?;
+        *self = find(name).unwrap_or(self);
+        Ok(())
+    }
+
+    fn write(&self) -> Raw {
+        Raw::Text(self.name.to_owned())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Keywords(keywords())
+    }
+}
+
 /// All window controllers, the default first. Scenarios, help texts and quinn's list of
 /// controllers are derived from it.
 pub static REGISTRY: &[ControllerEntry] = &[new_reno::ENTRY, cubic::ENTRY, tfrc::ENTRY];
@@ -91,6 +115,12 @@ pub static REGISTRY: &[ControllerEntry] = &[new_reno::ENTRY, cubic::ENTRY, tfrc:
 /// The names in the registry, in its order.
 pub fn names() -> impl Iterator<Item = &'static str> {
     REGISTRY.iter().map(|entry| entry.name)
+}
+
+/// The names in the registry with their documentation.
+pub fn keywords() -> Vec<Keyword> {
+    let keyword = |entry: &ControllerEntry| Keyword::new(entry.name, entry.doc);
+    REGISTRY.iter().map(keyword).collect()
 }
 
 /// The entry of this name.

@@ -5,82 +5,91 @@
 //! `rfc9002` the RFC's own pseudocode. Any field may be changed on top of a preset, so that the
 //! effect of one rule can be studied alone.
 
-/// Which packets belong to the flight that met a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecoveryBoundary {
-    /// Those sent at or before the start of recovery (RFC 9002 appendix B.5).
-    AtOrBefore,
-    /// Those sent before it: packets of the very instant count as sent after it.
-    Before,
+use crate::settings::{Keyword, count};
+use crate::{keywords, settings};
+
+keywords! {
+    /// Which packets belong to the flight that met a loss.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RecoveryBoundary {
+        /// Those sent at or before the start of recovery (RFC 9002 appendix B.5).
+        AtOrBefore = "at-or-before",
+        /// Those sent before it: packets of the very instant count as sent after it.
+        Before = "before",
+    }
 }
 
-/// How NewReno grows in congestion avoidance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Increase {
-    /// One packet when the count of acknowledged octets comes within a packet of the window;
-    /// tested for each acknowledged packet.
-    Accurate,
-    /// `max_datagram_size * acked / cwnd` for each acknowledged packet, with the remainder of
-    /// the division kept (RFC 9002 appendix B.5).
-    Approximate,
-    /// One packet when the count reaches the window, the rest of the count kept (RFC 3465 §2.1,
-    /// which RFC 9002 appendix B.5 names as the alternative).
-    ByteCounting,
+keywords! {
+    /// How NewReno grows in congestion avoidance.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Increase {
+        /// One packet when the count of acknowledged octets comes within a packet of the window;
+        /// tested for each acknowledged packet.
+        Accurate = "accurate",
+        /// `max_datagram_size * acked / cwnd` for each acknowledged packet, with the remainder of
+        /// the division kept (RFC 9002 appendix B.5).
+        Approximate = "approximate",
+        /// One packet when the count reaches the window, the rest of the count kept (RFC 3465 §2.1,
+        /// which RFC 9002 appendix B.5 names as the alternative).
+        ByteCounting = "byte-counting",
+    }
 }
 
-/// When the window lets a packet out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendGate {
-    /// A full-sized packet fits: `bytes_in_flight + max_datagram_size <= cwnd`.
-    FullPacket,
-    /// A full-sized packet fits with room to spare: `… < cwnd`.
-    Strict,
-    /// There is any room: `bytes_in_flight < cwnd`.
-    AnyRoom,
-}
-
-/// One value for each rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// Which packets belong to a recovery period.
-    pub recovery_boundary: RecoveryBoundary,
-    /// Octets acknowledged in recovery count towards the first increase after it.
-    pub count_acked_in_recovery: bool,
-    /// One packet may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2).
-    pub recovery_probe: bool,
-    /// How the window grows in congestion avoidance.
-    pub increase: Increase,
-    /// An acknowledgement of all that is in flight empties the count of acknowledged octets.
-    pub flush_on_empty_flight: bool,
-    /// Losses are dealt with before the packets that an acknowledgement names; otherwise after.
-    pub losses_before_acks: bool,
+keywords! {
     /// When the window lets a packet out.
-    pub send_gate: SendGate,
-    /// The receiver acknowledges packet number 0 at once.
-    pub ack_first_at_once: bool,
-    /// Packets that a probe timeout lets out: 1 or 2 (RFC 9002 §6.2.4).
-    pub pto_probes: u8,
-    /// A reduction is taken back when all packets that caused it turn out to have arrived.
-    pub undo_spurious: bool,
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum SendGate {
+        /// A full-sized packet fits: `bytes_in_flight + max_datagram_size <= cwnd`.
+        FullPacket = "full-packet",
+        /// A full-sized packet fits with room to spare: `… < cwnd`.
+        Strict = "strict",
+        /// There is any room: `bytes_in_flight < cwnd`.
+        AnyRoom = "any-room",
+    }
+}
+
+settings! {
+    /// Single rules, on top of `rules`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Rules {
+        /// Which packets belong to the flight that met a loss: sent at or before the start of
+        /// recovery, or before it.
+        pub recovery_boundary: RecoveryBoundary = RecoveryBoundary::AtOrBefore,
+        /// How NewReno grows in congestion avoidance.
+        pub increase: Increase = Increase::Approximate,
+        /// When the window lets a packet out.
+        pub send_gate: SendGate = SendGate::FullPacket,
+        /// Packets that a probe timeout lets out (RFC 9002 §6.2.4).
+        pub pto_probes: u8 = 2 => count(1..=2, "packets"),
+        /// Octets acknowledged in recovery count towards the first increase after it.
+        pub count_acked_in_recovery: bool = false,
+        /// One packet may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2).
+        pub recovery_probe: bool = true,
+        /// An acknowledgement of all that is in flight empties the count of acknowledged octets.
+        pub flush_on_empty_flight: bool = false,
+        /// Losses are dealt with before the packets that an acknowledgement names.
+        pub losses_before_acks: bool = true,
+        /// The receiver acknowledges packet number 0 at once.
+        pub ack_first_at_once: bool = false,
+        /// A reduction is taken back when all packets that caused it turn out to have arrived.
+        pub undo_spurious: bool = false,
+    }
+    constant RFC9002;
 }
 
 impl Rules {
-    /// The names of the presets.
-    pub const NAMES: [&'static str; 3] = ["inet-2025", "inet-now", "rfc9002"];
+    /// The presets.
+    pub const PRESETS: [Keyword; 3] = [
+        Keyword::new(
+            "inet-2025",
+            "The simulation model of the lossy-link experiment.",
+        ),
+        Keyword::new("inet-now", "The same model since 13 March 2025."),
+        Keyword::new("rfc9002", "The pseudocode of RFC 9002."),
+    ];
 
-    /// The pseudocode of RFC 9002.
-    pub const RFC9002: Self = Self {
-        recovery_boundary: RecoveryBoundary::AtOrBefore,
-        count_acked_in_recovery: false,
-        recovery_probe: true,
-        increase: Increase::Approximate,
-        flush_on_empty_flight: false,
-        losses_before_acks: true,
-        send_gate: SendGate::FullPacket,
-        ack_first_at_once: false,
-        pto_probes: 2,
-        undo_spurious: false,
-    };
+    /// Their names.
+    pub const NAMES: [&'static str; 3] = Keyword::words(&Self::PRESETS);
 
     /// The simulation model of early 2025, which the published lossy-link experiment used.
     pub const INET_2025: Self = Self {
@@ -119,11 +128,5 @@ impl Rules {
             SendGate::Strict => bytes_in_flight.saturating_add(max_datagram_size) < cwnd,
             SendGate::AnyRoom => bytes_in_flight < cwnd,
         }
-    }
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self::RFC9002
     }
 }

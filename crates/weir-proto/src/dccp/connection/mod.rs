@@ -29,6 +29,8 @@ use crate::cc::tfrc::{Profile, SmallPackets};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
+use crate::settings;
+use crate::settings::count;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
@@ -40,7 +42,7 @@ pub const HEADER_ROOM: u32 = 56;
 const CHECKSUM_ROOM: u32 = 6 + 2 + output::DROPS_WITH_DATA as u32;
 
 /// Which congestion control a half-connection uses.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ccid {
     /// CCID 2 (RFC 4341).
     TcpLike,
@@ -75,87 +77,66 @@ impl Ccid {
     }
 }
 
-/// How an endpoint behaves.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The flow that its packets carry.
-    pub flow: FlowId,
-    /// This end.
-    pub local: HostId,
-    /// The other end.
-    pub remote: HostId,
-    /// Our port.
-    pub local_port: u16,
-    /// The peer's port.
-    pub remote_port: u16,
-    /// What the client asks for and the server offers (RFC 5595).
-    pub service_code: u32,
-    /// ISS: from randomness on a real wire, from the seed in a simulation.
-    pub initial_sequence: u64,
-    /// Sequence Window of our half (RFC 4340 §7.5.2): about five times the packets of a
-    /// round-trip time.
-    pub sequence_window: u64,
-    /// Congestion control of what we send.
-    pub send_ccid: Ccid,
-    /// Congestion control of what we receive.
-    pub receive_ccid: Ccid,
-    /// CCID 2: data packets per acknowledgement.
-    pub ack_ratio: u16,
-    /// Datagrams that wait to be sent at most.
-    pub send_queue: usize,
-    /// The path's MTU in octets, IP header included.
-    pub mtu: u32,
-    /// ECT(0) on data packets.
-    pub ecn: bool,
-    /// With `ecn`: data packets carry ECN nonces (RFC 4340 §12.2) from the random stream of this
-    /// seed, and the echoes are verified. Historic since RFC 8311.
-    pub ecn_nonces: Option<u64>,
-    /// CsCov of our packets (RFC 4340 §9.2).
-    pub checksum_coverage: u8,
-    /// Data packets carry a Data Checksum (RFC 4340 §9.3). A receiver drops data whose checksum
-    /// does not fit and reports it with Data Dropped (§11.7).
-    pub data_checksum: bool,
-    /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
-    pub short_sequence_numbers: bool,
-    /// A client's Requests are filled with Padding up to so many octets: a server that answers
-    /// nobody with more than it got needs it.
-    pub request_octets: u32,
-    /// A client gives up if nobody answers for so long (RFC 4340 §8.1.1).
-    pub connect_timeout: Duration,
-    /// A peer that is silent for so long in OPEN is asked with a Sync whether it is still there,
-    /// and given up if it does not answer for another 4 MSL. The RFC has no timer in OPEN: without
-    /// this a connection to a peer that has gone lasts until the application closes it.
-    pub keepalive: Option<Duration>,
-    /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
-    pub max_segment_lifetime: Duration,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            flow: FlowId::default(),
-            local: HostId::default(),
-            remote: HostId::default(),
-            local_port: 5001,
-            remote_port: 5001,
-            service_code: 0,
-            initial_sequence: 0,
-            sequence_window: 10_000,
-            send_ccid: Ccid::TcpLike,
-            receive_ccid: Ccid::TcpLike,
-            ack_ratio: 2,
-            send_queue: 5,
-            mtu: 1500,
-            ecn: false,
-            ecn_nonces: None,
-            checksum_coverage: 0,
-            data_checksum: false,
-            short_sequence_numbers: false,
-            request_octets: 0,
-            connect_timeout: Duration::from_secs(180),
-            keepalive: None,
-            max_segment_lifetime: Duration::from_secs(120),
-        }
+settings! {
+    /// What an endpoint can be told.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Config {
+        /// The flow that its packets carry.
+        pub flow: FlowId [internal],
+        /// This end.
+        pub local: HostId [internal],
+        /// The other end.
+        pub remote: HostId [internal],
+        /// This end's port.
+        pub local_port: u16 [internal] = 5001,
+        /// The peer's port.
+        pub remote_port: u16 [internal] = 5001,
+        /// What the client asks for and the server offers (RFC 5595).
+        pub service_code: u32 [internal],
+        /// ISS: from randomness on a real wire, from the seed in a simulation.
+        pub initial_sequence: u64 [internal],
+        /// Sequence Window of both ends (RFC 4340 §7.5.2): about five packets per round trip are
+        /// needed.
+        // §7.5.2 starts with 100, which is too small for fast paths; this is five round trips of
+        // 2000 packets.
+        pub sequence_window: u64 = 10_000 => count(32..=(1 << 46) - 1, "packets"),
+        /// Congestion control of what this end sends.
+        pub send_ccid: Ccid [internal] = Ccid::TcpLike,
+        /// Congestion control of what this end receives.
+        pub receive_ccid: Ccid [internal] = Ccid::TcpLike,
+        /// CCID 2: data packets per acknowledgement.
+        pub ack_ratio: u16 [internal] = 2,
+        /// Datagrams that may wait for their transmission, as Linux's tx_qlen.
+        pub send_queue: u32 = 5 => count(1..=1_000_000, "packets"),
+        /// The path's MTU in octets, IP header included.
+        pub mtu: u32 [internal] = 1500,
+        /// Data packets use explicit congestion notification.
+        pub ecn: bool,
+        /// With ecn: data packets are ECT(0) or ECT(1) by chance, and the sender verifies that the
+        /// receiver knows which (RFC 4340 §12.2; historic by RFC 8311).
+        pub ecn_nonces: bool,
+        /// The seed of the random stream of ECN nonces.
+        pub nonce_seed: u64 [internal],
+        /// CsCov (RFC 4340 §9.2): 0 covers all of a packet, 1 the header, n another 4 (n - 1) bytes
+        /// of payload; damage beyond is delivered.
+        pub checksum_coverage: u8 => count(0..=15, ""),
+        /// Data packets carry a Data Checksum (RFC 4340 §9.3): damaged data is dropped and reported
+        /// with Data Dropped, and its loss is not taken for congestion by TFRC.
+        pub data_checksum: bool,
+        /// 24-bit sequence numbers on Data, Ack and DataAck (RFC 4340 §7.6), if the peer allows it.
+        pub short_sequence_numbers: bool [internal],
+        /// A client's Requests are filled with Padding up to this many octets, for a server that
+        /// answers with no more octets than it received.
+        pub request_octets: u32 [internal],
+        /// A client gives up after this long without an answer (RFC 4340 §8.1.1).
+        pub connect_timeout: Duration [internal] = Duration::from_secs(180),
+        /// A peer that is silent for this long in OPEN is asked with a Sync whether it is still
+        /// there, and given up if it does not answer for another 4 MSL. The RFC has no timer in
+        /// OPEN: without this a connection to a peer that has gone lasts until the application
+        /// closes it.
+        pub keepalive: Option<Duration> [internal],
+        /// MSL: TIMEWAIT lasts twice as long (RFC 4340 §3.4).
+        pub max_segment_lifetime: Duration [internal] = Duration::from_secs(120),
     }
 }
 
@@ -243,7 +224,7 @@ impl Connection {
             handshake: None,
             cookies: wire::Options::new(),
             transmit_queue: VecDeque::with_capacity(4),
-            send_queue: VecDeque::with_capacity(config.send_queue.min(1024)),
+            send_queue: VecDeque::with_capacity(config.send_queue.min(1024) as usize),
             received: VecDeque::new(),
             endpoint_events: VecDeque::new(),
             blocked: false,
@@ -252,10 +233,7 @@ impl Connection {
             ack_pending: false,
             acks_received: 0,
             data_dropped: DataDropped::default(),
-            nonces: config
-                .ecn_nonces
-                .filter(|_| config.ecn)
-                .map(SentNonces::new),
+            nonces: (config.ecn && config.ecn_nonces).then(|| SentNonces::new(config.nonce_seed)),
             last_received: Instant::default(),
             last_sync: None,
             last_reset: None,
@@ -278,7 +256,7 @@ impl Connection {
 
     /// True if the send queue has no room: a datagram would be [`WriteError::Blocked`].
     pub fn send_queue_is_full(&self) -> bool {
-        self.send_queue.len() >= self.config.send_queue.max(1)
+        self.send_queue.len() >= self.config.send_queue.max(1) as usize
     }
 
     /// The largest datagram that the application may write, in octets.

@@ -120,7 +120,7 @@ fn everything_written_arrives_whatever_is_lost() {
         config.flow_control.announce_at_once = rng.chance(0.5);
         config.bundle_acks = rng.chance(0.5);
         config.ack.every = 1 + rng.below(4) as u32;
-        config.ack.max_ranges = 1 + rng.below(8) as usize;
+        config.ack.max_ranges = 1 + rng.below(8) as u32;
         let p = [0.0, 0.02, 0.2, 0.4][rng.below(4) as usize];
         let total = 1 + rng.below(300_000);
         let mut pair = Pair::started(config);
@@ -586,7 +586,7 @@ fn a_handshake_over_jumbo_frames_takes_no_longer() {
     let mut sizes = Vec::new();
     for max_datagram_size in [1200, 8972] {
         let mut config = Config::named("rfc9002").unwrap();
-        config.max_datagram_size = max_datagram_size;
+        config.max_datagram_size = Some(max_datagram_size);
         let mut pair = Pair::started(config);
         pair.bulk = Some(Side::Client);
         pair.run_for(Duration::from_millis(500));

@@ -73,7 +73,7 @@ impl Connection {
     /// Octets of the largest datagram that may leave. RFC 9000 §8.1: before it knows that the
     /// address is the client's own, a server sends at most three times what it got.
     fn datagram_limit(&self) -> u32 {
-        let largest = self.config.max_datagram_size;
+        let largest = self.config.datagram_size();
         if self.validated {
             return largest;
         }
@@ -84,7 +84,7 @@ impl Connection {
 
     /// What is left would not hold a datagram with an Initial packet (RFC 9000 §14.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
-        self.datagram_limit() < self.config.max_datagram_size.min(INITIAL_DATAGRAM)
+        self.datagram_limit() < self.config.datagram_size().min(INITIAL_DATAGRAM)
     }
 
     fn builder(&self, now: Instant, space: SpaceId) -> PacketBuilder {
@@ -162,7 +162,7 @@ impl Connection {
 
     /// True if the window, a probe timeout or the start of recovery lets a packet out.
     fn may_send(&self) -> bool {
-        let mds = u64::from(self.config.max_datagram_size);
+        let mds = u64::from(self.config.datagram_size());
         let cwnd = self.controller.window();
         self.config.rules.lets_out(cwnd, self.bytes_in_flight, mds)
             || self.recovery_probe

@@ -19,6 +19,8 @@ pub(super) mod tests;
 
 pub use frame::{Ack, AckRange, EcnCounts, Frame, OlderRanges, StreamFrame};
 
+use crate::settings::count;
+use crate::{keywords, settings};
 use smallvec::SmallVec;
 use std::fmt;
 use varint::Reader;
@@ -35,37 +37,42 @@ pub enum SpaceId {
     Data,
 }
 
-/// How many octets a packet number takes on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PacketNumberLen {
-    /// Always this many, 1 to 4.
-    Fixed(u8),
-    /// As few as the numbers in flight allow (RFC 9000 appendix A.2).
-    Minimal,
+keywords! {
+    /// How many octets a packet number takes on the wire.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PacketNumberLen {
+        /// As few as the numbers in flight allow (RFC 9000 appendix A.2).
+        Minimal = "minimal",
+        /// One octet.
+        One = "1",
+        /// Two octets.
+        Two = "2",
+        /// Three octets.
+        Three = "3",
+        /// Four octets.
+        Four = "4",
+    }
 }
 
-/// The sizes that a connection's headers have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeaderFormat {
-    /// Octets of a connection id, up to 20.
-    pub connection_id_len: u8,
-    /// Octets of a packet number.
-    pub number_len: PacketNumberLen,
-    /// Octets of the AEAD tag at the end: 16 in QUIC version 1, 0 in models without it.
-    pub tag_len: u8,
+settings! {
+    /// Sizes of headers.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HeaderFormat {
+        /// Bytes of a connection id.
+        pub connection_id_len: u8 as "connection_id" = 8 => count(0..=20, "bytes"),
+        /// Bytes of a packet number: "1" to "4", or as few as its place allows.
+        pub number_len: PacketNumberLen as "packet_number" = PacketNumberLen::Minimal,
+        /// Bytes of the AEAD tag at the end of each packet.
+        pub tag_len: u8 as "tag" = 16 => count(0..=32, "bytes"),
+    }
+    constant RFC9000;
 }
 
 impl HeaderFormat {
-    /// QUIC version 1 with connection ids of 8 octets.
-    pub const RFC9000: Self = Self {
-        connection_id_len: 8,
-        number_len: PacketNumberLen::Minimal,
-        tag_len: 16,
-    };
     /// The 13 octets of the INET model: 1 + 8 + 4, nothing for encryption.
     pub const INET: Self = Self {
         connection_id_len: 8,
-        number_len: PacketNumberLen::Fixed(4),
+        number_len: PacketNumberLen::Four,
         tag_len: 0,
     };
 
@@ -73,7 +80,10 @@ impl HeaderFormat {
     /// acknowledged (RFC 9000 appendix A.2: twice the span must be representable).
     pub fn number_len(&self, number: u64, largest_acked: Option<u64>) -> u8 {
         match self.number_len {
-            PacketNumberLen::Fixed(len) => len.clamp(1, 4),
+            PacketNumberLen::One => 1,
+            PacketNumberLen::Two => 2,
+            PacketNumberLen::Three => 3,
+            PacketNumberLen::Four => 4,
             PacketNumberLen::Minimal => {
                 let span = largest_acked.map_or(number + 1, |acked| number.saturating_sub(acked));
                 match span {

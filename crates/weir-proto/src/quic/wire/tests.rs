@@ -119,7 +119,7 @@ fn packets_have_these_octets() {
     ];
     let format = HeaderFormat {
         connection_id_len: 4,
-        number_len: PacketNumberLen::Fixed(2),
+        number_len: PacketNumberLen::Two,
         tag_len: 2,
     };
     for (frames, octets) in cases {

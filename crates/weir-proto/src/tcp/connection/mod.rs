@@ -12,6 +12,8 @@ use crate::cc::WindowController;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
+use crate::settings;
+use crate::settings::{bytes, count};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -20,51 +22,34 @@ const MAX_EXPIRIES: u32 = 15;
 /// Shift of the window field that both ends offer.
 const WINDOW_SCALE: u8 = 10;
 
-/// How an endpoint behaves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
-    /// The flow that its packets carry.
-    pub flow: FlowId,
-    /// This end.
-    pub local: HostId,
-    /// The other end.
-    pub remote: HostId,
-    /// Initial sequence number.
-    pub initial_sequence: u32,
-    /// SMSS in octets of payload.
-    pub segment_size: u32,
-    /// Selective acknowledgements (RFC 6675); otherwise RFC 6582.
-    pub sack: bool,
-    /// Explicit congestion notification (RFC 3168 §6.1).
-    pub ecn: bool,
-    /// Segments after which an acknowledgement leaves at once.
-    pub ack_every: u32,
-    /// The longest time that an acknowledgement waits.
-    pub max_ack_delay: Duration,
-    /// RFC 6298 §2.4: the smallest retransmission timeout.
-    pub rto_min: Duration,
-    /// Receive buffer in octets: the window that is advertised.
-    pub receive_buffer: u64,
-    /// Octets that the application may have waiting to be sent.
-    pub send_buffer: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            flow: FlowId::default(),
-            local: HostId::default(),
-            remote: HostId::default(),
-            initial_sequence: 0,
-            segment_size: 1460,
-            sack: true,
-            ecn: false,
-            ack_every: 2,
-            max_ack_delay: Duration::from_millis(40),
-            rto_min: Duration::from_millis(200),
-            receive_buffer: 6_000_000,
-            send_buffer: 4_000_000,
-        }
+settings! {
+    /// What an endpoint can be told.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Config {
+        /// The flow that its packets carry.
+        pub flow: FlowId [internal],
+        /// This end.
+        pub local: HostId [internal],
+        /// The other end.
+        pub remote: HostId [internal],
+        /// Initial sequence number.
+        pub initial_sequence: u32 [internal],
+        /// SMSS in octets of payload.
+        pub segment_size: u32 [internal] = 1460,
+        /// Selective acknowledgements (RFC 6675); without them RFC 6582 recovers losses.
+        pub sack: bool = true,
+        /// Explicit congestion notification (RFC 3168).
+        pub ecn: bool,
+        /// Segments after which an acknowledgement leaves at once.
+        pub ack_every: u32 = 2 => count(1..=1000, "segments"),
+        /// The longest time that an acknowledgement waits.
+        pub max_ack_delay: Duration = Duration::from_millis(40),
+        /// The smallest retransmission timeout (RFC 6298 says 1 s, Linux 200 ms).
+        pub rto_min: Duration = Duration::from_millis(200),
+        /// Receive buffer: the window that is advertised.
+        pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
+        /// Bytes that the application may have waiting to be sent.
+        pub send_buffer: u64 = 4_000_000 => bytes(1..=1 << 40),
     }
 }
 

@@ -1,0 +1,79 @@
+//! Runs what the plan of an experiment asks for.
+
+use super::published::RunPlan;
+use super::run_data::RunData;
+use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
+use crate::scenario::overrides::parse_set;
+use crate::scenario::{Flow, Scenario, parse_with};
+
+/// Runs a scenario on real sockets in real time, or reports why it cannot.
+pub type TestbedRunner<'a> = dyn Fn(&Scenario) -> Result<RunOutput, String> + Sync + 'a;
+
+/// What runs may need beyond this crate.
+#[derive(Clone, Copy, Default)]
+pub struct Backends<'a> {
+    /// Transports that are made elsewhere.
+    pub registry: TransportRegistry<'a>,
+    /// Real sockets, for runs in real time.
+    pub testbed: Option<&'a TestbedRunner<'a>>,
+}
+
+/// Reads and checks a scenario with some values replaced.
+///
+/// # Errors
+/// What is wrong with it, with its place.
+pub(super) fn parse_scenario(file: &str, text: &str, set: &[String]) -> Result<Scenario, String> {
+    let mut overrides = Vec::new();
+    for argument in set {
+        overrides.extend(parse_set(argument).map_err(|error| error.to_string())?);
+    }
+    let scenario = parse_with(text, file, &overrides).map_err(|error| error.to_string())?;
+    if scenario.flows.is_empty() {
+        return Err("it has no flow to measure".to_owned());
+    }
+    Ok(scenario)
+}
+
+/// Runs a scenario: with its own seed and a full trace, or with another seed and counters only.
+///
+/// # Errors
+/// Why the run gave no result.
+pub(super) fn run_once(
+    scenario: &Scenario,
+    plan: &RunPlan,
+    seed: Option<u32>,
+    backends: Backends<'_>,
+) -> Result<RunData, String> {
+    let mut scenario = scenario.clone();
+    let mut options = RunOptions {
+        trace: TraceLevel::Full,
+        registry: backends.registry,
+        ..RunOptions::default()
+    };
+    if let Some(seed) = seed {
+        scenario.run.seed = u64::from(seed);
+        options.trace = TraceLevel::Counters;
+    }
+    let output = match (plan.testbed, backends.testbed) {
+        (false, _) => run(&scenario, &options).map_err(|error| error.to_string())?,
+        (true, Some(testbed)) => testbed(&scenario)?,
+        (true, None) => return Err("it needs a testbed".to_owned()),
+    };
+    let name = scenario.flows.iter().flat_map(Flow::names).next();
+    let name = name.unwrap_or_default();
+    let summary = output.summary.flows.get(&name);
+    let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;
+    let mut data = RunData {
+        throughput_bps: summary.throughput_bps,
+        packets_sent: summary.packets_sent,
+        packets_lost: summary.packets_lost,
+        summary: serde_json::to_value(&output.summary).map_err(|error| error.to_string())?,
+        ..RunData::default()
+    };
+    if let Some(trace) = output.flows.into_iter().find(|flow| flow.name == name) {
+        data.state = trace.table;
+        data.log = trace.writes.unwrap_or_default();
+        data.gaps = trace.gaps.unwrap_or_default();
+    }
+    Ok(data)
+}

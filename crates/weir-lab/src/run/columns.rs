@@ -1,0 +1,349 @@
+//! The columns of a run's tables. Each is declared here once; recorder, files, exports and plots
+//! take it from its declaration.
+
+use crate::table::{ColumnSpec, PlotLabel};
+use std::sync::Arc;
+use weir_proto::event::{Event, Limit, RateState, WindowState};
+use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Rate;
+
+/// A column of [`FLOW`] or [`writes`].
+pub type Flow = ColumnSpec<FlowRow>;
+/// A column of [`LINK`].
+pub type Link = ColumnSpec<LinkRow>;
+/// A column of [`PACKET`].
+pub type Packet = ColumnSpec<PacketRow>;
+/// A column of [`GAP`].
+pub type Gap = ColumnSpec<GapRow>;
+
+/// A flow's controller at a moment.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow {
+    pub(super) at: Instant,
+    /// [`Event::Rate`] or [`Event::Window`]; `None` before the controller has reported.
+    pub(super) state: Option<Event>,
+    /// Octets that the application writes at this moment; only in the table of writes.
+    pub(super) write_bytes: u32,
+}
+
+/// The queue of a direction of a link at a moment; drops and marks since the start of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkRow {
+    pub(super) at: Instant,
+    pub(super) queue_packets: u32,
+    pub(super) queue_bytes: u64,
+    pub(super) drops: u64,
+    pub(super) marks: u64,
+}
+
+/// A packet at an endpoint or on a link.
+#[derive(Clone, Debug)]
+pub struct PacketRow {
+    at: Instant,
+    place: &'static str,
+    name: Arc<str>,
+    event: &'static str,
+    number: Option<u64>,
+    size: u32,
+    reason: &'static str,
+}
+
+/// A gap in what a listener heard, and the length of all gaps so far.
+#[derive(Clone, Copy, Debug)]
+pub struct GapRow {
+    pub(super) at: Instant,
+    pub(super) length: Duration,
+    pub(super) silence: Duration,
+}
+
+/// `flows/NAME`: a row for each change of the sender's controller.
+pub const FLOW: &[Flow] = &[
+    Flow::number(
+        "time_s",
+        "s",
+        "virtual time since the start of the run",
+        |row| row.at.as_secs_f64(),
+    ),
+    Flow::number(
+        "allowed_rate_bps",
+        "bit/s",
+        "X: the rate that TFRC allows",
+        |row| row.rate(|state| state.allowed_rate.as_bps()),
+    )
+    .plotted("allowed rate X, bit/s", "X"),
+    Flow::number(
+        "equation_rate_bps",
+        "bit/s",
+        "X_calc: the rate of the throughput equation; none before the first loss",
+        |row| row.rate(|state| state.equation_rate.map_or(f64::NAN, Rate::as_bps)),
+    )
+    .plotted("rate of the equation X_calc, bit/s", "X_calc"),
+    Flow::number(
+        "receive_rate_bps",
+        "bit/s",
+        "X_recv: the rate that the receiver last reported",
+        |row| row.rate(|state| state.receive_rate.as_bps()),
+    )
+    .plotted("receive rate X_recv, bit/s", "X_recv"),
+    Flow::number(
+        "loss_event_rate",
+        "",
+        "p: the loss event rate, from 0 to 1",
+        |row| row.rate(|state| state.loss_event_rate),
+    )
+    .plotted_in("%", 100.0, ["loss event rate p, %", "p"]),
+    Flow::number(
+        "rtt_s",
+        "s",
+        "the last sample of the round-trip time",
+        |row| row.either(|state| known(state.rtt), |state| known(state.rtt)),
+    )
+    .plotted("round-trip time, sample, s", "sample"),
+    Flow::number(
+        "smoothed_rtt_s",
+        "s",
+        "R: the smoothed round-trip time",
+        |row| {
+            row.either(
+                |state| known(state.smoothed_rtt),
+                |state| known(state.smoothed_rtt),
+            )
+        },
+    )
+    .plotted("round-trip time R, s", "R"),
+    // Zero is a value here: kernels cut t_ipi to whole microseconds.
+    Flow::number("ipi_s", "s", "t_ipi: the time between two packets", |row| {
+        row.rate(|state| state.inter_packet_interval.as_secs_f64())
+    })
+    .plotted("time between two packets t_ipi, s", "ipi_s"),
+    Flow::number("cwnd_bytes", "bytes", "the congestion window", |row| {
+        row.window(|state| state.cwnd as f64)
+    })
+    .plotted("congestion window, bytes", "cwnd_bytes"),
+    Flow::number(
+        "bytes_in_flight",
+        "bytes",
+        "octets sent and neither acknowledged nor declared lost",
+        |row| row.window(|state| state.bytes_in_flight as f64),
+    ),
+    Flow::number(
+        "partial_bytes_acked",
+        "bytes",
+        "octets acknowledged towards the next increase of the window",
+        |row| row.window(|state| state.partial_bytes_acked as f64),
+    ),
+    Flow::number(
+        "ssthresh_bytes",
+        "bytes",
+        "the slow-start threshold; none before the first reduction",
+        |row| row.window(|state| state.ssthresh.map_or(f64::NAN, |bytes| bytes as f64)),
+    ),
+    Flow::number(
+        "segment_bytes",
+        "bytes",
+        "s: the segment size of TFRC",
+        |row| row.rate(|state| f64::from(state.segment_size)),
+    ),
+    Flow::word(
+        "state",
+        "the controller's state, in the words of its RFC",
+        |row| match &row.state {
+            Some(Event::Rate(state)) => state.state,
+            Some(Event::Window(state)) => state.state,
+            _ => "",
+        },
+    ),
+    Flow::word(
+        "limit",
+        "the rule that bound the rate or window",
+        |row| match &row.state {
+            Some(
+                Event::Rate(RateState { limit, .. }) | Event::Window(WindowState { limit, .. }),
+            ) => limit.name(),
+            _ => Limit::None.name(),
+        },
+    ),
+];
+
+/// The columns of [`FLOW`] that `writes/NAME` has too: what a line of dccp_probe needs.
+const PER_WRITE: [&str; 8] = [
+    "time_s",
+    "allowed_rate_bps",
+    "equation_rate_bps",
+    "receive_rate_bps",
+    "loss_event_rate",
+    "smoothed_rtt_s",
+    "ipi_s",
+    "segment_bytes",
+];
+
+const WRITE_BYTES: Flow = Flow::count(
+    "write_bytes",
+    "bytes",
+    "octets that the application wrote",
+    |row| u64::from(row.write_bytes),
+);
+
+/// `writes/NAME`: a row for each write of the application, with the state of a rate controller
+/// before the write.
+pub fn writes() -> impl Iterator<Item = &'static Flow> {
+    let of_flow = FLOW
+        .iter()
+        .filter(|column| PER_WRITE.contains(&column.name));
+    of_flow.chain([&WRITE_BYTES])
+}
+
+/// `links/NAME`: a row for each change of the queue, drop and mark.
+pub const LINK: &[Link] = &[
+    Link::number(
+        "time_s",
+        "s",
+        "virtual time since the start of the run",
+        |row| row.at.as_secs_f64(),
+    ),
+    Link::count("queue_packets", "packets", "packets in the queue", |row| {
+        u64::from(row.queue_packets)
+    }),
+    Link::count("queue_bytes", "bytes", "octets in the queue", |row| {
+        row.queue_bytes
+    }),
+    Link::count(
+        "drops",
+        "packets",
+        "packets dropped since the start",
+        |row| row.drops,
+    ),
+    Link::count(
+        "marks",
+        "packets",
+        "packets marked since the start",
+        |row| row.marks,
+    ),
+];
+
+/// `packets`: a row for each packet sent, received or lost at an endpoint, and for each packet
+/// dropped or marked on a link.
+pub const PACKET: &[Packet] = &[
+    Packet::number(
+        "time_s",
+        "s",
+        "virtual time since the start of the run",
+        |row| row.at.as_secs_f64(),
+    ),
+    Packet::word("place", "sender, receiver or link", |row| row.place),
+    Packet::word("name", "the flow or the direction of a link", |row| {
+        &row.name
+    }),
+    Packet::word("event", "sent, received, lost, dropped or marked", |row| {
+        row.event
+    }),
+    Packet::number(
+        "number",
+        "",
+        "sequence or packet number; none on links",
+        |row| row.number.map_or(f64::NAN, |number| number as f64),
+    ),
+    Packet::count(
+        "size_bytes",
+        "bytes",
+        "size without IP and UDP headers",
+        |row| u64::from(row.size),
+    ),
+    Packet::word(
+        "reason",
+        "why the packet was dropped or declared lost",
+        |row| row.reason,
+    ),
+];
+
+/// `gaps/NAME`: a row for each gap in what a listener heard.
+pub const GAP: &[Gap] = &[
+    Gap::number("time_s", "s", "when the gap began", |row| {
+        row.at.as_secs_f64()
+    }),
+    Gap::number("gap_s", "s", "length of the gap", |row| {
+        row.length.as_secs_f64()
+    }),
+    Gap::number("silence_s", "s", "length of all gaps so far", |row| {
+        row.silence.as_secs_f64()
+    })
+    .plotted("music that was not heard so far, s", "silence_s"),
+];
+
+/// The columns that plots show as a series.
+pub fn plotted_columns() -> impl Iterator<Item = (&'static str, PlotLabel)> {
+    let flow = FLOW.iter().map(|column| (column.name, column.plot));
+    let gap = GAP.iter().map(|column| (column.name, column.plot));
+    flow.chain(gap)
+        .filter_map(|(name, plot)| Some((name, plot?)))
+}
+
+/// How plots label this column; `None` if they do not show it.
+pub fn plot_label(column: &str) -> Option<PlotLabel> {
+    let found = plotted_columns().find(|(name, _)| *name == column);
+    found.map(|(_, plot)| plot)
+}
+
+/// A time in seconds; NaN for zero, which stands for a time that is not known yet.
+fn known(span: Duration) -> f64 {
+    if span.is_zero() {
+        f64::NAN
+    } else {
+        span.as_secs_f64()
+    }
+}
+
+impl FlowRow {
+    fn either(
+        &self,
+        of_rate: impl Fn(&RateState) -> f64,
+        of_window: impl Fn(&WindowState) -> f64,
+    ) -> f64 {
+        match &self.state {
+            Some(Event::Rate(state)) => of_rate(state),
+            Some(Event::Window(state)) => of_window(state),
+            _ => f64::NAN,
+        }
+    }
+
+    fn rate(&self, value: impl Fn(&RateState) -> f64) -> f64 {
+        self.either(value, |_| f64::NAN)
+    }
+
+    fn window(&self, value: impl Fn(&WindowState) -> f64) -> f64 {
+        self.either(|_| f64::NAN, value)
+    }
+}
+
+impl PacketRow {
+    /// The row of an event at a `sender`, a `receiver` or a `link` of this name; `None` if the event
+    /// is not about a packet.
+    pub(super) fn new(
+        at: Instant,
+        place: &'static str,
+        name: &Arc<str>,
+        event: &Event,
+    ) -> Option<Self> {
+        let (event, number, size, reason) = match *event {
+            Event::Sent { number, size } => ("sent", Some(number), size, ""),
+            Event::Received { number, size } => ("received", Some(number), size, ""),
+            Event::Lost {
+                number,
+                size,
+                trigger,
+            } => ("lost", Some(number), size, trigger.name()),
+            Event::Drop { size, reason } => ("dropped", None, size, reason.name()),
+            Event::EcnMark { size } => ("marked", None, size, ""),
+            _ => return None,
+        };
+        Some(Self {
+            at,
+            place,
+            name: Arc::clone(name),
+            event,
+            number,
+            size,
+            reason,
+        })
+    }
+}

@@ -1,0 +1,266 @@
+//! The simulated network of a scenario: hosts, links, media, and flows with their endpoints.
+
+mod flows;
+mod segments;
+
+pub use segments::{NetworkSegment, SegmentEnd, SegmentShaper};
+
+use super::codec::FirstFault;
+use super::recorder::{Recorder, WriteTrace};
+use super::summary::FlowStatistics;
+use super::tap::SharedTap;
+use super::{RunError, RunOptions};
+use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
+use flows::PacketEncoding;
+use std::collections::BTreeMap;
+use weir_net::app::PlaybackReport;
+use weir_net::wifi::{MediumConfig, StationCounters};
+use weir_net::{LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
+use weir_proto::endpoint::CloseReason;
+use weir_proto::event::EventMask;
+use weir_proto::packet::{FlowId, HostId};
+
+/// How much of a scenario a simulation holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All of it: no packet comes in or goes out.
+    Whole,
+    /// The flows. Each host has a port; packets are octets, as a socket takes them.
+    Flows,
+    /// The links and media, each apart: every end of one has a host and a port of its own. Token
+    /// buckets are left to a kernel, except those of links that change.
+    Links,
+    /// The hosts, links and media as one network. Each host has a port.
+    Network,
+}
+
+/// The simulated network, with names for what it reports.
+pub(super) struct SimNetwork {
+    pub(super) network: Network,
+    /// In the order of the scenario.
+    pub(super) flows: Vec<SimFlow>,
+    /// What has a queue and a trace, by its name in traces, in the order of the scenario.
+    pub(super) links: Vec<(String, TracedLink)>,
+    /// Of [`Scope::Links`].
+    pub(super) segments: Vec<NetworkSegment>,
+    /// The first packet that did not survive its encoding.
+    pub(super) fault: FirstFault,
+    seed: u64,
+    tap: Option<SharedTap>,
+}
+
+/// A flow of the simulated network.
+pub(super) struct SimFlow {
+    pub(super) id: FlowId,
+    pub(super) name: String,
+    writes: WriteTrace,
+}
+
+/// A direction of a link, or a station of a medium.
+#[derive(Clone, Copy)]
+pub(super) enum TracedLink {
+    Link(LinkId),
+    Station(MediumId, HostId),
+}
+
+/// All counters at a moment.
+pub(super) struct Counters {
+    pub(super) flows: Vec<FlowStatistics>,
+    /// A link has only those that it shares with a station.
+    pub(super) links: Vec<StationCounters>,
+}
+
+/// The hosts of the network by their names.
+type Hosts<'a> = BTreeMap<&'a str, (HostId, &'a Host)>;
+
+impl SimNetwork {
+    /// Builds this part of the scenario, with the options' tap on all endpoints.
+    pub(super) fn build(
+        scenario: &Scenario,
+        scope: Scope,
+        options: &RunOptions<'_>,
+    ) -> Result<Self, RunError> {
+        let mut network = Self {
+            network: Network::new(scenario.run.seed),
+            flows: Vec::new(),
+            links: Vec::new(),
+            segments: Vec::new(),
+            fault: FirstFault::default(),
+            seed: scenario.run.seed,
+            tap: options.tap.cloned(),
+        };
+        if scope == Scope::Links {
+            network.add_segments(scenario)?;
+            return Ok(network);
+        }
+        let hosts = network.add_hosts(scenario);
+        if scope != Scope::Flows {
+            network.add_links(scenario, &hosts)?;
+        }
+        if scope != Scope::Whole {
+            for (id, _) in hosts.values() {
+                network.network.add_port(*id).map_err(build_error)?;
+            }
+        }
+        let encoding = match scope {
+            Scope::Flows => PacketEncoding::Octets,
+            _ if scenario.run.codec => PacketEncoding::RoundTrip,
+            _ => PacketEncoding::Typed,
+        };
+        if scope != Scope::Network {
+            network.add_flows(scenario, &hosts, encoding, options.registry)?;
+        }
+        Ok(network)
+    }
+
+    fn add_hosts<'a>(&mut self, scenario: &'a Scenario) -> Hosts<'a> {
+        let mut hosts = BTreeMap::new();
+        for host in &scenario.hosts {
+            let id = self.network.add_host(&host.name, host.timing);
+            hosts.insert(host.name.as_str(), (id, host));
+        }
+        hosts
+    }
+
+    fn add_links(&mut self, scenario: &Scenario, hosts: &Hosts<'_>) -> Result<(), RunError> {
+        for link in &scenario.links {
+            let [from, to] = &link.between;
+            let ends = [find(hosts, from)?.0, find(hosts, to)?.0];
+            self.add_link(link, ends)?;
+        }
+        for wifi in &scenario.wifi {
+            let stations = wifi.stations.iter();
+            let hosts = stations.map(|station| Ok(find(hosts, &station.host)?.0));
+            self.add_wifi(wifi, &hosts.collect::<Result<Vec<_>, RunError>>()?)?;
+        }
+        Ok(())
+    }
+
+    /// Both directions of a link.
+    fn add_link(&mut self, link: &Link, [from, to]: [HostId; 2]) -> Result<(), RunError> {
+        let [forward, backward] = link.trace_names();
+        self.add_direction(forward, &link.forward, [from, to])?;
+        self.add_direction(backward, &link.backward, [to, from])
+    }
+
+    fn add_direction(
+        &mut self,
+        name: String,
+        direction: &Direction,
+        [from, to]: [HostId; 2],
+    ) -> Result<(), RunError> {
+        let config = LinkConfig {
+            name: name.clone(),
+            from,
+            to,
+            rate: direction.rate,
+            shaper: direction.shaper,
+            delay: direction.delay,
+            mtu: Some(direction.mtu.0),
+            queue: direction.queue,
+            loss: direction.loss.clone(),
+            netem: direction.netem,
+            rate_trace: direction.rate_trace.millis.clone(),
+            changes: direction.changes.clone(),
+        };
+        let id = self.network.add_link(config).map_err(build_error)?;
+        self.links.push((name, TracedLink::Link(id)));
+        Ok(())
+    }
+
+    /// A medium whose stations belong to these hosts.
+    fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
+        let stations = wifi.stations.iter().zip(hosts);
+        let config = |(station, &host): (&Station, &HostId)| (host, station.config);
+        let config = MediumConfig {
+            name: wifi.name.clone(),
+            phy: wifi.phy,
+            stations: stations.clone().map(config).collect(),
+            channel: wifi.channel(),
+        };
+        let id = self.network.add_medium(config).map_err(build_error)?;
+        let traced = |(station, &host)| (wifi.trace_name(station), TracedLink::Station(id, host));
+        self.links.extend(stations.map(traced));
+        Ok(())
+    }
+
+    /// Sets the masks of all sources of events to what the recorder wants to hear.
+    pub(super) fn listen(&mut self, recorder: &mut Recorder) {
+        for flow in &self.flows {
+            let ends = [Side::Sender, Side::Receiver]
+                .map(|side| self.network.source_of_flow(flow.id, side));
+            let masks = recorder.add_flow(&flow.name, ends, flow.writes);
+            for (source, mask) in ends.into_iter().zip(masks) {
+                self.network.set_mask_of(source, mask);
+            }
+        }
+        for (name, link) in &self.links {
+            let source = match *link {
+                TracedLink::Link(id) => Some(self.network.source_of_link(id)),
+                TracedLink::Station(id, host) => self.network.source_of_station(id, host),
+            };
+            let Some(source) = source else { continue };
+            let mask = recorder.add_link(name, source);
+            if mask != EventMask::NONE {
+                self.network.set_mask_of(source, mask);
+            }
+        }
+    }
+
+    /// All counters, now.
+    pub(super) fn counters(&mut self) -> Counters {
+        let flow = |flow: &SimFlow| FlowStatistics {
+            sender: self.network.statistics(flow.id, Side::Sender),
+            receiver: self.network.statistics(flow.id, Side::Receiver),
+        };
+        let flows = self.flows.iter().map(flow).collect();
+        let link = |(_, link): &(String, TracedLink)| match *link {
+            TracedLink::Link(id) => StationCounters {
+                link: self.network.link_counters(id),
+                ..StationCounters::default()
+            },
+            TracedLink::Station(id, host) => {
+                self.network.station_counters(id, host).unwrap_or_default()
+            }
+        };
+        let links = self.links.iter().map(link).collect();
+        Counters { flows, links }
+    }
+
+    /// Octets of application data that each flow has delivered so far.
+    pub(super) fn delivered(&self) -> impl Iterator<Item = u64> + '_ {
+        let receivers = self.flows.iter();
+        let statistics = receivers.map(|flow| self.network.statistics(flow.id, Side::Receiver));
+        statistics.map(|statistics| statistics.payload_received)
+    }
+
+    /// What the listener of a flow heard; `None` without audio.
+    pub(super) fn playback(&self, flow: FlowId) -> Option<PlaybackReport> {
+        self.network.app_report(flow, Side::Receiver).playback
+    }
+
+    /// How the connection of a flow ended, if not in good order: what its sender reports, or else
+    /// its receiver.
+    pub(super) fn ended(&self, flow: FlowId) -> Option<String> {
+        let closed = [Side::Sender, Side::Receiver]
+            .into_iter()
+            .find_map(|side| self.network.app_report(flow, side).statistics.closed)?;
+        match closed {
+            CloseReason::Finished => None,
+            CloseReason::Reset(code) => Some(format!("reset with code {code}")),
+            CloseReason::TimedOut => Some("timed out".to_owned()),
+        }
+    }
+}
+
+fn build_error(error: NetworkError) -> RunError {
+    RunError::Build(error.to_string())
+}
+
+fn no_host(name: &str) -> RunError {
+    RunError::Build(format!("there is no host \"{name}\""))
+}
+
+fn find<'a>(hosts: &Hosts<'a>, name: &str) -> Result<(HostId, &'a Host), RunError> {
+    hosts.get(name).copied().ok_or_else(|| no_host(name))
+}

@@ -1,0 +1,267 @@
+//! A table in memory: named columns of equal length, and how columns are declared and recorded.
+//!
+//! A [`ColumnSpec`] declares a column once: its name in files, its unit, its meaning, and how its
+//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The values of one column. Two are equal if their bits are: no value equals no value.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Numbers; NaN where there is no value.
+    F64(Vec<f64>),
+    /// Counts.
+    U64(Vec<u64>),
+    /// Words, shared because few differ.
+    Text(Vec<Arc<str>>),
+}
+
+/// A named column; the unit is the last part of the name (`rtt_s`, `cwnd_bytes`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: Values,
+}
+
+/// Columns of equal length; a row is a moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The columns in the order of the file.
+    pub columns: Vec<Column>,
+}
+
+impl PartialEq for Values {
+    fn eq(&self, other: &Self) -> bool {
+        let same_bits = |(a, b): (&f64, &f64)| a.to_bits() == b.to_bits();
+        match (self, other) {
+            (Self::F64(a), Self::F64(b)) => a.len() == b.len() && a.iter().zip(b).all(same_bits),
+            (Self::U64(a), Self::U64(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Values {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F64(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    /// True if there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Table {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns
+            .iter()
+            .find(|column| column.name == name)
+            .map(|column| &column.values)
+    }
+
+    /// A column of numbers as a slice.
+    pub fn numbers(&self, name: &str) -> Option<&[f64]> {
+        match self.column(name)? {
+            Values::F64(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// A column of numbers or counts as numbers.
+    pub fn as_numbers(&self, name: &str) -> Option<Cow<'_, [f64]>> {
+        match self.column(name)? {
+            Values::F64(values) => Some(Cow::Borrowed(values)),
+            Values::U64(values) => Some(values.iter().map(|value| *value as f64).collect()),
+            Values::Text(_) => None,
+        }
+    }
+
+    /// A column of words as a slice.
+    pub fn words(&self, name: &str) -> Option<&[Arc<str>]> {
+        match self.column(name)? {
+            Values::Text(values) => Some(values),
+            _ => None,
+        }
+    }
+}
+
+/// A column as it is declared.
+#[derive(Debug)]
+pub struct ColumnSpec<Row: 'static> {
+    /// The name in files; a unit is its last part (`rtt_s`, `cwnd_bytes`).
+    pub name: &'static str,
+    /// The unit of the values; empty for words, shares and counts.
+    pub unit: &'static str,
+    /// What the values are, in one line.
+    pub doc: &'static str,
+    /// How plots label the column; `None` if it is not plotted as a series.
+    pub plot: Option<PlotLabel>,
+    value: ValueOf<Row>,
+}
+
+/// How plots label a column.
+#[derive(Clone, Copy, Debug)]
+pub struct PlotLabel {
+    /// The axis, with its unit: `round-trip time R, s`.
+    pub axis: &'static str,
+    /// The short name in a legend: `R`.
+    pub short: &'static str,
+    /// The unit of the axis.
+    pub unit: &'static str,
+    /// The factor from the column's unit to that of the axis.
+    pub factor: f64,
+}
+
+/// How a column takes its value from a row.
+#[derive(Debug)]
+enum ValueOf<Row: 'static> {
+    Number(fn(&Row) -> f64),
+    Count(fn(&Row) -> u64),
+    Word(fn(&Row) -> &str),
+}
+
+impl<Row> ColumnSpec<Row> {
+    /// A column of numbers; NaN where there is no value.
+    pub const fn number(
+        name: &'static str,
+        unit: &'static str,
+        doc: &'static str,
+        value: fn(&Row) -> f64,
+    ) -> Self {
+        Self {
+            name,
+            unit,
+            doc,
+            plot: None,
+            value: ValueOf::Number(value),
+        }
+    }
+
+    /// A column of counts.
+    pub const fn count(
+        name: &'static str,
+        unit: &'static str,
+        doc: &'static str,
+        value: fn(&Row) -> u64,
+    ) -> Self {
+        Self {
+            name,
+            unit,
+            doc,
+            plot: None,
+            value: ValueOf::Count(value),
+        }
+    }
+
+    /// A column of words.
+    pub const fn word(name: &'static str, doc: &'static str, value: fn(&Row) -> &str) -> Self {
+        Self {
+            name,
+            unit: "",
+            doc,
+            plot: None,
+            value: ValueOf::Word(value),
+        }
+    }
+
+    /// The same column, plotted in its own unit.
+    pub const fn plotted(self, axis: &'static str, short: &'static str) -> Self {
+        let unit = self.unit;
+        self.plotted_in(unit, 1.0, [axis, short])
+    }
+
+    /// The same column, plotted in another unit: `factor` turns the column's unit into it.
+    pub const fn plotted_in(
+        mut self,
+        unit: &'static str,
+        factor: f64,
+        [axis, short]: [&'static str; 2],
+    ) -> Self {
+        self.plot = Some(PlotLabel {
+            axis,
+            short,
+            unit,
+            factor,
+        });
+        self
+    }
+}
+
+/// A table that grows row by row.
+#[derive(Debug)]
+pub struct TableRecorder<Row: 'static> {
+    columns: Vec<(&'static ColumnSpec<Row>, Values)>,
+    /// The words that occur, each kept once.
+    words: BTreeSet<Arc<str>>,
+}
+
+impl<Row> TableRecorder<Row> {
+    /// An empty table with these columns.
+    pub fn new(columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>) -> Self {
+        let empty = |spec: &'static ColumnSpec<Row>| {
+            let values = match spec.value {
+                ValueOf::Number(_) => Values::F64(Vec::new()),
+                ValueOf::Count(_) => Values::U64(Vec::new()),
+                ValueOf::Word(_) => Values::Text(Vec::new()),
+            };
+            (spec, values)
+        };
+        Self {
+            columns: columns.into_iter().map(empty).collect(),
+            words: BTreeSet::new(),
+        }
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, row: &Row) {
+        for (spec, values) in &mut self.columns {
+            match (&spec.value, values) {
+                (ValueOf::Number(value), Values::F64(numbers)) => numbers.push(value(row)),
+                (ValueOf::Count(value), Values::U64(counts)) => counts.push(value(row)),
+                (ValueOf::Word(value), Values::Text(words)) => {
+                    words.push(interned(&mut self.words, value(row)));
+                }
+                // `new` gives every column the values of its kind.
+                _ => {}
+            }
+        }
+    }
+
+    /// The table of all rows.
+    pub fn finish(self) -> Table {
+        let column = |(spec, values): (&ColumnSpec<Row>, Values)| Column {
+            name: spec.name.to_owned(),
+            values,
+        };
+        Table {
+            columns: self.columns.into_iter().map(column).collect(),
+        }
+    }
+}
+
+/// The word, shared with every earlier use of it.
+pub(crate) fn interned(words: &mut BTreeSet<Arc<str>>, word: &str) -> Arc<str> {
+    if let Some(known) = words.get(word) {
+        return known.clone();
+    }
+    let new: Arc<str> = word.into();
+    words.insert(new.clone());
+    new
+}

@@ -1,0 +1,58 @@
+//! `weir plot RUN`: every flow's trace as SVG and PNG, and one page with all of them.
+
+use super::export::write_whole;
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
+use std::path::PathBuf;
+use weir_lab::report::{self, NamedPlot};
+use weir_lab::trace::RunFolder;
+
+/// The arguments of the command.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The folder of a run
+    run: PathBuf,
+    /// Where the plots go; by default into the run's folder, below plots
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// One JSON document with the files written
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Draws the plots.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = RunFolder::open(&arguments.run)?.load()?;
+    let plots: Vec<NamedPlot> = report::plots_of(&output);
+    if plots.is_empty() {
+        let message = format!("{} holds no traces to draw", arguments.run.display());
+        return Err(Failure::Usage(message));
+    }
+    let out = arguments
+        .out
+        .clone()
+        .unwrap_or_else(|| arguments.run.join("plots"));
+    let mut written = Vec::new();
+    let bar = terminal::progress(plots.len() as u64, "drawing");
+    for named in &plots {
+        let svg = named.plot.svg();
+        let png = report::png(&svg, 2.0).map_err(|error| Failure::Failed(error.to_string()))?;
+        for (ending, bytes) in [("svg", svg.as_bytes()), ("png", &png)] {
+            let path = out.join(format!("{}.{ending}", named.name));
+            write_whole(&path, bytes)?;
+            written.push(path.display().to_string());
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let page = out.join("index.html");
+    let title = format!("Run {}", arguments.run.display());
+    write_whole(&page, report::page::plots_page(&title, &plots).as_bytes())?;
+    written.push(page.display().to_string());
+    if arguments.json {
+        let document = serde_json::json!({ "files": written });
+        return Ok(terminal::print(&format!("{document:#}\n"))?);
+    }
+    Ok(terminal::print(&format!("{}\n", written.join("\n")))?)
+}

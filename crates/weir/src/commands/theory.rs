@@ -1,0 +1,168 @@
+//! `weir theory LAW --PARAMETER VALUE …`: what a law says.
+
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
+use std::fmt::Write;
+use weir_lab::theory::{self, LAWS, Law, Line};
+
+/// The arguments of the command.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub struct Arguments {
+    /// The law; without one, all laws are listed
+    law: Option<String>,
+    /// One JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// List the laws, or say what a law needs
+    #[arg(long, short)]
+    help: bool,
+    /// The law's parameters: --s 1400 --rtt 400ms --p 0.002
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "--PARAMETER VALUE"
+    )]
+    parameters: Vec<String>,
+}
+
+/// Evaluates the law, or lists the laws.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let usage = |error: theory::TheoryError| Failure::Usage(error.to_string());
+    let parameters: Vec<_> = arguments
+        .parameters
+        .iter()
+        .filter(|word| !matches!(word.as_str(), "--json"))
+        .collect();
+    let json = arguments.json || parameters.len() < arguments.parameters.len();
+    let help = |word: &str| matches!(word, "--help" | "-h" | "help");
+    let Some(name) = arguments.law.as_deref().filter(|name| !help(name)) else {
+        return Ok(terminal::print(&overview(json))?);
+    };
+    let law = theory::law(name).map_err(usage)?;
+    if arguments.help || parameters.iter().any(|word| help(word)) {
+        let text = if json {
+            format!("{:#}\n", description(law))
+        } else {
+            described(law)
+        };
+        return Ok(terminal::print(&text)?);
+    }
+    let pairs = pairs(&parameters)?;
+    let lines = law.evaluate(&pairs).map_err(usage)?;
+    let text = if json {
+        document(law, &pairs, &lines)
+    } else {
+        table(&lines)
+    };
+    Ok(terminal::print(&text)?)
+}
+
+/// `--rtt 400ms` and `--rtt=400ms` as name and value.
+fn pairs<'a>(words: &[&'a String]) -> Result<Vec<(&'a str, &'a str)>, Failure> {
+    let mut pairs = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(name) = word.strip_prefix("--") else {
+            return Err(Failure::Usage(format!(
+                "\"{word}\" is not a parameter; write --NAME VALUE"
+            )));
+        };
+        match name.split_once('=') {
+            Some(pair) => pairs.push(pair),
+            None => match words.next() {
+                Some(value) => pairs.push((name, value.as_str())),
+                None => return Err(Failure::Usage(format!("--{name} needs a value"))),
+            },
+        }
+    }
+    Ok(pairs)
+}
+
+fn table(lines: &[Line]) -> String {
+    let width = lines
+        .iter()
+        .map(|line| line.text.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = String::new();
+    for line in lines {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{:>width$}  {}", line.text, line.describe);
+    }
+    text
+}
+
+fn document(law: &Law, parameters: &[(&str, &str)], lines: &[Line]) -> String {
+    let parameters: serde_json::Map<_, _> = parameters
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).into()))
+        .collect();
+    let results: serde_json::Map<_, _> = lines
+        .iter()
+        .map(|line| (line.name.to_owned(), line.value.into()))
+        .collect();
+    let document = serde_json::json!({
+        "law": law.name, "equation": law.equation, "source": law.source,
+        "parameters": parameters, "results": results,
+    });
+    format!("{document:#}\n")
+}
+
+fn described(law: &Law) -> String {
+    let Law {
+        name,
+        describe,
+        equation,
+        source,
+        parameters,
+        ..
+    } = law;
+    let mut text = format!("{describe}\n\n    {equation}\n\n{source}\n\nweir theory {name}\n");
+    for parameter in *parameters {
+        let default = match parameter.default {
+            None => " (required)".to_owned(),
+            Some("") => String::new(),
+            Some(default) => format!(" [{default}]"),
+        };
+        let _ = writeln!(
+            text,
+            "  --{:<12} {}{default}",
+            parameter.name, parameter.describe
+        );
+    }
+    text
+}
+
+/// The same as data; a parameter whose default is null is required.
+fn description(law: &Law) -> serde_json::Value {
+    let parameters = law.parameters.iter().map(|parameter| {
+        serde_json::json!({
+            "name": parameter.name,
+            "describe": parameter.describe,
+            "default": parameter.default,
+        })
+    });
+    serde_json::json!({
+        "law": law.name,
+        "describe": law.describe,
+        "equation": law.equation,
+        "source": law.source,
+        "parameters": parameters.collect::<Vec<_>>(),
+    })
+}
+
+fn overview(json: bool) -> String {
+    if json {
+        let laws: Vec<_> = LAWS.iter().map(description).collect();
+        return format!("{:#}\n", serde_json::json!({ "laws": laws }));
+    }
+    let mut text =
+        "weir theory LAW --PARAMETER VALUE …; weir theory LAW --help says more\n\n".to_owned();
+    let width = LAWS.iter().map(|law| law.name.len()).max().unwrap_or(0);
+    for law in LAWS {
+        let _ = writeln!(text, "  {:<width$}  {}", law.name, law.describe);
+    }
+    text
+}

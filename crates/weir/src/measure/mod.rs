@@ -1,0 +1,113 @@
+//! Tests of a path between `weir serve` and `weir send`, in the manner of iperf3.
+//!
+//! The client opens a path and asks for a test with one Request of the control protocol of
+//! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as the Request
+//! says and the other counts; where the transport itself does not tell the sender what arrived, the
+//! receiver sends Reports. Each transport is a file with a [`data_path::DataPath`]: [`dccp`],
+//! [`quic`], [`udp`]. [`client`] and [`server`] run tests over any of them, [`session`] runs one
+//! test, [`report`] says what it measured.
+
+mod client;
+mod data_path;
+mod dccp;
+mod options;
+mod pacing;
+mod quic;
+mod report;
+mod server;
+mod session;
+mod trace;
+mod udp;
+
+pub use options::{ClientOptions, ServerOptions};
+
+use crate::capture::PacketCapture;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use options::{TestOptions, TransportName};
+use serde_json::Value;
+use std::sync::Arc;
+use weir_wire::Tap;
+
+/// Tests a path to a server; returns the result as one JSON document.
+pub fn send(options: &ClientOptions) -> Result<Value, Failure> {
+    let test = &options.test;
+    run(test, "weir send", async |tap, interrupt| {
+        let to = client::resolve(options)?;
+        client::check_trace_folder(test)?;
+        match test.transport {
+            TransportName::Dccp => {
+                client::run(dccp::Dccp::new(test, tap), options, to, &interrupt).await
+            }
+            TransportName::Quic => {
+                client::run(quic::Quic::new(test, tap)?, options, to, &interrupt).await
+            }
+            TransportName::Udp => {
+                client::run(udp::Udp::new(test, tap), options, to, &interrupt).await
+            }
+        }
+    })
+}
+
+/// Serves tests until Ctrl-C, or one test.
+pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
+    let test = &options.test;
+    run(test, "weir serve", async |tap, interrupt| {
+        server::create_trace_folder(test)?;
+        match test.transport {
+            TransportName::Dccp => {
+                server::run(dccp::Dccp::new(test, tap), options, &interrupt).await
+            }
+            TransportName::Quic => {
+                server::run(quic::Quic::new(test, tap)?, options, &interrupt).await
+            }
+            TransportName::Udp => server::run(udp::Udp::new(test, tap), options, &interrupt).await,
+        }
+    })
+}
+
+/// Runs tests in a runtime of their own, with the capture that the options ask for.
+fn run<T>(
+    options: &TestOptions,
+    name: &str,
+    tests: impl AsyncFnOnce(Option<Arc<dyn Tap>>, Interrupt) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    options.check()?;
+    raise_open_files();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let interface = [(name.to_owned(), None)];
+    let capture = options
+        .pcap
+        .as_ref()
+        .map(|path| PacketCapture::start(path, &interface, options.snaplen))
+        .transpose()?;
+    let tap = capture.as_ref().map(PacketCapture::tap);
+    let done = runtime.block_on(async { tests(tap, Interrupt::catch()).await });
+    // The sockets are closed with the runtime, before the capture ends.
+    drop(runtime);
+    let written = capture.map_or(Ok(()), PacketCapture::finish);
+    done.and_then(|done| written.map(|()| done))
+}
+
+/// Lets this process have as many open files as the system allows it: each connection has a
+/// socket and a timer, and the limit that most systems begin with is 1024.
+fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, getrlimit, setrlimit};
+        let mut limit = getrlimit(Resource::Nofile);
+        limit.current = limit.maximum;
+        // Where it cannot be raised, the limit may be enough.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+/// What an error of a socket or connection means for the exit status.
+fn failure(error: weir_wire::Error) -> Failure {
+    match error {
+        weir_wire::Error::Privilege(_) => Failure::Unavailable(format!("{error}: leave --raw out")),
+        _ => Failure::Failed(error.to_string()),
+    }
+}

@@ -1,0 +1,191 @@
+//! The options of `serve` and `send`.
+
+use crate::arguments::{self, JsonOutput};
+use crate::exit::Failure;
+use clap::{Args, ValueEnum};
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
+use std::time::Duration;
+use weir_lab::run::SenderRecorder;
+use weir_proto::event::EventMask;
+use weir_wire::test_protocol::TestConfig;
+use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
+
+/// The UDP port of servers of tests over QUIC: the second after that of DCCP.
+const QUIC_PORT: u16 = 6513;
+
+/// Options that both ends have.
+#[derive(Clone, Debug, Args)]
+pub struct TestOptions {
+    /// What carries the data; both ends must have the same
+    #[arg(long, value_enum, default_value_t = TransportName::Dccp)]
+    pub transport: TransportName,
+    /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
+    #[arg(long)]
+    pub raw: bool,
+    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for QUIC. With
+    /// --raw its DCCP port, by default 5001
+    #[arg(short, long)]
+    pub port: Option<u16>,
+    /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
+    /// default 3
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4))]
+    pub ccid: Option<u8>,
+    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline; by default rfc5348
+    #[arg(long)]
+    pub profile: Option<String>,
+    /// QUIC's controller at the end that sends: newreno, cubic, tfrc, quinn-newreno or quinn-cubic;
+    /// by default cubic
+    #[arg(long, value_name = "NAME")]
+    pub controller: Option<String>,
+    /// Use explicit congestion notification, which QUIC does in any case
+    #[arg(long)]
+    pub ecn: bool,
+    /// Each packet has a send of its own, without the kernel's segmentation (GSO)
+    #[arg(long)]
+    pub no_gso: bool,
+    /// Seconds between two reports; 0 for none
+    #[arg(short, long, default_value = "1", value_name = "TIME", value_parser = arguments::time)]
+    pub interval: Duration,
+    /// Write what the socket sends and receives to this file, pcapng
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+    /// Keep so many bytes of each packet of the capture
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value_t = 0,
+        hide_default_value = true
+    )]
+    #[arg(requires = "pcap")]
+    pub snaplen: u32,
+    /// Write the test into this folder, as `weir run` writes a run; a server makes a folder in it
+    /// for each connection. The end that sends has the controller's trace
+    #[arg(long, value_name = "DIR")]
+    pub trace: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+/// The options of `send`.
+#[derive(Clone, Debug, Args)]
+pub struct ClientOptions {
+    /// The server: a name or an address
+    pub host: String,
+    #[command(flatten)]
+    pub test: TestOptions,
+    /// How long to send: seconds, or with a unit
+    #[arg(short, long, default_value = "10", value_name = "TIME", value_parser = arguments::time)]
+    pub time: Duration,
+    /// Constant rate of payload, such as 64kbit; without it as much as congestion control allows,
+    /// and with UDP 1 Mbit/s
+    #[arg(short, long, value_name = "RATE", value_parser = arguments::rate)]
+    pub bitrate: Option<f64>,
+    /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
+    /// what the path takes, if it is less
+    #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
+    pub length: Option<u16>,
+    /// The server sends
+    #[arg(short = 'R', long)]
+    pub reverse: bool,
+    /// So many connections at once
+    #[arg(short = 'P', long, default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub parallel: u16,
+}
+
+/// The options of `serve`.
+#[derive(Clone, Debug, Args)]
+pub struct ServerOptions {
+    #[command(flatten)]
+    pub test: TestOptions,
+    /// Address to listen at
+    #[arg(short = 'B', long, default_value_t = IpAddr::V6(Ipv6Addr::UNSPECIFIED))]
+    pub bind: IpAddr,
+    /// End after the first connection
+    #[arg(short = '1', long)]
+    pub one_off: bool,
+}
+
+/// What carries the data of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransportName {
+    /// DCCP in UDP (RFC 6773)
+    Dccp,
+    /// A stream of QUIC, by quinn with Weir's controllers
+    Quic,
+    /// Datagrams at a constant rate; nothing controls congestion
+    Udp,
+}
+
+impl TransportName {
+    /// As on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dccp => "dccp",
+            Self::Quic => "quic",
+            Self::Udp => "udp",
+        }
+    }
+}
+
+impl TestOptions {
+    /// Refuses what the transport does not have.
+    pub fn check(&self) -> Result<(), Failure> {
+        use TransportName::{Dccp, Quic};
+        for (option, given, owner) in [
+            ("--raw", self.raw, Dccp),
+            ("--ccid", self.ccid.is_some(), Dccp),
+            ("--profile", self.profile.is_some(), Dccp),
+            ("--controller", self.controller.is_some(), Quic),
+        ] {
+            if given && self.transport != owner {
+                let (owner, found) = (owner.name(), self.transport.name());
+                return Err(Failure::Usage(format!(
+                    "expected {option} with --transport {owner}, found --transport {found}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The server's UDP port, which is not used without UDP.
+    pub fn udp_port(&self) -> u16 {
+        self.port.unwrap_or(match self.transport {
+            TransportName::Dccp => DEFAULT_PORT,
+            TransportName::Quic => QUIC_PORT,
+            TransportName::Udp => udp_test::DEFAULT_PORT,
+        })
+    }
+
+    /// The settings of a socket, which all transports have.
+    pub fn socket(&self) -> EndpointConfig {
+        EndpointConfig {
+            ecn: self.ecn,
+            segmentation: !self.no_gso,
+            event_mask: self.event_mask(),
+            ..EndpointConfig::default()
+        }
+    }
+
+    /// The events of a controller that a trace records.
+    pub fn event_mask(&self) -> EventMask {
+        match self.trace {
+            Some(_) => SenderRecorder::EVENTS,
+            None => EventMask::NONE,
+        }
+    }
+}
+
+impl ClientOptions {
+    /// The test that the options ask for, with this length if they have none.
+    pub fn request(&self, default_length: u16) -> TestConfig {
+        TestConfig {
+            reverse: self.reverse,
+            ecn: self.test.ecn,
+            length: self.length.unwrap_or(default_length),
+            rate_bps: self.bitrate,
+            duration: self.time,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Tests over QUIC: a stream of quinn with Weir's controllers.
+//!
+//! The client opens a bidirectional stream for control messages and asks on it for the test; the
+//! sender opens a unidirectional stream and fills it. The receiver sends Reports on the first
+//! stream, twenty times a second and at the end, so that both ends count what was delivered and not
+//! what waits to be sent. When its time is over, a sender without a rate of its own resets the
+//! stream, and what waits is not sent.
+//!
+//! The certificate is the server's own and the client takes any: a tool to measure, not a channel
+//! for secrets.
+
+mod control;
+mod path;
+mod socket;
+
+use super::data_path::{Listener, TestInfo, Transport};
+use super::failure;
+use super::options::{ClientOptions, TestOptions};
+use crate::exit::Failure;
+use path::QuicPath;
+use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
+use serde_json::{Value, json};
+use socket::Socket;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use weir_lab::run::MeasuredTransport;
+use weir_wire::quinn::{CongestionControlAlgorithm, TracedConfig};
+use weir_wire::test_protocol::{Message, TestConfig};
+use weir_wire::{Error, Tap};
+
+/// The protocol's name (ALPN).
+const PROTOCOL: &str = "weir-test";
+/// A name of the server for TLS; the client takes any certificate.
+const SERVER_NAME: &str = "server.invalid";
+/// How long a handshake may take, and the request after it.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long the peer's last messages are waited for.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// Connections of a server, and how many it has before a client must prove its address first.
+const MAX_CONNECTIONS: usize = 1024;
+const RETRY_FROM: usize = 64;
+/// Octets of a write by default: of a constant rate, and without one.
+const PACED_LENGTH: u16 = 1200;
+const BULK_LENGTH: u16 = 65_000;
+
+/// QUIC with these settings.
+#[derive(Clone)]
+pub struct Quic {
+    config: TracedConfig,
+    controller: String,
+    tap: Option<Arc<dyn Tap>>,
+}
+
+impl Quic {
+    /// As the options say.
+    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
+        let controller = options.controller.as_deref().unwrap_or("cubic").to_owned();
+        let config = TracedConfig {
+            algorithm: CongestionControlAlgorithm::named(&controller)
+                .map_err(|error| Failure::Usage(error.to_string()))?,
+            segmentation: !options.no_gso,
+            alpn: PROTOCOL,
+            events: options.event_mask(),
+        };
+        Ok(Self {
+            config,
+            controller,
+            tap,
+        })
+    }
+}
+
+impl Transport for Quic {
+    type Path = QuicPath;
+    type Listener = QuicListener;
+
+    fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
+        Ok(client.request(match client.bitrate {
+            Some(_) => PACED_LENGTH,
+            None => BULK_LENGTH,
+        }))
+    }
+
+    fn settings(&self, _: &TestConfig) -> Value {
+        json!({ "controller": self.controller })
+    }
+
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<QuicPath, Failure> {
+        let opened = Instant::now();
+        let socket = Socket::connect(to, self.tap.clone()).map_err(failure)?;
+        let traced = self.config.client().map_err(failure)?;
+        let endpoint = endpoint(Arc::clone(&socket), None)?;
+        let connecting = endpoint
+            .connect_with(traced.config, to, SERVER_NAME)
+            .map_err(|error| Failure::Failed(error.to_string()))?;
+        let connection = tokio::select! {
+            biased;
+            connection = connecting => connection.map_err(|error| refused(to, error))?,
+            () = socket.refused() => return Err(failure(Error::Refused(to))),
+            () = sleep(HANDSHAKE_TIMEOUT) => return Err(failure(Error::TimedOut(to))),
+        };
+        let control = connection.open_bi().await;
+        let mut control = control.map_err(|error| refused(to, error))?;
+        control::write(&mut control.0, Message::Request(request, None))
+            .await
+            .map_err(|error| Failure::Failed(format!("cannot ask for the test: {error}")))?;
+        let info = TestInfo {
+            request,
+            sends: !request.reverse,
+            opened,
+            transport: MeasuredTransport::Quinn(self.config.algorithm.name()),
+            events: traced.events,
+        };
+        Ok(QuicPath::new(
+            connection,
+            traced.controller,
+            control,
+            Some(endpoint),
+            info,
+        ))
+    }
+
+    async fn listen(&self, address: SocketAddr) -> Result<QuicListener, Failure> {
+        let socket = Socket::bind(address, self.tap.clone()).map_err(failure)?;
+        let first = self.config.server().map_err(failure)?;
+        Ok(QuicListener {
+            endpoint: endpoint(socket, Some(first.config))?,
+            config: self.config.clone(),
+            arriving: JoinSet::new(),
+        })
+    }
+}
+
+fn endpoint(socket: Arc<Socket>, server: Option<quinn::ServerConfig>) -> Result<Endpoint, Failure> {
+    let config = EndpointConfig::default();
+    let runtime = Arc::new(TokioRuntime);
+    Ok(Endpoint::new_with_abstract_socket(
+        config, server, socket, runtime,
+    )?)
+}
+
+/// Why a server does not take a connection.
+fn refused(peer: SocketAddr, error: ConnectionError) -> Failure {
+    match error {
+        ConnectionError::TimedOut => failure(Error::TimedOut(peer)),
+        ConnectionError::ConnectionClosed(close)
+            if close.error_code == quinn::TransportErrorCode::CONNECTION_REFUSED =>
+        {
+            failure(Error::Busy(peer))
+        }
+        error => Failure::Failed(format!("{peer} does not take the connection: {error}")),
+    }
+}
+
+/// A server over QUIC.
+pub struct QuicListener {
+    endpoint: Endpoint,
+    config: TracedConfig,
+    /// Handshakes, and waits for requests.
+    arriving: JoinSet<Option<QuicPath>>,
+}
+
+impl Listener for QuicListener {
+    type Path = QuicPath;
+
+    fn local_address(&self) -> Result<SocketAddr, Failure> {
+        Ok(self.endpoint.local_addr()?)
+    }
+
+    async fn accept(&mut self) -> Result<QuicPath, Failure> {
+        loop {
+            let arrived = tokio::select! {
+                incoming = self.endpoint.accept() => {
+                    let incoming = incoming.ok_or_else(|| failure(Error::Closed))?;
+                    if let Some(incoming) = admit(&self.endpoint, incoming) {
+                        self.arriving.spawn(open(incoming, self.config.clone()));
+                    }
+                    continue;
+                }
+                Some(arrived) = self.arriving.join_next() => arrived.ok().flatten(),
+            };
+            if let Some(path) = arrived {
+                return Ok(path);
+            }
+        }
+    }
+
+    async fn close(self) {
+        self.endpoint.close(0_u8.into(), b"the server ends");
+        let _ = timeout(CLOSE_TIMEOUT, self.endpoint.wait_idle()).await;
+    }
+}
+
+/// Lets a client in, or not now: while there are many, one whose address is not proven has to come
+/// again with a token (RFC 9000 §8.1.2).
+fn admit(endpoint: &Endpoint, incoming: Incoming) -> Option<Incoming> {
+    let open = endpoint.open_connections();
+    if open >= MAX_CONNECTIONS {
+        incoming.refuse();
+        None
+    } else if open >= RETRY_FROM && !incoming.remote_address_validated() && incoming.may_retry() {
+        // A Retry that cannot be sent is like one that is lost: the client asks again.
+        let _ = incoming.retry();
+        None
+    } else {
+        Some(incoming)
+    }
+}
+
+/// The handshake, and the request; `None` for a client that fails at either.
+async fn open(incoming: Incoming, config: TracedConfig) -> Option<QuicPath> {
+    let opened = Instant::now();
+    let traced = config.server().ok()?;
+    let arriving = async {
+        let accepted = incoming.accept_with(Arc::new(traced.config)).ok()?;
+        let connection = accepted.await.ok()?;
+        let mut control = connection.accept_bi().await.ok()?;
+        let Message::Request(request, _) = control::read(&mut control.1).await? else {
+            return None;
+        };
+        let info = TestInfo {
+            request,
+            sends: request.reverse,
+            opened,
+            transport: MeasuredTransport::Quinn(config.algorithm.name()),
+            events: traced.events,
+        };
+        let controller = traced.controller;
+        Some(QuicPath::new(connection, controller, control, None, info))
+    };
+    timeout(HANDSHAKE_TIMEOUT, arriving).await.ok()?
+}

@@ -1,0 +1,122 @@
+//! What a test says: a line for each interval and for the whole test on stderr, and its result as
+//! JSON in the manner of iperf3. The same for all transports, which add what they alone count.
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Intervals of a result; later ones are printed and not kept.
+const MAX_INTERVALS: usize = 100_000;
+
+/// What one end of a test has counted up to one moment.
+pub struct Counters {
+    /// Octets of application data that this end has sent or received.
+    pub octets: u64,
+    /// What a line says after the throughput.
+    pub details: String,
+    /// The transport's own fields of the result.
+    pub fields: Value,
+}
+
+/// The report of one test, which grows by a line in each interval.
+pub struct Report {
+    number: usize,
+    start: Instant,
+    interval: Duration,
+    lines: u32,
+    octets: u64,
+    intervals: Vec<Value>,
+}
+
+impl Report {
+    /// Of the test with this number, which begins now; a line for every `interval`, none if that is
+    /// zero.
+    pub fn start(number: usize, interval: Duration) -> Self {
+        Self {
+            number,
+            start: Instant::now(),
+            interval,
+            lines: 0,
+            octets: 0,
+            intervals: Vec::new(),
+        }
+    }
+
+    /// When the next line is due.
+    pub fn due(&self) -> Instant {
+        if self.interval.is_zero() {
+            return self.start + Duration::from_hours(365 * 24);
+        }
+        self.start + self.interval * (self.lines + 1)
+    }
+
+    /// Ends the interval that is due with these counters; returns its line.
+    pub fn interval(&mut self, counters: &Counters) -> String {
+        let seconds = self.interval.as_secs_f64();
+        let start = seconds * f64::from(self.lines);
+        let octets = counters.octets.saturating_sub(self.octets);
+        if self.intervals.len() < MAX_INTERVALS {
+            self.intervals.push(json!({
+                "start": start,
+                "end": start + seconds,
+                "bytes": octets,
+                "bits_per_second": rate(octets, seconds),
+            }));
+        }
+        self.lines += 1;
+        self.octets = counters.octets;
+        self.line([start, start + seconds], octets, &counters.details)
+    }
+
+    /// The line about the whole test, which took so many seconds.
+    pub fn total(&self, seconds: f64, counters: &Counters) -> String {
+        self.line([0.0, seconds], counters.octets, &counters.details)
+    }
+
+    fn line(&self, [start, end]: [f64; 2], octets: u64, details: &str) -> String {
+        format!(
+            "[{:3}] {start:7.2}-{end:<7.2} s  {}  {}{details}",
+            self.number,
+            scaled(octets as f64, "B"),
+            scaled(rate(octets, end - start), "bit/s"),
+        )
+    }
+
+    /// The result of the test.
+    pub fn result(self, seconds: f64, counters: Counters) -> Value {
+        let mut result = json!({
+            "stream": self.number,
+            "seconds": seconds,
+            "bytes": counters.octets,
+            "bits_per_second": rate(counters.octets, seconds),
+            "intervals": self.intervals,
+        });
+        extend(&mut result, counters.fields);
+        result
+    }
+}
+
+/// Bits per second.
+fn rate(octets: u64, seconds: f64) -> f64 {
+    octets as f64 * 8.0 / seconds.max(1e-9)
+}
+
+/// Adds the fields of one object to another.
+pub fn extend(object: &mut Value, fields: Value) {
+    if let (Some(object), Value::Object(fields)) = (object.as_object_mut(), fields) {
+        object.extend(fields);
+    }
+}
+
+/// A value with a prefix of its unit, in a constant width.
+pub fn scaled(value: f64, unit: &str) -> String {
+    let (scale, prefix) = match value {
+        v if v >= 1e9 => (1e9, "G"),
+        v if v >= 1e6 => (1e6, "M"),
+        v if v >= 1e3 => (1e3, "k"),
+        v if v >= 1.0 || v <= 0.0 => (1.0, ""),
+        v if v >= 1e-3 => (1e-3, "m"),
+        _ => (1e-6, "µ"),
+    };
+    format!("{:6.2} {prefix}{unit}", value / scale)
+}

@@ -1,0 +1,95 @@
+//! The server of tests: takes clients, runs their tests beside each other, prints the results.
+
+use super::data_path::{DataPath, Listener, Transport};
+use super::options::{ServerOptions, TestOptions};
+use super::{session, trace};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::terminal;
+use serde_json::Value;
+use std::net::SocketAddr;
+use tokio::task::JoinSet;
+
+/// Makes the folder of `--trace`, so that a mistake in it is reported before a test.
+pub fn create_trace_folder(options: &TestOptions) -> Result<(), Failure> {
+    let Some(folder) = &options.trace else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Failure::Usage(format!("cannot create the folder \"{folder}\": {error}"))
+    })
+}
+
+/// Serves until Ctrl-C, or one test.
+pub async fn run<T: Transport>(
+    transport: T,
+    options: &ServerOptions,
+    interrupt: &Interrupt,
+) -> Result<(), Failure> {
+    let address = SocketAddr::new(options.bind, options.test.udp_port());
+    let mut listener = transport.listen(address).await?;
+    let address = transport.describe(listener.local_address()?);
+    terminal::status(&format!("listening at {address}"));
+    let mut tests = JoinSet::new();
+    let mut number = 0;
+    loop {
+        let path = tokio::select! {
+            path = listener.accept() => path?,
+            Some(_) = tests.join_next() => continue,
+            () = interrupt.pressed() => break,
+        };
+        number += 1;
+        announce(number, path.peer_address());
+        let test = serve(number, path, options.test.clone(), interrupt.clone());
+        if options.one_off {
+            let result = test.await?;
+            if options.test.output.json {
+                terminal::print(&format!("{result:#}\n"))?;
+            }
+            break;
+        }
+        let json = options.test.output.json;
+        tests.spawn(async move {
+            match test.await {
+                Ok(result) if json => {
+                    // A closed pipe ends the output, not the server.
+                    let _ = terminal::print(&format!("{result}\n"));
+                }
+                Ok(_) => {}
+                Err(failure) => drop(failure.report(false)),
+            }
+        });
+    }
+    // After Ctrl-C every test ends by itself and writes what it has.
+    while tests.join_next().await.is_some() {}
+    listener.close().await;
+    Ok(())
+}
+
+fn announce(number: usize, peer: SocketAddr) {
+    // Without UDP there is no port.
+    terminal::status(&match peer.port() {
+        0 => format!("[{number:3}] from {}", peer.ip()),
+        _ => format!("[{number:3}] from {peer}"),
+    });
+}
+
+/// One test; returns its result.
+async fn serve<P: DataPath>(
+    number: usize,
+    mut path: P,
+    options: TestOptions,
+    interrupt: Interrupt,
+) -> Result<Value, Failure> {
+    path.receive_request(&interrupt).await;
+    let outcome = session::run(number, path, options.interval, &interrupt).await;
+    if let Some(failure) = outcome.failure {
+        terminal::status(&format!("[{number:3}] {}", failure.message()));
+    }
+    if let Some(folder) = &options.trace {
+        let folder = trace::numbered_folder(folder, number)?;
+        trace::write(vec![outcome.flow], &folder).await?;
+    }
+    Ok(outcome.result)
+}

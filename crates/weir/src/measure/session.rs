@@ -1,0 +1,83 @@
+//! One test over an open path, the same for all transports and for both ends.
+
+use super::data_path::{DataPath, Since, nanos};
+use super::report::Report;
+use super::trace::TraceRecorder;
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use crate::terminal;
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::sleep_until;
+use weir_lab::run::{MeasuredEnd, MeasuredFlow};
+use weir_proto::endpoint::Statistics;
+
+/// What a test has measured.
+pub struct Outcome {
+    /// The result for other programs.
+    pub result: Value,
+    /// The test as a flow of a run.
+    pub flow: MeasuredFlow,
+    /// Why it ended early, if it did.
+    pub failure: Option<Failure>,
+}
+
+/// Runs a test to its end, with a line on stderr for every interval.
+pub async fn run<P: DataPath>(
+    number: usize,
+    mut path: P,
+    interval: Duration,
+    interrupt: &Interrupt,
+) -> Outcome {
+    let name = format!("stream-{number}");
+    let info = path.info();
+    let events = info.events.take().filter(|_| info.sends);
+    let recorder = events.map(|events| TraceRecorder::start(events, &name));
+    let mut report = Report::start(number, interval);
+    let mut counters = path.observer();
+    let transfer = {
+        let mut transfer = std::pin::pin!(path.transfer(interrupt));
+        loop {
+            tokio::select! {
+                ended = &mut transfer => break ended,
+                () = sleep_until(report.due()) => {
+                    terminal::status(&report.interval(&counters(Since::LastInterval)));
+                }
+            }
+        }
+    };
+    let counters = counters(Since::Start);
+    let mut flow = flow(name, &mut path);
+    if let Some(recorder) = recorder {
+        flow.events = recorder.finish(&flow.name).await;
+    }
+    terminal::status(&report.total(transfer.seconds, &counters));
+    path.close().await;
+    Outcome {
+        result: report.result(transfer.seconds, counters),
+        flow,
+        failure: transfer.failure,
+    }
+}
+
+/// The test as a flow of a run, without its trace.
+fn flow<P: DataPath>(name: String, path: &mut P) -> MeasuredFlow {
+    let info = path.info();
+    let mut flow = MeasuredFlow {
+        name,
+        end: match info.sends {
+            true => MeasuredEnd::Sender,
+            false => MeasuredEnd::Receiver,
+        },
+        transport: info.transport.clone(),
+        packet: u32::from(info.request.length.max(1)),
+        rate_bps: info.request.rate_bps,
+        duration: nanos(info.opened.elapsed()),
+        statistics: Statistics::default(),
+        payload_sent: 0,
+        payload_delivered: None,
+        events: None,
+    };
+    path.count(&mut flow);
+    flow
+}

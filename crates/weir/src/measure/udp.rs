@@ -1,0 +1,229 @@
+//! Tests over plain UDP: datagrams at a constant rate. The tests themselves are in
+//! [`weir_wire::udp_test`]; the counters are those of the receiver, which it reports to the sender.
+
+use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
+use super::failure;
+use super::options::{ClientOptions, TestOptions};
+use super::report::{Counters, scaled};
+use crate::exit::Failure;
+use crate::interrupt::Interrupt;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+use weir_lab::run::{MeasuredFlow, MeasuredTransport};
+use weir_proto::time::Duration;
+use weir_wire::test_protocol::TestConfig;
+use weir_wire::udp_test::{DEFAULT_RATE_BPS, MIN_LENGTH, Test, TestListener, TestStats};
+use weir_wire::{EndpointConfig, Tap};
+
+/// Octets of a datagram by default.
+const LENGTH: u16 = 1400;
+
+/// Plain UDP.
+#[derive(Clone)]
+pub struct Udp {
+    config: EndpointConfig,
+}
+
+impl Udp {
+    /// As the options say.
+    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Self {
+        let config = EndpointConfig {
+            tap,
+            ..options.socket()
+        };
+        Self { config }
+    }
+}
+
+impl Transport for Udp {
+    type Path = UdpPath;
+    type Listener = UdpListener;
+
+    const WARNING: Option<&'static str> =
+        Some("nothing controls congestion: what the path does not carry is lost, for others too");
+
+    fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
+        let request = client.request(LENGTH);
+        if request.length < MIN_LENGTH {
+            let message = format!(
+                "expected --length of at least {MIN_LENGTH} with UDP, found {}",
+                request.length
+            );
+            return Err(Failure::Usage(message));
+        }
+        Ok(TestConfig {
+            rate_bps: request.rate_bps.or(Some(DEFAULT_RATE_BPS)),
+            ..request
+        })
+    }
+
+    fn settings(&self, request: &TestConfig) -> Value {
+        json!({ "target_bits_per_second": request.rate_bps, "length": request.length })
+    }
+
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<UdpPath, Failure> {
+        let test = Test::connect(to, request, &self.config).await;
+        Ok(UdpPath::new(test.map_err(failure)?))
+    }
+
+    async fn listen(&self, address: SocketAddr) -> Result<UdpListener, Failure> {
+        let listener = TestListener::bind(address, &self.config).await;
+        Ok(UdpListener(listener.map_err(failure)?))
+    }
+}
+
+/// A server over plain UDP.
+pub struct UdpListener(TestListener);
+
+impl Listener for UdpListener {
+    type Path = UdpPath;
+
+    fn local_address(&self) -> Result<SocketAddr, Failure> {
+        Ok(self.0.local_address())
+    }
+
+    async fn accept(&mut self) -> Result<UdpPath, Failure> {
+        Ok(UdpPath::new(self.0.accept().await.map_err(failure)?))
+    }
+
+    async fn close(self) {}
+}
+
+/// One end of a test over plain UDP, whose datagrams the driver of the socket sends.
+pub struct UdpPath {
+    test: Arc<Test>,
+    info: TestInfo,
+}
+
+impl UdpPath {
+    fn new(test: Test) -> Self {
+        Self {
+            info: TestInfo {
+                request: *test.config(),
+                sends: test.stats().sends,
+                opened: Instant::now(),
+                transport: MeasuredTransport::Udp,
+                events: None,
+            },
+            test: Arc::new(test),
+        }
+    }
+}
+
+impl DataPath for UdpPath {
+    fn peer_address(&self) -> SocketAddr {
+        self.test.peer_address()
+    }
+
+    fn info(&mut self) -> &mut TestInfo {
+        &mut self.info
+    }
+
+    fn observer(&self) -> Observer {
+        let test = Arc::clone(&self.test);
+        let mut last = TestStats::default();
+        Box::new(move |since| {
+            let stats = test.stats();
+            let before = match since {
+                Since::LastInterval => std::mem::replace(&mut last, stats),
+                Since::Start => TestStats::default(),
+            };
+            Counters {
+                octets: match stats.sends {
+                    true => stats.sent_octets,
+                    false => stats.received.octets,
+                },
+                details: details(&before, &stats),
+                fields: fields(&stats),
+            }
+        })
+    }
+
+    async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
+        let mut ended = std::pin::pin!(self.test.ended());
+        let ended = tokio::select! {
+            ended = &mut ended => ended,
+            () = interrupt.pressed() => {
+                self.test.stop();
+                ended.await
+            }
+        };
+        Transfer {
+            seconds: self.test.stats().seconds,
+            failure: ended.err().map(failure),
+        }
+    }
+
+    fn count(&self, flow: &mut MeasuredFlow) {
+        let stats = self.test.stats();
+        let received = &stats.received;
+        let statistics = &mut flow.statistics;
+        statistics.packets_lost = received.lost();
+        statistics.smoothed_rtt = Duration::from_secs_f64(stats.smoothed_rtt_s.unwrap_or_default());
+        if stats.sends {
+            statistics.packets_sent = stats.sent;
+            statistics.data_packets_sent = stats.sent;
+            statistics.bytes_sent = stats.sent_octets;
+            flow.payload_delivered = Some(received.octets);
+        } else {
+            statistics.packets_received = received.received;
+            statistics.data_packets_received = received.received;
+            statistics.bytes_received = received.octets;
+            statistics.data_bytes_received = received.octets;
+            statistics.payload_received = received.octets;
+        }
+        flow.payload_sent = stats.sent_octets;
+        // Without the handshake and the agreement on the end.
+        flow.duration = Duration::from_secs_f64(stats.seconds);
+    }
+
+    async fn close(self) {}
+}
+
+/// What a line says of the time between two states.
+fn details(before: &TestStats, now: &TestStats) -> String {
+    let [old, new] = [&before.received, &now.received];
+    // A late datagram makes the losses fewer.
+    let lost = new.lost().saturating_sub(old.lost());
+    let expected = new.expected.saturating_sub(old.expected);
+    let share = 100.0 * lost as f64 / expected.max(1) as f64;
+    let jitter = scaled(new.jitter, "s");
+    let mut details = format!("  jitter {jitter}  lost {lost}/{expected} ({share:.2} %)");
+    for (count, what) in [
+        (new.reordered.saturating_sub(old.reordered), "reordered"),
+        (new.duplicates.saturating_sub(old.duplicates), "twice"),
+        (new.marked.saturating_sub(old.marked), "marked"),
+    ] {
+        if count > 0 {
+            // Writing to a string cannot fail.
+            let _ = write!(details, "  {count} {what}");
+        }
+    }
+    if now.sends {
+        let rtt = scaled(now.smoothed_rtt_s.unwrap_or_default(), "s");
+        let _ = write!(details, "  rtt {rtt}  {}", now.limit);
+    }
+    details
+}
+
+fn fields(stats: &TestStats) -> Value {
+    let received = &stats.received;
+    json!({
+        "sender": stats.sends,
+        "packets": received.expected.max(stats.sent),
+        "packets_received": received.received,
+        "bytes_received": received.octets,
+        "packets_lost": received.lost(),
+        "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
+        "out_of_order": received.reordered,
+        "duplicates": received.duplicates,
+        "congestion_marks": received.marked,
+        "jitter_s": received.jitter,
+        "smoothed_rtt_s": stats.smoothed_rtt_s,
+        "limit": stats.limit,
+        "complete": stats.complete,
+    })
+}
