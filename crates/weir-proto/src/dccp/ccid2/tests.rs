@@ -90,8 +90,8 @@ impl Bench {
         window.expect("there was something to acknowledge")
     }
 
-    /// A sender in congestion avoidance without packets in flight, after so many round trips of slow
-    /// start: its window is 4, 6, 9, 13, 20 or 30 packets.
+    /// A sender in congestion avoidance without packets in flight, after so many round trips of
+    /// slow start: its window is 4, 6, 9, 13, 20 or 30 packets.
     fn avoiding(round_trips: usize) -> Self {
         let mut bench = Self::new();
         for _ in 0..round_trips {
@@ -411,8 +411,8 @@ fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
 }
 
 proptest! {
-    /// E12, B7: with any acknowledgements in any order, the window is at least one packet and pipe is
-    /// between zero and the packets sent.
+    /// E12, B7: with any acknowledgements in any order, the window is at least one packet and pipe
+    /// is between zero and the packets sent.
     #[test]
     fn no_acknowledgement_corrupts_the_window(
         steps in proptest::collection::vec(

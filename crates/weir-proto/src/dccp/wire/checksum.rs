@@ -38,8 +38,8 @@ pub enum ChecksumStatus {
     Good,
     /// The checksum is wrong, and the packet must be ignored (RFC 4340 §9.1).
     Bad,
-    /// The checksum was not verified: in UDP it is not used (RFC 6773 §3.3), and a truncated capture
-    /// lacks the octets.
+    /// The checksum was not verified: in UDP it is not used (RFC 6773 §3.3), and a truncated
+    /// capture lacks the octets.
     None,
 }
 
