@@ -87,10 +87,6 @@ impl CcidReceiver for Ccid2Receiver {
         self.vector.on_ack_of_ack(seq);
     }
 
-    fn on_ack_ratio(&mut self, ratio: u16) {
-        self.ack_ratio = u32::from(ratio.max(1));
-    }
-
     fn poll_timeout(&self) -> Option<Instant> {
         self.deadline
             .filter(|_| self.unacknowledged > 0 && !self.at_once)

@@ -147,10 +147,6 @@ impl CcidReceiver for Ccid3Receiver {
 
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    fn loss_event_rate(&self) -> f64 {
-        self.tfrc.loss_event_rate()
-    }
-
     fn losses(&self) -> LossCounts {
         LossCounts {
             packets: self.tfrc.packets_lost(),
