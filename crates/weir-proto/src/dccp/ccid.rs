@@ -44,8 +44,7 @@ pub trait CcidSender: Send {
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events);
 
     /// A packet of this connection has left the host, the second of the two times of sending.
-    /// `data` is true for Data and DataAck.
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, data: bool);
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum);
 
     /// The acknowledgement of the next [`on_ack`](Self::on_ack) has a wrong nonce echo, because the
     /// receiver may hide losses or marks. The sender responds as to a mark (RFC 4340 §12.3).
@@ -76,7 +75,7 @@ pub trait CcidSender: Send {
 /// The receiver half of a CCID.
 pub trait CcidReceiver: Send {
     /// A valid packet arrived, with or without data: both count in loss detection.
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn);
 
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
@@ -86,7 +85,7 @@ pub trait CcidReceiver: Send {
     fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, kind: PacketType, options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
-    fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
+    fn on_ack_of_ack(&mut self, _seq: SeqNum) {}
 
     /// When the next timer of this half expires.
     fn poll_timeout(&self) -> Option<Instant>;

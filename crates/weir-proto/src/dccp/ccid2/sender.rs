@@ -378,7 +378,7 @@ impl CcidSender for Ccid2Sender {
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum) {
         let at = self.sent.partition_point(|sent| sent.seq.is_before(seq));
         if let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.seq == seq) {
             sent.at = now;
