@@ -89,7 +89,7 @@ impl PortIo for TunDevices {
                 flow: header.flow,
                 ip: IpHeader {
                     source: place.host,
-                    target,
+                    destination: target,
                     ecn: header.ecn,
                     ttl: IpHeader::DEFAULT_TTL,
                 },

@@ -120,7 +120,7 @@ impl Read<'_> {
                 flow,
                 ip: IpHeader {
                     source,
-                    target,
+                    destination: target,
                     ecn,
                     ttl: IpHeader::DEFAULT_TTL,
                 },
