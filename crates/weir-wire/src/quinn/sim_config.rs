@@ -17,6 +17,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::version::TLS13;
 use std::sync::Arc;
 use std::time;
+use weir_proto::cc::window;
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
@@ -136,6 +137,11 @@ impl SimConfig {
 }
 
 impl CongestionControlAlgorithm {
+    /// All names: those of Weir's controllers and of quinn's own.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        window::names().chain([Self::NewReno.name(), Self::Cubic.name()])
+    }
+
     /// A controller by the name that scenarios use: one of ours, `quinn-newreno`, or
     /// `quinn-cubic`. quinn's BBR is not among them, because it draws from the system's random
     /// numbers and not from the seed.
