@@ -1,4 +1,4 @@
-//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that tell for each packet
+//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that report for each packet
 //! up to the acknowledgement number whether it arrived, and whether it was marked.
 //!
 //! The receiver keeps at most [`MAX_CELLS`] cells, as many as one option holds, and removes cells
