@@ -3,18 +3,18 @@
 #
 #   scripts/wire-bench.sh [REPETITIONS [SECONDS]]
 #
-# Three senders take turns, so that whatever else the machine does meets them alike, and the
-# median of each counts:
+# Three senders take turns, so that other load on the machine affects all of them. The result is the
+# median of each:
 #
-#   plain    weir send --no-gso: each packet passes the kernel by itself, as iperf3's do; weir
-#            hands over up to 32 of them in one call, iperf3 one
-#   segments weir send: packets that may leave at once leave in one segmented send (GSO)
-#   iperf3   UDP without a limit of its rate
+#   plain    weir send --no-gso: the kernel handles each packet on its own, as with iperf3; weir
+#            passes up to 32 of them in one system call, iperf3 one
+#   segments weir send: packets that may leave together go out in one segmented send (GSO)
+#   iperf3   UDP without a rate limit
 #
-# Nothing tells iperf3 that its receiver is slower than it is, so it loses packets where weir does
-# not. "Got" are packets that the receiving application had, "sent" those that left, and both
-# count. The seconds of CPU are those of both ends, user and system. WEIR names the program; without
-# it the release build of this tree is made.
+# iperf3 has no congestion control over UDP, so it loses packets when its receiver is slower than its
+# sender. "got" counts the packets that the receiving application received, "sent" those that the
+# sender sent. CPU seconds are user and system time of both ends. The variable WEIR is the path of
+# the program; without it the script makes a release build of this tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,13 +30,13 @@ fi
 work=$(mktemp -d)
 server=
 finish() {
-  # The child of the shell that measures it.
+  # The server is a child of the shell that measures its CPU time.
   if [ -n "$server" ]; then pkill -P "$server" || true; fi
   rm -rf "$work"
 }
 trap finish EXIT
 
-# Waits until a file has this text, at most five seconds.
+# Waits at most five seconds until a file contains this text.
 await() {
   for _ in $(seq 100); do
     if grep -qs "$2" "$1"; then return; fi
@@ -47,7 +47,7 @@ await() {
   exit 1
 }
 
-# Runs a program in the place of this shell's child, and says its seconds of CPU in a file.
+# Runs a program and writes its CPU seconds, user and system, to a file.
 timed() {
   local file=$1
   shift
@@ -55,10 +55,10 @@ timed() {
   { time "$@" 2>&3; } 3>"$file.err" 2>"$file.cpu"
 }
 
-# The seconds of CPU of both ends.
+# The CPU seconds of both ends.
 cpu() { awk '{ sum += $1 + $2 } END { print sum }' "$work/server.cpu" "$work/client.cpu"; }
 
-# A line "got/s sent/s Gbit/s CPU" for one run.
+# Prints "got/s sent/s Gbit/s CPU" for one run.
 run_weir() {
   rm -f "$work"/*
   timed "$work/server" "$WEIR" serve -B 127.0.0.1 -p "$port" -i 0 -1 --json >"$work/out" &
@@ -84,7 +84,7 @@ run_iperf3() {
     >"$work/said"
   wait "$server"
   server=
-  # The line of the receiver has "lost/all".
+  # The line of the receiver contains "lost/all".
   awk -v t="$seconds" -v l="$octets" -v c="$(cpu)" '
     / receiver$/ {
       for (i = 1; i <= NF; i++) if ($i ~ /^[0-9]+\/[0-9]+$/) split($i, n, "/")
@@ -100,7 +100,7 @@ names="plain segments"
 if command -v iperf3 >/dev/null; then
   names="$names iperf3"
 else
-  echo "iperf3 is not installed: there is nothing to compare with, and no ratio" >&2
+  echo "iperf3 is not installed: no comparison and no ratios" >&2
 fi
 for _ in $(seq "$repetitions"); do
   run_weir --no-gso >>"$results/plain"

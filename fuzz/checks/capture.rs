@@ -1,4 +1,5 @@
-//! Any bytes as a capture file and as a frame: nothing panics, the end is reached.
+//! Arbitrary bytes as a capture file and as a frame: no input panics, and the reader
+//! reaches the end.
 
 use std::io::Cursor;
 use weir_lab::trace::capture::{Capture, find_dccp};
@@ -16,7 +17,7 @@ pub fn check(bytes: &[u8]) {
     };
     let mut last = 0;
     while let Ok(Some(row)) = capture.next_row() {
-        assert!(row.frame > last, "frame numbers rise");
+        assert!(row.frame > last, "frame numbers increase");
         last = row.frame;
         assert!(row.json().to_string().starts_with("{\"frame\":"));
         assert!(!row.to_string().is_empty());

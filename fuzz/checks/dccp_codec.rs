@@ -1,5 +1,5 @@
-//! Any bytes as a DCCP packet and as an option area: nothing panics, what decodes encodes to the
-//! same bytes, and typed options survive being written.
+//! Arbitrary bytes as a DCCP packet and as an option area: no input panics, a decoded packet
+//! encodes to the same bytes, and an option that is written reads back as itself.
 
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
 use weir_proto::dccp::wire::{
@@ -31,15 +31,15 @@ fn check_packet(bytes: &[u8]) {
     let mut again = Vec::new();
     decoded
         .encode(&mut again)
-        .expect("what was decoded has a wire form");
+        .expect("a decoded packet can be encoded");
     assert_eq!(again, bytes);
 
     let packet = decoded.into_packet();
     again.clear();
     packet
         .encode(Some(&PSEUDO), &mut again)
-        .expect("what was decoded has a wire form");
-    let decoded = decode(&again).expect("what was encoded is well-formed");
+        .expect("a decoded packet can be encoded");
+    let decoded = decode(&again).expect("an encoded packet is well-formed");
     assert_eq!(
         decoded.checksum_status(&again, &PSEUDO),
         ChecksumStatus::Good

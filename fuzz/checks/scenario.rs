@@ -1,5 +1,5 @@
-//! Any text as a scenario: nothing panics, errors say something, and what is accepted can be
-//! written out and read again as the same scenario.
+//! Arbitrary text as a scenario: no input panics, an error has a message, and an accepted scenario
+//! reads back from its resolved text as the same scenario.
 
 use weir_lab::scenario::parse;
 

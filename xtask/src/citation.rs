@@ -49,7 +49,7 @@ impl Section {
         Some(Self { rfc, place: place? })
     }
 
-    /// The number as people write it.
+    /// The number as in the RFC: `8.5` or `A.5`.
     pub fn number(&self) -> String {
         let step = |step: &Step| match step {
             Step::Number(number) => number.to_string(),

@@ -39,7 +39,7 @@ struct Scope {
     paths: Vec<(Vec<String>, usize)>,
 }
 
-#[derive(Clone)]
+/// What a path names.
 enum Target {
     Module(ModulePath),
     /// Something that the file of this module defines.
@@ -86,13 +86,15 @@ impl<'a> Crate<'a> {
         this
     }
 
-    /// The references between different files.
+    /// The references between different files. A path that ends at a module is none: the names used
+    /// through it are.
     pub fn references(&self) -> References {
         let mut references = References::new();
         for (module, scope) in &self.scopes {
             for (path, line) in &scope.paths {
-                let to = self.defining_file(module, path);
-                if let Some(to) = to.filter(|to| *to != scope.file) {
+                if let Some(Target::Item(to)) = self.resolve(module, path, MAX_REEXPORTS)
+                    && to != scope.file
+                {
                     let first = references.entry((scope.file.clone(), to)).or_insert(*line);
                     *first = (*line).min(*first);
                 }
@@ -110,15 +112,6 @@ impl<'a> Crate<'a> {
                 is_outside.then_some((file, path.first()?.as_str(), *line))
             })
         })
-    }
-
-    /// The file of the item that a path names. A path that ends at a module is no reference: the
-    /// names used through it are.
-    fn defining_file(&self, module: &ModulePath, path: &[String]) -> Option<ModulePath> {
-        match self.resolve(module, path, MAX_REEXPORTS)? {
-            Target::Module(_) => None,
-            Target::Item(file) => Some(file),
-        }
     }
 
     /// What a path names, or nothing if it leads out of the crate.

@@ -47,7 +47,7 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
@@ -161,6 +161,13 @@ impl Div<u64> for Duration {
     type Output = Self;
     fn div(self, divisor: u64) -> Self {
         Self(self.0 / divisor.max(1))
+    }
+}
+
+impl From<std::time::Duration> for Duration {
+    /// Saturates beyond 584 years.
+    fn from(span: std::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 

@@ -30,30 +30,24 @@ struct Visitor<'a> {
 }
 
 impl Visitor<'_> {
-    fn report(&mut self, signature: &Signature, message: &str) {
+    fn report(&mut self, signature: &Signature, problem: &str) {
         let line = signature.fn_token.span.start().line;
-        let message = format!("fn {} has {message}", signature.ident);
-        self.violations
-            .push(Violation::new(&self.source.path, line, message));
+        let message = format!("fn {} has {problem}", signature.ident);
+        let violation = Violation::new(&self.source.path, line, message);
+        self.violations.push(violation);
     }
 
     fn lines(&mut self, signature: &Signature, block: &Block) {
         let start = signature.fn_token.span.start().line;
-        let end = block.brace_token.span.close().end().line;
-        let lines = end + 1 - start;
+        let lines = block.brace_token.span.close().end().line + 1 - start;
         let above = self.source.text.lines().nth(start.saturating_sub(2));
         let is_table = above.is_some_and(|line| line.trim().starts_with(TABLE));
         if lines > MAX_LINES && !is_table {
-            self.report(
-                signature,
-                &format!("{lines} lines, expected at most {MAX_LINES}"),
-            );
-        }
-        if lines <= MAX_LINES && is_table {
-            self.report(
-                signature,
-                &format!("only {lines} lines: remove `{TABLE}…` above it"),
-            );
+            let problem = format!("{lines} lines, expected at most {MAX_LINES}");
+            self.report(signature, &problem);
+        } else if lines <= MAX_LINES && is_table {
+            let problem = format!("only {lines} lines: remove `{TABLE}…` above it");
+            self.report(signature, &problem);
         }
     }
 }
@@ -77,19 +71,14 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     }
 
     fn visit_signature(&mut self, signature: &'ast Signature) {
-        let count: usize = signature
-            .inputs
-            .iter()
-            .map(|input| match input {
-                FnArg::Receiver(_) => 0,
-                FnArg::Typed(input) => elements(&input.ty),
-            })
-            .sum();
+        let parameters = signature.inputs.iter().map(|input| match input {
+            FnArg::Receiver(_) => 0,
+            FnArg::Typed(input) => elements(&input.ty),
+        });
+        let count: usize = parameters.sum();
         if count > MAX_PARAMETERS {
-            let message = format!(
-                "{count} parameters, expected at most {MAX_PARAMETERS}, elements of tuples included"
-            );
-            self.report(signature, &message);
+            let limit = format!("expected at most {MAX_PARAMETERS}, elements of tuples included");
+            self.report(signature, &format!("{count} parameters, {limit}"));
         }
         visit::visit_signature(self, signature);
     }

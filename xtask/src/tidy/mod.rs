@@ -12,6 +12,8 @@ use std::fmt;
 use std::path::Path;
 
 use crate::modules::Crate;
+#[cfg(test)]
+use crate::source::Source;
 use crate::{output, tree};
 
 /// Whether the rules of `circles`, `functions` and `documents` fail the check or only warn.
@@ -76,21 +78,16 @@ pub fn run(root: &Path) -> Result<bool, String> {
 
 /// Rust files with these paths and texts.
 #[cfg(test)]
-fn sources(files: &[(&str, &str)]) -> Vec<crate::source::Source> {
-    let source = |(path, text): &(&str, &str)| {
-        crate::source::Source::new(path, text).expect("the text of a test is Rust")
-    };
-    files.iter().map(source).collect()
+fn sources(files: &[(&str, &str)]) -> Vec<Source> {
+    let files = files.iter();
+    let parsed = files.map(|(path, text)| Source::new(path, text));
+    parsed.collect::<Result<_, _>>().expect("valid Rust")
 }
 
 /// The lines of the violations of one rule in one file.
 #[cfg(test)]
-fn lines(rule: fn(&crate::source::Source) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
-    let [source] = &sources(&[(path, text)])[..] else {
-        return Vec::new();
-    };
-    rule(source)
-        .iter()
-        .map(|violation| violation.line)
-        .collect()
+fn lines(rule: fn(&Source) -> Vec<Violation>, path: &str, text: &str) -> Vec<usize> {
+    let found = sources(&[(path, text)]);
+    let found = found.iter().flat_map(rule);
+    found.map(|violation| violation.line).collect()
 }

@@ -1,6 +1,6 @@
 //! The states of a connection (RFC 4340 §4.3 and figure 2).
 
-/// A state, in the words of the RFC.
+/// A state of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the RFC's own names")]
 pub enum State {
@@ -17,7 +17,7 @@ pub enum State {
 }
 
 impl State {
-    /// The name in the RFC.
+    /// The name in RFC 4340.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Closed => "CLOSED",
