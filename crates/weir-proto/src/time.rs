@@ -164,6 +164,13 @@ impl Div<u64> for Duration {
     }
 }
 
+impl From<std::time::Duration> for Duration {
+    /// Saturates beyond 584 years.
+    fn from(span: std::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

@@ -77,7 +77,7 @@ impl Emulation {
             SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
         };
         let at = listen.unwrap_or(SocketAddr::new(loopback, 0));
-        let mut relay = UdpRelay::bind(at, server, (near, far))
+        let mut relay = UdpRelay::bind(at, server, near, far)
             .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
         let stop = interrupt_flag()?;
         let capture = self.capture("relay")?;

@@ -167,7 +167,7 @@ pub fn run(
     };
     let plans: Vec<_> = ends.into_iter().zip(ports).map(plan).collect();
     let mut sockets = testbed.sockets(&plans).map_err(wire_failure)?;
-    let mut devices = testbed.devices();
+    let mut devices = testbed.take_devices();
     let capture = pcap.map(|path| {
         let hosts = scenario.hosts.iter().enumerate();
         let interface = |(number, host): (usize, &Host)| Interface {
@@ -178,7 +178,7 @@ pub fn run(
     });
     let capture = capture.transpose()?;
     if let Some(capture) = &capture {
-        sockets.set_tap(capture.tap());
+        sockets.set_tap(&capture.tap());
     }
     let duration = scenario.run.duration;
     let over = AtomicBool::new(false);

@@ -179,7 +179,7 @@ impl Writer<'_> {
 async fn follow_reports(stream: &mut RecvStream, delivered: &AtomicU64) {
     while let Some(message) = control::read(stream).await {
         if let Message::Report(report) = message {
-            delivered.fetch_max(report.counts.octets, Ordering::Relaxed);
+            delivered.fetch_max(report.stats.octets, Ordering::Relaxed);
         }
     }
 }
@@ -188,7 +188,7 @@ async fn follow_reports(stream: &mut RecvStream, delivered: &AtomicU64) {
 /// round trip itself, so that there is nothing else to report.
 fn report(octets: u64, last: bool) -> Message {
     Message::Report(Report {
-        counts: ReceptionStats {
+        stats: ReceptionStats {
             octets,
             ..ReceptionStats::default()
         },

@@ -1,4 +1,4 @@
-//! The endpoint as its driver calls it.
+//! The simulator's trait [`Endpoint`].
 
 use super::{PEER, SimEndpoint, State, ZEROS, identity};
 use bytes::{Bytes, BytesMut};
@@ -11,7 +11,7 @@ use weir_proto::time::Instant;
 impl Endpoint for SimEndpoint {
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
-            // The UDP checksum would fail.
+            // The UDP checksum fails.
             return;
         }
         let Body::Other(payload) = &packet.body else {
@@ -20,12 +20,7 @@ impl Endpoint for SimEndpoint {
         let Some(datagram) = payload.content() else {
             return;
         };
-        let ecn = match packet.ip.ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
-        };
+        let ecn = EcnCodepoint::from_bits(packet.ip.ecn.bits());
         let before = self.frames().1;
         if self.receive(now, BytesMut::from(datagram), ecn) {
             let size = payload.len();
@@ -41,7 +36,7 @@ impl Endpoint for SimEndpoint {
             self.events
                 .push(now, EventMask::PACKET, || Event::Received { number, size });
         }
-        self.settle(now);
+        self.process_events(now);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
@@ -52,7 +47,7 @@ impl Endpoint for SimEndpoint {
         if let Some((_, connection)) = &mut self.inner {
             connection.handle_timeout(at);
         }
-        self.settle(now);
+        self.process_events(now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
@@ -63,7 +58,7 @@ impl Endpoint for SimEndpoint {
         let buffer = std::mem::take(&mut self.buffer);
         let packet = ecn.map(|ecn| self.packet(now, ecn, &buffer));
         self.buffer = buffer;
-        self.settle(now);
+        self.process_events(now);
         packet
     }
 
@@ -83,11 +78,11 @@ impl Endpoint for SimEndpoint {
         match self.endpoint.connect(at, config, PEER, identity::NAME) {
             Ok((handle, connection)) => {
                 self.inner = Some((handle, Box::new(connection)));
-                self.enter(now, State::Handshaking);
+                self.set_state(now, State::Handshaking);
             }
             Err(_) => self.end(now, CloseReason::Reset(0)),
         }
-        self.settle(now);
+        self.process_events(now);
     }
 
     fn close(&mut self, now: Instant) {
@@ -97,10 +92,10 @@ impl Endpoint for SimEndpoint {
         self.closing = true;
         match self.state {
             State::Established => self.finish_if_done(now),
-            State::Idle | State::Handshaking => self.say_farewell(now),
+            State::Idle | State::Handshaking => self.close_connection(now),
             State::Closed => {}
         }
-        self.settle(now);
+        self.process_events(now);
     }
 
     fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
@@ -125,18 +120,18 @@ impl Endpoint for SimEndpoint {
         };
         self.events
             .push(now, EventMask::WRITE, || Event::Write(len));
-        self.hand_over();
-        self.settle(now);
+        self.write_pending();
+        self.process_events(now);
         Ok(())
     }
 
     fn read(&mut self, now: Instant) -> Option<Payload> {
-        let id = self.incoming?;
+        let id = self.receive_stream?;
         let (_, connection) = self.inner.as_mut()?;
         let mut stream = connection.recv_stream(id);
         let mut chunks = stream.read(true).ok()?;
         let chunk = chunks.next(usize::MAX);
-        // Whether credit is to be sent is asked by the next `poll_transmit` anyway.
+        // The result says whether to send flow-control credit, which `poll_transmit` does anyway.
         let _ = chunks.finalize();
         let payload = match chunk {
             Ok(Some(chunk)) => Some(Payload::from_bytes(&chunk.bytes)),
@@ -145,12 +140,12 @@ impl Endpoint for SimEndpoint {
         if let Some(payload) = &payload {
             self.statistics.payload_received += u64::from(payload.len());
         }
-        self.settle(now);
+        self.process_events(now);
         payload
     }
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
-        self.news.pop_front()
+        self.endpoint_events.pop_front()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}

@@ -1,11 +1,11 @@
 use super::*;
-use crate::test_protocol::TOKEN;
+use crate::keyed_tag::TAG_OCTETS;
 use std::time::Duration;
 use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
-/// Nothing here takes so long.
-const NET: Duration = Duration::from_secs(20);
+/// Fails a test that hangs.
+const LIMIT: Duration = Duration::from_secs(20);
 
 fn config(reverse: bool) -> TestConfig {
     TestConfig {
@@ -24,50 +24,50 @@ async fn listen() -> TestListener {
 }
 
 #[tokio::test]
-async fn a_request_without_its_token_is_answered_with_less_than_it_is_and_with_no_data() {
+async fn a_request_without_a_valid_token_gets_a_shorter_challenge_and_no_data() {
     let mut listener = listen().await;
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
     let to = listener.local_address();
     socket.connect(to).await.expect("connected");
-    let mut asked = Vec::new();
-    let answer = async |asked: &[u8]| {
-        socket.send(asked).await.expect("sent");
+    let mut request = Vec::new();
+    let answer = async |request: &[u8]| {
+        socket.send(request).await.expect("sent");
         let mut octets = vec![0; 2048];
-        let received = timeout(NET, socket.recv(&mut octets)).await;
+        let received = timeout(LIMIT, socket.recv(&mut octets)).await;
         octets.truncate(received.expect("an answer").expect("an answer"));
         octets
     };
-    // Neither without a token nor with one that was not given.
-    for token in [None, Some([1; TOKEN])] {
-        asked.clear();
-        Message::Request(config(true), token).write(5, &mut asked);
-        let answer = answer(&asked).await;
-        assert!(answer.len() < asked.len() / 2, "{}", answer.len());
+    // Without a token, and with an invented one.
+    for token in [None, Some([1; TAG_OCTETS])] {
+        request.clear();
+        Message::Request(config(true), token).write(5, &mut request);
+        let answer = answer(&request).await;
+        assert!(answer.len() < request.len() / 2, "{}", answer.len());
         let read = Message::read(&answer);
         assert!(matches!(read, Some((5, Message::Challenge(_)))), "{read:?}");
     }
-    // Nor with one that another address, or another test, was given.
+    // With the token of another address.
     let other = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
-    asked.clear();
-    Message::Request(config(true), None).write(6, &mut asked);
-    let read = Message::read(&answer(&asked).await);
+    request.clear();
+    Message::Request(config(true), None).write(6, &mut request);
+    let read = Message::read(&answer(&request).await);
     let Some((_, Message::Challenge(token))) = read else {
         panic!("{read:?}");
     };
-    asked.clear();
-    Message::Request(config(true), Some(token)).write(6, &mut asked);
-    other.send_to(&asked, to).await.expect("sent");
+    request.clear();
+    Message::Request(config(true), Some(token)).write(6, &mut request);
+    other.send_to(&request, to).await.expect("sent");
     let mut octets = [0; 2048];
-    let (count, _) = timeout(NET, other.recv_from(&mut octets))
+    let (count, _) = timeout(LIMIT, other.recv_from(&mut octets))
         .await
         .expect("an answer")
         .expect("an answer");
     let read = Message::read(&octets[..count]);
     assert!(matches!(read, Some((6, Message::Challenge(_)))), "{read:?}");
-    // Who brings back his own is served.
-    let read = Message::read(&answer(&asked).await);
+    // With the token of this address.
+    let read = Message::read(&answer(&request).await);
     assert!(matches!(read, Some((6, Message::Alive))), "{read:?}");
-    let test = timeout(NET, listener.accept()).await.expect("a test");
+    let test = timeout(LIMIT, listener.accept()).await.expect("a test");
     assert_eq!(test.map(|test| test.config().reverse).ok(), Some(true));
 }
 
@@ -76,16 +76,16 @@ async fn both_ends_of_a_test_on_loopback_agree() {
     for reverse in [false, true] {
         let mut listener = listen().await;
         let to = listener.local_address();
-        let options = EndpointConfig::default();
-        let client = Test::connect(to, config(reverse), &options);
-        let client = timeout(NET, client)
+        let endpoint = EndpointConfig::default();
+        let client = Test::connect(to, config(reverse), &endpoint);
+        let client = timeout(LIMIT, client)
             .await
             .expect("in time")
             .expect("a test");
         let server = listener.accept().await.expect("a test");
         assert_eq!(server.config(), &config(reverse));
         for end in [&client, &server] {
-            timeout(NET, end.ended())
+            timeout(LIMIT, end.ended())
                 .await
                 .expect("in time")
                 .expect("the end");
@@ -100,13 +100,13 @@ async fn both_ends_of_a_test_on_loopback_agree() {
 }
 
 #[tokio::test]
-async fn nobody_at_the_port_is_an_error_at_once() {
+async fn an_unused_port_is_an_error_at_once() {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a socket");
     let to = socket.local_addr().expect("an address");
     drop(socket);
-    let options = EndpointConfig::default();
-    let test = Test::connect(to, config(false), &options);
-    let error = timeout(NET, test).await.expect("in time").err();
+    let endpoint = EndpointConfig::default();
+    let test = Test::connect(to, config(false), &endpoint);
+    let error = timeout(LIMIT, test).await.expect("in time").err();
     assert!(
         matches!(error, Some(Error::Refused(at)) if at == to),
         "{error:?}"
