@@ -1,8 +1,8 @@
 //! Quantities with their units, and the only place that parses texts such as `5ms` or `1Mbit`.
 //!
 //! Unit names are those of tc, netem and iperf3. Rates are in bits per second. Lower-case `mbps`
-//! means bytes per second in tc and bits per second elsewhere, so it is rejected with a message that
-//! names both.
+//! means bytes per second in tc and bits per second elsewhere, so it is rejected with a message
+//! that names both.
 
 use crate::time::Duration;
 use std::fmt;
