@@ -175,7 +175,7 @@ impl Agent {
         };
         packet.flow = self.address.flow;
         packet.ip.source = self.address.host;
-        packet.ip.target = self.address.peer;
+        packet.ip.destination = self.address.peer;
         if packet.ip.ttl == 0 {
             packet.ip.ttl = IpHeader::DEFAULT_TTL;
         }

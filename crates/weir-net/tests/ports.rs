@@ -98,7 +98,7 @@ fn in_two(until: Instant) -> (FlowCounters, u64) {
         }
         simulate(&mut middle, now, &mut ()).unwrap();
         while let Some((host, packet)) = middle.poll_port() {
-            assert_eq!(host, packet.ip.target);
+            assert_eq!(host, packet.ip.destination);
             inject(&mut ends, packet, &mut ()).unwrap();
         }
         let due = [ends.next_event(), middle.next_event()];
@@ -141,7 +141,7 @@ fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
         flow: FlowId(3),
         ip: IpHeader {
             source: a,
-            target: b,
+            destination: b,
             ..IpHeader::default()
         },
         size: 100,

@@ -172,7 +172,7 @@ impl Station {
         if packet.size > self.config.mtu {
             return self.drop(now, packet, DropReason::TooLarge, discarded);
         }
-        self.next_hops.insert(packet.ip.target, to);
+        self.next_hops.insert(packet.ip.destination, to);
         self.count_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
@@ -201,7 +201,7 @@ impl Station {
         let packet = self.head.take()?;
         self.counters.link.packets_delivered += 1;
         self.counters.link.bytes_delivered += u64::from(packet.size);
-        let to = self.next_hops.get(&packet.ip.target).copied()?;
+        let to = self.next_hops.get(&packet.ip.destination).copied()?;
         Some((to, packet))
     }
 
