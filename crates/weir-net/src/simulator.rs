@@ -305,10 +305,10 @@ impl<'a> Run<'a> {
 
     /// Hands a packet to the medium that the way of this number, behind the links', leads over.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
-        let (medium, from, to) = self.network.medium_hops[id as usize - self.network.links.len()];
+        let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;
         let place = &mut self.network.media[medium as usize];
-        place.medium.handle(now, (from, to), packet);
+        place.medium.handle(now, hop, packet);
         self.observe_medium(medium);
     }
 

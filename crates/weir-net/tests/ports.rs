@@ -4,9 +4,10 @@ mod common;
 
 use common::{at, millis, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::loss::RandomLossConfig;
 use weir_net::{
-    FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig, Network,
-    QueueConfig, QueueLimit, Side, inject, simulate,
+    DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
+    Network, QueueConfig, QueueLimit, Side, inject, simulate,
 };
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
@@ -23,12 +24,12 @@ fn hosts(network: &mut Network) -> [HostId; 2] {
 fn rough_link(network: &mut Network, [from, to]: [HostId; 2]) {
     let link = LinkConfig {
         rate: Some(1_000_000),
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(5),
-        },
-        loss: LossConfig::Random {
-            probability: Probability::new(0.05).unwrap(),
-        },
+        }),
+        loss: LossConfig::Random(RandomLossConfig {
+            rate: Probability::new(0.05).unwrap(),
+        }),
         netem: NetemConfig {
             jitter: millis(20),
             ..NetemConfig::default()

@@ -55,6 +55,11 @@ impl Probability {
         (0.0..=1.0).contains(&p).then_some(Self(p))
     }
 
+    /// The value, or the nearest in [0, 1]; not a number gives 0.
+    pub fn clamped(p: f64) -> Self {
+        Self(if p > 0.0 { p.min(1.0) } else { 0.0 })
+    }
+
     /// The number in [0, 1].
     pub const fn get(self) -> f64 {
         self.0
