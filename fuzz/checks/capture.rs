@@ -1,4 +1,5 @@
-//! Arbitrary bytes as a capture file and as a frame: no input panics, and the reader reaches the end.
+//! Arbitrary bytes as a capture file and as a frame: no input panics, and the reader
+//! reaches the end.
 
 use std::io::Cursor;
 use weir_lab::trace::capture::{Capture, find_dccp};

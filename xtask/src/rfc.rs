@@ -16,34 +16,23 @@ const RFC: u32 = 4340;
 /// The folder of this program, whose citations are examples.
 const OWN: &str = "xtask/";
 
-#[derive(Default)]
-struct Files {
-    code: BTreeSet<String>,
-    tests: BTreeSet<String>,
-}
-
 /// Prints the table and the list.
 pub fn run(root: &Path) -> Result<bool, String> {
     let sources = tree::sources(&tree::text_files(root)?)?;
-    let mut table: BTreeMap<Section, Files> = BTreeMap::new();
-    for source in sources
-        .iter()
-        .filter(|source| !source.path.starts_with(OWN))
-    {
+    // The files of code that cite a section, and those of tests.
+    let mut table: BTreeMap<Section, [BTreeSet<&str>; 2]> = BTreeMap::new();
+    for source in &sources {
         for (section, is_test) in citations(source) {
-            let files = table.entry(section).or_default();
-            let set = if is_test {
-                &mut files.tests
-            } else {
-                &mut files.code
-            };
-            set.insert(source.path.clone());
+            let path = source.path.as_str();
+            if !path.starts_with(OWN) {
+                table.entry(section).or_default()[usize::from(is_test)].insert(path);
+            }
         }
     }
     output::line("section | code | tests");
     for (section, files) in &table {
         let name = format!("RFC {} §{}", section.rfc, section.number());
-        let (code, tests) = (names(&files.code), names(&files.tests));
+        let [code, tests] = files.each_ref().map(names);
         output::line(format_args!("{name} | {code} | {tests}"));
     }
     output::line("");
@@ -59,20 +48,18 @@ pub fn run(root: &Path) -> Result<bool, String> {
     ));
     for (section, title) in required {
         let files = table.get(&section);
-        if files.is_none_or(|files| files.tests.is_empty()) {
+        if files.is_none_or(|[_, tests]| tests.is_empty()) {
             output::line(format_args!("  §{} {title}", section.number()));
         }
     }
     Ok(true)
 }
 
-fn names(files: &BTreeSet<String>) -> String {
+fn names(files: &BTreeSet<&str>) -> String {
     if files.is_empty() {
         return "-".to_owned();
     }
-    let short = files
-        .iter()
-        .map(|path| path.strip_prefix("crates/").unwrap_or(path));
+    let short = files.iter().map(|path| path.trim_start_matches("crates/"));
     short.collect::<Vec<_>>().join(" ")
 }
 

@@ -137,12 +137,7 @@ impl IpHeaders {
         (protocol, octets): (u8, u16),
         out: &mut Vec<u8>,
     ) -> Result<(), TooLong> {
-        let ecn = match self.ecn {
-            Ecn::NotEct => 0b00,
-            Ecn::Ect1 => 0b01,
-            Ecn::Ect0 => 0b10,
-            Ecn::Ce => 0b11,
-        };
+        let ecn = self.ecn.bits();
         match pseudo {
             PseudoHeader::V4 {
                 source,

@@ -124,11 +124,11 @@ fn missing_numbers_come_back_as_missing() {
         }],
     };
     let folder = RunFolder::write(&output, &place.path().join("run")).unwrap();
-    let table = folder.flow("stream").unwrap().unwrap();
+    let table = folder.table("flows/stream").unwrap().unwrap();
     let numbers = table.numbers("cwnd_bytes").unwrap();
     assert!(numbers[1].is_nan());
     assert_eq!((numbers[0], numbers[2]), (1.0, 3.0));
-    assert_eq!(folder.writes("stream").unwrap(), None);
+    assert_eq!(folder.table("writes/stream").unwrap(), None);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn what_is_no_run_is_refused_by_name() {
     let path = place.path().join("run");
     let folder = RunFolder::write(&output(), &path).unwrap();
     fs::write(path.join("flows/stream.parquet"), "no columns").unwrap();
-    let error = folder.flow("stream").unwrap_err().to_string();
+    let error = folder.table("flows/stream").unwrap_err().to_string();
     assert!(error.contains("flows/stream.parquet"), "{error}");
     fs::write(path.join("summary.json"), "{").unwrap();
     let error = RunFolder::open(&path).unwrap_err().to_string();

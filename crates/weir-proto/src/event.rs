@@ -1,109 +1,67 @@
-//! What may be traced, beside the machines that say it.
+//! Trace events: what endpoints, links and queues can report about themselves.
 //!
-//! A machine owns an [`Events`] queue. The driver sets its mask and drains it into a [`Probe`].
-//! An event outside the mask is never built, so an unwatched run pays one test of a bit.
+//! A component owns an [`Events`] queue. The driver sets its mask and drains it into a [`Probe`].
+//! Events outside the mask are never built, so a run without a trace pays one test of a bit.
+//!
+//! [`RateState`] and [`WindowState`] hold the values of a controller's trace columns: a new column
+//! is a field here and a line in the laboratory's table of columns.
 
+use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Which rule bound an allowed rate or window when it last changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Limit {
-    /// Nothing has bound it yet.
-    #[default]
-    None,
-    /// TFRC: the throughput equation (RFC 5348 §3.1).
-    Equation,
-    /// TFRC: twice what the receiver reported (RFC 5348 §4.3).
-    TwiceReceiveRate,
-    /// TFRC: the initial window per round-trip time (RFC 5348 §4.2).
-    InitialWindow,
-    /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
-    OnePacketPerRtt,
-    /// TFRC: no feedback came in time (RFC 5348 §4.4).
-    NofeedbackHalving,
-    /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
-    MinimumRate,
-    /// TFRC: the round-trip time grew (RFC 5348 §4.5).
-    OscillationReduction,
-    /// TFRC: losses while the application did not use its rate (RFC 5348 §4.3).
-    DataLimited,
-    /// Doubling once a round-trip time, nothing else binds.
-    SlowStart,
-    /// Additive increase or the controller's equivalent.
-    CongestionAvoidance,
-    /// Reduced after a loss or mark, and not yet out of recovery.
-    Recovery,
-    /// Nothing was acknowledged for so long that the window starts again.
-    PersistentCongestion,
-    /// A retransmission or probe timeout.
-    Timeout,
-    /// The smallest window.
-    MinimumWindow,
-    /// The application had nothing to send.
-    ApplicationLimited,
-    /// The receiver's credit.
-    FlowControl,
-    /// The pacer.
-    Pacing,
-}
-
-impl Limit {
-    /// All limits, in the order of their codes.
-    pub const ALL: [Self; 18] = [
-        Self::None,
-        Self::Equation,
-        Self::TwiceReceiveRate,
-        Self::InitialWindow,
-        Self::OnePacketPerRtt,
-        Self::NofeedbackHalving,
-        Self::MinimumRate,
-        Self::OscillationReduction,
-        Self::DataLimited,
-        Self::SlowStart,
-        Self::CongestionAvoidance,
-        Self::Recovery,
-        Self::PersistentCongestion,
-        Self::Timeout,
-        Self::MinimumWindow,
-        Self::ApplicationLimited,
-        Self::FlowControl,
-        Self::Pacing,
-    ];
-
-    /// The name in traces and legends.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Equation => "equation",
-            Self::TwiceReceiveRate => "twice_receive_rate",
-            Self::InitialWindow => "initial_window",
-            Self::OnePacketPerRtt => "one_packet_per_rtt",
-            Self::NofeedbackHalving => "nofeedback_halving",
-            Self::MinimumRate => "minimum_rate",
-            Self::OscillationReduction => "oscillation_reduction",
-            Self::DataLimited => "data_limited",
-            Self::SlowStart => "slow_start",
-            Self::CongestionAvoidance => "congestion_avoidance",
-            Self::Recovery => "recovery",
-            Self::PersistentCongestion => "persistent_congestion",
-            Self::Timeout => "timeout",
-            Self::MinimumWindow => "minimum_window",
-            Self::ApplicationLimited => "application_limited",
-            Self::FlowControl => "flow_control",
-            Self::Pacing => "pacing",
-        }
+named! {
+    /// Which rule bound an allowed rate or window when it last changed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Limit {
+        /// No rule has bound it yet.
+        #[default]
+        None => "none",
+        /// TFRC: the throughput equation (RFC 5348 §3.1).
+        Equation => "equation",
+        /// TFRC: twice the receive rate that the receiver reported (RFC 5348 §4.3).
+        TwiceReceiveRate => "twice_receive_rate",
+        /// TFRC: the initial window per round-trip time (RFC 5348 §4.2).
+        InitialWindow => "initial_window",
+        /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
+        OnePacketPerRtt => "one_packet_per_rtt",
+        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4).
+        NofeedbackHalving => "nofeedback_halving",
+        /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
+        MinimumRate => "minimum_rate",
+        /// TFRC: the round-trip time grew, so the time between packets did (RFC 5348 §4.5).
+        OscillationReduction => "oscillation_reduction",
+        /// TFRC: losses in a data-limited interval (RFC 5348 §4.3).
+        DataLimited => "data_limited",
+        /// Slow start: the rate or window doubles once a round-trip time.
+        SlowStart => "slow_start",
+        /// Congestion avoidance: additive increase or the controller's equivalent.
+        CongestionAvoidance => "congestion_avoidance",
+        /// Recovery: reduced after a loss or an ECN mark.
+        Recovery => "recovery",
+        /// Persistent congestion: the window starts again from its minimum (RFC 9002 §7.6).
+        PersistentCongestion => "persistent_congestion",
+        /// A retransmission timeout.
+        Timeout => "timeout",
+        /// The minimum window (RFC 9002 §7.2).
+        MinimumWindow => "minimum_window",
+        /// The application had no data to send.
+        ApplicationLimited => "application_limited",
+        /// The receiver's flow control.
+        FlowControl => "flow_control",
+        /// The sender's pacer.
+        Pacing => "pacing",
     }
 }
 
 /// The state of a rate controller (TFRC) after a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateState {
-    /// X: the rate that the sender may use.
+    /// X: the allowed sending rate.
     pub allowed_rate: Rate,
-    /// X_calc: what the throughput equation gives; `None` while there has been no loss.
+    /// X_calc: the rate of the throughput equation; `None` before the first loss.
     pub equation_rate: Option<Rate>,
-    /// X_recv: what the receiver last reported.
+    /// X_recv: the receive rate in the last feedback.
     pub receive_rate: Rate,
     /// p: the loss event rate in [0, 1].
     pub loss_event_rate: f64,
@@ -115,9 +73,9 @@ pub struct RateState {
     pub inter_packet_interval: Duration,
     /// s: the segment size in octets.
     pub segment_size: u32,
-    /// The controller's state in the words of its specification.
+    /// `no_feedback_yet`, `no_feedback`, `slow_start` or `congestion_avoidance`.
     pub state: &'static str,
-    /// What bound the allowed rate.
+    /// The rule that bound the allowed rate.
     pub limit: Limit,
 }
 
@@ -138,66 +96,45 @@ pub struct WindowState {
     pub smoothed_rtt: Duration,
     /// `slow_start`, `recovery` or `congestion_avoidance`.
     pub state: &'static str,
-    /// What bound the window.
+    /// The rule that bound the window.
     pub limit: Limit,
 }
 
-/// Why the network dropped a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// The queue had no room.
-    QueueFull,
-    /// The active queue management dropped it although the queue had room.
-    Aqm,
-    /// The loss model of the link or socket dropped it.
-    LossModel,
-    /// It was not acknowledged on the air after its last retry (IEEE 802.11).
-    RetryLimit,
-    /// It is larger than the link's MTU.
-    TooLarge,
-    /// Its IP header was damaged.
-    Damaged,
-    /// There is no route to its destination, or its hop limit is zero.
-    Unreachable,
-}
-
-impl DropReason {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::Aqm => "aqm",
-            Self::LossModel => "loss_model",
-            Self::RetryLimit => "retry_limit",
-            Self::TooLarge => "too_large",
-            Self::Damaged => "damaged",
-            Self::Unreachable => "unreachable",
-        }
+named! {
+    /// Why the network dropped a packet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DropReason {
+        /// The queue had no room.
+        QueueFull => "queue_full",
+        /// The active queue management dropped it although the queue had room.
+        Aqm => "aqm",
+        /// The loss model of the link or socket dropped it.
+        LossModel => "loss_model",
+        /// It was not acknowledged on the air after its last retry (IEEE 802.11).
+        RetryLimit => "retry_limit",
+        /// It is larger than the link's MTU.
+        TooLarge => "too_large",
+        /// Its IP header was damaged.
+        Damaged => "damaged",
+        /// There is no route to its destination, or its hop limit is zero.
+        Unreachable => "unreachable",
     }
 }
 
-/// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossTrigger {
-    /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
-    /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
-    PacketThreshold,
-    /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
-    /// expired.
-    TimeThreshold,
-}
-
-impl LossTrigger {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PacketThreshold => "packet_threshold",
-            Self::TimeThreshold => "time_threshold",
-        }
+named! {
+    /// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LossTrigger {
+        /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
+        /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
+        PacketThreshold => "packet_threshold",
+        /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
+        /// expired.
+        TimeThreshold => "time_threshold",
     }
 }
 
-/// Something that happened inside a machine.
+/// An event in a component.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     /// A rate controller changed.
@@ -206,10 +143,10 @@ pub enum Event {
     Window(WindowState),
     /// A round-trip time sample was taken.
     Rtt(Duration),
-    /// The application wrote this many octets; the controller has not yet seen them. The moment
-    /// at which Linux's dccp_probe prints its line.
+    /// The application wrote this many octets, which the controller has not processed yet. Linux's
+    /// dccp_probe prints its line at this time.
     Write(u32),
-    /// A packet was handed over: its number and size without IP and UDP headers.
+    /// A packet was handed over; its size without IP and UDP headers.
     Sent {
         /// Sequence or packet number.
         number: u64,
@@ -232,9 +169,9 @@ pub enum Event {
         /// What made the sender declare it lost.
         trigger: LossTrigger,
     },
-    /// The connection changed its state, in the words of its RFC.
+    /// The connection entered the state of this name in its RFC.
     State(&'static str),
-    /// A queue changed: what it holds now.
+    /// The length of a queue changed to this.
     Queue {
         /// Packets.
         packets: u32,
@@ -245,7 +182,7 @@ pub enum Event {
     Drop {
         /// Octets.
         size: u32,
-        /// Why.
+        /// Why it was dropped.
         reason: DropReason,
     },
     /// A queue set Congestion Experienced in a packet's IP header (RFC 3168 §5).
@@ -260,9 +197,9 @@ pub enum Event {
 pub struct EventMask(u16);
 
 impl EventMask {
-    /// Nothing.
+    /// No event.
     pub const NONE: Self = Self(0);
-    /// Everything.
+    /// Every event.
     pub const ALL: Self = Self(u16::MAX);
     /// [`Event::Rate`] and [`Event::Window`].
     pub const CONTROLLER: Self = Self(1);
@@ -279,7 +216,7 @@ impl EventMask {
     /// [`Event::Drop`] and [`Event::EcnMark`].
     pub const DROP: Self = Self(1 << 6);
 
-    /// Both sets together.
+    /// The union of both sets.
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -290,7 +227,7 @@ impl EventMask {
     }
 }
 
-/// The events that a machine has queued for its driver.
+/// The events that a component has queued for its driver.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     mask: EventMask,
@@ -298,18 +235,18 @@ pub struct Events {
 }
 
 impl Events {
-    /// Says which kinds are wanted; others are not built.
+    /// Selects the kinds of events to queue.
     pub fn set_mask(&mut self, mask: EventMask) {
         self.mask = mask;
     }
 
-    /// True if events of this kind are wanted.
+    /// True if events of this kind are selected.
     #[inline]
     pub const fn wants(&self, kind: EventMask) -> bool {
         self.mask.intersects(kind)
     }
 
-    /// Queues the event that `make` builds, if its `kind` is wanted.
+    /// Queues the event that `make` builds, if its `kind` is selected.
     #[inline]
     pub fn push(&mut self, at: Instant, kind: EventMask, make: impl FnOnce() -> Event) {
         if self.wants(kind) {
@@ -317,13 +254,13 @@ impl Events {
         }
     }
 
-    /// True if nothing is queued.
+    /// True if no event is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// Takes everything out, oldest first; keeps the capacity.
+    /// Removes all events, oldest first; keeps the capacity.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         self.queue.drain(..)
     }
@@ -333,9 +270,9 @@ impl Events {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EventSource(pub u32);
 
-/// A listener to everything that the driver's machines say.
+/// A receiver of trace events.
 pub trait Probe {
-    /// Called in the order of time.
+    /// Takes the next event; times never decrease.
     fn record(&mut self, at: Instant, source: EventSource, event: &Event);
 }
 

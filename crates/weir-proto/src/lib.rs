@@ -1,19 +1,19 @@
 //! The protocols of Weir as sans-I/O state machines: a packet goes in, packets and the time of
-//! the next timeout come out. Nothing here knows a clock, a socket, a file or a thread; time and
-//! randomness are arguments. So the very same code runs in the simulator, in the real-time
-//! emulator and on real sockets.
+//! the next timeout come out. The crate uses no clock, socket, file or thread; time and randomness
+//! are arguments. The same code runs in the simulator, in the real-time emulator and on sockets.
 //!
-//! Start with [`endpoint`]: the trait by which a driver talks to a machine. [`cc`] holds the
-//! congestion controllers (TFRC for rates, NewReno and CUBIC for windows); [`dccp`] and [`quic`]
-//! are transports that use them; [`event`] is what all of them may say about themselves;
-//! [`settings`] is how all of them declare what can be set.
+//! Start with [`endpoint`]: the trait that a driver uses. [`cc`] holds the congestion controllers
+//! (TFRC for rates, NewReno and CUBIC for windows); [`dccp`], [`quic`] and [`tcp`] are transports
+//! that use them; [`event`] declares what they trace, [`settings`] how they declare their settings.
 #![forbid(unsafe_code)]
 
 pub mod cc;
 pub mod dccp;
 pub mod endpoint;
 pub mod event;
+mod named;
 pub mod packet;
+mod payload;
 pub mod quic;
 pub mod rng;
 pub mod settings;

@@ -1,17 +1,18 @@
-//! One packet, one concrete type: links, queues and endpoints all move [`Packet`] by value.
+//! The packet: one concrete type that links, queues and endpoints move by value.
 //!
-//! Stages of the network read [`IpHeader`] and `size` and never look into `body`; only endpoints
-//! do. A simulated payload is a length without content, so nothing is allocated per packet.
+//! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
+//! payload is a length without content, so nothing is allocated per packet.
+
+pub use crate::payload::Payload;
 
 use crate::{dccp, quic, tcp};
 use std::num::NonZeroU32;
-use std::sync::Arc;
 
-/// A host: an index into the topology's table of hosts, which stands for an IP address.
+/// A host: an index into the network's table of hosts, in place of an IP address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
-/// A flow: one pair of endpoints. Stands for the five-tuple by which a host finds the socket.
+/// A flow: one pair of endpoints, in place of the five-tuple by which a host finds a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
@@ -29,16 +30,38 @@ pub enum Ecn {
     Ce,
 }
 
+impl Ecn {
+    /// The codepoint in the low two bits of IPv4's TOS octet or IPv6's traffic class.
+    pub const fn from_bits(bits: u8) -> Self {
+        match bits & 0b11 {
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            0b11 => Self::Ce,
+            _ => Self::NotEct,
+        }
+    }
+
+    /// The two bits of the codepoint.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0b00,
+            Self::Ect1 => 0b01,
+            Self::Ect0 => 0b10,
+            Self::Ce => 0b11,
+        }
+    }
+}
+
 /// The part of the IP header that the network acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IpHeader {
-    /// Where the packet comes from.
+    /// Source address.
     pub source: HostId,
-    /// Where the packet goes to.
-    pub target: HostId,
-    /// Congestion notification.
+    /// Destination address.
+    pub destination: HostId,
+    /// ECN codepoint.
     pub ecn: Ecn,
-    /// Hops left.
+    /// Time to live: hops left.
     pub ttl: u8,
 }
 
@@ -51,22 +74,22 @@ impl IpHeader {
     pub const DEFAULT_TTL: u8 = 64;
 }
 
-/// A packet on its way.
+/// A packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packet {
-    /// Number that the sending endpoint gave it, unique within that endpoint; named again in
+    /// Number that the sending endpoint gave it, unique within that endpoint; the argument of
     /// [`Endpoint::transmitted`](crate::endpoint::Endpoint::transmitted).
     pub id: u64,
     /// The flow that it belongs to.
     pub flow: FlowId,
-    /// What the network reads.
+    /// The fields that the network reads.
     pub ip: IpHeader,
     /// Octets on the wire from the IP header on.
     pub size: u32,
     /// Where the network damaged it: the offset of the first wrong octet from the start of the
-    /// IP header. Never zero, because a damaged IP header ends the way of its packet.
+    /// IP header. Never zero, because a router drops a packet with a damaged IP header.
     pub damaged_at: Option<NonZeroU32>,
-    /// What the endpoints read.
+    /// The part that the endpoints read.
     pub body: Body,
 }
 
@@ -79,74 +102,6 @@ pub enum Body {
     Quic(quic::Packet),
     /// TCP over IP (RFC 9293).
     Tcp(tcp::Packet),
-    /// Anything else: plain UDP, foreign traffic. Content may be empty in simulation.
+    /// Anything else, such as plain UDP.
     Other(Payload),
-}
-
-/// Application data: a length, and the bytes where somebody needs them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Payload {
-    len: u32,
-    damaged: bool,
-    content: Option<Arc<[u8]>>,
-}
-
-impl Payload {
-    /// `len` octets whose content does not matter; encoded as zeros.
-    pub const fn of_len(len: u32) -> Self {
-        Self {
-            len,
-            damaged: false,
-            content: None,
-        }
-    }
-
-    /// These octets. Lengths beyond 2^32 - 1 cannot occur on a wire and are cut.
-    pub fn from_bytes(bytes: &[u8]) -> Self {
-        Self::shared(bytes.into())
-    }
-
-    /// As [`from_bytes`](Self::from_bytes), without a copy.
-    pub fn shared(bytes: Arc<[u8]>) -> Self {
-        Self {
-            len: bytes.len().min(u32::MAX as usize) as u32,
-            damaged: false,
-            content: Some(bytes),
-        }
-    }
-
-    /// The same payload with some octets damaged on the way.
-    #[must_use]
-    pub fn damaged(self) -> Self {
-        Self {
-            damaged: true,
-            ..self
-        }
-    }
-
-    /// True if the network damaged some of the octets.
-    pub const fn is_damaged(&self) -> bool {
-        self.damaged
-    }
-
-    /// Number of octets.
-    pub const fn len(&self) -> u32 {
-        self.len
-    }
-
-    /// True if there is no octet.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The octets without a copy, or zeros if none were given.
-    pub fn into_bytes(self) -> Arc<[u8]> {
-        let zeros = || vec![0; self.len as usize].into();
-        self.content.unwrap_or_else(zeros)
-    }
-
-    /// The octets, if they were given.
-    pub fn content(&self) -> Option<&[u8]> {
-        self.content.as_deref()
-    }
 }

@@ -1,7 +1,7 @@
 //! Random numbers in named streams.
 //!
 //! Each component draws from a stream of its own, derived from the run's seed and the component's
-//! name, so that adding a flow does not change another flow's luck. The generator is
+//! name, so that adding a flow does not change the random numbers of another. The generator is
 //! xoshiro256++ (Blackman and Vigna), integer arithmetic only: the same bits on every platform.
 
 use rand_core::{Rng as _, SeedableRng};
@@ -15,8 +15,8 @@ impl Rng {
     /// The stream called `name` of the run with this `seed`. Names are paths such as
     /// `"link/bottleneck/loss"`.
     pub fn stream(seed: u64, name: &str) -> Self {
-        // FNV-1a (64 bit): a fixed, portable hash; its output only has to tell names apart,
-        // because `seed_from_u64` mixes it through SplitMix64.
+        // FNV-1a (64 bit): a fixed, portable hash. It only has to distinguish names, because
+        // `seed_from_u64` mixes its output with SplitMix64.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in seed.to_le_bytes().iter().chain(name.as_bytes()) {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);

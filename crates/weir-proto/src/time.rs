@@ -39,15 +39,10 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-
-    /// Whole microseconds since `earlier`, as the Linux kernel's `ktime_us_delta` counts them.
-    pub const fn micros_since(self, earlier: Self) -> i64 {
-        (self.0 as i64).saturating_sub(earlier.0 as i64) / 1_000
-    }
 }
 
 impl Duration {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
@@ -161,6 +156,13 @@ impl Div<u64> for Duration {
     type Output = Self;
     fn div(self, divisor: u64) -> Self {
         Self(self.0 / divisor.max(1))
+    }
+}
+
+impl From<std::time::Duration> for Duration {
+    /// Saturates beyond 584 years.
+    fn from(span: std::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 

@@ -1,12 +1,13 @@
-//! UDP (RFC 768) as an endpoint: what is written leaves at once, what arrives is delivered.
+//! UDP (RFC 768) as an endpoint: datagrams leave when they are written and are delivered when they
+//! arrive.
 //!
-//! There is no handshake, no feedback and no congestion control: the yardstick of media that do
-//! not care. A datagram that the network damaged fails its checksum and is dropped, unless the
-//! sender left the checksum out (RFC 768: zero), or covers only the headers (UDP-Lite, RFC 3828);
-//! then it is delivered damaged.
+//! There is no handshake, no feedback and no congestion control: the baseline for media without
+//! congestion control. A datagram that the network damaged fails its checksum and is dropped,
+//! unless the sender omits the checksum (zero, RFC 768) or covers only the headers (UDP-Lite, RFC
+//! 3828); then it is delivered damaged.
 //!
-//! The receiver counts as lost what is missing below the highest datagram that came, by the
-//! packet's number, as iperf3 does by a number in its payload; a late one is taken back.
+//! The receiver counts the numbers missing below the highest datagram as lost, as iperf3 does; a
+//! datagram that arrives late is no longer counted.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
@@ -49,14 +50,14 @@ pub struct Socket {
     receive_queue: VecDeque<Payload>,
     endpoint_events: VecDeque<EndpointEvent>,
     next_id: u64,
-    /// One more than the highest number that came.
+    /// One more than the highest number that arrived.
     expected_id: u64,
     statistics: Statistics,
     events: Events,
 }
 
 impl Socket {
-    /// A socket; the side that connects is told so at once, the other by its first datagram.
+    /// A socket. The side that connects is connected at once, the other with its first datagram.
     pub fn new(config: Config) -> Self {
         Self {
             config,
@@ -84,7 +85,7 @@ impl Socket {
         }
     }
 
-    /// What is left of a damaged datagram.
+    /// The payload to deliver: `None` if the checksum detects the damage.
     fn accept(&self, packet: &Packet, payload: Payload) -> Option<Payload> {
         let Some(at) = packet.damaged_at else {
             return Some(payload);
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_gaps_as_losses_and_takes_late_ones_back() {
+    fn counts_gaps_as_losses_and_corrects_for_late_datagrams() {
         let packets = datagrams(5);
         assert_eq!(packets[4].size, 5 + 28);
         let mut receiver = socket(Checksum::Full);
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_decides_what_becomes_of_damage() {
+    fn the_checksum_coverage_determines_delivery_of_damaged_datagrams() {
         for (checksum, at, delivered) in [
             (Checksum::Full, 500, None),
             (Checksum::HeadersOnly, 500, Some(true)),

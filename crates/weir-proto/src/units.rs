@@ -1,8 +1,8 @@
 //! Quantities with their units, and the only place that parses texts such as `5ms` or `1Mbit`.
 //!
-//! Words are those of tc, netem and iperf3. Rates are bits per second. Lower-case `mbps` means
-//! bytes per second to tc and bits to everybody else, so it is refused with a message that says
-//! both.
+//! Unit names are those of tc, netem and iperf3. Rates are in bits per second. Lower-case `mbps`
+//! means bytes per second in tc and bits per second elsewhere, so it is rejected with a message
+//! that names both.
 
 use crate::time::Duration;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct Rate(f64);
 pub struct Probability(f64);
 
 impl Rate {
-    /// No rate at all.
+    /// Zero bits per second.
     pub const ZERO: Self = Self(0.0);
 
     /// A rate of `bps` bits per second. Negative and non-finite values give zero.
@@ -55,14 +55,19 @@ impl Probability {
         (0.0..=1.0).contains(&p).then_some(Self(p))
     }
 
+    /// The value, or the nearest in [0, 1]; not a number gives 0.
+    pub fn clamped(p: f64) -> Self {
+        Self(if p > 0.0 { p.min(1.0) } else { 0.0 })
+    }
+
     /// The number in [0, 1].
     pub const fn get(self) -> f64 {
         self.0
     }
 }
 
-/// Why a text is not the quantity that was expected. The message is for people: lower case, no
-/// full stop, says what would be right.
+/// A reason why a text is not the quantity that was expected, as a message for users: lower case,
+/// no full stop, with a correct example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
     /// What is wrong, e.g. `"5" has no unit`.
@@ -86,12 +91,12 @@ fn error(message: String, hint: &str) -> UnitError {
     }
 }
 
-/// A quantity: its unit words and their factors, and what to say when none fits.
+/// A quantity: its unit names and their factors, and the hint for an unknown unit.
 #[derive(Debug, PartialEq)]
 pub struct Quantity {
     /// Its name in messages.
     name: &'static str,
-    /// The same with an article.
+    /// Its name with an article.
     pub noun: &'static str,
     /// Texts with a number and a unit.
     pub examples: &'static [&'static str],

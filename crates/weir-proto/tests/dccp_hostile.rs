@@ -1,4 +1,4 @@
-//! A DCCP end under packets that no honest peer would send.
+//! One end of a DCCP connection with packets that a correct peer would not send.
 
 use proptest::prelude::*;
 use weir_proto::cc::tfrc::Profile;
@@ -22,10 +22,11 @@ const KINDS: [PacketType; 11] = [
     PacketType::Listen,
 ];
 
-/// What the other side or the application does.
+/// An action of the other side or of the application.
 #[derive(Clone, Debug)]
 enum Step {
-    /// A packet whose numbers lie near what is expected: offsets to GSS and to the peer's next.
+    /// A packet with numbers near the expected ones: offsets from GSS and from the next number of
+    /// the peer.
     Packet {
         kind: usize,
         seq: i64,
@@ -65,7 +66,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// An end, what it sends, and the numbers that a peer would use.
+/// One end, the packets that it sends, and the numbers that its peer would use.
 struct Victim {
     end: Connection,
     now: Instant,
@@ -139,7 +140,7 @@ impl Victim {
             let due = self.end.poll_timeout();
             assert!(
                 sent || due.is_none_or(|due| due > self.now),
-                "a timer that does not get on"
+                "a timer that does not advance"
             );
         }
     }
@@ -186,7 +187,7 @@ proptest! {
     ) {
         let mut victim = Victim::new(server, ccid);
         if open && !server {
-            // An honest Response first, so that most runs are about an open connection.
+            // A correct Response first, so that the connection is open in most runs.
             let response = victim.packet(PacketType::Response, (0, 0), (&[], 0));
             victim.end.handle(victim.now, wrapped(response, false));
             victim.drain();
@@ -216,7 +217,7 @@ proptest! {
             }
         }
         prop_assert!(victim.delivered <= offered);
-        // Whatever happened: what is closed stays silent.
+        // A closed end sends nothing.
         if victim.end.state() == State::Closed && !server {
             victim.sent_since_input.clear();
             victim.wait(Duration::from_secs(300));

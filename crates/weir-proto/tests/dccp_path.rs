@@ -1,4 +1,5 @@
-//! Two DCCP ends over a path with a bottleneck: which CCIDs they agree on, and how fast they go.
+//! Two ends of a DCCP connection over a path with a bottleneck: the negotiated CCIDs and their
+//! throughput.
 
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::{Oscillation, Profile};
@@ -11,7 +12,7 @@ use weir_proto::time::{Duration, Instant};
 /// Octets of payload that the application writes.
 const PIECE: u32 = 1000;
 
-/// A drop-tail queue before a line.
+/// A link with a drop-tail queue.
 struct Line {
     bits_per_second: u64,
     delay: Duration,
@@ -46,7 +47,7 @@ struct Path {
     now: Instant,
     ends: [Connection; 2],
     lines: [Line; 2],
-    /// Which ends write all they can.
+    /// The ends that write as much as possible.
     greedy: [bool; 2],
     delivered: [u64; 2],
 }
@@ -174,7 +175,8 @@ fn each_direction_has_its_own_ccid() {
         path.run(Duration::from_secs(100));
         for end in 0..2 {
             let share = path.delivered[end] as f64 * 8.0 / 100.0 / 2e6;
-            // Acknowledgements wait behind the other direction's data, so neither fills its line.
+            // Acknowledgements queue behind the data of the other direction, so neither direction
+            // uses all of its link.
             assert!(
                 share > 0.4,
                 "{there} there, {back} back, end {end}: {share}"
@@ -183,7 +185,7 @@ fn each_direction_has_its_own_ccid() {
     }
 }
 
-/// The ends want different CCIDs for both directions: each falls back to CCID 2.
+/// The ends require different CCIDs for both directions: each falls back to CCID 2.
 #[test]
 fn without_agreement_both_use_ccid_2() {
     let configs = configs(|end, config| {
@@ -232,7 +234,7 @@ fn equation(p: f64, rtt: f64) -> f64 {
 }
 
 #[test]
-fn ccid_3_goes_as_fast_as_the_equation_says() {
+fn ccid_3_has_the_throughput_of_the_equation() {
     let profile = Profile {
         oscillation: Oscillation::Off,
         ..Profile::rfc5348()

@@ -1,4 +1,4 @@
-//! A chat of datagrams: what one says, all others hear, unless the network loses it.
+//! A chat over datagrams: the server passes each line of a client on to all others.
 //!
 //! ```text
 //! cargo run -p weir-wire --example chat -- serve 127.0.0.1:6511
@@ -11,8 +11,9 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc};
 use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
-/// Both sides name the service, so that nobody joins something else (RFC 5595): "CHAT".
-fn options() -> EndpointConfig {
+/// Both ends name the service code "CHAT", so that a client of another service is refused (RFC
+/// 5595).
+fn config() -> EndpointConfig {
     EndpointConfig {
         service_code: u32::from_be_bytes(*b"CHAT"),
         ..EndpointConfig::default()
@@ -31,34 +32,34 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn serve(address: SocketAddr) -> Result<(), Error> {
-    let mut listener = Listener::bind(address, options()).await?;
+    let mut listener = Listener::bind(address, config()).await?;
     println!("listening at {}", listener.local_address());
-    let (room, _) = broadcast::channel(64);
+    let (lines, _) = broadcast::channel(64);
     loop {
-        let guest = listener.accept().await?;
-        tokio::spawn(attend(guest, room.clone()));
+        let client = listener.accept().await?;
+        tokio::spawn(serve_client(client, lines.clone()));
     }
 }
 
-/// What was said, once for all who hear it, and who said it.
-type Word = (SocketAddr, Arc<[u8]>);
+/// A line, shared by all its receivers, and the address of its sender.
+type Line = (SocketAddr, Arc<[u8]>);
 
-/// Carries words between a guest and the room until the guest leaves.
-async fn attend(mut guest: Connection, room: broadcast::Sender<Word>) {
-    let mut heard = room.subscribe();
-    let mut sent = guest.send(b"welcome").await;
+/// Passes lines between a client and the others until the client leaves.
+async fn serve_client(mut client: Connection, lines: broadcast::Sender<Line>) {
+    let mut from_others = lines.subscribe();
+    let mut sent = client.send(b"welcome").await;
     while sent.is_ok() {
         tokio::select! {
-            said = guest.receive() => match said {
-                // The guest listens too, so there is always somebody who hears.
-                Some(said) => drop(room.send((guest.peer_address(), said.into()))),
+            received = client.receive() => match received {
+                // This client subscribes too, so the channel always has a receiver.
+                Some(line) => drop(lines.send((client.peer_address(), line.into()))),
                 None => return,
             },
-            word = heard.recv() => match word {
-                Ok((who, said)) if who != guest.peer_address() => {
-                    sent = guest.send_shared(&said).await;
+            line = from_others.recv() => match line {
+                Ok((sender, line)) if sender != client.peer_address() => {
+                    sent = client.send_shared(&line).await;
                 }
-                // The guest's own words; or a slow guest misses some, as with any datagram.
+                // The client's own line; or a slow client misses some, as with any datagram.
                 Ok(_) | Err(_) => {}
             },
         }
@@ -66,7 +67,7 @@ async fn attend(mut guest: Connection, room: broadcast::Sender<Word>) {
 }
 
 async fn join(address: SocketAddr, name: &str) -> Result<(), Error> {
-    let mut connection = Connection::connect(address, options()).await?;
+    let mut connection = Connection::connect(address, config()).await?;
     let (typed, mut lines) = mpsc::unbounded_channel();
     std::thread::spawn(move || {
         let lines = std::io::stdin().lock().lines().map_while(Result::ok);
@@ -82,8 +83,8 @@ async fn join(address: SocketAddr, name: &str) -> Result<(), Error> {
                 Some(line) => connection.send(format!("{name}: {line}").as_bytes()).await?,
                 None => break,
             },
-            said = connection.receive() => match said {
-                Some(said) => println!("{}", String::from_utf8_lossy(&said)),
+            received = connection.receive() => match received {
+                Some(line) => println!("{}", String::from_utf8_lossy(&line)),
                 None => return Ok(()),
             },
         }

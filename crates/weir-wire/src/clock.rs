@@ -1,33 +1,33 @@
-//! Real time as the machines see it: nanoseconds since a beginning.
+//! Monotonic time in the form of the state machines: nanoseconds since a start.
 
-use std::time::Instant as Real;
-use weir_proto::time::Instant;
+use std::time::Instant as Monotonic;
+use weir_proto::time::{Duration, Instant};
 
-/// A hub's clock begins a second in, so that a machine may look back from its first moment.
-const AHEAD: Instant = Instant::from_nanos(1_000_000_000);
+/// Endpoint clocks start at one second, so that a state machine may subtract from its first time.
+const ENDPOINT_START: Instant = Instant::from_nanos(1_000_000_000);
 
 /// A clock that never runs backwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    beginning: Real,
-    at: Instant,
+    started: Monotonic,
+    start: Instant,
 }
 
 impl Clock {
+    /// The clock of an endpoint.
     pub(crate) fn start() -> Self {
-        Self::start_at(AHEAD)
+        Self::start_at(ENDPOINT_START)
     }
 
-    /// A clock that shows this time now.
-    pub(crate) fn start_at(at: Instant) -> Self {
+    /// A clock that shows `start` now.
+    pub(crate) fn start_at(start: Instant) -> Self {
         Self {
-            beginning: Real::now(),
-            at,
+            started: Monotonic::now(),
+            start,
         }
     }
 
     pub(crate) fn now(&self) -> Instant {
-        let nanos = u64::try_from(self.beginning.elapsed().as_nanos()).unwrap_or(u64::MAX >> 8);
-        Instant::from_nanos(self.at.as_nanos().saturating_add(nanos))
+        self.start + Duration::from(self.started.elapsed())
     }
 }

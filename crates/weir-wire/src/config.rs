@@ -1,4 +1,4 @@
-//! What an application may choose.
+//! The configuration of endpoints.
 
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
@@ -12,73 +12,74 @@ use weir_proto::event::EventMask;
 /// The UDP port of DCCP servers (RFC 6773 §3.8).
 pub const DEFAULT_PORT: u16 = 6511;
 
-/// Octets of a padded Request: more than a Response with an Init Cookie takes, for what a client
-/// of ours asks.
-const PADDED: u32 = 256;
+/// Octets of a padded Request: more than the Response with an Init Cookie to what Weir's clients
+/// request.
+const PADDED_REQUEST_OCTETS: u32 = 256;
 
-/// Which congestion control.
+/// The congestion control of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ccid {
-    /// CCID 2: like TCP.
+    /// CCID 2: TCP-like congestion control (RFC 4341).
     TcpLike,
-    /// CCID 3: TFRC with the rules of this profile.
+    /// CCID 3: TFRC (RFC 4342) with the rules of this profile.
     Tfrc(String),
-    /// CCID 4: TFRC for small packets.
+    /// CCID 4: TFRC for small packets (RFC 5622) with the rules of this profile.
     TfrcSmallPackets(String),
 }
 
-/// Settings of a connection, or of all connections of a listener.
+/// The configuration of a connection, or of a listener and all its connections.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
-    /// What the client asks for and the server offers (RFC 5595); zero for none.
+    /// The service that the client asks for and the server offers (RFC 5595); zero for none.
     pub service_code: u32,
     /// The DCCP port of the server; the UDP port is the socket's.
     pub dccp_port: u16,
     /// What carries the packets.
     pub encapsulation: Encapsulation,
-    /// Congestion control of both directions. What the peer does not have becomes CCID 2.
+    /// Congestion control of both directions; CCID 2 if the peer does not support it.
     pub ccid: Ccid,
-    /// Datagrams that may wait for their transmission.
+    /// Datagrams that may wait to be sent.
     pub send_queue: usize,
     /// Received datagrams that may wait for the application; later ones are dropped.
     pub receive_queue: usize,
-    /// Packets, about five times those of a round trip (RFC 4340 §7.5.2).
+    /// The Sequence Window feature in packets: about five times those of a round trip (RFC 4340
+    /// §7.5.2).
     pub sequence_window: u64,
     /// The path's MTU in octets, IP header included.
     pub mtu: u32,
-    /// Data packets use explicit congestion notification.
+    /// Data packets are sent ECN-capable.
     pub ecn: bool,
-    /// Equal packets that may leave at once leave in one segmented send (GSO), where the kernel
-    /// can; without it each has a send of its own.
+    /// Packets of equal length that may leave at once are passed to the kernel in one segmented
+    /// send (GSO), if it supports that.
     pub segmentation: bool,
-    /// Connections of a listener whose handshake is not done, at most: beyond it the oldest gives
-    /// way, so that a flood of Requests from forged addresses shuts nobody out for long.
+    /// The most connections of a listener whose handshake is not done. Beyond it the oldest is
+    /// dropped, so that a flood of Requests from forged addresses keeps clients out only briefly.
     pub max_handshakes: usize,
-    /// From so many on, a listener remembers nothing of further Requests, but answers with an Init
-    /// Cookie (RFC 4340 §8.1.4); zero for always.
+    /// From so many unfinished handshakes on, a listener keeps no state for further Requests and
+    /// answers them with an Init Cookie (RFC 4340 §8.1.4). With zero it always does.
     pub cookie_threshold: usize,
-    /// Connections of a listener at most, besides those whose handshake is not done.
+    /// The most connections of a listener, besides those whose handshake is not done.
     pub max_connections: usize,
-    /// Of a listener's connections, those from one IPv4 address or 64 bits of IPv6 at most.
+    /// The most connections of a listener from one IPv4 address or one /64 of IPv6.
     pub max_connections_per_address: usize,
-    /// Requests that a listener answers; what is more, or more than it can read, is dropped, by the
-    /// kernel if it can.
+    /// The rate of Requests that a listener answers. Requests beyond it, or beyond what the
+    /// listener can read, are dropped, by the kernel where it can filter.
     pub max_requests_per_second: u32,
-    /// Resets to packets that have no connection, in all (RFC 4340 §8.1.3).
+    /// The rate of Resets to packets that belong to no connection, to all peers together.
     pub max_resets_per_second: u32,
-    /// A peer whose address is not proven is sent no more octets than it sent, instead of three
-    /// times as many: who does not pad its Requests, or pads them too little, gets no answer.
+    /// A peer whose address is not proven is sent at most as many octets as it sent, instead of
+    /// three times as many. A client must pad its Requests to get an answer.
     pub strict_amplification: bool,
-    /// A client pads its Requests, so that strict servers answer.
+    /// A client pads its Requests, so that servers with `strict_amplification` answer.
     pub pad_requests: bool,
     /// How long a client waits for an answer.
     pub connect_timeout: Duration,
-    /// A peer that is silent for so long is asked whether it is there, and given up if it does not
-    /// answer for another eight minutes (4 MSL); `None` never asks.
+    /// After so long without a packet the peer is asked for one with a Sync, and after another
+    /// eight minutes (4 MSL) without an answer the connection ends; `None` for never.
     pub keepalive: Option<Duration>,
-    /// Sees every datagram of the socket.
+    /// Shown every datagram of the socket.
     pub tap: Option<Arc<dyn Tap>>,
-    /// What [`Connection::events`](crate::Connection::events) tells; nothing by default.
+    /// The events in [`Connection::events`](crate::Connection::events); none by default.
     pub event_mask: EventMask,
 }
 
@@ -113,9 +114,9 @@ impl Default for EndpointConfig {
 }
 
 impl EndpointConfig {
-    /// What a state machine is made from; `overhead` are the octets of headers around DCCP
-    /// beyond an IPv4 header.
-    pub(crate) fn config(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {
+    /// The configuration of a DCCP state machine with this initial sequence number; `overhead` are
+    /// the octets of headers around DCCP beyond an IPv4 header.
+    pub(crate) fn dccp(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {
         let profile = |name: &String| {
             let found = Profile::named(name);
             found
@@ -136,24 +137,24 @@ impl EndpointConfig {
             send_queue: u32::try_from(self.send_queue.max(1)).unwrap_or(u32::MAX),
             mtu: self.mtu.saturating_sub(overhead),
             ecn: self.ecn,
-            request_octets: if self.pad_requests { PADDED } else { 0 },
-            connect_timeout: nanos(self.connect_timeout),
-            keepalive: self.keepalive.map(nanos),
+            request_octets: if self.pad_requests {
+                PADDED_REQUEST_OCTETS
+            } else {
+                0
+            },
+            connect_timeout: self.connect_timeout.into(),
+            keepalive: self.keepalive.map(Into::into),
             ..dccp::Config::default()
         })
     }
 }
 
-fn nanos(duration: Duration) -> weir_proto::time::Duration {
-    weir_proto::time::Duration::from_nanos(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// An initial sequence number (RFC 4340 §7.2).
+/// A random initial sequence number (RFC 4340 §7.2).
 pub(crate) fn random_iss() -> Result<SeqNum, Error> {
-    random().map(SeqNum::new)
+    random_u64().map(SeqNum::new)
 }
 
-/// A number that nobody can guess.
-pub(crate) fn random() -> Result<u64, Error> {
+/// An unpredictable number from the system.
+pub(crate) fn random_u64() -> Result<u64, Error> {
     getrandom::u64().map_err(|error| Error::Randomness(error.to_string()))
 }

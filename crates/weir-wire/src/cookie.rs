@@ -1,68 +1,73 @@
-//! Init Cookies (RFC 4340 §8.1.4): what a listener would have to remember of a handshake, carried
-//! by the client instead.
+//! Init Cookies (RFC 4340 §8.1.4): the state of a handshake, carried by the client instead of kept
+//! by the listener.
 //!
-//! A cookie is not secret, for its holder knows all that is in it, but it cannot be made or
-//! changed without the listener's key:
+//! The client can read a cookie, but cannot make or change one without the listener's key:
 //!
 //! ```text
-//! octets   0          1..5        5..11  11..17  17..n                  n..n+16
-//!          key's turn time in ms  ISS    ISR     options of the Request tag
+//! octets   0       1..5        5..11  11..17  17..n                  n..n+16
+//!          key id  time in ms  ISS    ISR     options of the Request tag
 //! ```
 //!
-//! The tag is a BLAKE3 keyed hash, cut to 128 bits, of these octets and of what the packet that
-//! brings the cookie back says itself: its address, its ports, the service. Of the Request's
-//! options those are kept that negotiate a feature; from them and the listener's own settings the
-//! same state machine comes to be that would have answered the Request. What is longer than one
-//! option goes on in the next.
+//! The tag is over these octets and over the address, the ports and the service of the packet that
+//! returns the cookie. Of the Request's options the cookie holds those that negotiate a feature:
+//! with them and the listener's own settings the listener makes the state machine that would have
+//! answered the Request. A cookie longer than one option continues in the next.
 //!
-//! Keys are drawn from the system and change every thirty seconds. The former key still counts,
-//! so a cookie lives for its thirty seconds whenever it was made. Each key remembers what was
-//! opened under it, and is changed earlier if that becomes much: one Request makes one connection
-//! at most, and the memory of it is bounded.
+//! Keys are random and rotate every thirty seconds. The previous key stays valid, so a cookie is
+//! valid for thirty seconds whenever it was made. Each key remembers the handshakes that it has
+//! completed, so that one Request makes at most one connection. Keys rotate earlier if there are
+//! many of these, which bounds the memory.
 
+use crate::connection_key::ConnectionKey;
 use crate::error::Error;
-use crate::hub::Key;
+use crate::keyed_tag::{TAG_OCTETS, TagKey, tags_match};
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 use weir_proto::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use weir_proto::time::{Duration, Instant};
 
-/// How long a cookie and a key live.
+/// How long a cookie is valid, and how long a key makes cookies.
 const LIFETIME: Duration = Duration::from_secs(30);
 /// Octets of data in one option (RFC 4340 §8.1.4).
-const MOST_DATA: usize = 253;
-const TAG: usize = 16;
-/// Handshakes that a key remembers; an early change of keys costs nobody anything whose
-/// acknowledgement comes within the time of two.
-const USED: usize = 1 << 15;
+const MAX_OPTION_DATA: usize = 253;
+/// Completed handshakes that a key remembers. An early rotation fails no handshake that ends
+/// before the next rotation.
+const MAX_COMPLETED: usize = 1 << 15;
 
-/// What a Request and its Response have agreed on.
+/// What a cookie is bound to beside its own content: the packet's addresses and ports, and the
+/// listener's service code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CookieClient {
+    pub(crate) key: ConnectionKey,
+    pub(crate) service_code: u32,
+}
+
+/// What a Request and its Response have negotiated.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Terms {
+pub(crate) struct HandshakeState {
     /// The Response's sequence number.
     pub(crate) iss: SeqNum,
     /// The Request's sequence number.
     pub(crate) isr: SeqNum,
-    /// The Request's options that negotiate.
+    /// The Request's options that negotiate features.
     pub(crate) options: Options,
 }
 
-/// A key and what was opened with it.
-struct Secret {
-    turn: u8,
-    octets: [u8; 32],
-    since: Instant,
-    used: BTreeSet<(Key, u64)>,
+/// A key, and the handshakes that were completed by its cookies.
+struct CookieKey {
+    id: u8,
+    key: TagKey,
+    created: Instant,
+    completed: BTreeSet<(ConnectionKey, u64)>,
 }
 
-/// The keys of a listener.
-pub(crate) struct Cookies {
-    current: Secret,
-    former: Option<Secret>,
+/// The current key of a listener and the one before.
+pub(crate) struct CookieKeys {
+    current: CookieKey,
+    previous: Option<CookieKey>,
 }
 
-impl Terms {
-    /// Those of a Request that is answered with this sequence number.
+impl HandshakeState {
+    /// The state after a Request that is answered with sequence number `iss`.
     pub(crate) fn of(request: &Packet, iss: SeqNum) -> Self {
         let mut options = Options::new();
         let applicable = request.options.applicable_to(PacketType::Request);
@@ -82,135 +87,129 @@ impl Terms {
         }
     }
 
-    /// The Request again, as far as it matters.
-    pub(crate) fn request(&self, key: Key, service_code: u32) -> Packet {
+    /// A Request that leads to this state.
+    pub(crate) fn request(&self, client: CookieClient) -> Packet {
+        let CookieClient { key, service_code } = client;
         Packet {
             options: self.options.clone(),
-            ..Packet::request(self.isr, service_code).with_ports(key.1, key.2)
+            ..Packet::request(self.isr, service_code).with_ports(key.peer_port, key.local_port)
         }
     }
 }
 
-impl Secret {
-    fn new(turn: u8, since: Instant) -> Result<Self, Error> {
-        let mut octets = [0; 32];
-        getrandom::fill(&mut octets).map_err(|error| Error::Randomness(error.to_string()))?;
+impl CookieKey {
+    fn new(id: u8, created: Instant) -> Result<Self, Error> {
         Ok(Self {
-            turn,
-            octets,
-            since,
-            used: BTreeSet::new(),
+            id,
+            key: TagKey::random()?,
+            created,
+            completed: BTreeSet::new(),
         })
     }
 
-    fn tag(&self, key: Key, service_code: u32, body: &[u8]) -> [u8; TAG] {
-        let (peer, theirs, ours) = key;
-        let ip = match peer.ip().to_canonical() {
-            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-            IpAddr::V6(ip) => ip,
-        };
-        let mut hasher = blake3::Hasher::new_keyed(&self.octets);
-        hasher.update(&ip.octets());
-        for port in [peer.port(), theirs, ours] {
-            hasher.update(&port.to_be_bytes());
-        }
-        hasher.update(&service_code.to_be_bytes()).update(body);
-        let mut tag = [0; TAG];
-        hasher.finalize_xof().fill(&mut tag);
-        tag
+    fn tag(&self, client: CookieClient, content: &[u8]) -> [u8; TAG_OCTETS] {
+        let CookieClient { key, service_code } = client;
+        let parts: [&[u8]; 4] = [
+            &key.peer_port.to_be_bytes(),
+            &key.local_port.to_be_bytes(),
+            &service_code.to_be_bytes(),
+            content,
+        ];
+        self.key.tag(key.peer, &parts)
     }
 }
 
-impl Cookies {
+impl CookieKeys {
     /// # Errors
     /// [`Error::Randomness`].
     pub(crate) fn new(now: Instant) -> Result<Self, Error> {
         Ok(Self {
-            current: Secret::new(0, now)?,
-            former: None,
+            current: CookieKey::new(0, now)?,
+            previous: None,
         })
     }
 
-    /// Changes the keys if it is time. Without randomness the old one stays: a cookie's own time
-    /// still ends it.
-    fn turn(&mut self, now: Instant) {
-        if now.since(self.current.since) < LIFETIME && self.current.used.len() < USED {
+    /// Rotates the keys if it is time. If the system gives no random numbers the old key stays;
+    /// the time in each cookie still limits its validity.
+    fn rotate(&mut self, now: Instant) {
+        let current = &self.current;
+        if now.since(current.created) < LIFETIME && current.completed.len() < MAX_COMPLETED {
             return;
         }
-        if let Ok(next) = Secret::new(self.current.turn.wrapping_add(1), now) {
-            self.former = Some(std::mem::replace(&mut self.current, next));
+        if let Ok(next) = CookieKey::new(self.current.id.wrapping_add(1), now) {
+            self.previous = Some(std::mem::replace(&mut self.current, next));
         }
     }
 
-    /// Adds the cookie for these terms to a Response; false if it does not fit.
-    pub(crate) fn put(
+    /// Adds the cookie for this state to a Response's options; false if it does not fit.
+    pub(crate) fn encode(
         &mut self,
         now: Instant,
-        (key, service_code): (Key, u32),
-        terms: &Terms,
+        client: CookieClient,
+        state: &HandshakeState,
         response: &mut Options,
     ) -> bool {
-        self.turn(now);
-        let mut cookie = vec![self.current.turn];
+        self.rotate(now);
+        let mut cookie = vec![self.current.id];
         cookie.extend(millis(now).to_be_bytes());
-        for number in [terms.iss, terms.isr] {
+        for number in [state.iss, state.isr] {
             cookie.extend(number.get().to_be_bytes().iter().skip(2));
         }
-        cookie.extend(terms.options.as_bytes());
-        let tag = self.current.tag(key, service_code, &cookie);
+        cookie.extend(state.options.as_bytes());
+        let tag = self.current.tag(client, &cookie);
         cookie.extend(tag);
         cookie
-            .chunks(MOST_DATA)
+            .chunks(MAX_OPTION_DATA)
             .all(|part| response.push(&DccpOption::InitCookie(part)))
     }
 
-    /// The terms in a packet's cookies, if they are ours, of this client and not too old.
-    pub(crate) fn open(
+    /// The state in a cookie; `None` if this listener did not make it, or not for this client, or
+    /// too long ago.
+    pub(crate) fn decode(
         &mut self,
         now: Instant,
-        (key, service_code): (Key, u32),
+        client: CookieClient,
         cookie: &[u8],
-    ) -> Option<Terms> {
-        self.turn(now);
-        let (body, tag) = cookie.split_last_chunk::<TAG>()?;
-        let (&turn, rest) = body.split_first()?;
+    ) -> Option<HandshakeState> {
+        self.rotate(now);
+        let (content, tag) = cookie.split_last_chunk::<TAG_OCTETS>()?;
+        let (&id, rest) = content.split_first()?;
         let (time, rest) = rest.split_first_chunk::<4>()?;
         let (iss, rest) = rest.split_first_chunk::<6>()?;
         let (isr, options) = rest.split_first_chunk::<6>()?;
-        let secrets = [Some(&self.current), self.former.as_ref()];
-        let secret = secrets.into_iter().flatten().find(|s| s.turn == turn)?;
-        let expected = secret.tag(key, service_code, body);
-        // All octets are looked at, so that the time taken says nothing of where they differ.
-        let difference = expected.iter().zip(tag).fold(0, |sum, (a, b)| sum | a ^ b);
+        let keys = [Some(&self.current), self.previous.as_ref()];
+        let key = keys.into_iter().flatten().find(|key| key.id == id)?;
         let age = millis(now).wrapping_sub(u32::from_be_bytes(*time));
-        if difference != 0 || u64::from(age) * 1_000_000 > LIFETIME.as_nanos() {
+        if !tags_match(&key.tag(client, content), tag)
+            || u64::from(age) * 1_000_000 > LIFETIME.as_nanos()
+        {
             return None;
         }
-        Some(Terms {
-            iss: number(*iss),
-            isr: number(*isr),
+        Some(HandshakeState {
+            iss: seq_num(*iss),
+            isr: seq_num(*isr),
             options: Options::from_wire(options),
         })
     }
 
-    /// True if this Request has already become a connection.
-    pub(crate) fn is_used(&self, key: Key, isr: SeqNum) -> bool {
-        let former = self.former.as_ref().map(|secret| &secret.used);
-        let all = [Some(&self.current.used), former];
+    /// Whether this Request has already become a connection.
+    pub(crate) fn is_completed(&self, key: ConnectionKey, isr: SeqNum) -> bool {
+        let previous = self.previous.as_ref().map(|previous| &previous.completed);
+        let all = [Some(&self.current.completed), previous];
         all.into_iter()
             .flatten()
-            .any(|used| used.contains(&(key, isr.get())))
+            .any(|completed| completed.contains(&(key, isr.get())))
     }
 
-    /// This Request becomes a connection.
-    pub(crate) fn mark_used(&mut self, key: Key, isr: SeqNum) {
-        self.current.used.insert((key, isr.get()));
+    /// Remembers that this Request has become a connection.
+    pub(crate) fn mark_completed(&mut self, key: ConnectionKey, isr: SeqNum) {
+        self.current.completed.insert((key, isr.get()));
     }
 }
 
-/// All of a packet's Init Cookies, one behind the other; `None` if it has none, or if its type
-/// must not have any.
-pub(crate) fn cookie_of(packet: &Packet) -> Option<Vec<u8>> {
+/// A packet's Init Cookie, joined from all its options; `None` if it has none, or if its type must
+/// not have one.
+pub(crate) fn cookie_in(packet: &Packet) -> Option<Vec<u8>> {
     if matches!(packet.kind, PacketType::Request | PacketType::Data) {
         return None;
     }
@@ -223,13 +222,13 @@ pub(crate) fn cookie_of(packet: &Packet) -> Option<Vec<u8>> {
     cookie
 }
 
-fn number(octets: [u8; 6]) -> SeqNum {
-    let mut whole = [0; 8];
-    whole[2..].copy_from_slice(&octets);
-    SeqNum::new(u64::from_be_bytes(whole))
+fn seq_num(octets: [u8; 6]) -> SeqNum {
+    let mut number = [0; 8];
+    number[2..].copy_from_slice(&octets);
+    SeqNum::new(u64::from_be_bytes(number))
 }
 
-/// A cookie's time; it comes round after seven weeks, when all keys have long changed.
+/// A cookie's time. It wraps after seven weeks, when all keys have long been rotated.
 fn millis(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000) as u32
 }
@@ -245,11 +244,19 @@ mod tests {
         Instant::from_nanos((1_000 + millis) * 1_000_000)
     }
 
-    fn key(last: u8, port: u16) -> Key {
-        (SocketAddr::from(([192, 0, 2, last], port)), 40_000, 5001)
+    fn client(last: u8, port: u16) -> CookieClient {
+        let key = ConnectionKey {
+            peer: SocketAddr::from(([192, 0, 2, last], port)),
+            peer_port: 40_000,
+            local_port: 5001,
+        };
+        CookieClient {
+            key,
+            service_code: SERVICE,
+        }
     }
 
-    fn terms(values: &[u8]) -> Terms {
+    fn state(values: &[u8]) -> HandshakeState {
         let mut request = Packet::request(SeqNum::new(77), SERVICE);
         for option in [
             DccpOption::Padding,
@@ -259,24 +266,24 @@ mod tests {
         ] {
             assert!(request.options.push(&option));
         }
-        Terms::of(&request, SeqNum::new((1 << 48) - 1))
+        HandshakeState::of(&request, SeqNum::new((1 << 48) - 1))
     }
 
-    fn minted(cookies: &mut Cookies, now: Instant, values: &[u8]) -> Vec<u8> {
+    fn encoded_cookie(keys: &mut CookieKeys, now: Instant, values: &[u8]) -> Vec<u8> {
         let mut response = Packet::response(SeqNum::new(1), SeqNum::new(2), SERVICE);
-        let to = (key(1, 9), SERVICE);
-        assert!(cookies.put(now, to, &terms(values), &mut response.options));
-        cookie_of(&response).expect("a cookie")
+        let encoded = keys.encode(now, client(1, 9), &state(values), &mut response.options);
+        assert!(encoded);
+        cookie_in(&response).expect("a cookie")
     }
 
     #[test]
-    fn a_cookie_gives_back_the_terms_and_the_request_even_if_it_needs_several_options() {
-        let mut cookies = Cookies::new(at(0)).expect("randomness");
+    fn a_cookie_gives_back_the_state_and_the_request_even_in_several_options() {
+        let mut keys = CookieKeys::new(at(0)).expect("randomness");
         for values in [&[3, 2][..], &[9; 250]] {
-            let cookie = minted(&mut cookies, at(0), values);
-            let opened = cookies.open(at(10), (key(1, 9), SERVICE), &cookie);
-            assert_eq!(opened, Some(terms(values)));
-            let request = terms(values).request(key(1, 9), SERVICE);
+            let cookie = encoded_cookie(&mut keys, at(0), values);
+            let decoded = keys.decode(at(10), client(1, 9), &cookie);
+            assert_eq!(decoded, Some(state(values)));
+            let request = state(values).request(client(1, 9));
             assert_eq!(
                 (request.source_port, request.destination_port),
                 (40_000, 5001)
@@ -287,84 +294,83 @@ mod tests {
     }
 
     #[test]
-    fn cookies_in_another_order_do_not_open() {
-        let mut cookies = Cookies::new(at(0)).expect("randomness");
-        let cookie = minted(&mut cookies, at(0), &[9; 250]);
-        let (first, second) = cookie.split_at(MOST_DATA);
-        let mut opens = |parts: [&[u8]; 2]| {
+    fn parts_of_a_cookie_in_another_order_are_refused() {
+        let mut keys = CookieKeys::new(at(0)).expect("randomness");
+        let cookie = encoded_cookie(&mut keys, at(0), &[9; 250]);
+        let (first, second) = cookie.split_at(MAX_OPTION_DATA);
+        let mut is_valid = |parts: [&[u8]; 2]| {
             let mut ack = Packet::new_ack(SeqNum::new(78), SeqNum::new(1));
             for part in parts {
                 assert!(ack.options.push(&DccpOption::InitCookie(part)));
             }
-            let cookie = cookie_of(&ack).expect("a cookie");
-            cookies.open(at(1), (key(1, 9), SERVICE), &cookie).is_some()
+            let cookie = cookie_in(&ack).expect("a cookie");
+            keys.decode(at(1), client(1, 9), &cookie).is_some()
         };
-        assert!(opens([first, second]));
-        assert!(!opens([second, first]) && !opens([first, first]));
+        assert!(is_valid([first, second]));
+        assert!(!is_valid([second, first]) && !is_valid([first, first]));
     }
 
     #[test]
-    fn no_cookie_opens_with_a_bit_changed_a_part_missing_or_for_somebody_else() {
-        let mut cookies = Cookies::new(at(0)).expect("randomness");
-        let cookie = minted(&mut cookies, at(0), &[3, 2]);
+    fn a_cookie_with_a_changed_bit_a_missing_part_or_of_another_client_is_refused() {
+        let mut keys = CookieKeys::new(at(0)).expect("randomness");
+        let cookie = encoded_cookie(&mut keys, at(0), &[3, 2]);
         for bit in 0..cookie.len() * 8 {
             let mut changed = cookie.clone();
             changed[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(cookies.open(at(1), (key(1, 9), SERVICE), &changed), None);
+            assert_eq!(keys.decode(at(1), client(1, 9), &changed), None);
         }
         for len in 0..cookie.len() {
-            assert_eq!(
-                cookies.open(at(1), (key(1, 9), SERVICE), &cookie[..len]),
-                None
-            );
+            assert_eq!(keys.decode(at(1), client(1, 9), &cookie[..len]), None);
         }
-        let (peer, theirs, ours) = key(1, 9);
-        for (who, service) in [
-            (key(2, 9), SERVICE),
-            (key(1, 10), SERVICE),
-            ((peer, theirs + 1, ours), SERVICE),
-            ((peer, theirs, ours + 1), SERVICE),
-            (key(1, 9), SERVICE + 1),
+        let mut others = vec![client(2, 9), client(1, 10)];
+        for change in [
+            (|other| other.key.peer_port += 1) as fn(&mut CookieClient),
+            |other| other.key.local_port += 1,
+            |other| other.service_code += 1,
         ] {
-            assert_eq!(cookies.open(at(1), (who, service), &cookie), None);
+            let mut other = client(1, 9);
+            change(&mut other);
+            others.push(other);
         }
-        let mut others = Cookies::new(at(0)).expect("randomness");
-        assert_eq!(others.open(at(1), (key(1, 9), SERVICE), &cookie), None);
+        for other in others {
+            assert_eq!(keys.decode(at(1), other, &cookie), None, "{other:?}");
+        }
+        let mut other_keys = CookieKeys::new(at(0)).expect("randomness");
+        assert_eq!(other_keys.decode(at(1), client(1, 9), &cookie), None);
     }
 
     #[test]
-    fn a_cookie_lives_for_thirty_seconds_whenever_the_keys_change() {
+    fn a_cookie_is_valid_for_thirty_seconds_whenever_the_keys_rotate() {
         for made in [0, 10_000, 29_999, 30_000, 45_000] {
-            let mut cookies = Cookies::new(at(0)).expect("randomness");
-            let cookie = minted(&mut cookies, at(made), &[2]);
-            let mut opens = |later| {
-                let opened = cookies.open(at(made + later), (key(1, 9), SERVICE), &cookie);
-                opened.is_some()
+            let mut keys = CookieKeys::new(at(0)).expect("randomness");
+            let cookie = encoded_cookie(&mut keys, at(made), &[2]);
+            let mut is_valid = |later| {
+                let decoded = keys.decode(at(made + later), client(1, 9), &cookie);
+                decoded.is_some()
             };
-            assert!(opens(0) && opens(15_000) && opens(30_000), "made at {made}");
-            assert!(!opens(30_001) && !opens(90_000), "made at {made}");
+            assert!(
+                is_valid(0) && is_valid(15_000) && is_valid(30_000),
+                "made at {made}"
+            );
+            assert!(!is_valid(30_001) && !is_valid(90_000), "made at {made}");
         }
     }
 
     #[test]
-    fn what_was_used_is_known_for_a_cookies_life_and_the_memory_of_it_is_bounded() {
-        let mut cookies = Cookies::new(at(0)).expect("randomness");
-        let cookie = minted(&mut cookies, at(0), &[2]);
-        cookies.mark_used(key(1, 9), SeqNum::new(77));
-        assert!(
-            cookies
-                .open(at(29_000), (key(1, 9), SERVICE), &cookie)
-                .is_some()
-        );
-        assert!(cookies.is_used(key(1, 9), SeqNum::new(77)));
-        minted(&mut cookies, at(30_000), &[2]);
-        assert!(cookies.is_used(key(1, 9), SeqNum::new(77)));
-        assert!(!cookies.is_used(key(1, 9), SeqNum::new(78)));
-        for number in 0..5 * USED as u64 {
-            cookies.mark_used(key(1, 9), SeqNum::new(number));
-            cookies.turn(at(30_001));
+    fn a_completed_request_is_remembered_while_its_cookie_is_valid_within_a_bound() {
+        let mut keys = CookieKeys::new(at(0)).expect("randomness");
+        let cookie = encoded_cookie(&mut keys, at(0), &[2]);
+        keys.mark_completed(client(1, 9).key, SeqNum::new(77));
+        assert!(keys.decode(at(29_000), client(1, 9), &cookie).is_some());
+        assert!(keys.is_completed(client(1, 9).key, SeqNum::new(77)));
+        encoded_cookie(&mut keys, at(30_000), &[2]);
+        assert!(keys.is_completed(client(1, 9).key, SeqNum::new(77)));
+        assert!(!keys.is_completed(client(1, 9).key, SeqNum::new(78)));
+        for number in 0..5 * MAX_COMPLETED as u64 {
+            keys.mark_completed(client(1, 9).key, SeqNum::new(number));
+            keys.rotate(at(30_001));
         }
-        let former = cookies.former.map_or(0, |secret| secret.used.len());
-        assert!(cookies.current.used.len() + former <= 2 * USED);
+        let previous = keys.previous.map_or(0, |key| key.completed.len());
+        assert!(keys.current.completed.len() + previous <= 2 * MAX_COMPLETED);
     }
 }

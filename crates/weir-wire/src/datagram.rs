@@ -1,20 +1,21 @@
-//! A DCCP packet as the socket has it: the content of a UDP datagram, its checksum zero (RFC 6773
-//! §3.3), or that of an IP packet, with a checksum over a pseudoheader (RFC 4340 §9.1). The ECN
-//! field is that of the outer IP header (RFC 6773 §3.7).
+//! DCCP packets to and from octets: the payload of a UDP datagram, with a DCCP checksum of zero
+//! (RFC 6773 §3.3), or of an IP packet, with a checksum over a pseudoheader (RFC 4340 §9.1). The
+//! ECN field is that of the IP header (RFC 6773 §3.5).
 
+use crate::ecn;
 use quinn_udp::EcnCodepoint;
+use weir_proto::dccp::wire;
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
-use weir_proto::dccp::wire::{self, decode};
-use weir_proto::packet::{Body, Ecn, IpHeader, Packet};
+use weir_proto::packet::{Body, FlowId, IpHeader, Packet};
 
-/// The packet that a datagram holds; `None` if it holds none, or if its checksum over this
-/// pseudoheader is wrong (RFC 4340 §8.5 step 1: no answer).
-pub(crate) fn open(
+/// The packet in a datagram; `None` if there is none, or if its checksum over the pseudoheader is
+/// wrong (RFC 4340 §8.5 step 1: the packet is dropped without an answer).
+pub(crate) fn decode(
     octets: &[u8],
     ecn: Option<EcnCodepoint>,
     pseudo: Option<&PseudoHeader>,
 ) -> Option<Packet> {
-    let decoded = decode(octets).ok()?;
+    let decoded = wire::decode(octets).ok()?;
     if pseudo.is_some_and(|pseudo| decoded.checksum_status(octets, pseudo) != ChecksumStatus::Good)
     {
         return None;
@@ -22,9 +23,9 @@ pub(crate) fn open(
     let body = decoded.into_packet();
     Some(Packet {
         id: 0,
-        flow: weir_proto::packet::FlowId::default(),
+        flow: FlowId::default(),
         ip: IpHeader {
-            ecn: ecn_of(ecn),
+            ecn: ecn::from_udp(ecn),
             ..IpHeader::default()
         },
         size: IpHeader::V4_OCTETS + octets.len() as u32,
@@ -33,37 +34,17 @@ pub(crate) fn open(
     })
 }
 
-/// Appends the datagram's content, with a checksum over this pseudoheader; false for what has no
-/// wire form.
-pub(crate) fn seal(packet: &Packet, pseudo: Option<&PseudoHeader>, octets: &mut Vec<u8>) -> bool {
+/// Appends the packet's octets, with a checksum over the pseudoheader; false if it is not DCCP or
+/// cannot be encoded.
+pub(crate) fn encode(packet: &Packet, pseudo: Option<&PseudoHeader>, octets: &mut Vec<u8>) -> bool {
     match &packet.body {
         Body::Dccp(body) => body.encode(pseudo, octets).is_ok(),
         _ => false,
     }
 }
 
-/// A codepoint of the socket as a packet has it.
-pub(crate) const fn ecn_of(ecn: Option<EcnCodepoint>) -> Ecn {
-    match ecn {
-        None => Ecn::NotEct,
-        Some(EcnCodepoint::Ect0) => Ecn::Ect0,
-        Some(EcnCodepoint::Ect1) => Ecn::Ect1,
-        Some(EcnCodepoint::Ce) => Ecn::Ce,
-    }
-}
-
-/// A packet's codepoint as the socket has it.
-pub(crate) const fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
-    match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
-    }
-}
-
-/// The DCCP ports and the type of a packet, before anything else is known of it.
-pub(crate) fn dccp_of(packet: &Packet) -> Option<&wire::Packet> {
+/// The DCCP packet in a packet, if it has one.
+pub(crate) fn dccp_body(packet: &Packet) -> Option<&wire::Packet> {
     match &packet.body {
         Body::Dccp(body) => Some(body),
         _ => None,
@@ -74,13 +55,13 @@ pub(crate) fn dccp_of(packet: &Packet) -> Option<&wire::Packet> {
 mod tests {
     use super::*;
     use weir_proto::dccp::wire::SeqNum;
-    use weir_proto::packet::Payload;
+    use weir_proto::packet::{Ecn, Payload};
 
     fn packet() -> Packet {
-        let body = wire::Packet::data(SeqNum::new(77), Payload::from_bytes(b"music"));
+        let body = wire::Packet::data(SeqNum::new(77), Payload::from_bytes(b"payload"));
         Packet {
             id: 0,
-            flow: weir_proto::packet::FlowId::default(),
+            flow: FlowId::default(),
             ip: IpHeader {
                 ecn: Ecn::Ect0,
                 ..IpHeader::default()
@@ -92,15 +73,15 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_packet_opens_to_the_same_with_a_checksum_of_zero() {
+    fn decode_undoes_encode_with_a_checksum_of_zero() {
         let packet = packet();
         let mut octets = Vec::new();
-        assert!(seal(&packet, None, &mut octets));
-        let ecn = codepoint(packet.ip.ecn);
+        assert!(encode(&packet, None, &mut octets));
+        let ecn = ecn::to_udp(packet.ip.ecn);
         assert_eq!(octets.get(6..8), Some(&[0, 0][..]));
-        assert_eq!(open(&octets, ecn, None), Some(packet));
-        assert_eq!(open(&octets[..11], None, None), None);
-        assert_eq!(open(&[], None, None), None);
+        assert_eq!(decode(&octets, ecn, None), Some(packet));
+        assert_eq!(decode(&octets[..11], None, None), None);
+        assert_eq!(decode(&[], None, None), None);
     }
 
     #[test]
@@ -109,16 +90,16 @@ mod tests {
             source: [192, 0, 2, 1],
             destination: [192, 0, 2, last],
         };
-        let (packet, ours) = (packet(), pseudo(2));
+        let (packet, right) = (packet(), pseudo(2));
         let mut octets = Vec::new();
-        assert!(seal(&packet, Some(&ours), &mut octets));
-        let ecn = codepoint(packet.ip.ecn);
-        assert_eq!(open(&octets, ecn, Some(&pseudo(3))), None);
+        assert!(encode(&packet, Some(&right), &mut octets));
+        let ecn = ecn::to_udp(packet.ip.ecn);
+        assert_eq!(decode(&octets, ecn, Some(&pseudo(3))), None);
         for bit in 0..octets.len() * 8 {
             octets[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(open(&octets, ecn, Some(&ours)), None, "bit {bit}");
+            assert_eq!(decode(&octets, ecn, Some(&right)), None, "bit {bit}");
             octets[bit / 8] ^= 1 << (bit % 8);
         }
-        assert_eq!(open(&octets, ecn, Some(&ours)), Some(packet));
+        assert_eq!(decode(&octets, ecn, Some(&right)), Some(packet));
     }
 }

@@ -1,30 +1,28 @@
 //! What carries DCCP: UDP (RFC 6773, "DCCP-UDP") or IP itself (RFC 4340, "DCCP-STD").
 
-use crate::outbox::Way;
+use crate::send_queue::Destination;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use weir_proto::dccp::wire::checksum::PseudoHeader;
 
-/// What a packet of DCCP lies in.
+/// What carries a DCCP packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encapsulation {
-    /// A UDP datagram, for which no privilege is needed (RFC 6773). UDP's checksum counts, and
-    /// that of DCCP is zero.
+    /// A UDP datagram, which needs no privilege (RFC 6773). The UDP checksum protects the packet;
+    /// the DCCP checksum is zero.
     #[default]
     Udp,
     /// An IP packet, protocol 33 (RFC 4340). It needs Linux and the capability `CAP_NET_RAW`.
     ///
-    /// There are no UDP ports: those of socket addresses are zero, and peers are told apart by
-    /// their IP address and the DCCP ports. A socket takes what is for its own DCCP port and says
-    /// nothing to the rest, which another process may wait for: so a Request to a port that nobody
-    /// has gets no Reset. Where no process has such a socket, the system refuses with ICMP. Who
-    /// listens must see to it that nobody else on this address has the same DCCP port, and that
-    /// the kernel has no DCCP of its own (Linux before 6.16, if its module is loaded): either
-    /// would answer too.
+    /// There are no UDP ports: the ports of socket addresses are zero, and peers are told apart by
+    /// IP address and DCCP ports. A socket ignores packets for DCCP ports other than its own, which
+    /// may belong to other processes, so a Request to an unused port gets no Reset. A host without
+    /// any such socket refuses with ICMP. Two listeners at one address and DCCP port would both
+    /// answer, and so would a kernel with DCCP (Linux before 6.16, if the module is loaded).
     RawIp,
 }
 
 impl Encapsulation {
-    /// Octets of the headers around DCCP beyond the twenty of IPv4 that the machine counts itself.
+    /// Octets of IP and UDP headers beyond the 20 of IPv4, which the state machine counts itself.
     pub(crate) const fn overhead(self, peer: SocketAddr) -> u32 {
         let ip = match peer.ip().to_canonical() {
             IpAddr::V4(_) => 0,
@@ -36,7 +34,7 @@ impl Encapsulation {
         }
     }
 
-    /// A peer's address as its packets have it.
+    /// A peer's address as it is in received packets: over IP, without a port.
     pub(crate) const fn peer(self, address: SocketAddr) -> SocketAddr {
         match (self, address) {
             (Self::Udp, _) => address,
@@ -48,28 +46,31 @@ impl Encapsulation {
         }
     }
 
-    /// What the checksum of a packet that goes this way takes from IP; `None` for no checksum.
-    pub(crate) fn pseudo_header(self, way: &Way) -> Option<PseudoHeader> {
+    /// The pseudoheader for the checksum of a sent packet; `None` for a checksum of zero.
+    pub(crate) fn pseudo_header(self, destination: &Destination) -> Option<PseudoHeader> {
         match self {
             Self::Udp => None,
-            Self::RawIp => Some(pseudo_header(way.from, Some(way.to.ip()))),
+            Self::RawIp => {
+                let peer = destination.peer.ip();
+                Some(pseudo_header(destination.local_ip, Some(peer)))
+            }
         }
     }
 
-    /// That of a packet which came from this peer to this address of ours.
+    /// The pseudoheader of a packet received from `peer` at the local address `local_ip`.
     pub(crate) fn pseudo_header_from(
         self,
         peer: SocketAddr,
-        ours: Option<IpAddr>,
+        local_ip: Option<IpAddr>,
     ) -> Option<PseudoHeader> {
         match self {
             Self::Udp => None,
-            Self::RawIp => Some(pseudo_header(Some(peer.ip()), ours)),
+            Self::RawIp => Some(pseudo_header(Some(peer.ip()), local_ip)),
         }
     }
 }
 
-/// Of these addresses; one that is not known is zero, with which no checksum is right.
+/// A pseudoheader (RFC 4340 §9.1). An unknown address is zero, with which no checksum is right.
 fn pseudo_header(source: Option<IpAddr>, destination: Option<IpAddr>) -> PseudoHeader {
     let [source, destination] = [source, destination].map(|ip| ip.map(|ip| ip.to_canonical()));
     let wide = |ip: Option<IpAddr>| match ip {
@@ -101,7 +102,7 @@ mod tests {
             ("[::ffff:192.0.2.1]:0", 8),
             ("[2001:db8::1]:0", 28),
         ] {
-            let overhead = |carrier: Encapsulation| carrier.overhead(address(peer));
+            let overhead = |encapsulation: Encapsulation| encapsulation.overhead(address(peer));
             assert_eq!(overhead(Encapsulation::Udp), udp);
             assert_eq!(overhead(Encapsulation::RawIp), udp - 8);
         }

@@ -1,66 +1,66 @@
-//! What can go wrong between an application and its connection.
+//! Errors of endpoints and connections.
 
 use std::io;
 use std::net::SocketAddr;
 use weir_proto::cc::window;
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The socket cannot be had or used.
+    /// A socket cannot be opened or used.
     #[error("cannot use a socket at {address}: {source}")]
     Socket {
-        /// Where.
+        /// The address that it was to have, or to be connected to.
         address: SocketAddr,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system has no random numbers for sequence numbers.
+    /// The system gives no random numbers for sequence numbers and keys.
     #[error("the system gives no random numbers: {0}")]
     Randomness(String),
-    /// No TFRC profile of this name.
+    /// There is no TFRC profile of this name.
     #[error(
         "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
     )]
     UnknownProfile(String),
-    /// The peer's host says that nobody listens at this UDP port, or nobody for DCCP over IP.
-    #[error("nobody listens at {}", place(.0))]
+    /// An ICMP message says that no process listens at this UDP port, or for DCCP over IP.
+    #[error("nobody listens at {}", describe(.0))]
     Refused(SocketAddr),
-    /// No window controller of this name.
+    /// There is no window controller of this name.
     #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]
     UnknownController(String),
     /// TLS cannot be set up.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
-    /// Nobody answered.
-    #[error("{} does not answer", place(.0))]
+    /// No answer came.
+    #[error("{} does not answer", describe(.0))]
     TimedOut(SocketAddr),
-    /// The server has too many tests.
+    /// The server runs as many tests as it allows.
     #[error("{0} is busy: it has as many tests as it takes")]
     Busy(SocketAddr),
     /// The peer ended the connection with a reset code (RFC 4340 §5.6).
     #[error("the peer reset the connection with code {0}")]
     Reset(u64),
-    /// A datagram larger than the path carries.
+    /// A datagram does not fit into a packet.
     #[error("a datagram of {octets} bytes does not fit, expected at most {limit}")]
     TooLarge {
-        /// Its size.
+        /// The octets of the datagram.
         octets: usize,
-        /// What fits.
+        /// The most octets that fit.
         limit: u32,
     },
-    /// A right is missing.
+    /// The process lacks a privilege.
     #[error("{0}")]
     Privilege(&'static str),
-    /// A program is missing, or failed.
+    /// A program is missing or has failed.
     #[error("{program} failed: {why}")]
     Tool {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// What it said.
+        /// What it printed, or why it did not start.
         why: String,
     },
-    /// The system said no.
+    /// A system call failed: what it was for, and the system's error.
     #[error("cannot {0}: {1}")]
     System(String, io::Error),
     /// The connection has ended.
@@ -75,8 +75,8 @@ impl Error {
     }
 }
 
-/// An address in words; no port means that there is no UDP.
-fn place(address: &SocketAddr) -> String {
+/// An address for a message; port 0 stands for DCCP over IP.
+fn describe(address: &SocketAddr) -> String {
     match address.port() {
         0 => format!("{}, protocol 33", address.ip().to_canonical()),
         _ => format!("UDP {address}"),

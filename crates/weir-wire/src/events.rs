@@ -1,6 +1,7 @@
-//! What a connection's machine says of itself, for whoever traces it.
+//! The events of a connection, for traces.
 //!
-//! The hub never waits for who listens: events that find no room are counted and left out.
+//! The driver never waits for the reader: events without room in the channel are dropped and
+//! counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,11 +9,11 @@ use tokio::sync::mpsc::{self, error::TrySendError};
 use weir_proto::event::{Event, EventMask};
 use weir_proto::time::{Duration, Instant};
 
-/// Events that may wait for who listens.
-const UNDER_WAY: usize = 1 << 16;
+/// Events that may wait to be read.
+const MAX_QUEUED: usize = 1 << 16;
 
-/// The events of a connection from its first packet on, of the kinds that
-/// [`EndpointConfig::event_mask`](crate::EndpointConfig::event_mask) names.
+/// The events of a connection from its opening on, of the kinds in
+/// [`EndpointConfig::event_mask`](crate::EndpointConfig::event_mask).
 #[derive(Debug)]
 pub struct EventStream {
     receiver: mpsc::Receiver<(Duration, Event)>,
@@ -20,24 +21,24 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next event, and when it was, from the opening of the connection; `None` when nothing is
-    /// left of the connection.
+    /// The next event and its time since the connection was opened; `None` when the connection is
+    /// gone.
     pub async fn next(&mut self) -> Option<(Duration, Event)> {
         self.receiver.recv().await
     }
 
-    /// The next event, if it is there already.
+    /// The next event, if there is one already.
     pub fn try_next(&mut self) -> Option<(Duration, Event)> {
         self.receiver.try_recv().ok()
     }
 
-    /// How many events were left out, because nobody took the earlier ones in time.
+    /// How many events were dropped because earlier ones had not been read.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 }
 
-/// Where the hub puts them.
+/// The sending end of the stream.
 #[derive(Debug)]
 pub(crate) struct EventSink {
     opened: Instant,
@@ -47,12 +48,12 @@ pub(crate) struct EventSink {
 }
 
 impl EventSink {
-    /// For a connection that is opened now; `None` if nothing is wanted.
+    /// The ends of the stream of a connection that is opened now; `None` for an empty mask.
     pub(crate) fn new(mask: EventMask, now: Instant) -> Option<(Self, EventStream)> {
         if mask == EventMask::NONE {
             return None;
         }
-        let (sender, receiver) = mpsc::channel(UNDER_WAY);
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED);
         let dropped = Arc::new(AtomicU64::new(0));
         let stream = EventStream {
             receiver,
@@ -72,7 +73,7 @@ impl EventSink {
     }
 
     pub(crate) fn push(&self, at: Instant, event: Event) {
-        // The hub itself wants these, whatever the listener wants.
+        // The driver subscribes to these for the stats, whatever the application wants.
         let controller = matches!(event, Event::Rate(_) | Event::Window(_));
         if controller && !self.mask.intersects(EventMask::CONTROLLER) {
             return;
@@ -89,16 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_finds_no_room_is_counted_and_the_rest_keeps_its_order() {
+    fn events_without_room_are_counted_and_the_rest_keep_their_order() {
         let opened = Instant::from_nanos(1_000);
         let made = EventSink::new(EventMask::RTT, opened);
-        let (sink, mut stream) = made.expect("something is wanted");
-        for number in 0..UNDER_WAY as u64 + 3 {
+        let (sink, mut stream) = made.expect("a mask");
+        for number in 0..MAX_QUEUED as u64 + 3 {
             let at = opened + Duration::from_nanos(number);
             sink.push(at, Event::Rtt(Duration::from_nanos(number)));
         }
         assert_eq!(stream.dropped(), 3);
-        for number in 0..UNDER_WAY as u64 {
+        for number in 0..MAX_QUEUED as u64 {
             let at = Duration::from_nanos(number);
             assert_eq!(stream.try_next(), Some((at, Event::Rtt(at))));
         }

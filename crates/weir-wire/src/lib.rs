@@ -1,21 +1,22 @@
-//! DCCP on real sockets: the state machines of `weir-proto`, the very same that the simulator
-//! runs, driven in real time over UDP (RFC 6773, port 6511), without privileges and without a
-//! kernel that knows DCCP; or over IP itself (RFC 4340, protocol 33) by raw sockets, which take
-//! the capability `CAP_NET_RAW` ([`Encapsulation`]).
+//! DCCP on real sockets: the state machines of `weir-proto`, which the simulator runs in virtual
+//! time, driven in real time. The packets travel in UDP (RFC 6773, port 6511), which needs neither
+//! privileges nor a kernel with DCCP, or over IP itself (RFC 4340, protocol 33) through raw
+//! sockets, which need the capability `CAP_NET_RAW` ([`Encapsulation`]).
 //!
-//! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, the hub, that moves
-//! packets between the socket and its connections, fires their timers and paces what they send.
-//! The application sends and receives whole datagrams, unreliably and in any order, at the rate
-//! that congestion control allows: [`Connection::send`] waits for room in the send queue.
+//! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, which moves packets
+//! between the socket and its connections, fires their timers and paces their packets. Both are
+//! configured by an [`EndpointConfig`]. Applications send and receive whole datagrams, unreliably
+//! and unordered, at the rate that congestion control allows: [`Connection::send`] waits for room
+//! in the send queue.
 //!
 //! ```
-//! use weir_wire::{Connection, Listener, EndpointConfig};
+//! use weir_wire::{Connection, EndpointConfig, Listener};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), weir_wire::Error> {
-//! let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap(), EndpointConfig::default()).await?;
-//! let address = listener.local_address();
-//! let client = Connection::connect(address, EndpointConfig::default()).await?;
+//! let config = EndpointConfig::default();
+//! let mut listener = Listener::bind("127.0.0.1:0".parse().unwrap(), config.clone()).await?;
+//! let client = Connection::connect(listener.local_address(), config).await?;
 //! client.send(b"hello").await?;
 //! let mut server = listener.accept().await?;
 //! assert_eq!(server.receive().await.as_deref(), Some(&b"hello"[..]));
@@ -24,62 +25,73 @@
 //! # }
 //! ```
 //!
-//! [`udp_test`] has tests at a constant rate over plain UDP. For users of the QUIC implementation
-//! quinn, the module `quinn` has Weir's congestion controllers.
+//! Other modules:
+//! - `quinn` (feature `quinn`, on by default): Weir's congestion controllers for users of the QUIC
+//!   implementation quinn, and quinn as an endpoint of the simulator;
+//! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and
+//!   [`test_protocol`]: the control messages of tests over any transport;
+//! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN
+//!   devices and network namespaces.
 //!
-//! What it does: IPv4 and IPv6, ECN set and read, batches of received datagrams, segmented sends
-//! (GSO) of equal packets that leave at once, times of arrival as the kernel marks them, random
-//! initial sequence numbers, Init Cookies under load, bounds on the number of connections, in all
-//! and for each source, and on what is sent to who has not proven its address. In UDP the DCCP
-//! checksum is zero and that of UDP counts (RFC 6773 §3.3); over IP it is written, and what has a
-//! wrong one is dropped. What it leaves out: path-MTU discovery, segmented sends over IP.
+//! Supported: IPv4 and IPv6; ECN; batches of received datagrams; segmented sends (GSO); the
+//! kernel's receive timestamps; random initial sequence numbers; Init Cookies; limits on
+//! connections, in all and from each source, and on what is sent to unproven addresses. In UDP the
+//! DCCP checksum is zero and the UDP checksum protects the packet (RFC 6773 §3.3); over IP the DCCP
+//! checksum is written and checked. Not supported: path-MTU discovery, segmented sends over IP.
 //!
-//! # Among strangers
-//! A listener on the Internet hears from strangers. Against
-//! - Requests from forged addresses: it remembers 64 of them and then none, for a cookie that the
-//!   client brings back holds all (`cookie_threshold`);
-//! - more of them than it can read: the kernel drops a share of them before they are queued
+//! # On the public Internet
+//! A listener defends itself and others against:
+//! - Requests from forged addresses: it keeps state for 64 of them; for further ones the client has
+//!   to return a cookie that holds the state (`cookie_threshold`);
+//! - more Requests than it can read: the kernel drops a share of them before they are queued
 //!   (`max_requests_per_second`);
-//! - its use against others: until an address is proven, it sends there one packet for a packet and
-//!   three times its octets at most, or as many (`strict_amplification`), and nothing by a timer;
-//! - connections that are taken and kept: it has 10,000 at most, 2,000 of a source
+//! - use as an amplifier: an unproven address is sent one packet for each of its own, of at most
+//!   three times the octets, or as many (`strict_amplification`), and none by a timer;
+//! - connections that are opened and kept: it has at most 10,000, and 2,000 from one source
 //!   (`max_connections`, `max_connections_per_address`);
-//! - peers that go without a word: it asks after a minute and gives up after eight more
-//!   (`keepalive`);
-//! - guessed sequence numbers: it believes what is in the windows of RFC 4340 §7.5, answers the
-//!   rest with eight Syncs a second at most, and begins with numbers from the system's randomness;
-//! - packets for nobody: it sends 1024 Resets a second at most (`max_resets_per_second`).
+//! - peers that vanish: after a minute of silence it asks for an answer and after eight more it
+//!   ends the connection (`keepalive`);
+//! - guessed sequence numbers: it accepts those in the windows of RFC 4340 §7.5, answers others
+//!   with at most eight Syncs a second, and starts at a random number;
+//! - packets that belong to no connection: it sends at most 1024 Resets a second
+//!   (`max_resets_per_second`).
 //!
-//! Nothing is encrypted or authenticated: who sees the packets can end a connection, as with TCP.
+//! Nothing is encrypted or authenticated: a host that sees the packets can end a connection, as
+//! with TCP.
 #![forbid(unsafe_code)]
 
-mod alarm;
+mod address;
 mod clock;
 mod config;
 mod connection;
+mod connection_key;
+mod connection_state;
 mod cookie;
 mod datagram;
+mod driver;
+mod ecn;
 mod encapsulation;
-mod entry;
 mod error;
 mod events;
-mod hub;
+mod keyed_tag;
 mod limits;
 mod listener;
+mod load;
 #[cfg(target_os = "linux")]
 pub mod netns;
-mod outbox;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 mod raw_socket;
 #[cfg(target_os = "linux")]
 pub mod realtime;
-mod sieve;
+mod request_filter;
+mod send_queue;
 mod socket;
 mod tap;
 pub mod test_protocol;
 #[cfg(target_os = "linux")]
 pub mod testbed;
+mod timer;
 pub mod udp_test;
 
 pub use config::{Ccid, DEFAULT_PORT, EndpointConfig};
@@ -87,5 +99,6 @@ pub use connection::{Connection, ConnectionStats, StatsReader};
 pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;
-pub use listener::{Listener, Load};
+pub use listener::Listener;
+pub use load::Load;
 pub use tap::{Direction, Tap, TappedDatagram};

@@ -1,28 +1,28 @@
-//! What bounds that which strangers can make a socket do: send, and remember.
+//! Bounds on what peers with unproven addresses can make a socket send and remember.
 
 use std::net::{IpAddr, Ipv6Addr};
 use weir_proto::time::Instant;
 
-/// The most that is sent to a peer before its address is proven, as a multiple of what it sent,
-/// IP and UDP headers included; the multiple is that of QUIC (RFC 9000 §8.1).
-const FACTOR: u32 = 3;
+/// Octets that may be sent to an unproven address for each octet received from it, IP and UDP
+/// headers included, as in QUIC (RFC 9000 §8.1).
+const AMPLIFICATION_FACTOR: u32 = 3;
 
-/// What may still be sent in answer to a packet whose sender's address is not proven: one packet,
-/// of three times the octets, or with `strict` of as many.
+/// What may still be sent in answer to a packet from an unproven address: one packet of three
+/// times its octets, or of as many with `strict`.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Allowance {
+pub(crate) struct AmplificationBudget {
     octets: u32,
 }
 
-impl Allowance {
-    /// After a packet of this size.
-    pub(crate) const fn after(size: u32, strict: bool) -> Self {
+impl AmplificationBudget {
+    /// The budget after a received packet of `size` octets.
+    pub(crate) const fn for_packet(size: u32, strict: bool) -> Self {
         Self {
-            octets: size.saturating_mul(if strict { 1 } else { FACTOR }),
+            octets: size.saturating_mul(if strict { 1 } else { AMPLIFICATION_FACTOR }),
         }
     }
 
-    /// True if a packet of this size may be sent; after it, none.
+    /// Whether a packet of `size` octets may be sent. If so, the budget is used up.
     pub(crate) fn take(&mut self, size: u32) -> bool {
         let fits = size <= self.octets;
         if fits {
@@ -32,49 +32,49 @@ impl Allowance {
     }
 }
 
-/// So many a second, and so many at once.
+/// A token bucket of events: at most `rate` a second, `burst` of them at once.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct RateLimiter {
     rate: u32,
     burst: u32,
-    /// Billionths of what one costs.
+    /// Tokens, in billionths.
     level: u64,
-    at: Instant,
+    updated: Instant,
 }
 
-impl Bucket {
-    const ONE: u64 = 1_000_000_000;
+impl RateLimiter {
+    const TOKEN: u64 = 1_000_000_000;
 
-    /// A full one.
+    /// A limiter with a full bucket.
     pub(crate) const fn new(rate: u32, burst: u32, now: Instant) -> Self {
         Self {
             rate,
             burst,
-            level: burst as u64 * Self::ONE,
-            at: now,
+            level: burst as u64 * Self::TOKEN,
+            updated: now,
         }
     }
 
-    /// True if there is one, which is then gone.
+    /// Whether another event is allowed now. If so, it is counted.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let most = u64::from(self.burst) * Self::ONE;
-        let passed = now.since(self.at).as_nanos();
-        self.at = now;
+        let full = u64::from(self.burst) * Self::TOKEN;
+        let elapsed = now.since(self.updated).as_nanos();
+        self.updated = now;
         self.level = self
             .level
-            .saturating_add(passed.saturating_mul(u64::from(self.rate)))
-            .min(most);
-        let there = self.level >= Self::ONE;
-        if there {
-            self.level -= Self::ONE;
+            .saturating_add(elapsed.saturating_mul(u64::from(self.rate)))
+            .min(full);
+        let allowed = self.level >= Self::TOKEN;
+        if allowed {
+            self.level -= Self::TOKEN;
         }
-        there
+        allowed
     }
 }
 
-/// Whose connections are counted together: an IPv4 address, or the 64 bits of an IPv6 network,
-/// for its host may choose the rest (RFC 4291 §2.5.4).
-pub(crate) fn source(ip: IpAddr) -> IpAddr {
+/// The source that connections are counted under: the IPv4 address, or the first 64 bits of the
+/// IPv6 address, since a host may choose the rest (RFC 4291 §2.5.4).
+pub(crate) fn source_prefix(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => IpAddr::V4(ip),
         IpAddr::V6(ip) => {
@@ -89,33 +89,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_packet_of_three_times_the_octets_may_answer_or_of_as_many() {
+    fn one_answer_of_three_times_the_octets_is_allowed_or_of_as_many_if_strict() {
         for (strict, most) in [(false, 150), (true, 50)] {
-            let mut allowance = Allowance::after(50, strict);
-            assert!(!allowance.take(most + 1));
-            assert!(allowance.take(most));
-            assert!(!allowance.take(1));
+            let mut budget = AmplificationBudget::for_packet(50, strict);
+            assert!(!budget.take(most + 1));
+            assert!(budget.take(most));
+            assert!(!budget.take(1));
         }
-        assert!(!Allowance::default().take(1));
+        assert!(!AmplificationBudget::default().take(1));
     }
 
     #[test]
-    fn a_bucket_gives_its_rate_and_its_burst_at_once() {
+    fn a_limiter_allows_its_rate_and_its_burst_at_once() {
         let at = |millis: u64| Instant::from_nanos((1_000 + millis) * 1_000_000);
-        let mut bucket = Bucket::new(100, 80, at(0));
-        let mut taken = |now| (0..1000).filter(|_| bucket.take(now)).count();
+        let mut limiter = RateLimiter::new(100, 80, at(0));
+        let mut taken = |now| (0..1000).filter(|_| limiter.take(now)).count();
         assert_eq!(taken(at(0)), 80);
         assert_eq!(taken(at(10)), 1);
         assert_eq!(taken(at(510)), 50);
         assert_eq!(taken(at(60_000)), 80);
-        assert!(!Bucket::new(0, 0, at(0)).take(at(5_000)));
+        assert!(!RateLimiter::new(0, 0, at(0)).take(at(5_000)));
     }
 
     #[test]
-    fn an_ipv6_network_is_one_source_and_a_mapped_address_its_ipv4_one() {
+    fn an_ipv6_network_is_one_source_and_a_mapped_address_is_its_ipv4_address() {
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
-        assert_eq!(source(ip("2001:db8:1:2:3::4")), ip("2001:db8:1:2::"));
-        assert_eq!(source(ip("::ffff:192.0.2.1")), ip("192.0.2.1"));
-        assert_ne!(source(ip("192.0.2.1")), source(ip("192.0.2.2")));
+        assert_eq!(source_prefix(ip("2001:db8:1:2:3::4")), ip("2001:db8:1:2::"));
+        assert_eq!(source_prefix(ip("::ffff:192.0.2.1")), ip("192.0.2.1"));
+        assert_ne!(
+            source_prefix(ip("192.0.2.1")),
+            source_prefix(ip("192.0.2.2"))
+        );
     }
 }

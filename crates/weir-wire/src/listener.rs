@@ -1,64 +1,31 @@
 //! A server's socket.
 
 use crate::config::{EndpointConfig, random_iss};
-use crate::connection::Connection;
+use crate::connection::{Command, Connection};
+use crate::driver::EndpointDriver;
 use crate::error::Error;
-use crate::hub::{Command, Hub};
+use crate::load::Load;
 use crate::socket::Socket;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-/// Connections that may wait for [`Listener::accept`].
+/// Connections that may wait for [`Listener::accept`]. A listener that does not accept them drops
+/// further ones.
 const BACKLOG: usize = 1024;
 
-/// What a listener holds, and what it has done with packets that had no connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// Connections, those included whose handshake is not done or which are over.
-    pub connections: usize,
-    /// Connections whose handshake is not done.
-    pub handshakes: usize,
-    /// Connections that are over and in TIMEWAIT.
-    pub lingering: usize,
-    /// Responses that carried an Init Cookie, so that nothing was remembered.
-    pub cookies_sent: u64,
-    /// Connections that came to be from a cookie.
-    pub cookies_accepted: u64,
-    /// Cookies that were forged, changed, too old or used.
-    pub cookies_refused: u64,
-    /// Resets to packets that had no connection.
-    pub resets_sent: u64,
-    /// Packets that were not answered because of a limit.
-    pub unanswered: u64,
-}
-
-/// Where the listener's task writes its load.
-#[derive(Debug, Default)]
-pub(crate) struct Board(Mutex<Load>);
-
-impl Board {
-    pub(crate) fn set(&self, load: Load) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = load;
-    }
-
-    fn get(&self) -> Load {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A socket that takes connections. Dropping it takes no more; those that there are go on.
+/// A socket that accepts connections. Dropping it accepts no more; accepted connections go on.
 #[derive(Debug)]
 pub struct Listener {
     local: SocketAddr,
     connections: mpsc::Receiver<Connection>,
-    board: Arc<Board>,
+    load: watch::Receiver<Load>,
+    /// Keeps the task alive: it ends when no handle is left.
     _commands: mpsc::UnboundedSender<Command>,
 }
 
 impl Listener {
-    /// Listens at this UDP address, port 0 for any, for the service and DCCP port of the options.
-    /// The port means nothing if there is no UDP.
+    /// Listens at this UDP address, port 0 for any, for the service code and DCCP port of the
+    /// configuration. Over IP the port of the address is ignored.
     ///
     /// # Errors
     /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::UnknownProfile`]; [`Error::Randomness`].
@@ -66,32 +33,32 @@ impl Listener {
         clippy::unused_async,
         reason = "a socket needs the runtime that it runs in"
     )]
-    pub async fn bind(address: SocketAddr, options: EndpointConfig) -> Result<Self, Error> {
-        // What is wrong with the options is said here and not to a client.
-        options.config(0, random_iss()?)?;
-        let mut socket = Socket::bind(address, &options)?;
-        socket.expect(options.dccp_port);
+    pub async fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
+        // An error in the configuration is returned here and not to the first client.
+        config.dccp(0, random_iss()?)?;
+        let mut socket = Socket::bind(address, &config)?;
+        socket.restrict_to_port(config.dccp_port);
         let local = socket.local();
         let (sink, connections) = mpsc::channel(BACKLOG);
-        let (hub, commands) = Hub::new(socket, &options, Some(sink))?;
-        let board = hub.board();
-        tokio::spawn(hub.run());
+        let (driver, commands) = EndpointDriver::new(socket, &config, Some(sink))?;
+        let load = driver.load();
+        tokio::spawn(driver.run());
         Ok(Self {
             local,
             connections,
-            board,
+            load,
             _commands: commands,
         })
     }
 
-    /// The UDP address, with port 0 if there is no UDP.
+    /// The UDP address, with port 0 over IP.
     pub const fn local_address(&self) -> SocketAddr {
         self.local
     }
 
     /// What the listener holds and has done.
     pub fn load(&self) -> Load {
-        self.board.get()
+        *self.load.borrow()
     }
 
     /// The next connection whose handshake is done.

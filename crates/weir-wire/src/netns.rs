@@ -1,8 +1,8 @@
-//! Network namespaces without names: each belongs to a thread of this process, and is gone when
-//! the process is, however it ends.
+//! Anonymous network namespaces. Each belongs to a thread of this process and is removed by the
+//! kernel when the process ends, in whatever way.
 //!
-//! What is to be done inside is handed to the thread: opening a socket or a device there, or
-//! starting a program. A socket stays in its namespace wherever it is used afterwards.
+//! The thread runs closures in the namespace, to open a socket or a device or to start a program. A
+//! socket stays in its namespace, whatever thread uses it afterwards.
 
 use crate::error::Error;
 use nix::sched::{CloneFlags, unshare};
@@ -14,13 +14,14 @@ use std::sync::mpsc;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The signals that ask a process to end, held back from this one so that it can pass them on to
-/// a program that it starts. Make it before any thread, which would get them instead.
+/// SIGINT, SIGTERM and SIGHUP, blocked in this process so that it can forward them to a program
+/// that it starts. They must be blocked before any thread is started, because an unblocked thread
+/// would receive them.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockedSignals(SigSet);
 
 impl BlockedSignals {
-    /// From now on they wait.
+    /// Blocks the signals; those that come stay pending.
     ///
     /// # Errors
     /// If the system refuses.
@@ -30,29 +31,29 @@ impl BlockedSignals {
         Ok(Self(set))
     }
 
-    /// Passes them on to a program until this process ends. A terminal gives Ctrl-C to both
-    /// itself: that one is not passed on.
+    /// Forwards the signals to a program until this process ends, except SIGINT, which the terminal
+    /// sends to both.
     ///
     /// # Errors
-    /// If there can be no thread for it.
+    /// If no thread can be started.
     pub fn forward_to(self, program: &Child) -> std::io::Result<()> {
         let id = i32::try_from(program.id()).map_err(std::io::Error::other)?;
-        let pass = move || {
+        let forward = move || {
             while let Ok(signal) = self.0.wait() {
                 if signal != Signal::SIGINT {
-                    // It may have ended already.
+                    // The program may have ended.
                     let _ = kill(Pid::from_raw(id), signal);
                 }
             }
         };
         let thread = std::thread::Builder::new().name("signals".to_owned());
-        thread.spawn(pass).map(drop)
+        thread.spawn(forward).map(drop)
     }
 
-    /// Starts a program that gets its signals as ever.
+    /// Starts a program with the signals unblocked.
     ///
     /// # Errors
-    /// What starting it gives.
+    /// If the program cannot be started.
     pub fn spawn(self, command: &mut Command) -> std::io::Result<Child> {
         self.0.thread_unblock()?;
         let started = command.spawn();
@@ -61,11 +62,11 @@ impl BlockedSignals {
     }
 }
 
-/// A namespace.
+/// A network namespace.
 #[derive(Debug)]
 pub struct Namespace {
     jobs: mpsc::Sender<Job>,
-    /// Its thread, by which other programs find it.
+    /// The id of its thread, by which other programs find it.
     tid: i32,
 }
 
@@ -73,11 +74,11 @@ impl Namespace {
     /// Makes an empty namespace.
     ///
     /// # Errors
-    /// [`Error::Privilege`] without the right to.
+    /// [`Error::Privilege`] without root; [`Error::System`].
     pub fn new() -> Result<Self, Error> {
         let (jobs, work) = mpsc::channel::<Job>();
         let (ready, made) = mpsc::channel();
-        let live = move || {
+        let run_jobs = move || {
             let result = unshare(CloneFlags::CLONE_NEWNET);
             let thread = rustix::thread::gettid().as_raw_nonzero().get();
             let failed = result.is_err();
@@ -90,7 +91,7 @@ impl Namespace {
         };
         std::thread::Builder::new()
             .name("namespace".to_owned())
-            .spawn(live)
+            .spawn(run_jobs)
             .map_err(|error| Error::System("start a thread".to_owned(), error))?;
         match made.recv() {
             Ok(Ok(tid)) => Ok(Self { jobs, tid }),
@@ -105,37 +106,37 @@ impl Namespace {
         }
     }
 
-    /// Does something inside and waits for it.
+    /// Runs a closure in the namespace and waits for its result.
     ///
     /// # Errors
-    /// [`Error::Closed`] if it panicked.
+    /// [`Error::Closed`] if the closure panicked.
     pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Error> {
         let (done, result) = mpsc::channel();
         let job = Box::new(move || {
-            // Nobody waits any more: then nobody misses it.
+            // Fails only if the caller's thread has ended.
             let _ = done.send(job());
         });
         self.jobs.send(job).map_err(|_| Error::Closed)?;
         result.recv().map_err(|_| Error::Closed)
     }
 
-    /// The thread that it belongs to: `ip` takes its number for the namespace.
+    /// The id of the namespace's thread, which `ip` takes for the namespace.
     pub const fn tid(&self) -> i32 {
         self.tid
     }
 
-    /// Gives these lines to `ip -batch`.
+    /// Passes these lines to `ip -batch` in the namespace.
     ///
     /// # Errors
-    /// [`Error::Tool`] if there is no such program, or it refuses one.
+    /// [`Error::Tool`] if the program is missing or refuses a line.
     pub fn ip(&self, lines: &[String]) -> Result<(), Error> {
         self.batch("ip", lines)
     }
 
-    /// Gives these lines to `tc -batch`.
+    /// Passes these lines to `tc -batch` in the namespace.
     ///
     /// # Errors
     /// As [`ip`](Self::ip).
@@ -151,7 +152,7 @@ impl Namespace {
         self.run(move || batch(program, &lines))?
     }
 
-    /// Gives these lines to `ip -batch` in the namespace of the thread that calls.
+    /// Passes these lines to `ip -batch` in the namespace of the calling thread.
     ///
     /// # Errors
     /// As [`ip`](Self::ip).
@@ -159,7 +160,7 @@ impl Namespace {
         batch("ip", lines)
     }
 
-    /// Sets a variable of the namespace, such as `net/ipv4/ip_forward`.
+    /// Sets a sysctl variable of the namespace, such as `net/ipv4/ip_forward`.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -181,7 +182,7 @@ fn batch(program: &'static str, lines: &[String]) -> Result<(), Error> {
     output(program, &mut command, &script).map(drop)
 }
 
-/// What a program says to this input.
+/// The output of a program that is given this input.
 pub(crate) fn output(
     program: &'static str,
     command: &mut Command,
@@ -200,7 +201,7 @@ pub(crate) fn output(
             _ => failed(error.to_string()),
         })?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that ends early says why itself.
+        // A program that ends early reports the reason itself.
         let _ = stdin.write_all(input.as_bytes());
     }
     let done = child

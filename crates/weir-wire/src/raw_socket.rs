@@ -1,12 +1,12 @@
-//! A raw socket for protocol 33: DCCP over IP itself (RFC 4340 §19.1).
+//! A raw socket for IP protocol 33: DCCP over IP itself (RFC 4340).
 //!
-//! The kernel writes the IP headers: it takes the source address and the ECN codepoint of each
-//! packet as it does for UDP, and says them of what comes, for IPv4 and IPv6. What comes over IPv4
-//! has its IP header in front. DCCP's checksum is ours to write and to check, because CsCov is
-//! beyond what the kernel's own option for IPv6 (RFC 3542 §3.1) can say. Linux puts together what
-//! was fragmented, and sends nothing in fragments.
+//! The kernel writes the IP headers. As with UDP, it takes the source address and the ECN codepoint
+//! of each sent packet, and reports those of each received one. Received IPv4 packets begin with
+//! their IP header. Weir writes and checks the DCCP checksum itself, because the kernel's option
+//! for IPv6 (RFC 3542 §3.1) cannot express the checksum coverage (RFC 4340 §9.2). Linux reassembles
+//! fragments and sends none.
 //!
-//! Leaves out: segmented sends, which the kernel has for UDP alone; path-MTU discovery.
+//! Not supported: segmented sends, which the kernel has for UDP only; path-MTU discovery.
 
 use crate::error::Error;
 use socket2::{Domain, Protocol, Socket, Type};
@@ -14,13 +14,13 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use weir_proto::dccp::wire::checksum::PROTOCOL;
 
-/// What is missing, and the way without it.
+/// What is missing, and how to do without it.
 const PRIVILEGE: &str = "DCCP over IP needs a raw socket, for which the capability CAP_NET_RAW is \
                          missing (run as root or \"setcap cap_net_raw+ep\" the program); DCCP in \
                          UDP needs none";
 
-/// A socket at this address, whose port means nothing. It is a UDP socket to its user, who calls
-/// what is the same for both.
+/// A raw socket at this address, whose port is ignored. Its type is that of a UDP socket, because
+/// the calls on it are those of UDP.
 pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::PermissionDenied => Error::Privilege(PRIVILEGE),
@@ -37,9 +37,8 @@ pub(crate) fn bind(address: SocketAddr) -> Result<UdpSocket, Error> {
     Ok(socket.into())
 }
 
-/// What lies in a packet from this peer, as the socket gives it: behind the header, if it is one
-/// of IPv4.
-pub(crate) fn content(peer: SocketAddr, octets: &[u8]) -> Option<&[u8]> {
+/// The payload of a packet as the socket reads it: over IPv4, what follows the IP header.
+pub(crate) fn payload(peer: SocketAddr, octets: &[u8]) -> Option<&[u8]> {
     match peer {
         SocketAddr::V6(_) => Some(octets),
         SocketAddr::V4(_) => {
@@ -49,8 +48,7 @@ pub(crate) fn content(peer: SocketAddr, octets: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The peer's host has said that it does not know the protocol: ICMP "protocol unreachable", or
-/// "unrecognized Next Header" of IPv6.
+/// Whether an error reports ICMP "protocol unreachable", or "unrecognized Next Header" of IPv6.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_refusal(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -60,7 +58,7 @@ pub(crate) fn is_refusal(error: &io::Error) -> bool {
         .is_some_and(|os| refusals.contains(&os))
 }
 
-/// There are no such sockets here.
+/// This system has no raw sockets for DCCP.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn is_refusal(_error: &io::Error) -> bool {
     false
@@ -71,15 +69,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_content_is_behind_the_header_of_ipv4_and_its_options() {
+    fn the_payload_follows_the_ipv4_header_and_its_options() {
         let v4 = SocketAddr::from(([192, 0, 2, 1], 0));
         let v6: SocketAddr = "[2001:db8::1]:0".parse().expect("an address");
         let packet = |first: u8| [&[first][..], &[0; 23], &[1, 2, 3, 4]].concat();
-        assert_eq!(content(v4, &packet(0x46)), Some(&[1, 2, 3, 4][..]));
-        assert_eq!(content(v4, &packet(0x45)).map(<[u8]>::len), Some(8));
-        assert_eq!(content(v4, &packet(0x4f)), None);
-        assert_eq!(content(v4, &packet(0x65)), None);
-        assert_eq!(content(v4, &[]), None);
-        assert_eq!(content(v6, &[0x46; 3]), Some(&[0x46; 3][..]));
+        assert_eq!(payload(v4, &packet(0x46)), Some(&[1, 2, 3, 4][..]));
+        assert_eq!(payload(v4, &packet(0x45)).map(<[u8]>::len), Some(8));
+        assert_eq!(payload(v4, &packet(0x4f)), None);
+        assert_eq!(payload(v4, &packet(0x65)), None);
+        assert_eq!(payload(v4, &[]), None);
+        assert_eq!(payload(v6, &[0x46; 3]), Some(&[0x46; 3][..]));
     }
 }

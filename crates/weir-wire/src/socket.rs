@@ -1,192 +1,194 @@
-//! A socket that reads and writes batches with ECN: of UDP, or raw for DCCP over IP.
+//! A socket that reads and writes batches with ECN: UDP, or raw for DCCP over IP.
 //!
-//! Raw sockets have one family each, so a listener at the unspecified IPv6 address has two of them
-//! to hear both, as a UDP socket does alone.
+//! A raw socket has one address family. A raw listener at the unspecified IPv6 address therefore
+//! has two sockets, to receive both families as one UDP socket does.
 
 use crate::config::EndpointConfig;
-use crate::datagram::ecn_of;
 use crate::encapsulation::Encapsulation;
 use crate::error::Error;
-use crate::outbox::{Outbox, Run};
 use crate::raw_socket;
-use crate::sieve::{self, Scope, Start};
-use crate::tap::{Direction, Tap, TappedDatagram, canonical, ours};
-use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
+use crate::request_filter::{self, DccpOffset, FilterScope};
+use crate::send_queue::{GsoBatch, SendQueue};
+use crate::tap::SocketTap;
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 use socket2::SockRef;
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
-use std::time::Instant;
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// Octets of a buffer: with GRO the kernel puts several datagrams into one. The surplus keeps the
-/// beginnings of the buffers, where small datagrams lie, out of each other's places in the cache.
-const BUFFER: usize = (1 << 16) + 1536;
+/// Octets of a receive buffer: the kernel may join several datagrams in one (GRO). The surplus over
+/// a power of two keeps the first octets of the buffers in different cache sets.
+const BUFFER_OCTETS: usize = (1 << 16) + 1536;
 
-/// The peer's host has said that nobody is there.
+/// Octets to ask for as the kernel's receive buffer, for bursts that arrive while the task is busy.
+pub(crate) const RECEIVE_BUFFER_OCTETS: usize = 1 << 22;
+
+/// Whether an error reports an ICMP "port unreachable" or "protocol unreachable".
 fn is_refusal(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused || raw_socket::is_refusal(error)
 }
 
-/// The socket.
+/// A socket in the runtime of its driver.
 pub(crate) struct Socket {
     io: UdpSocket,
     state: UdpSocketState,
     segmentation: bool,
-    tap: Option<Arc<dyn Tap>>,
+    tap: SocketTap,
     connected: bool,
     refused: bool,
-    local: SocketAddr,
     encapsulation: Encapsulation,
-    /// What the kernel lets in.
-    scope: Scope,
+    filter: FilterScope,
     /// A raw socket for IPv4 beside one for IPv6.
-    other: Option<Box<Self>>,
-    /// Room for a batch, in one piece: the system gives memory only for what is written to.
+    ipv4: Option<Box<Self>>,
+    /// Receive buffers for a batch, in one allocation: untouched pages take no memory.
     buffers: Vec<u8>,
-    /// What is said of each.
     metas: [RecvMeta; BATCH_SIZE],
 }
 
 impl Socket {
-    /// Reads that the kernel combines at most.
-    pub(crate) const MOST_READS: usize = BATCH_SIZE;
+    /// The most reads that the kernel combines in one call.
+    pub(crate) const MAX_READS: usize = BATCH_SIZE;
 
-    /// A socket of UDP, whatever the options say of DCCP.
-    pub(crate) fn bind_udp(address: SocketAddr, options: &EndpointConfig) -> Result<Self, Error> {
-        let options = EndpointConfig {
+    /// A UDP socket, whatever encapsulation of DCCP the configuration has.
+    pub(crate) fn bind_udp(address: SocketAddr, config: &EndpointConfig) -> Result<Self, Error> {
+        let config = EndpointConfig {
             encapsulation: Encapsulation::Udp,
-            ..options.clone()
+            ..config.clone()
         };
-        Self::bind(address, &options)
+        Self::bind(address, &config)
     }
 
     /// A socket at this address, port 0 for any.
-    pub(crate) fn bind(address: SocketAddr, options: &EndpointConfig) -> Result<Self, Error> {
+    pub(crate) fn bind(address: SocketAddr, config: &EndpointConfig) -> Result<Self, Error> {
         let failed = |source| Error::Socket { address, source };
-        let encapsulation = options.encapsulation;
+        let encapsulation = config.encapsulation;
         let raw = encapsulation == Encapsulation::RawIp;
         let socket = if raw {
             raw_socket::bind(address)?
         } else {
             std::net::UdpSocket::bind(address).map_err(failed)?
         };
-        // A burst that arrives while the task is busy must fit; the kernel may allow less.
-        let _ = SockRef::from(&socket).set_recv_buffer_size(1 << 22);
+        // The kernel may allow less.
+        let _ = SockRef::from(&socket).set_recv_buffer_size(RECEIVE_BUFFER_OCTETS);
         socket.set_nonblocking(true).map_err(failed)?;
         let state = UdpSocketState::new((&socket).into()).map_err(failed)?;
         let local = encapsulation.peer(socket.local_addr().map_err(failed)?);
         let io = UdpSocket::from_std(socket).map_err(failed)?;
-        let start = match local {
-            _ if !raw => Start::At(8),
-            SocketAddr::V4(_) => Start::BehindIpv4,
-            SocketAddr::V6(_) => Start::At(0),
+        let offset = match local {
+            // The filter sees the UDP header.
+            _ if !raw => DccpOffset::Fixed(8),
+            SocketAddr::V4(_) => DccpOffset::AfterIpv4,
+            SocketAddr::V6(_) => DccpOffset::Fixed(0),
         };
         let both = raw && local.is_ipv6() && local.ip().is_unspecified();
-        let v4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        let other = both.then(|| Self::bind(v4, options)).transpose()?;
+        let any_ipv4 = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+        let ipv4 = both.then(|| Self::bind(any_ipv4, config)).transpose()?;
         Ok(Self {
             io,
             state,
-            segmentation: options.segmentation && !raw,
-            tap: options.tap.clone(),
+            segmentation: config.segmentation && !raw,
+            tap: SocketTap {
+                tap: config.tap.clone(),
+                local,
+            },
             connected: false,
             refused: false,
-            local,
             encapsulation,
-            scope: Scope { start, port: None },
-            other: other.map(Box::new),
-            buffers: vec![0; BUFFER * BATCH_SIZE],
+            filter: FilterScope { offset, port: None },
+            ipv4: ipv4.map(Box::new),
+            buffers: vec![0; BUFFER_OCTETS * BATCH_SIZE],
             metas: [RecvMeta::default(); BATCH_SIZE],
         })
     }
 
-    /// Talks to this address only from now on, which makes sending cheaper.
+    /// Connects the socket to this peer, which makes sending cheaper and reports ICMP errors.
     pub(crate) fn connect(&mut self, to: SocketAddr) -> Result<(), Error> {
         let connected = SockRef::from(&self.io).connect(&to.into());
         self.connected = true;
-        // Now it is known which address of ours leads there.
-        let local = self.io.local_addr();
-        self.local = local.map_or(self.local, |local| self.encapsulation.peer(local));
+        // Connecting chooses the local address.
+        if let Ok(local) = self.io.local_addr() {
+            self.tap.local = self.encapsulation.peer(local);
+        }
         connected.map_err(|source| Error::Socket {
             address: to,
             source,
         })
     }
 
-    /// Octets that may wait to be read, as the kernel counts them.
-    pub(crate) fn buffer(&self) -> usize {
+    /// Octets of the kernel's receive buffer, as the kernel counts them.
+    pub(crate) fn receive_buffer(&self) -> usize {
         SockRef::from(&self.io).recv_buffer_size().unwrap_or(0)
     }
 
-    /// Lets one Request in two to the power of `width` in, if the kernel can choose.
-    pub(crate) fn narrow(&self, width: u32) {
-        // Without it the surplus is dropped after it was read.
-        let _ = sieve::attach(&SockRef::from(&self.io), self.scope, width);
-        if let Some(other) = &self.other {
-            other.narrow(width);
+    /// Passes one Request in 2^`drop_shift`, if the kernel can filter.
+    pub(crate) fn set_drop_shift(&self, drop_shift: u32) {
+        // Without a filter the surplus is dropped after it has been read.
+        let _ = request_filter::attach(&SockRef::from(&self.io), self.filter, drop_shift);
+        if let Some(ipv4) = &self.ipv4 {
+            ipv4.set_drop_shift(drop_shift);
         }
     }
 
-    /// From now on the kernel lets in what is for this DCCP port, where it would give every packet
-    /// of the protocol to every raw socket. Until then such packets came, and are dropped later.
-    pub(crate) fn expect(&mut self, port: u16) {
+    /// Restricts a raw socket to packets for this DCCP port; otherwise the kernel gives every
+    /// packet of the protocol to every raw socket. Packets for other ports that are already queued
+    /// are ignored later.
+    pub(crate) fn restrict_to_port(&mut self, port: u16) {
         if self.encapsulation == Encapsulation::RawIp {
-            self.scope.port = Some(port);
-            if let Some(other) = &mut self.other {
-                other.scope.port = Some(port);
+            self.filter.port = Some(port);
+            if let Some(ipv4) = &mut self.ipv4 {
+                ipv4.filter.port = Some(port);
             }
-            self.narrow(0);
+            self.set_drop_shift(0);
         }
     }
 
     pub(crate) const fn local(&self) -> SocketAddr {
-        self.local
+        self.tap.local
     }
 
-    /// The address that packets of a raw socket leave from, which is in their checksums. That of a
-    /// UDP socket is the kernel's choice.
-    pub(crate) fn source(&self) -> Option<IpAddr> {
-        (self.encapsulation == Encapsulation::RawIp).then_some(self.local.ip())
+    /// The source address of a raw socket's packets, which their checksums cover. `None` for UDP,
+    /// where the kernel chooses it.
+    pub(crate) fn source_ip(&self) -> Option<IpAddr> {
+        (self.encapsulation == Encapsulation::RawIp).then_some(self.local().ip())
     }
 
     /// Waits until there is something to read.
     pub(crate) async fn readable(&self) -> io::Result<()> {
-        // An ICMP message makes a socket no more readable than it was.
-        let something = Interest::READABLE | Interest::ERROR;
-        let ready = match &self.other {
-            None => self.io.ready(something).await,
-            Some(other) => tokio::select! {
-                ready = self.io.ready(something) => ready,
-                ready = other.io.ready(something) => ready,
+        // An ICMP error does not make a socket readable.
+        let interest = Interest::READABLE | Interest::ERROR;
+        let ready = match &self.ipv4 {
+            None => self.io.ready(interest).await,
+            Some(ipv4) => tokio::select! {
+                ready = self.io.ready(interest) => ready,
+                ready = ipv4.io.ready(interest) => ready,
             },
         };
         ready.map(drop)
     }
 
-    /// Looks whether an ICMP message has come, which a raw socket says at no other occasion.
-    fn hear_refusal(&mut self) {
-        let heard = self.io.try_io(Interest::ERROR, || {
+    /// Takes a pending ICMP error, which no other call reports for a raw socket.
+    fn check_refused(&mut self) {
+        let refused = self.io.try_io(Interest::ERROR, || {
             match SockRef::from(&self.io).take_error()? {
                 Some(error) => Ok(is_refusal(&error)),
-                // It was told already; nothing more comes until the next one.
+                // Tells the runtime to wait for the next error.
                 None => Err(io::ErrorKind::WouldBlock.into()),
             }
         });
-        self.refused |= heard.is_ok_and(|refused| refused);
+        self.refused |= refused.is_ok_and(|refused| refused);
     }
 
-    /// Reads what there is; calls `take` with each datagram. Says how many reads the kernel
-    /// combined at most, none if there was nothing.
+    /// Reads a batch and calls `take` with each datagram. Returns how many reads the kernel
+    /// combined, 0 if there was nothing to read.
     pub(crate) fn read(&mut self, mut take: impl FnMut(&RecvMeta, &[u8])) -> usize {
         let count = self.read_own(&mut take);
-        let other = self.other.as_mut();
-        count.max(other.map_or(0, |other| other.read_own(&mut take)))
+        let ipv4 = self.ipv4.as_mut();
+        count.max(ipv4.map_or(0, |ipv4| ipv4.read_own(&mut take)))
     }
 
     fn read_own(&mut self, take: &mut impl FnMut(&RecvMeta, &[u8])) -> usize {
-        self.hear_refusal();
+        self.check_refused();
         let Self {
             io,
             state,
@@ -195,7 +197,7 @@ impl Socket {
             ..
         } = &mut *self;
         let read = io.try_io(Interest::READABLE, || {
-            let chunks = buffers.chunks_mut(BUFFER).map(IoSliceMut::new);
+            let chunks = buffers.chunks_mut(BUFFER_OCTETS).map(IoSliceMut::new);
             let mut slices: Vec<IoSliceMut<'_>> = chunks.collect();
             state.recv((&*io).into(), &mut slices, metas)
         });
@@ -206,155 +208,115 @@ impl Socket {
                 return 0;
             }
         };
-        for (meta, buffer) in self
-            .metas
-            .iter()
-            .zip(self.buffers.chunks(BUFFER))
-            .take(count)
-        {
+        let buffers = self.buffers.chunks(BUFFER_OCTETS);
+        for (meta, buffer) in self.metas.iter().zip(buffers).take(count) {
             let octets = buffer.get(..meta.len).unwrap_or_default();
             if self.encapsulation == Encapsulation::RawIp {
-                if let Some(content) = raw_socket::content(meta.addr, octets) {
-                    self.show_received(meta, content);
-                    take(meta, content);
+                if let Some(payload) = raw_socket::payload(meta.addr, octets) {
+                    self.tap.received(meta, payload);
+                    take(meta, payload);
                 }
                 continue;
             }
             for datagram in octets.chunks(meta.stride.max(1)) {
-                self.show_received(meta, datagram);
+                self.tap.received(meta, datagram);
                 take(meta, datagram);
             }
         }
         count
     }
 
-    /// Shows the tap what has come.
-    fn show_received(&self, meta: &RecvMeta, octets: &[u8]) {
-        let Some(tap) = &self.tap else {
-            return;
-        };
-        tap.datagram(&TappedDatagram {
-            at: Instant::now(),
-            direction: Direction::Received,
-            from: canonical(meta.addr),
-            to: ours(self.local, meta.dst_ip, meta.addr),
-            ecn: ecn_of(meta.ecn),
-            octets,
-        });
-    }
-
-    /// Sends the datagrams in order; equal ones to the same place in one call, if the kernel can.
-    /// What the kernel has no room for stays. What it refuses for any other reason is lost, as on
-    /// any wire.
-    pub(crate) fn write(&mut self, outbox: &mut Outbox) {
-        let most = if self.segmentation {
+    /// Sends the queued datagrams in order, equal ones in one call where the kernel can. Datagrams
+    /// that the kernel has no room for stay queued; those that it refuses for another reason are
+    /// lost, as on any path.
+    pub(crate) fn write(&mut self, queue: &mut SendQueue) {
+        let max_segments = if self.segmentation {
             self.state.max_gso_segments().max(1)
         } else {
             1
         };
-        while let Some(run) = outbox.run(most) {
-            // Not by way of the runtime, which knows of a new socket's readiness too late.
-            let socket = self.of_family(&run);
-            let mut sent = socket.send(&run, outbox);
+        while let Some(batch) = queue.next_batch(max_segments) {
+            // Not through the runtime, which learns too late that a new socket is writable.
+            let socket = self.of_family(&batch);
+            let mut sent = socket.send(&batch, queue);
             if sent.as_ref().is_err_and(is_refusal) {
-                // An answer to an earlier datagram, in whose place this one was not sent.
-                sent = socket.send(&run, outbox);
+                // The kernel returned the ICMP error of an earlier datagram instead of sending.
+                sent = socket.send(&batch, queue);
                 self.refused = true;
             }
             let count = match sent {
                 Ok(count) => {
-                    self.show(outbox, count);
+                    for (destination, octets) in queue.iter().take(count) {
+                        self.tap.sent(&destination, octets);
+                    }
                     count
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => run.count,
+                Err(_) => batch.count,
             };
-            outbox.remove(count);
+            queue.remove(count);
         }
     }
 
-    /// Shows the tap what has left: the first so many datagrams.
-    fn show(&self, outbox: &Outbox, count: usize) {
-        let Some(tap) = &self.tap else {
-            return;
-        };
-        for (way, octets) in outbox.iter().take(count) {
-            tap.datagram(&TappedDatagram {
-                at: Instant::now(),
-                direction: Direction::Sent,
-                from: ours(self.local, way.from, way.to),
-                to: canonical(way.to),
-                ecn: ecn_of(way.ecn),
-                octets,
-            });
+    /// The socket that sends to the batch's address family.
+    fn of_family(&self, batch: &GsoBatch<'_>) -> &Self {
+        let ipv4 = self.ipv4.as_deref();
+        ipv4.filter(|_| batch.destination.peer.is_ipv4())
+            .unwrap_or(self)
+    }
+
+    /// Sends the batch, or more of the queue; returns how many datagrams were sent.
+    fn send(&self, batch: &GsoBatch<'_>, queue: &SendQueue) -> io::Result<usize> {
+        if self.connected && batch.count == 1 && batch.destination.ecn.is_none() {
+            return self.send_plain(batch, queue);
         }
+        self.state.try_send((&self.io).into(), &batch.transmit())?;
+        Ok(batch.count)
     }
 
-    /// The socket that takes what goes there.
-    fn of_family(&self, run: &Run<'_>) -> &Self {
-        let other = self.other.as_deref();
-        other.filter(|_| run.way.to.is_ipv4()).unwrap_or(self)
-    }
-
-    /// Sends a run, or more than that; says how many datagrams have left.
-    fn send(&self, run: &Run<'_>, outbox: &Outbox) -> io::Result<usize> {
-        if self.connected && run.count == 1 && run.way.ecn.is_none() {
-            return self.send_singles(run, outbox);
-        }
-        let transmit = Self::transmit(run);
-        self.state.try_send((&self.io).into(), &transmit)?;
-        Ok(run.count)
-    }
-
-    /// Sends what goes to the peer of this socket and needs nothing but its octets: many datagrams
-    /// in one call, each by itself.
+    /// Sends datagrams to the connected peer without ancillary data: several in one call, each a
+    /// packet of its own.
     #[cfg(target_os = "linux")]
-    fn send_singles(&self, run: &Run<'_>, outbox: &Outbox) -> io::Result<usize> {
+    fn send_plain(&self, batch: &GsoBatch<'_>, queue: &SendQueue) -> io::Result<usize> {
         use rustix::net::{MMsgHdr, SendAncillaryBuffer, SendFlags, sendmmsg};
         use std::io::IoSlice;
-        let singles = outbox.iter().take_while(|(way, _)| *way == run.way);
-        let mut parts = [[IoSlice::new(&[])]; BATCH_SIZE];
+        let same = |(destination, _): &(_, &[u8])| *destination == batch.destination;
+        let mut slices = [[IoSlice::new(&[])]; BATCH_SIZE];
         let mut count = 0;
-        for (part, (_, octets)) in parts.iter_mut().zip(singles) {
-            *part = [IoSlice::new(octets)];
+        for (slice, (_, octets)) in slices.iter_mut().zip(queue.iter().take_while(same)) {
+            *slice = [IoSlice::new(octets)];
             count += 1;
         }
-        // With segmentation what is alike has a better way, and is not here.
+        // With segmentation, the following datagrams of equal length are a batch of their own.
         if count < 2 || self.segmentation {
-            return SockRef::from(&self.io).send(run.octets).map(|_| 1);
+            return SockRef::from(&self.io).send(batch.octets).map(|_| 1);
         }
-        let mut nothing: [_; BATCH_SIZE] = std::array::from_fn(|_| SendAncillaryBuffer::default());
-        let both = parts.iter().zip(&mut nothing).take(count);
-        let mut messages: Vec<_> = both.map(|(part, none)| MMsgHdr::new(part, none)).collect();
+        let mut control: [_; BATCH_SIZE] = std::array::from_fn(|_| SendAncillaryBuffer::default());
+        let pairs = slices.iter().zip(&mut control).take(count);
+        let mut messages: Vec<_> = pairs
+            .map(|(slice, control)| MMsgHdr::new(slice, control))
+            .collect();
         Ok(sendmmsg(&self.io, &mut messages, SendFlags::empty())?)
     }
 
-    /// Sends what goes to the peer of this socket and needs nothing but its octets.
+    /// Sends a datagram to the connected peer without ancillary data.
     #[cfg(not(target_os = "linux"))]
-    fn send_singles(&self, run: &Run<'_>, _outbox: &Outbox) -> io::Result<usize> {
-        SockRef::from(&self.io).send(run.octets).map(|_| 1)
+    fn send_plain(&self, batch: &GsoBatch<'_>, _queue: &SendQueue) -> io::Result<usize> {
+        SockRef::from(&self.io).send(batch.octets).map(|_| 1)
     }
 
-    /// True once after the peer's host has said that nobody has the port we send to: an ICMP
-    /// message, which a connected socket alone hears of.
+    /// Whether an ICMP message has said that no process has the peer's port. True once for each;
+    /// only a connected socket receives such messages.
     pub(crate) fn take_refused(&mut self) -> bool {
         std::mem::take(&mut self.refused)
-    }
-
-    fn transmit<'a>(run: &Run<'a>) -> Transmit<'a> {
-        Transmit {
-            destination: run.way.to,
-            ecn: run.way.ecn,
-            contents: run.octets,
-            segment_size: (run.count > 1).then_some(run.size),
-            src_ip: run.way.from,
-        }
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::tap::{Tap, TappedDatagram};
+    use std::sync::Arc;
     use std::time::{SystemTime, UNIX_EPOCH};
 
     #[derive(Debug, Default)]
@@ -362,7 +324,7 @@ mod tests {
 
     impl Tap for Lengths {
         fn datagram(&self, datagram: &TappedDatagram<'_>) {
-            let mut lengths = self.0.lock().expect("nobody panicked");
+            let mut lengths = self.0.lock().expect("not poisoned");
             lengths.push(datagram.octets.len());
         }
     }
@@ -373,40 +335,40 @@ mod tests {
         let peer = std::net::UdpSocket::bind(any).expect("a socket");
         let to = peer.local_addr().expect("an address");
         let tap = Arc::new(Lengths::default());
-        let options = EndpointConfig {
+        let config = EndpointConfig {
             segmentation: false,
             tap: Some(Arc::clone(&tap) as Arc<dyn Tap>),
             ..EndpointConfig::default()
         };
-        let mut socket = Socket::bind(any, &options).expect("a socket");
-        socket.connect(to).expect("a way");
-        let mut outbox = Outbox::default();
-        // More than one call takes; some alike, and some that need the kernel's help.
+        let mut socket = Socket::bind(any, &config).expect("a socket");
+        socket.connect(to).expect("a route");
+        let mut send_queue = SendQueue::default();
+        // More than one call sends; some of equal length, some with an ECN codepoint.
         let lengths: Vec<_> = (0..100).map(|number| 1 + number / 3).collect();
         for (number, len) in lengths.iter().enumerate() {
             let ecn = (number % 10 == 7).then_some(quinn_udp::EcnCodepoint::Ect0);
-            let way = crate::outbox::Way {
-                to,
-                from: None,
+            let destination = crate::send_queue::Destination {
+                peer: to,
+                local_ip: None,
                 ecn,
             };
-            outbox.push(|octets| {
+            send_queue.push(|octets| {
                 octets.resize(octets.len() + len, number as u8);
-                Some(way)
+                Some(destination)
             });
         }
-        socket.write(&mut outbox);
-        assert!(outbox.is_empty());
+        socket.write(&mut send_queue);
+        assert!(send_queue.is_empty());
         for (number, len) in lengths.iter().enumerate() {
             let mut octets = [0; 100];
             let read = peer.recv(&mut octets).expect("it came");
             assert_eq!((read, octets.first()), (*len, Some(&(number as u8))));
         }
-        assert_eq!(*tap.0.lock().expect("nobody panicked"), lengths);
+        assert_eq!(*tap.0.lock().expect("not poisoned"), lengths);
     }
 
     #[tokio::test]
-    async fn the_kernel_says_when_a_datagram_came() {
+    async fn received_datagrams_have_the_kernels_timestamp() {
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let mut socket = Socket::bind(any, &EndpointConfig::default()).expect("a socket");
         let peer = std::net::UdpSocket::bind(any).expect("a socket");
@@ -416,7 +378,7 @@ mod tests {
         };
         let before = wall();
         peer.send_to(&[1], socket.local()).expect("it leaves");
-        // Over loopback it comes while it is sent.
+        // Over loopback a datagram is received within the call that sends it.
         let after = wall();
         let mut marks = Vec::new();
         while marks.is_empty() {

@@ -1,46 +1,48 @@
-//! The control protocol of tests of a path: one for all transports that carry the data.
+//! The control protocol of throughput and loss tests, the same for all transports.
 //!
-//! A client asks for a test with one [`Request`](Message::Request). Over a transport with
-//! connections, such as DCCP and QUIC, that is all that has to be asked; a receiver whose sender
-//! cannot know what arrived sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`])
-//! has no connections, and needs the other messages: to prove the client's address, to keep the
-//! test alive, and to agree on its end.
+//! A client asks for a test with a [`Request`](Message::Request). Over a transport with
+//! connections, such as DCCP and QUIC, this is the only request; if the sender cannot know what was
+//! received, the receiver sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`]) has
+//! no connections and needs the other messages: to prove the client's address, to keep the test
+//! alive, and to agree on its end.
 //!
-//! All messages begin with a mark, the kind and the test's number, which is zero where a connection
-//! tells tests apart; numbers are in network byte order. Nothing here is encrypted.
+//! Each message begins with a magic number, its kind and the test's number, which is zero where
+//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
 
+use crate::keyed_tag::TAG_OCTETS;
 use std::time::Duration;
 
-const MARK: [u8; 4] = *b"weu1";
-/// Mark, kind and number.
-const HEAD: usize = 13;
-/// Octets of a data message's headers.
-pub(crate) const DATA: usize = HEAD + 16;
-/// A Request is at least as long as anything that is sent in answer to an unproven address.
+const MAGIC: [u8; 4] = *b"weu1";
+/// Octets of the magic number, the kind and the test's number.
+const HEADER: usize = 13;
+/// Octets of a data message without its padding.
+pub(crate) const DATA_HEADER: usize = HEADER + 16;
+/// Octets of a Request, which is longer than any answer to an unproven address.
 const REQUEST: usize = 128;
-/// What stands for a rate where there is none.
+/// The value of a rate of `None`.
 const NO_RATE: u64 = u64::MAX;
-/// Octets of a token.
-pub const TOKEN: usize = 16;
 
-/// What a client asks for.
+/// A token that proves a client's address.
+pub type Token = [u8; TAG_OCTETS];
+
+/// The parameters of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TestConfig {
-    /// The server sends.
+    /// The server sends instead of the client.
     pub reverse: bool,
     /// Datagrams are ECN-capable.
     pub ecn: bool,
     /// Octets of a datagram, or of a write to a stream; at most [`TestConfig::MAX_LENGTH`].
     pub length: u16,
-    /// Bits per second of payload, headers of IP and UDP not included; `None` for as much as
-    /// congestion control allows.
+    /// Bits per second of payload, without IP and UDP headers; `None` for as much as congestion
+    /// control allows.
     pub rate_bps: Option<f64>,
-    /// For how long, at most a day.
+    /// How long to send, at most a day.
     pub duration: Duration,
 }
 
 impl TestConfig {
-    /// What fits IPv4 and UDP.
+    /// The largest payload of UDP over IPv4.
     pub const MAX_LENGTH: u16 = 65_507;
 
     fn is_valid(&self) -> bool {
@@ -55,68 +57,69 @@ impl TestConfig {
 /// What a receiver has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReceptionStats {
-    /// Different datagrams that came.
+    /// Datagrams received, without duplicates.
     pub received: u64,
     /// Octets of these.
     pub octets: u64,
-    /// Datagrams that were sent, as far as the receiver knows.
+    /// Datagrams that the sender has sent, as far as the receiver knows.
     pub expected: u64,
     /// Of `received`, those that came after one with a higher number.
     pub reordered: u64,
-    /// Datagrams that came again.
+    /// Datagrams received again.
     pub duplicates: u64,
-    /// Datagrams marked as having met congestion (ECN).
+    /// Datagrams with the ECN codepoint CE.
     pub marked: u64,
     /// Interarrival jitter in seconds.
     pub jitter: f64,
 }
 
 impl ReceptionStats {
-    /// Datagrams that have not come.
+    /// Datagrams sent and not received.
     pub const fn lost(&self) -> u64 {
         self.expected.saturating_sub(self.received)
     }
 }
 
-/// A message without its head.
+/// A message without its header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
-    /// The client wants a test; without a token it is asked to come again with one.
-    Request(TestConfig, Option<[u8; TOKEN]>),
-    /// The token that proves the client's address.
-    Challenge([u8; TOKEN]),
-    /// The server has no room for another test.
+    /// The client asks for a test. Over UDP, without a valid token the server answers with a
+    /// Challenge.
+    Request(TestConfig, Option<Token>),
+    /// The token with which the client must repeat its Request.
+    Challenge(Token),
+    /// The server runs as many tests as it allows.
     Busy,
-    /// The test goes on, though there is no data to send.
+    /// The test has been accepted, or goes on without data at the moment.
     Alive,
-    /// The head of a datagram of data.
+    /// The header of a datagram of data.
     Data {
-        /// From zero on.
+        /// The datagram's number, from zero on.
         number: u64,
-        /// Nanoseconds from the beginning of the data, by the sender's clock.
+        /// The timestamp: nanoseconds from the beginning of the data.
         sent_at: u64,
     },
-    /// The sender has ended.
+    /// The sender has sent its last datagram.
     End {
-        /// Datagrams of data.
+        /// How many datagrams of data it has sent.
         sent: u64,
     },
     /// What the receiver has counted so far.
     Report(Report),
-    /// The receiver wants the sender to end.
+    /// The receiver asks the sender to end.
     Stop,
 }
 
-/// What a receiver reports to its sender, in the manner of RTCP (RFC 3550 §6.4).
+/// A receiver's report to the sender, like those of RTCP (RFC 3550 §6.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Report {
-    /// What it has counted.
-    pub counts: ReceptionStats,
-    /// When the newest datagram was sent, by the sender's clock.
+    /// What the receiver has counted.
+    pub stats: ReceptionStats,
+    /// The timestamp of the newest datagram.
     pub echo: u64,
     /// Nanoseconds from its arrival to this report.
     pub held: u64,
-    /// No data will be counted any more.
+    /// The stats are final.
     pub last: bool,
 }
 
@@ -134,22 +137,23 @@ impl Message {
         }
     }
 
-    /// The message where a connection tells tests apart.
+    /// The octets of a message of a test with a connection of its own.
     pub fn to_octets(&self) -> Vec<u8> {
         let mut octets = Vec::new();
         self.write(0, &mut octets);
         octets
     }
 
-    /// Reads a message where a connection tells tests apart; `None` for anything else.
+    /// Reads a message of a test with a connection of its own; `None` if the octets are not a
+    /// message.
     pub fn from_octets(octets: &[u8]) -> Option<Self> {
         Self::read(octets).map(|(_, message)| message)
     }
 
-    /// Appends the message; data without its filling.
+    /// Appends the message of the test with this number; data without its padding.
     pub fn write(&self, id: u64, out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&MARK);
+        out.extend_from_slice(&MAGIC);
         out.push(self.kind());
         let mut put = |number: u64| out.extend_from_slice(&number.to_be_bytes());
         put(id);
@@ -161,15 +165,15 @@ impl Message {
             }
             Self::End { sent } => put(*sent),
             Self::Report(report) => {
-                let counts = &report.counts;
+                let stats = &report.stats;
                 let numbers = [
-                    counts.received,
-                    counts.octets,
-                    counts.expected,
-                    counts.reordered,
-                    counts.duplicates,
-                    counts.marked,
-                    counts.jitter.to_bits(),
+                    stats.received,
+                    stats.octets,
+                    stats.expected,
+                    stats.reordered,
+                    stats.duplicates,
+                    stats.marked,
+                    stats.jitter.to_bits(),
                     report.echo,
                     report.held,
                     u64::from(report.last),
@@ -178,7 +182,7 @@ impl Message {
             }
             Self::Challenge(token) => out.extend_from_slice(token),
             Self::Request(config, token) => {
-                put(u64::try_from(config.duration.as_nanos()).unwrap_or(u64::MAX));
+                put(weir_proto::time::Duration::from(config.duration).as_nanos());
                 put(config.rate_bps.map_or(NO_RATE, f64::to_bits));
                 put(u64::from(config.length));
                 put(u64::from(config.reverse));
@@ -190,9 +194,9 @@ impl Message {
         }
     }
 
-    /// Reads a message and the number of its test; `None` for what is none.
+    /// Reads a message and the number of its test; `None` if the octets are not a message.
     pub fn read(octets: &[u8]) -> Option<(u64, Self)> {
-        let rest = octets.strip_prefix(&MARK)?;
+        let rest = octets.strip_prefix(&MAGIC)?;
         let (&kind, mut rest) = rest.split_first()?;
         let id = number(&mut rest)?;
         let mut next = || number(&mut rest);
@@ -207,14 +211,14 @@ impl Message {
                     reverse: next()? == 1,
                     ecn: next()? == 1,
                 };
-                let proven = next()? == 1;
-                let token = *rest.first_chunk::<TOKEN>()?;
+                let has_token = next()? == 1;
+                let token = *rest.first_chunk::<TAG_OCTETS>()?;
                 if octets.len() < REQUEST || !config.is_valid() {
                     return None;
                 }
-                Self::Request(config, proven.then_some(token))
+                Self::Request(config, has_token.then_some(token))
             }
-            2 => Self::Challenge(*rest.first_chunk::<TOKEN>()?),
+            2 => Self::Challenge(*rest.first_chunk::<TAG_OCTETS>()?),
             3 => Self::Busy,
             4 => Self::Alive,
             5 => Self::Data {
@@ -223,7 +227,7 @@ impl Message {
             },
             6 => Self::End { sent: next()? },
             7 => Self::Report(Report {
-                counts: ReceptionStats {
+                stats: ReceptionStats {
                     received: next()?,
                     octets: next()?,
                     expected: next()?,
@@ -254,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_survive_the_wire_and_no_part_of_one_is_read_or_fatal() {
+    fn read_undoes_write_and_a_part_of_a_message_is_not_read() {
         let config = TestConfig {
             reverse: true,
             ecn: false,
@@ -262,7 +266,7 @@ mod tests {
             rate_bps: Some(1e6),
             duration: Duration::from_millis(1500),
         };
-        let counts = ReceptionStats {
+        let stats = ReceptionStats {
             received: 1,
             octets: 2,
             expected: 3,
@@ -272,7 +276,7 @@ mod tests {
             jitter: 0.25,
         };
         let report = Report {
-            counts,
+            stats,
             echo: 7,
             held: 8,
             last: true,
@@ -286,8 +290,8 @@ mod tests {
                 },
                 None,
             ),
-            Message::Request(config, Some([7; TOKEN])),
-            Message::Challenge([9; TOKEN]),
+            Message::Request(config, Some([7; TAG_OCTETS])),
+            Message::Challenge([9; TAG_OCTETS]),
             Message::Busy,
             Message::Alive,
             Message::Data {
@@ -306,15 +310,15 @@ mod tests {
                 assert_eq!(Message::read(&octets[..end]), None, "{message:?} {end}");
             }
         }
-        let [mut asked, mut challenge] = [Vec::new(), Vec::new()];
-        Message::Request(config, None).write(1, &mut asked);
-        Message::Challenge([0; TOKEN]).write(1, &mut challenge);
-        assert!(challenge.len() < asked.len(), "no amplification");
+        let [mut request, mut challenge] = [Vec::new(), Vec::new()];
+        Message::Request(config, None).write(1, &mut request);
+        Message::Challenge([0; TAG_OCTETS]).write(1, &mut challenge);
+        assert!(challenge.len() < request.len(), "no amplification");
     }
 
     #[test]
-    fn a_request_that_makes_no_sense_is_not_read() {
-        let sane = TestConfig {
+    fn an_invalid_request_is_not_read() {
+        let valid = TestConfig {
             reverse: false,
             ecn: false,
             length: 1200,
@@ -322,18 +326,18 @@ mod tests {
             duration: Duration::from_secs(1),
         };
         let plans = [
-            TestConfig { length: 0, ..sane },
+            TestConfig { length: 0, ..valid },
             TestConfig {
                 rate_bps: Some(f64::NAN),
-                ..sane
+                ..valid
             },
             TestConfig {
                 rate_bps: Some(0.0),
-                ..sane
+                ..valid
             },
             TestConfig {
                 duration: Duration::from_hours(25),
-                ..sane
+                ..valid
             },
         ];
         for config in plans {

@@ -1,12 +1,12 @@
-//! A network of namespaces: hosts that are kernels of their own, joined by pairs of virtual
-//! Ethernet devices, or by TUN devices between which a topology stands in for the wire.
+//! A network of namespaces: hosts with network stacks of their own in the kernel, joined by veth
+//! pairs, or by TUN devices with a simulated link between them.
 //!
-//! Token buckets are the kernel's (`tbf`). Host n has the address 10.77.x.y; packets go the way
-//! with the fewest hops, forwarded by the kernels. Everything is gone when the process is: the
-//! namespaces have no names, and the devices live in them.
+//! Token buckets are the kernel's (`tbf`). Host n has an address in 10.77.0.0/16; the kernels
+//! forward packets along the path with the fewest hops. The kernel removes everything when the
+//! process ends, because the namespaces are anonymous and the devices are in them.
 //!
-//! An Ethernet device counts 14 octets of each packet more than IP does, which its `tbf` counts
-//! too; a TUN device does not.
+//! A `tbf` on a veth device counts the 14 octets of the Ethernet header with each packet, and on a
+//! TUN device only the IP packet.
 
 use crate::error::Error;
 use crate::netns::{Namespace, output};
@@ -18,48 +18,49 @@ use std::process::Command;
 use tun_rs::{DeviceBuilder, SyncDevice};
 use weir_proto::packet::{FlowId, HostId};
 
-/// Octets of an Ethernet header, which a qdisc of an Ethernet device counts.
-const ETHERNET: u32 = 14;
+/// Octets of an Ethernet header.
+const ETHERNET_OCTETS: u32 = 14;
 
-/// What joins hosts.
+/// A link between hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestbedLink {
-    /// Its ends: two of a wire, more of a shared medium.
+    /// The link's ends: two of a wire, more of a shared medium.
     pub ends: Vec<LinkEnd>,
     /// Largest packet in octets, IP header included.
     pub mtu: u32,
-    /// A kernel's device is enough; else a topology stands between the ends.
+    /// The link is a veth pair; otherwise a simulated link between TUN devices.
     pub veth: bool,
 }
 
 /// One end of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkEnd {
-    /// The host.
+    /// The number of the host.
     pub host: usize,
-    /// The host of the topology whose port this end is.
+    /// The host of the simulated network whose port this end is.
     pub port: HostId,
-    /// What leaves here passes this bucket first.
+    /// The token bucket that leaving packets pass.
     pub shaper: Option<TokenBucket>,
 }
 
-/// `tc qdisc … tbf`.
+/// The parameters of `tc qdisc … tbf`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     /// Bits per second.
     pub rate: u64,
-    /// Octets that may leave at once.
+    /// The bucket's size in octets.
     pub burst: u64,
-    /// Octets that may wait.
+    /// Octets that may wait for tokens.
     pub limit: u64,
-    /// Bits per second within a burst, and octets of one step of it.
+    /// The peak rate in bits per second and its bucket's size in octets.
     pub peak: Option<(u64, u64)>,
-    /// Octets that each packet counts beyond its IP size.
+    /// Octets that count for each packet beyond its IP size.
     pub overhead: u32,
 }
 
 impl TokenBucket {
-    /// The line for `tc`; `counted` are octets beyond the IP size that the device counts itself.
+    /// The line for `tc -batch`; `counted` are the octets beyond the IP size that the device counts
+    /// itself.
     fn line(&self, device: &str, counted: u32) -> String {
         let Self {
             rate, burst, limit, ..
@@ -80,7 +81,7 @@ impl TokenBucket {
 /// A flow from one host to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TestbedFlow {
-    /// Its number in the topology of flows.
+    /// Its number in the simulated network of flows.
     pub flow: FlowId,
     /// The sender's host.
     pub from: usize,
@@ -90,46 +91,53 @@ pub struct TestbedFlow {
     pub port: u16,
 }
 
-/// What a bucket did, as the kernel counts.
+/// The kernel's counters of a token bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShaperStats {
-    /// The link, by its place.
+    /// The number of the link.
     pub link: usize,
-    /// The end, by its place there.
+    /// The number of the end in the link.
     pub end: usize,
-    /// Packets that left.
+    /// Packets that passed.
     pub packets: u64,
-    /// Octets of these, with the device's own header.
+    /// Octets of these, with the device's header.
     pub bytes: u64,
-    /// Packets that found no room.
+    /// Packets dropped because the limit was reached.
     pub drops: u64,
 }
 
-/// The network.
+/// A network of namespaces.
 pub struct Testbed {
     hosts: Vec<Namespace>,
     links: Vec<TestbedLink>,
     devices: Option<TunDevices>,
 }
 
-/// The address of a host, by its place.
+/// The address of a host.
 fn address(host: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 77, (host / 250) as u8, (host % 250 + 1) as u8)
 }
 
-/// The name of the device of a link, the same in each host.
+/// The name of a link's devices, the same in each host.
 fn device(link: usize) -> String {
     format!("weir{link}")
 }
 
-/// The way from one host to another: the link, and the host behind it.
-type Hop = (usize, usize);
+/// The first hop from one host to another.
+#[derive(Clone, Copy, Debug)]
+struct NextHop {
+    link: usize,
+    host: usize,
+}
+
+/// A host's next hops by destination.
+type Routes = BTreeMap<usize, NextHop>;
 
 impl Testbed {
-    /// Builds it from so many hosts and what joins them.
+    /// Builds a network of `hosts` hosts joined by these links.
     ///
     /// # Errors
-    /// [`Error::Privilege`], [`Error::Tool`], [`Error::System`]: then nothing is left of it.
+    /// [`Error::Privilege`]; [`Error::Tool`]; [`Error::System`]. Nothing is left behind.
     pub fn build(hosts: usize, links: Vec<TestbedLink>) -> Result<Self, Error> {
         let made = (0..hosts).map(|_| Namespace::new());
         let mut testbed = Self {
@@ -138,7 +146,7 @@ impl Testbed {
             devices: None,
         };
         for host in &testbed.hosts {
-            // Nothing but the test's packets shall be on the wires.
+            // IPv6 would send packets of its own.
             for variable in ["net/ipv6/conf/all", "net/ipv6/conf/default"] {
                 let variable = format!("{variable}/disable_ipv6");
                 if std::path::Path::new("/proc/sys").join(&variable).exists() {
@@ -149,15 +157,15 @@ impl Testbed {
             host.sysctl("net/ipv4/conf/all/rp_filter", "0")?;
             host.sysctl("net/ipv4/conf/default/rp_filter", "0")?;
         }
-        let ways = testbed.ways();
+        let routes = testbed.routes();
         let mut devices = TunDevices::default();
         for number in 0..testbed.links.len() {
-            testbed.join(number, &ways, &mut devices)?;
+            testbed.create_devices(number, &routes, &mut devices)?;
         }
-        for host in 0..testbed.hosts.len() {
-            testbed.address(host, &ways)?;
+        for (host, routes) in routes.iter().enumerate() {
+            testbed.configure_host(host, routes)?;
         }
-        testbed.shape()?;
+        testbed.attach_shapers()?;
         testbed.devices = Some(devices);
         Ok(testbed)
     }
@@ -166,34 +174,38 @@ impl Testbed {
         self.hosts.get(host).ok_or(Error::Closed)
     }
 
-    /// For each host, the first hop to each other.
-    fn ways(&self) -> Vec<BTreeMap<usize, Hop>> {
-        let mut ways = vec![BTreeMap::new(); self.hosts.len()];
+    /// The routes of each host, along the paths with the fewest hops.
+    fn routes(&self) -> Vec<Routes> {
+        let mut routes = vec![Routes::new(); self.hosts.len()];
         for target in 0..self.hosts.len() {
             let mut seen = BTreeSet::from([target]);
-            let mut front = VecDeque::from([target]);
-            while let Some(at) = front.pop_front() {
+            let mut frontier = VecDeque::from([target]);
+            while let Some(at) = frontier.pop_front() {
                 for (number, link) in self.links.iter().enumerate() {
                     if !link.ends.iter().any(|end| end.host == at) {
                         continue;
                     }
                     for end in &link.ends {
                         if seen.insert(end.host) {
-                            ways[end.host].insert(target, (number, at));
-                            front.push_back(end.host);
+                            let hop = NextHop {
+                                link: number,
+                                host: at,
+                            };
+                            routes[end.host].insert(target, hop);
+                            frontier.push_back(end.host);
                         }
                     }
                 }
             }
         }
-        ways
+        routes
     }
 
     /// Makes the devices of a link.
-    fn join(
+    fn create_devices(
         &self,
         number: usize,
-        ways: &[BTreeMap<usize, Hop>],
+        routes: &[Routes],
         devices: &mut TunDevices,
     ) -> Result<(), Error> {
         let link = &self.links[number];
@@ -208,10 +220,10 @@ impl Testbed {
             let name = name.clone();
             let tun = self.host(end.host)?.run(move || create_tun(&name, mtu))??;
             let mut next = BTreeMap::new();
-            for (target, (segment_taken, hop)) in &ways[end.host] {
-                let there = link.ends.iter().find(|other| other.host == *hop);
-                if let (true, Some(there)) = (*segment_taken == number, there) {
-                    next.insert(IpAddr::V4(address(*target)), there.port);
+            for (target, hop) in &routes[end.host] {
+                let far = link.ends.iter().find(|other| other.host == hop.host);
+                if let (true, Some(far)) = (hop.link == number, far) {
+                    next.insert(IpAddr::V4(address(*target)), far.port);
                 }
             }
             devices
@@ -222,7 +234,7 @@ impl Testbed {
     }
 
     /// Gives a host its address and its routes.
-    fn address(&self, host: usize, ways: &[BTreeMap<usize, Hop>]) -> Result<(), Error> {
+    fn configure_host(&self, host: usize, routes: &Routes) -> Result<(), Error> {
         let own = address(host);
         let mut lines = vec![
             "link set lo up".to_owned(),
@@ -233,8 +245,8 @@ impl Testbed {
                 lines.push(format!("link set {} up", device(number)));
             }
         }
-        for (target, (link, hop)) in &ways[host] {
-            let (target, hop, name) = (address(*target), address(*hop), device(*link));
+        for (target, NextHop { link, host }) in routes {
+            let (target, hop, name) = (address(*target), address(*host), device(*link));
             let via = match self.links.get(*link) {
                 Some(link) if link.veth => format!("via {hop} dev {name} onlink"),
                 _ => format!("dev {name}"),
@@ -244,11 +256,12 @@ impl Testbed {
         self.host(host)?.ip(&lines)
     }
 
-    fn shape(&self) -> Result<(), Error> {
+    /// Attaches the token buckets.
+    fn attach_shapers(&self) -> Result<(), Error> {
         for (number, link) in self.links.iter().enumerate() {
             for end in &link.ends {
                 if let Some(bucket) = end.shaper {
-                    let counted = if link.veth { ETHERNET } else { 0 };
+                    let counted = if link.veth { ETHERNET_OCTETS } else { 0 };
                     let line = bucket.line(&device(number), counted);
                     self.host(end.host)?.tc(&[line])?;
                 }
@@ -257,8 +270,8 @@ impl Testbed {
         Ok(())
     }
 
-    /// The devices between which a topology stands, once.
-    pub fn devices(&mut self) -> TunDevices {
+    /// The TUN devices of the simulated links. Empty from the second call on.
+    pub fn take_devices(&mut self) -> TunDevices {
         self.devices.take().unwrap_or_default()
     }
 
@@ -309,19 +322,19 @@ impl Testbed {
         socket.map_err(|source| Error::Socket { address, source })
     }
 
-    /// What the kernel's buckets did so far.
+    /// The kernel's counters of all token buckets.
     ///
     /// # Errors
     /// [`Error::Tool`].
     pub fn shaper_stats(&self) -> Result<Vec<ShaperStats>, Error> {
         let mut all = Vec::new();
         for (link, joined) in self.links.iter().enumerate() {
-            for (end, place) in joined.ends.iter().enumerate() {
-                if place.shaper.is_none() {
+            for (end, link_end) in joined.ends.iter().enumerate() {
+                if link_end.shaper.is_none() {
                     continue;
                 }
                 let name = device(link);
-                let text = self.host(place.host)?.run(move || {
+                let text = self.host(link_end.host)?.run(move || {
                     let mut command = Command::new("tc");
                     command.args(["-s", "qdisc", "show", "dev", &name]);
                     output("tc", &mut command, "")
@@ -344,7 +357,7 @@ impl Testbed {
     }
 }
 
-/// Octets, packets and drops out of a line such as `Sent 1234 bytes 5 pkt (dropped 6, …`.
+/// Octets, packets and drops in a line such as `Sent 1234 bytes 5 pkt (dropped 6, …`.
 fn bucket_counters(text: &str) -> Option<[u64; 3]> {
     let line = text
         .lines()
@@ -354,8 +367,7 @@ fn bucket_counters(text: &str) -> Option<[u64; 3]> {
     Some([numbers.next()?, numbers.next()?, numbers.next()?])
 }
 
-/// A TUN device in the namespace of the thread that calls, not up yet. It is gone when it is
-/// dropped.
+/// Makes a TUN device in the namespace of the calling thread, not up yet. Dropping it removes it.
 ///
 /// # Errors
 /// [`Error::Privilege`], [`Error::System`].
@@ -395,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bucket_is_what_tc_takes_for_it() {
+    fn a_bucket_becomes_a_line_of_tc() {
         let bucket = TokenBucket {
             rate: 1_000_000,
             burst: 10_000,
@@ -405,18 +417,18 @@ mod tests {
         };
         let ethernet = "qdisc add dev weir0 root tbf rate 1000000bit burst 10000 limit 30000 \
                         peakrate 2000000bit mtu 1540 overhead 4";
-        assert_eq!(bucket.line("weir0", ETHERNET), ethernet);
+        assert_eq!(bucket.line("weir0", ETHERNET_OCTETS), ethernet);
         let bare = TokenBucket {
             peak: None,
             overhead: 0,
             ..bucket
         };
         let tun = "qdisc add dev weir3 root tbf rate 1000000bit burst 10000 limit 30000";
-        assert_eq!(bare.line("weir3", ETHERNET), tun);
+        assert_eq!(bare.line("weir3", ETHERNET_OCTETS), tun);
     }
 
     #[test]
-    fn counters_are_found_in_what_tc_prints() {
+    fn counters_are_parsed_from_the_output_of_tc() {
         let text = "qdisc tbf 8001: root refcnt 2 rate 1Mbit burst 10000b lat 160ms \n \
                     Sent 1234 bytes 5 pkt (dropped 6, overlimits 7 requeues 0) \n backlog 0b 0p";
         assert_eq!(bucket_counters(text), Some([1234, 5, 6]));

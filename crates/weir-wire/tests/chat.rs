@@ -1,4 +1,4 @@
-//! Runs `examples/chat.rs` as its users do: a server and two guests, each a process.
+//! Runs `examples/chat.rs` as its users do: a server and two clients, each a process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -10,7 +10,7 @@ struct Process {
 
 impl Process {
     fn start(words: &[&str]) -> Self {
-        // Cargo puts examples beside the folder of its tests.
+        // Cargo puts examples beside the folder of the tests.
         let mut path = std::env::current_exe().expect("a path");
         path.pop();
         path.pop();
@@ -25,12 +25,12 @@ impl Process {
         Self { child, lines }
     }
 
-    fn say(&mut self, line: &str) {
+    fn write_line(&mut self, line: &str) {
         let input = self.child.stdin.as_mut().expect("piped");
         writeln!(input, "{line}").expect("it reads");
     }
 
-    fn hear(&mut self) -> String {
+    fn read_line(&mut self) -> String {
         let mut line = String::new();
         self.lines.read_line(&mut line).expect("it writes");
         line.trim_end().to_owned()
@@ -45,19 +45,19 @@ impl Drop for Process {
 }
 
 #[test]
-fn what_one_guest_says_the_other_hears() {
+fn a_line_of_one_client_reaches_the_other() {
     let mut server = Process::start(&["serve", "127.0.0.1:0"]);
-    let said = server.hear();
-    let address = said.rsplit(' ').next().expect("an address");
+    let line = server.read_line();
+    let address = line.rsplit(' ').next().expect("an address");
     let mut anna = Process::start(&["join", address, "anna"]);
     let mut bert = Process::start(&["join", address, "bert"]);
-    assert_eq!(anna.hear(), "welcome");
-    assert_eq!(bert.hear(), "welcome");
-    anna.say("is anyone here?");
-    assert_eq!(bert.hear(), "anna: is anyone here?");
-    bert.say("I am");
-    assert_eq!(anna.hear(), "bert: I am");
-    // The end of the input ends the guest, and in good order.
+    assert_eq!(anna.read_line(), "welcome");
+    assert_eq!(bert.read_line(), "welcome");
+    anna.write_line("is anyone here?");
+    assert_eq!(bert.read_line(), "anna: is anyone here?");
+    bert.write_line("I am");
+    assert_eq!(anna.read_line(), "bert: I am");
+    // At the end of its input a client closes the connection and exits.
     drop(anna.child.stdin.take());
     assert!(anna.child.wait().expect("it ends").success());
 }

@@ -1,5 +1,5 @@
-//! A thousand connections at one listener, each at 100 kbit/s for ten seconds: none is lost. The
-//! memory that they take is printed and not asserted, because the allocator decides.
+//! A thousand connections to one listener, each at 100 kbit/s for ten seconds: none is lost. Their
+//! memory is printed and not asserted, because it depends on the allocator.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,9 +9,9 @@ const CONNECTIONS: usize = 1000;
 /// Ten datagrams a second of 1250 octets are 100 kbit/s.
 const OCTETS: usize = 1250;
 const DATAGRAMS: usize = 100;
-const GAP: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Kibibytes of memory that this process has resident; zero where the system does not say.
+/// Kibibytes of resident memory of this process; zero where the system does not report them.
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -19,7 +19,7 @@ fn resident_kib() -> u64 {
     number.and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// True if the system lets this process have a socket for each client.
+/// Whether this process may open a socket and a timer for each client.
 fn enough_descriptors() -> bool {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = limits
@@ -39,13 +39,13 @@ async fn receive_all(mut connection: Connection) -> usize {
 }
 
 async fn send_all(to: SocketAddr, number: usize) -> Connection {
-    // Not all at the same moment.
-    tokio::time::sleep(GAP.mul_f64(number as f64 / CONNECTIONS as f64)).await;
+    // The clients start at different times.
+    tokio::time::sleep(INTERVAL.mul_f64(number as f64 / CONNECTIONS as f64)).await;
     let connection = Connection::connect(to, EndpointConfig::default()).await;
     let connection = connection.expect("a connection");
-    let mut beat = tokio::time::interval(GAP);
+    let mut interval = tokio::time::interval(INTERVAL);
     for _ in 0..DATAGRAMS {
-        beat.tick().await;
+        interval.tick().await;
         connection.send(&[7; OCTETS]).await.expect("it is open");
     }
     connection
@@ -84,7 +84,7 @@ async fn a_thousand_connections_at_once_lose_none() {
     let all = OCTETS * DATAGRAMS;
     for server in servers {
         let received = server.await.expect("no connection breaks");
-        // A busy machine may lose a datagram in the socket's queue, as any path may.
+        // On a busy machine a full socket may lose datagrams, as any path may.
         assert!(received * 100 >= all * 95, "{received} of {all} octets");
     }
 }

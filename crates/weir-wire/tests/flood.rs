@@ -1,11 +1,15 @@
-//! A hundred thousand forged Requests at a listener that carries a connection: the connection goes
-//! on, newcomers come in, and the listener's memory stays bounded.
+//! A hundred thousand forged Requests to a listener with a connection: the connection goes on, new
+//! clients connect, and the listener's memory stays bounded.
 //!
 //! The forger is a thread with a plain UDP socket. It sends as fast as the system lets it, and
-//! yields now and then as any process must; what the listener's socket has no room for is lost
-//! before Weir sees it, the connection's packets as well as the forger's. The connection's rate is
-//! constant, so that what it delivers in the same time can be compared.
+//! yields now and then; packets that the listener's socket has no room for are lost before Weir
+//! reads them, those of the connection as well as the forger's. The connection sends at a constant
+//! rate, so that its throughput before and during the flood can be compared.
 
+#[path = "support/request.rs"]
+mod request;
+
+use request::forged_request;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,31 +17,20 @@ use std::time::{Duration, Instant};
 use weir_wire::{Connection, EndpointConfig, Error, Listener};
 
 const REQUESTS: u64 = 100_000;
-/// A datagram each millisecond: about ten megabits per second.
-const GAP: Duration = Duration::from_millis(1);
+/// From one datagram to the next: about ten megabits per second.
+const INTERVAL: Duration = Duration::from_millis(1);
 const OCTETS: usize = 1200;
-const NEWCOMERS: usize = 20;
+const NEW_CLIENTS: usize = 20;
 
-/// Octets of memory that this process has resident; zero where the system does not say.
+/// Octets of resident memory of this process; zero where the system does not report them.
 fn resident() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split_whitespace().nth(1);
     pages.and_then(|text| text.parse().ok()).unwrap_or(0) * 4096
 }
 
-/// A Request from a DCCP port of its own (RFC 4340 §5.1 and §5.2).
-fn forged_request(number: u64) -> [u8; 20] {
-    let mut octets = [0; 20];
-    octets[..2].copy_from_slice(&(number as u16).to_be_bytes());
-    octets[2..4].copy_from_slice(&EndpointConfig::default().dccp_port.to_be_bytes());
-    octets[4] = 5;
-    octets[8] = 1;
-    octets[10..16].copy_from_slice(&number.wrapping_mul(0x9e37_79b9).to_be_bytes()[2..]);
-    octets
-}
-
-/// Sends all Requests, from a socket for each 65,536; says how long it took and how many answers
-/// came back.
+/// Sends all Requests, from a socket for each 65,536; returns how long it took and how many answers
+/// came.
 fn flood(to: SocketAddr) -> (Duration, usize) {
     let start = Instant::now();
     let mut answers = 0;
@@ -45,7 +38,7 @@ fn flood(to: SocketAddr) -> (Duration, usize) {
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
         socket.set_nonblocking(true).expect("a socket");
         for number in part << 16..REQUESTS.min((part + 1) << 16) {
-            // A full socket loses it, as a flooded network would.
+            // A full socket drops it, as a flooded network would.
             let _ = socket.send_to(&forged_request(number), to);
             if number % 16 == 0 {
                 answers += std::iter::from_fn(|| socket.recv(&mut [0; 300]).ok()).count();
@@ -57,27 +50,28 @@ fn flood(to: SocketAddr) -> (Duration, usize) {
     (start.elapsed(), answers)
 }
 
-/// Datagrams that arrive while `until` is not set, and for how long that was.
-async fn delivered(
+/// Sends datagrams at a constant rate until `until`; returns how many arrive each second.
+async fn delivered_per_second(
     received: &AtomicU64,
     client: &Connection,
     until: impl Fn(Duration) -> bool,
 ) -> f64 {
     let start = Instant::now();
     let before = received.load(Ordering::Relaxed);
-    let mut beat = tokio::time::interval(GAP);
+    let mut interval = tokio::time::interval(INTERVAL);
     while !until(start.elapsed()) {
-        beat.tick().await;
-        // What finds no room in the queue is not sent: congestion control holds it back.
+        interval.tick().await;
+        // If congestion control holds the queue full, the datagram is skipped.
         let _ = client.try_send(&[7; OCTETS]).expect("it is open");
     }
     let arrived = received.load(Ordering::Relaxed) - before;
     arrived as f64 / start.elapsed().as_secs_f64()
 }
 
-/// The share of what is delivered without a flood that is delivered in one.
-async fn under_flood(received: &AtomicU64, client: &Connection, to: SocketAddr) -> f64 {
-    let quiet = delivered(received, client, |passed| passed > Duration::from_secs(2)).await;
+/// The throughput during a flood as a share of that before it.
+async fn flooded_share(received: &AtomicU64, client: &Connection, to: SocketAddr) -> f64 {
+    let quiet =
+        delivered_per_second(received, client, |passed| passed > Duration::from_secs(2)).await;
     let over = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&over);
     let forger = std::thread::spawn(move || {
@@ -85,7 +79,7 @@ async fn under_flood(received: &AtomicU64, client: &Connection, to: SocketAddr) 
         flag.store(true, Ordering::Release);
         outcome
     });
-    let flooded = delivered(received, client, |_| over.load(Ordering::Acquire)).await;
+    let flooded = delivered_per_second(received, client, |_| over.load(Ordering::Acquire)).await;
     let (lasted, answers) = forger.join().expect("the forger");
     println!(
         "{REQUESTS} Requests in {lasted:.2?}, {answers} answers; {quiet:.0} datagrams/s before, \
@@ -94,19 +88,19 @@ async fn under_flood(received: &AtomicU64, client: &Connection, to: SocketAddr) 
     flooded / quiet
 }
 
-/// An honest client, some time into the first flood.
-async fn come(to: SocketAddr, number: usize) -> Result<Connection, Error> {
+/// A client that connects during the first flood.
+async fn connect_during_flood(to: SocketAddr, number: usize) -> Result<Connection, Error> {
     tokio::time::sleep(Duration::from_millis(2000 + 5 * number as u64)).await;
     Connection::connect(to, EndpointConfig::default()).await
 }
 
 #[tokio::test]
 async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memory() {
-    let options = EndpointConfig::default();
+    let config = EndpointConfig::default();
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    let mut listener = Listener::bind(any, options.clone()).await.expect("one");
+    let mut listener = Listener::bind(any, config.clone()).await.expect("one");
     let to = listener.local_address();
-    let connecting = Connection::connect(to, options.clone());
+    let connecting = Connection::connect(to, config.clone());
     let (client, server) = tokio::join!(connecting, listener.accept());
     let (client, mut server) = (client.expect("a client"), server.expect("a server"));
     let received = Arc::new(AtomicU64::new(0));
@@ -116,35 +110,35 @@ async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memor
             counter.fetch_add(1, Ordering::Relaxed);
         }
     });
-    // Slow start ends before anything is counted.
-    delivered(&received, &client, |passed| passed > Duration::from_secs(1)).await;
+    // Let slow start end before the measurement.
+    delivered_per_second(&received, &client, |passed| passed > Duration::from_secs(1)).await;
     let memory = resident();
-    let newcomers = (0..NEWCOMERS).map(|number| tokio::spawn(come(to, number)));
-    let newcomers: Vec<_> = newcomers.collect();
+    let new_clients = (0..NEW_CLIENTS).map(|number| tokio::spawn(connect_during_flood(to, number)));
+    let new_clients: Vec<_> = new_clients.collect();
     let mut share = 0.0;
-    // A machine that is busy with something else may disturb the measurement, but not each time.
+    // Other load on the machine may disturb a measurement, but not each of them.
     for _ in 0..3 {
-        share = under_flood(&received, &client, to).await;
+        share = flooded_share(&received, &client, to).await;
         if share >= 0.9 {
             break;
         }
     }
-    assert!(share >= 0.9, "{share} of what is delivered without a flood");
+    assert!(share >= 0.9, "{share} of the throughput without a flood");
     let grown = resident().saturating_sub(memory);
     let mut open = Vec::new();
-    for newcomer in newcomers {
-        // It asks again until the flood lets its Request through.
-        let newcomer = newcomer.await.expect("a task").expect("a newcomer");
-        open.push((newcomer, listener.accept().await.expect("a server")));
+    for new_client in new_clients {
+        // It repeats its Request until one gets through.
+        let new_client = new_client.await.expect("a task").expect("a new_client");
+        open.push((new_client, listener.accept().await.expect("a server")));
     }
     tokio::task::yield_now().await;
     let load = listener.load();
     println!("{} KiB more; {load:?}", grown / 1024);
-    assert!(load.cookies_sent > 0, "these are Requests: {load:?}");
-    assert!(load.handshakes <= options.cookie_threshold, "{load:?}");
+    assert!(load.cookies_sent > 0, "the Requests are answered: {load:?}");
+    assert!(load.handshakes <= config.cookie_threshold, "{load:?}");
     assert_eq!(
         load.connections,
-        1 + NEWCOMERS + load.handshakes,
+        1 + NEW_CLIENTS + load.handshakes,
         "{load:?}"
     );
     assert!(grown < 32 << 20, "{grown} octets");

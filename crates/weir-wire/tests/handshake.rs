@@ -1,34 +1,22 @@
-//! Handshakes under load and without an answer, over loopback. No time is asserted: a test that
+//! Handshakes under load and without an answer, over loopback. Times are not asserted; a test that
 //! hangs fails by its limit.
 
-use std::future::Future;
-use std::net::{SocketAddr, UdpSocket};
+#[path = "support/endpoints.rs"]
+mod endpoints;
+
+use endpoints::{connect, listen, within};
+use std::net::UdpSocket;
 use std::time::Duration;
 use weir_proto::dccp::{self, wire::decode};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
 use weir_proto::time::Instant;
-use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
+use weir_wire::{Ccid, Connection, EndpointConfig, Error};
 
-/// Fails what does not come to an end.
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_mins(1), work)
-        .await
-        .expect("it ends within a minute")
-}
+const LOOPBACK: &str = "127.0.0.1:0";
 
-fn any() -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], 0))
-}
-
-async fn listener(options: EndpointConfig) -> (Listener, SocketAddr) {
-    let listener = Listener::bind(any(), options).await.expect("a listener");
-    let address = listener.local_address();
-    (listener, address)
-}
-
-/// A listener that never remembers a Request.
-fn forgetful() -> EndpointConfig {
+/// A listener that answers every Request with a cookie.
+fn stateless() -> EndpointConfig {
     EndpointConfig {
         cookie_threshold: 0,
         ..EndpointConfig::default()
@@ -36,24 +24,22 @@ fn forgetful() -> EndpointConfig {
 }
 
 #[tokio::test]
-async fn with_cookies_connections_come_to_be_and_negotiate_as_without() {
+async fn connections_are_established_and_negotiated_alike_with_and_without_cookies() {
     within(async {
         for ccid in [
             Ccid::TcpLike,
             Ccid::Tfrc("rfc5348".to_owned()),
             Ccid::TfrcSmallPackets("rfc5348".to_owned()),
         ] {
-            let options = |cookie_threshold| EndpointConfig {
+            let config = |cookie_threshold| EndpointConfig {
                 ccid: ccid.clone(),
                 cookie_threshold,
                 ..EndpointConfig::default()
             };
             let mut limits = Vec::new();
             for cookie_threshold in [0, 64] {
-                let (mut listener, to) = listener(options(cookie_threshold)).await;
-                let connecting = Connection::connect(to, options(64));
-                let (client, server) = tokio::join!(connecting, listener.accept());
-                let (mut client, mut server) = (client.expect("one"), server.expect("one"));
+                let (mut listener, _) = listen(LOOPBACK, config(cookie_threshold)).await;
+                let (mut client, mut server) = connect(&mut listener, config(64)).await;
                 for number in 0..100_u8 {
                     client.send(&[number; 900]).await.expect("sent");
                     assert_eq!(server.receive().await, Some(vec![number; 900]));
@@ -73,9 +59,9 @@ async fn with_cookies_connections_come_to_be_and_negotiate_as_without() {
 }
 
 #[tokio::test]
-async fn two_hundred_clients_connect_at_once_to_a_listener_that_remembers_no_request() {
+async fn two_hundred_clients_connect_at_once_to_a_listener_that_sends_cookies() {
     within(async {
-        let (mut listener, to) = listener(forgetful()).await;
+        let (mut listener, to) = listen(LOOPBACK, stateless()).await;
         let clients: Vec<_> = (0..200)
             .map(|_| tokio::spawn(Connection::connect(to, EndpointConfig::default())))
             .collect();
@@ -103,13 +89,12 @@ async fn a_strict_listener_answers_padded_requests_only() {
                 ccid: ccid.clone(),
                 ..EndpointConfig::default()
             };
-            let (mut listener, to) = listener(strict).await;
+            let (mut listener, to) = listen(LOOPBACK, strict).await;
             let padded = EndpointConfig {
                 ccid,
                 ..EndpointConfig::default()
             };
-            let (client, server) = tokio::join!(Connection::connect(to, padded), listener.accept());
-            assert!(client.is_ok() && server.is_ok());
+            let _both = connect(&mut listener, padded).await;
             let bare = EndpointConfig {
                 pad_requests: false,
                 connect_timeout: Duration::from_millis(100),
@@ -124,9 +109,9 @@ async fn a_strict_listener_answers_padded_requests_only() {
 }
 
 #[tokio::test]
-async fn a_client_hears_at_once_what_is_wrong() {
+async fn a_client_that_is_refused_gets_the_error_at_once() {
     within(async {
-        let (listener, to) = listener(EndpointConfig::default()).await;
+        let (listener, to) = listen(LOOPBACK, EndpointConfig::default()).await;
         let asking = |port, service_code| EndpointConfig {
             dccp_port: port,
             service_code,
@@ -141,11 +126,11 @@ async fn a_client_hears_at_once_what_is_wrong() {
             "{wrong_service:?}"
         );
         drop(listener);
-        let nobody = UdpSocket::bind(any()).and_then(|socket| socket.local_addr());
-        let nobody = nobody.expect("a port that is free again");
-        let refused = Connection::connect(nobody, EndpointConfig::default()).await;
+        let unused = UdpSocket::bind(LOOPBACK).and_then(|socket| socket.local_addr());
+        let unused = unused.expect("a port that is free again");
+        let refused = Connection::connect(unused, EndpointConfig::default()).await;
         assert!(
-            matches!(refused, Err(Error::Refused(to)) if to == nobody),
+            matches!(refused, Err(Error::Refused(to)) if to == unused),
             "{refused:?}"
         );
     })
@@ -153,9 +138,9 @@ async fn a_client_hears_at_once_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_silent_peer_is_given_up_after_the_time_of_the_options() {
+async fn a_client_without_an_answer_times_out_as_configured() {
     within(async {
-        let silent = UdpSocket::bind(any()).expect("a socket");
+        let silent = UdpSocket::bind(LOOPBACK).expect("a socket");
         let to = silent.local_addr().expect("its address");
         let impatient = EndpointConfig {
             connect_timeout: Duration::from_millis(50),
@@ -167,7 +152,7 @@ async fn a_silent_peer_is_given_up_after_the_time_of_the_options() {
     .await;
 }
 
-/// A server's machine on a socket of its own, so that the socket can go and come back.
+/// A server's state machine apart from its socket, so that the socket can be closed and reopened.
 struct Server {
     machine: dccp::Connection,
     began: std::time::Instant,
@@ -178,7 +163,7 @@ impl Server {
         Instant::from_nanos(1 + self.began.elapsed().as_nanos() as u64)
     }
 
-    /// Takes what comes and answers, until a datagram for the application is there.
+    /// Receives and answers packets until the application gets a datagram.
     async fn serve(&mut self, socket: &tokio::net::UdpSocket) -> Payload {
         loop {
             let mut octets = [0; 2000];
@@ -214,9 +199,11 @@ impl Server {
 }
 
 #[tokio::test]
-async fn a_port_that_is_said_to_be_unreachable_does_not_end_an_open_connection() {
+async fn an_icmp_port_unreachable_does_not_end_an_open_connection() {
     within(async {
-        let socket = tokio::net::UdpSocket::bind(any()).await.expect("a socket");
+        let socket = tokio::net::UdpSocket::bind(LOOPBACK)
+            .await
+            .expect("a socket");
         let to = socket.local_addr().expect("its address");
         let mut server = Server {
             machine: dccp::Connection::server(dccp::Config {
@@ -225,12 +212,12 @@ async fn a_port_that_is_said_to_be_unreachable_does_not_end_an_open_connection()
             }),
             began: std::time::Instant::now(),
         };
-        let options = EndpointConfig {
+        let config = EndpointConfig {
             ccid: Ccid::TcpLike,
             ..EndpointConfig::default()
         };
         let opening = async {
-            let client = Connection::connect(to, options).await.expect("a client");
+            let client = Connection::connect(to, config).await.expect("a client");
             client.send(b"one").await.expect("sent");
             client
         };
@@ -238,15 +225,17 @@ async fn a_port_that_is_said_to_be_unreachable_does_not_end_an_open_connection()
         assert_eq!(first.content(), Some(&b"one"[..]));
         drop(socket);
         for _ in 0..3 {
-            assert!(client.try_send(b"into the void").is_ok());
+            assert!(client.try_send(b"lost").is_ok());
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
         }
-        let socket = tokio::net::UdpSocket::bind(to).await.expect("it is back");
+        let socket = tokio::net::UdpSocket::bind(to)
+            .await
+            .expect("the port is free again");
         client.send(b"two").await.expect("still open");
-        let mut heard = server.serve(&socket).await;
-        while heard.content() != Some(&b"two"[..]) {
-            heard = server.serve(&socket).await;
+        let mut received = server.serve(&socket).await;
+        while received.content() != Some(&b"two"[..]) {
+            received = server.serve(&socket).await;
         }
     })
     .await;

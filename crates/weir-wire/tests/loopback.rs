@@ -1,37 +1,26 @@
-//! Clients and servers over loopback. No time is asserted: a test that hangs fails by its limit.
+//! Clients and servers over loopback. Times are not asserted; a test that hangs fails by its limit.
 
-use std::future::Future;
-use std::net::SocketAddr;
+#[path = "support/endpoints.rs"]
+mod endpoints;
+#[path = "support/request.rs"]
+mod request;
+
+use endpoints::{connect, listen, within};
+use request::forged_request;
 use std::sync::Arc;
-use std::time::Duration;
 use weir_proto::event::{Event, EventMask};
 use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
 
-/// Fails what does not come to an end.
-async fn within<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_mins(1), work)
-        .await
-        .expect("it ends within a minute")
+/// The address for most tests.
+const LOOPBACK: &str = "127.0.0.1:0";
+
+async fn pair(address: &str, config: EndpointConfig) -> (Listener, Connection, Connection) {
+    let (mut listener, _) = listen(address, config.clone()).await;
+    let (client, server) = connect(&mut listener, config).await;
+    (listener, client, server)
 }
 
-fn any(address: &str) -> SocketAddr {
-    address.parse().expect("an address")
-}
-
-async fn pair(address: &str, options: EndpointConfig) -> (Listener, Connection, Connection) {
-    let mut listener = Listener::bind(any(address), options.clone())
-        .await
-        .expect("a listener");
-    let to = listener.local_address();
-    let (client, server) = tokio::join!(Connection::connect(to, options), listener.accept());
-    (
-        listener,
-        client.expect("a client"),
-        server.expect("a server"),
-    )
-}
-
-fn options(ccid: Ccid) -> EndpointConfig {
+fn config(ccid: Ccid) -> EndpointConfig {
     EndpointConfig {
         ccid,
         ..EndpointConfig::default()
@@ -49,21 +38,21 @@ fn all_ccids() -> [Ccid; 4] {
 
 #[tokio::test]
 async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
-    for address in ["127.0.0.1:0", "[::1]:0"] {
+    for address in [LOOPBACK, "[::1]:0"] {
         if std::net::UdpSocket::bind(address).is_err() {
             eprintln!("skipped: this machine has no {address}");
             continue;
         }
         for ccid in all_ccids() {
             within(async {
-                let (_listener, mut client, mut server) = pair(address, options(ccid)).await;
+                let (_listener, mut client, mut server) = pair(address, config(ccid)).await;
                 for number in 0_u32..50 {
                     let question = number.to_be_bytes();
                     client.send(&question).await.expect("sent");
-                    let heard = server.receive().await.expect("received");
-                    assert_eq!(heard, question);
+                    let received = server.receive().await.expect("received");
+                    assert_eq!(received, question);
                     server
-                        .send(&[&heard[..], b"!"].concat())
+                        .send(&[&received[..], b"!"].concat())
                         .await
                         .expect("sent");
                     let answer = client.receive().await.expect("received");
@@ -77,29 +66,29 @@ async fn datagrams_go_both_ways_under_every_ccid_over_ipv4_and_ipv6() {
 }
 
 #[tokio::test]
-async fn a_connection_tells_its_events_from_its_opening_on() {
+async fn a_connection_reports_its_events_from_its_opening_on() {
     let kinds = EventMask::CONTROLLER.union(EventMask::RTT);
     for ccid in all_ccids() {
-        let options = EndpointConfig {
+        let config = EndpointConfig {
             event_mask: kinds.union(EventMask::WRITE),
-            ..options(ccid)
+            ..config(ccid)
         };
-        let (_listener, mut client, mut server) = pair("127.0.0.1:0", options).await;
-        let mut events = client.events().expect("events are wanted");
-        assert!(client.events().is_none(), "they are given once");
+        let (_listener, mut client, mut server) = pair(LOOPBACK, config).await;
+        let mut events = client.events().expect("events");
+        assert!(client.events().is_none(), "the stream is returned once");
         for _ in 0..20 {
             within(client.send(&[7; 100])).await.expect("it is open");
             within(server.receive()).await.expect("it arrives");
         }
         let (mut last, mut writes, mut samples, mut states) = (None, 0, 0, 0);
         while let Some((at, event)) = events.try_next() {
-            assert!(Some(at) >= last, "in the order of time");
+            assert!(Some(at) >= last, "in order of time");
             last = Some(at);
             match event {
                 Event::Write(size) => writes += u32::from(size == 100),
                 Event::Rtt(_) => samples += 1,
                 Event::Rate(_) | Event::Window(_) => states += 1,
-                other => panic!("{other:?} was not asked for"),
+                other => panic!("{other:?} is not in the mask"),
             }
         }
         assert_eq!((writes, events.dropped()), (20, 0));
@@ -109,32 +98,32 @@ async fn a_connection_tells_its_events_from_its_opening_on() {
 }
 
 #[tokio::test]
-async fn what_has_come_can_be_taken_without_waiting_and_in_order() {
+async fn received_datagrams_can_be_taken_without_waiting_and_in_order() {
     within(async {
-        let (_listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
+        let (_listener, client, mut server) = pair(LOOPBACK, EndpointConfig::default()).await;
         assert_eq!(server.try_receive(), None);
         for number in 0_u8..100 {
             client.send(&[number]).await.expect("sent");
         }
-        let mut heard = Vec::new();
-        while heard.len() < 100 {
+        let mut received = Vec::new();
+        while received.len() < 100 {
             let next = match server.try_receive() {
                 Some(datagram) => datagram,
                 None => server.receive().await.expect("received"),
             };
-            heard.extend(next);
+            received.extend(next);
         }
-        assert!(heard.into_iter().eq(0..100));
+        assert!(received.into_iter().eq(0..100));
     })
     .await;
 }
 
 /// RFC 4340 §5.4.
 #[tokio::test]
-async fn an_empty_datagram_is_one_too() {
+async fn an_empty_datagram_is_delivered() {
     for ccid in all_ccids() {
         within(async {
-            let (_listener, client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
+            let (_listener, client, mut server) = pair(LOOPBACK, config(ccid)).await;
             for datagram in [&b""[..], b"between", b""] {
                 client.send(datagram).await.expect("sent");
                 assert_eq!(server.receive().await.as_deref(), Some(datagram));
@@ -147,23 +136,19 @@ async fn an_empty_datagram_is_one_too() {
 #[tokio::test]
 async fn a_shared_datagram_goes_to_many_without_a_copy() {
     within(async {
-        let (mut listener, client, mut server) =
-            pair("127.0.0.1:0", EndpointConfig::default()).await;
-        let to = listener.local_address();
-        let second = Connection::connect(to, EndpointConfig::default()).await;
-        let second = second.expect("a client");
-        let mut other = listener.accept().await.expect("a server");
-        let word: Arc<[u8]> = b"to all".as_slice().into();
+        let (mut listener, client, mut server) = pair(LOOPBACK, EndpointConfig::default()).await;
+        let (second, mut other) = connect(&mut listener, EndpointConfig::default()).await;
+        let data: Arc<[u8]> = b"to all".as_slice().into();
         for _ in 0..3 {
-            client.send_shared(&word).await.expect("sent");
-            assert!(second.try_send_shared(&word).expect("it is open"));
+            client.send_shared(&data).await.expect("sent");
+            assert!(second.try_send_shared(&data).expect("it is open"));
         }
         for _ in 0..3 {
             for end in [&mut server, &mut other] {
-                assert_eq!(end.receive_shared().await, Some(Arc::clone(&word)));
+                assert_eq!(end.receive_shared().await, Some(Arc::clone(&data)));
             }
         }
-        assert_eq!(Arc::strong_count(&word), 1, "what has left is not kept");
+        assert_eq!(Arc::strong_count(&data), 1, "a sent datagram is released");
         let long: Arc<[u8]> = vec![0; 2000].into();
         for refused in [
             client.send_shared(&long).await.err(),
@@ -180,12 +165,12 @@ async fn a_shared_datagram_goes_to_many_without_a_copy() {
 }
 
 #[tokio::test]
-async fn a_closed_connection_ends_at_the_other_side() {
+async fn a_close_ends_the_connection_at_the_peer() {
     within(async {
-        let (_listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
-        client.send(b"last words").await.expect("sent");
+        let (_listener, client, mut server) = pair(LOOPBACK, EndpointConfig::default()).await;
+        client.send(b"last").await.expect("sent");
         client.close();
-        assert_eq!(server.receive().await.as_deref(), Some(&b"last words"[..]));
+        assert_eq!(server.receive().await.as_deref(), Some(&b"last"[..]));
         assert_eq!(server.receive().await, None);
         assert!(matches!(server.send(b"too late").await, Err(Error::Closed)));
     })
@@ -195,22 +180,18 @@ async fn a_closed_connection_ends_at_the_other_side() {
 #[tokio::test]
 async fn two_hundred_handshakes_succeed() {
     within(async {
-        let listening = Listener::bind(any("127.0.0.1:0"), EndpointConfig::default());
-        let mut listener = listening.await.expect("a listener");
-        let to = listener.local_address();
+        let (mut listener, _) = listen(LOOPBACK, EndpointConfig::default()).await;
         for _ in 0..200 {
-            let connecting = Connection::connect(to, EndpointConfig::default());
-            let (client, server) = tokio::join!(connecting, listener.accept());
-            assert!(client.is_ok() && server.is_ok());
+            connect(&mut listener, EndpointConfig::default()).await;
         }
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_wrong_service_is_refused_and_a_large_datagram_too() {
+async fn a_wrong_service_and_a_too_large_datagram_are_refused() {
     within(async {
-        let (listener, client, _server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
+        let (listener, client, _server) = pair(LOOPBACK, EndpointConfig::default()).await;
         let other = EndpointConfig {
             service_code: 42,
             ..EndpointConfig::default()
@@ -232,38 +213,33 @@ async fn a_wrong_service_is_refused_and_a_large_datagram_too() {
 }
 
 #[tokio::test]
-async fn foreign_datagrams_and_forged_packets_change_nothing() {
+async fn random_datagrams_from_another_socket_change_nothing() {
     within(async {
-        let (listener, client, mut server) = pair("127.0.0.1:0", EndpointConfig::default()).await;
-        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let (listener, client, mut server) = pair(LOOPBACK, EndpointConfig::default()).await;
+        let other_socket = std::net::UdpSocket::bind(LOOPBACK).expect("a socket");
         for len in 0..200_usize {
             let noise: Vec<u8> = (0..len).map(|n| (n * 31 + len) as u8).collect();
-            stranger
+            other_socket
                 .send_to(&noise, listener.local_address())
                 .expect("sent");
         }
-        client.send(b"still here").await.expect("sent");
-        assert_eq!(server.receive().await.as_deref(), Some(&b"still here"[..]));
+        client.send(b"open").await.expect("sent");
+        assert_eq!(server.receive().await.as_deref(), Some(&b"open"[..]));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_listener_has_no_more_connections_than_its_options_say() {
+async fn a_listener_has_no_more_connections_than_configured() {
     within(async {
         let few = EndpointConfig {
             max_connections_per_address: 3,
             ..EndpointConfig::default()
         };
-        let mut listener = Listener::bind(any("127.0.0.1:0"), few)
-            .await
-            .expect("a listener");
-        let to = listener.local_address();
+        let (mut listener, to) = listen(LOOPBACK, few).await;
         let mut clients = Vec::new();
         for _ in 0..3 {
-            let connecting = Connection::connect(to, EndpointConfig::default());
-            let (client, server) = tokio::join!(connecting, listener.accept());
-            clients.push((client.expect("a client"), server.expect("a server")));
+            clients.push(connect(&mut listener, EndpointConfig::default()).await);
         }
         let fourth = Connection::connect(to, EndpointConfig::default()).await;
         // RFC 4340 §5.6: "Too Busy".
@@ -276,7 +252,7 @@ async fn a_listener_has_no_more_connections_than_its_options_say() {
 async fn congestion_control_lets_a_bulk_of_datagrams_through() {
     within(async {
         for ccid in [Ccid::TcpLike, Ccid::Tfrc("rfc5348".to_owned())] {
-            let (_listener, mut client, mut server) = pair("127.0.0.1:0", options(ccid)).await;
+            let (_listener, mut client, mut server) = pair(LOOPBACK, config(ccid)).await;
             let sending = async {
                 for _ in 0..3000 {
                     client.send(&[7; 1400]).await.expect("sent");
@@ -301,65 +277,50 @@ async fn congestion_control_lets_a_bulk_of_datagrams_through() {
 }
 
 #[tokio::test]
-async fn one_listener_keeps_two_hundred_connections_apart() {
+async fn a_listener_keeps_two_hundred_connections_apart() {
     within(async {
-        let listening = Listener::bind(any("127.0.0.1:0"), EndpointConfig::default());
-        let mut listener = listening.await.expect("a listener");
-        let to = listener.local_address();
+        let (mut listener, _) = listen(LOOPBACK, EndpointConfig::default()).await;
         let mut clients = Vec::new();
         let mut servers = Vec::new();
         for number in 0_u32..200 {
-            let connecting = Connection::connect(to, EndpointConfig::default());
-            let (client, server) = tokio::join!(connecting, listener.accept());
-            let client = client.expect("a client");
+            let (client, server) = connect(&mut listener, EndpointConfig::default()).await;
             client.send(&number.to_be_bytes()).await.expect("sent");
             clients.push(client);
-            servers.push(server.expect("a server"));
+            servers.push(server);
         }
         for (number, server) in (0_u32..).zip(&mut servers) {
-            let heard = server.receive().await;
-            assert_eq!(heard.as_deref(), Some(&number.to_be_bytes()[..]));
+            let received = server.receive().await;
+            assert_eq!(received.as_deref(), Some(&number.to_be_bytes()[..]));
         }
     })
     .await;
 }
 
-/// A Request as a forger writes it: ports, a header of 28 octets, service code 0 (RFC 4340 §5.1).
-fn forged_request(port: u16) -> [u8; 20] {
-    let mut octets = [0; 20];
-    octets[..2].copy_from_slice(&port.to_be_bytes());
-    octets[2..4].copy_from_slice(&EndpointConfig::default().dccp_port.to_be_bytes());
-    octets[4] = 5;
-    octets[8] = 1;
-    octets[14..16].copy_from_slice(&port.to_be_bytes());
-    octets
-}
-
 #[tokio::test]
-async fn a_flood_of_forged_requests_disturbs_no_connection_and_shuts_nobody_out() {
+async fn a_flood_of_forged_requests_disturbs_no_connection_and_keeps_no_client_out() {
     within(async {
-        let narrow = EndpointConfig {
+        let limited = EndpointConfig {
             max_handshakes: 50,
             max_connections: 60,
             ..EndpointConfig::default()
         };
-        let (mut listener, client, mut server) = pair("127.0.0.1:0", narrow).await;
+        let (mut listener, client, mut server) = pair(LOOPBACK, limited).await;
         let to = listener.local_address();
-        let forger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        let forger = std::net::UdpSocket::bind(LOOPBACK).expect("a socket");
         for port in 1..=5000_u16 {
-            forger.send_to(&forged_request(port), to).expect("sent");
+            forger
+                .send_to(&forged_request(port.into()), to)
+                .expect("sent");
             if port % 100 == 0 {
                 client.send(&port.to_be_bytes()).await.expect("sent");
-                let heard = server.receive().await;
-                assert_eq!(heard.as_deref(), Some(&port.to_be_bytes()[..]));
+                let received = server.receive().await;
+                assert_eq!(received.as_deref(), Some(&port.to_be_bytes()[..]));
             }
         }
         forger.set_nonblocking(true).expect("a socket");
         let answers = std::iter::from_fn(|| forger.recv(&mut [0; 100]).ok()).count();
-        assert!(answers > 0, "these are Requests");
-        let connecting = Connection::connect(to, EndpointConfig::default());
-        let (newcomer, accepted) = tokio::join!(connecting, listener.accept());
-        assert!(newcomer.is_ok() && accepted.is_ok());
+        assert!(answers > 0, "the Requests are answered");
+        connect(&mut listener, EndpointConfig::default()).await;
     })
     .await;
 }

@@ -1,15 +1,17 @@
-//! Two kernels and a token bucket between them: needs root, `ip` and `tc`.
+//! Two namespaces and a token bucket between them: needs root, `ip` and `tc`.
 #![cfg(target_os = "linux")]
 
-use std::io::Write;
+#[path = "support/namespace.rs"]
+mod namespace;
+
+use namespace::{build_or_skip, inside};
 use std::net::SocketAddr;
 use std::time::Duration;
 use weir_proto::packet::HostId;
 use weir_wire::testbed::{LinkEnd, Testbed, TestbedLink, TokenBucket};
-use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
+use weir_wire::{Ccid, Connection, EndpointConfig, Listener};
 
-/// A wire from host 0 to host 1 behind a bucket; `None`, with a line that is seen, without the
-/// right to make it.
+/// Two hosts with a token bucket from host 0 to host 1; `None` without the privilege.
 fn shaped(rate: u64) -> Option<Testbed> {
     let end = |host: usize, shaper| LinkEnd {
         host,
@@ -28,44 +30,19 @@ fn shaped(rate: u64) -> Option<Testbed> {
         mtu: 1500,
         veth: true,
     };
-    match Testbed::build(2, vec![link]) {
-        Ok(testbed) => Some(testbed),
-        Err(error @ (Error::Privilege(_) | Error::Tool { .. })) => {
-            // Not by way of the test runner, which would keep it for itself.
-            let _ = writeln!(std::io::stderr(), "SKIPPED: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
+    build_or_skip(link)
 }
 
-/// Runs something asynchronous in the namespace of a host.
-fn inside<T: Send + 'static, F: Future<Output = T>>(
-    testbed: &Testbed,
-    host: usize,
-    work: impl FnOnce() -> F + Send + 'static,
-) -> T {
-    let namespace = testbed.namespace(host).expect("the host is there");
-    let done = namespace.run(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime can be had");
-        runtime.block_on(work())
-    });
-    done.expect("it does not panic")
-}
-
-fn options() -> EndpointConfig {
+fn config() -> EndpointConfig {
     EndpointConfig {
         ccid: Ccid::Tfrc("rfc5348".to_owned()),
         ..EndpointConfig::default()
     }
 }
 
-/// A server in host 1 that counts what it receives of `connections` connections, and a client in
-/// host 0; what each says in the end.
-fn talk<T: Send + 'static, F: Future<Output = T>>(
+/// Runs a client in host 0, and a server in host 1 that counts the octets of `connections`
+/// connections. Returns the client's result, and how many connections have ended and their octets.
+fn run_client<T: Send + 'static, F: Future<Output = T>>(
     testbed: &Testbed,
     connections: usize,
     client: impl FnOnce(SocketAddr) -> F + Send + 'static,
@@ -75,13 +52,13 @@ fn talk<T: Send + 'static, F: Future<Output = T>>(
     std::thread::scope(|scope| {
         let server = scope.spawn(|| {
             inside(testbed, 1, move || async move {
-                let mut listener = Listener::bind(at, options()).await.expect("it listens");
+                let mut listener = Listener::bind(at, config()).await.expect("it listens");
                 found
                     .send(listener.local_address())
-                    .expect("somebody wants to know");
+                    .expect("the test waits");
                 let mut readers = Vec::new();
                 for _ in 0..connections {
-                    let mut connection = listener.accept().await.expect("somebody comes");
+                    let mut connection = listener.accept().await.expect("a connection");
                     readers.push(tokio::spawn(async move {
                         let mut octets = 0;
                         while let Some(datagram) = connection.receive().await {
@@ -99,9 +76,9 @@ fn talk<T: Send + 'static, F: Future<Output = T>>(
             })
         });
         let address = address.recv().expect("the server has an address");
-        let said = inside(testbed, 0, move || client(address));
+        let result = inside(testbed, 0, move || client(address));
         let (ended, octets) = server.join().expect("the server does not panic");
-        (said, ended, octets)
+        (result, ended, octets)
     })
 }
 
@@ -110,10 +87,10 @@ fn two_hundred_handshakes_through_a_bucket_succeed_and_all_connections_end() {
     let Some(testbed) = shaped(1_000_000) else {
         return;
     };
-    let (failures, ended, octets) = talk(&testbed, 200, |address| async move {
+    let (failures, ended, octets) = run_client(&testbed, 200, |address| async move {
         let mut failures = Vec::new();
         for number in 0..200 {
-            match Connection::connect(address, options()).await {
+            match Connection::connect(address, config()).await {
                 Ok(connection) => {
                     let sent = connection
                         .send(format!("hello {number:03}").as_bytes())
@@ -123,7 +100,7 @@ fn two_hundred_handshakes_through_a_bucket_succeed_and_all_connections_end() {
                 Err(error) => failures.push(error),
             }
         }
-        // What was closed by being dropped still has to say so.
+        // The dropped connections are still closing.
         tokio::time::sleep(Duration::from_secs(2)).await;
         failures
     });
@@ -132,13 +109,13 @@ fn two_hundred_handshakes_through_a_bucket_succeed_and_all_connections_end() {
 }
 
 #[test]
-fn ten_seconds_of_ccid_3_fill_nine_tenths_of_a_bucket() {
+fn ten_seconds_of_ccid_3_use_nine_tenths_of_the_rate() {
     let Some(testbed) = shaped(1_000_000) else {
         return;
     };
     let seconds = 10;
-    let (rtt, ended, octets) = talk(&testbed, 1, move |address| async move {
-        let mut connection = Connection::connect(address, options())
+    let (rtt, ended, octets) = run_client(&testbed, 1, move |address| async move {
+        let mut connection = Connection::connect(address, config())
             .await
             .expect("it opens");
         let end = tokio::time::Instant::now() + Duration::from_secs(seconds);
@@ -153,10 +130,10 @@ fn ten_seconds_of_ccid_3_fill_nine_tenths_of_a_bucket() {
     });
     let [bucket] = testbed
         .shaper_stats()
-        .expect("tc says it")
+        .expect("tc reports it")
         .try_into()
         .expect("there is one");
-    // Headers of Ethernet, IP, UDP and DCCP count for the bucket.
+    // The bucket also counts the headers of Ethernet, IP, UDP and DCCP.
     let rate = bucket.bytes as f64 * 8.0 / seconds as f64;
     assert!(
         rate > 0.9e6,

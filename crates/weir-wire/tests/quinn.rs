@@ -1,4 +1,4 @@
-//! quinn's own client and server on loopback, with Weir's controllers in them.
+//! quinn's client and server over loopback, with Weir's controllers.
 #![cfg(feature = "quinn")]
 
 use quinn::congestion::{Controller as QuinnController, ControllerFactory};
@@ -12,17 +12,17 @@ use weir_wire::quinn::{ControllerConfig, PathController};
 
 /// Octets of the transfer: some 900 packets.
 const OCTETS: usize = 1_000_000;
-/// No transfer takes so long.
-const NET: Duration = Duration::from_mins(1);
+/// Fails a test that hangs.
+const LIMIT: Duration = Duration::from_mins(1);
 
-/// Makes the controllers of one client and keeps their first windows.
+/// Makes the controllers of a client and records their first windows.
 #[derive(Clone)]
-struct Watched {
+struct RecordingFactory {
     controller: ControllerConfig,
     windows: Arc<Mutex<Vec<u64>>>,
 }
 
-impl ControllerFactory for Watched {
+impl ControllerFactory for RecordingFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn QuinnController> {
         let running: PathController = self.controller.start(now, mtu);
         self.windows.lock().unwrap().push(running.window());
@@ -42,7 +42,7 @@ fn configs(transport: TransportConfig) -> (ServerConfig, ClientConfig) {
     (server, client)
 }
 
-/// Sends the octets over one stream; the congestion window of the sender when all had arrived.
+/// Sends the octets over one stream; returns the sender's congestion window at the end.
 async fn transfer(factory: impl ControllerFactory + Send + Sync + 'static) -> u64 {
     let mut transport = TransportConfig::default();
     transport.congestion_controller_factory(Arc::new(factory));
@@ -75,19 +75,19 @@ async fn transfer(factory: impl ControllerFactory + Send + Sync + 'static) -> u6
 }
 
 #[tokio::test]
-async fn a_quinn_client_sends_a_megabyte_under_each_of_our_controllers() {
+async fn a_quinn_client_sends_a_megabyte_with_each_controller() {
     for entry in weir_proto::cc::window::REGISTRY {
-        let watched = Watched {
+        let factory = RecordingFactory {
             controller: ControllerConfig::named(entry.name).unwrap(),
             windows: Arc::default(),
         };
-        let sending = tokio::time::timeout(NET, transfer(watched.clone()));
+        let sending = tokio::time::timeout(LIMIT, transfer(factory.clone()));
         let window = sending.await.expect("the transfer ends");
         // quinn's datagrams are of 1200 octets before it knows the path.
-        assert_eq!(*watched.windows.lock().unwrap(), [12_000], "{}", entry.name);
+        assert_eq!(*factory.windows.lock().unwrap(), [12_000], "{}", entry.name);
         assert_ne!(
             window, 12_000,
-            "{}: it heard of acknowledgements",
+            "{}: acknowledgements are reported",
             entry.name
         );
     }

@@ -1,8 +1,12 @@
-//! DCCP over IP itself, between two kernels: needs root and `ip`, and `tshark` for the capture.
+//! DCCP over IP itself, between two namespaces: needs root and `ip`, and `tshark` for the capture.
 #![cfg(target_os = "linux")]
 
+#[path = "support/namespace.rs"]
+mod namespace;
+
+use namespace::{build_or_skip, inside, skip};
 use socket2::{Domain, Protocol, Socket, Type};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
@@ -16,12 +20,7 @@ use weir_wire::{
     TappedDatagram,
 };
 
-/// Says on the terminal what is not tested, past the test runner, which would keep it for itself.
-fn skip(why: &str) {
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
-}
-
-/// Two hosts and a wire, with IPv4 and IPv6; `None` without the right to make it.
+/// Two hosts and a wire, with IPv4 and IPv6; `None` without the privilege.
 fn wire() -> Option<Testbed> {
     let end = |host: usize| LinkEnd {
         host,
@@ -33,14 +32,7 @@ fn wire() -> Option<Testbed> {
         mtu: 1500,
         veth: true,
     };
-    let testbed = match Testbed::build(2, vec![link]) {
-        Ok(testbed) => testbed,
-        Err(error @ (Error::Privilege(_) | Error::Tool { .. })) => {
-            skip(&error.to_string());
-            return None;
-        }
-        Err(error) => panic!("{error}"),
-    };
+    let testbed = build_or_skip(link)?;
     for host in 0..2 {
         let namespace = testbed.namespace(host).expect("the host is there");
         for scope in ["all", "weir0"] {
@@ -62,23 +54,6 @@ fn addresses(testbed: &Testbed, host: usize) -> [IpAddr; 2] {
     [testbed.address_of(host), v6(host)]
 }
 
-/// Runs something asynchronous in the namespace of a host.
-fn inside<T: Send + 'static, F: Future<Output = T>>(
-    testbed: &Testbed,
-    host: usize,
-    work: impl FnOnce() -> F + Send + 'static,
-) -> T {
-    let namespace = testbed.namespace(host).expect("the host is there");
-    let done = namespace.run(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime can be had");
-        runtime.block_on(work())
-    });
-    done.expect("it does not panic")
-}
-
 fn raw() -> EndpointConfig {
     EndpointConfig {
         encapsulation: Encapsulation::RawIp,
@@ -88,37 +63,37 @@ fn raw() -> EndpointConfig {
     }
 }
 
-/// Writes down the codepoints and the first octets of what passes.
+/// Records the codepoint and the first octets of each datagram.
 #[derive(Debug, Default)]
-struct Notes(Mutex<Vec<(Direction, Ecn, Vec<u8>)>>);
+struct Recorder(Mutex<Vec<(Direction, Ecn, Vec<u8>)>>);
 
-impl Tap for Notes {
+impl Tap for Recorder {
     fn datagram(&self, datagram: &TappedDatagram<'_>) {
         let head = datagram.octets.iter().take(24).copied().collect();
-        let mut notes = self.0.lock().expect("nobody panicked");
-        notes.push((datagram.direction, datagram.ecn, head));
+        let mut records = self.0.lock().expect("not poisoned");
+        records.push((datagram.direction, datagram.ecn, head));
     }
 }
 
-impl Notes {
-    /// What passed that way, sorted.
-    fn of(&self, way: Direction) -> Vec<(Ecn, Vec<u8>)> {
-        let notes = self.0.lock().expect("nobody panicked");
-        let mut notes: Vec<_> = notes
+impl Recorder {
+    /// The datagrams of this direction, sorted.
+    fn of(&self, wanted: Direction) -> Vec<(Ecn, Vec<u8>)> {
+        let recorder = self.0.lock().expect("not poisoned");
+        let mut recorder: Vec<_> = recorder
             .iter()
-            .filter(|(direction, ..)| *direction == way)
+            .filter(|(direction, ..)| *direction == wanted)
             .map(|(_, ecn, head)| (*ecn, head.clone()))
             .collect();
-        notes.sort_by(|a, b| a.1.cmp(&b.1));
-        notes
+        recorder.sort_by(|a, b| a.1.cmp(&b.1));
+        recorder
     }
 }
 
-/// A server in host 1 that returns what it receives, until so many connections have ended, and
-/// clients in host 0; what each says in the end.
+/// Runs a client in host 0, and a server in host 1 that echoes datagrams until `connections`
+/// connections have ended; returns the client's result.
 fn echo<T: Send + 'static, F: Future<Output = T>>(
     testbed: &Testbed,
-    (at, options): (IpAddr, EndpointConfig),
+    (at, config): (IpAddr, EndpointConfig),
     connections: usize,
     client: impl FnOnce() -> F + Send + 'static,
 ) -> T {
@@ -127,17 +102,17 @@ fn echo<T: Send + 'static, F: Future<Output = T>>(
         let server = scope.spawn(move || {
             inside(testbed, 1, move || async move {
                 let address = SocketAddr::new(at, 0);
-                let listener = Listener::bind(address, options).await;
+                let listener = Listener::bind(address, config).await;
                 let mut listener = listener.expect("it listens");
                 assert_eq!(listener.local_address(), address);
-                ready.send(()).expect("somebody waits");
+                ready.send(()).expect("the test waits");
                 let mut tasks = Vec::new();
                 for _ in 0..connections {
-                    let mut connection = listener.accept().await.expect("somebody comes");
+                    let mut connection = listener.accept().await.expect("a connection");
                     assert_eq!(connection.peer_address().port(), 0);
                     tasks.push(tokio::spawn(async move {
                         while let Some(datagram) = connection.receive().await {
-                            // The peer may have gone.
+                            // The client may have closed.
                             let _ = connection.send(&datagram).await;
                         }
                     }));
@@ -148,15 +123,15 @@ fn echo<T: Send + 'static, F: Future<Output = T>>(
             });
         });
         listens.recv().expect("the server listens");
-        let said = inside(testbed, 0, client);
+        let result = inside(testbed, 0, client);
         server.join().expect("the server does not panic");
-        said
+        result
     })
 }
 
-/// Sends datagrams of all sizes and waits for each to come back.
-async fn call(to: IpAddr, options: EndpointConfig) -> Result<u32, Error> {
-    let mut connection = Connection::connect(SocketAddr::new(to, 6511), options).await?;
+/// Sends datagrams of several sizes and waits for each echo; returns the largest size.
+async fn exchange(to: IpAddr, config: EndpointConfig) -> Result<u32, Error> {
+    let mut connection = Connection::connect(SocketAddr::new(to, 6511), config).await?;
     let most = connection.stats().max_datagram;
     for size in [1, 2, 999, most] {
         let datagram: Vec<u8> = (0..size).map(|at| (at ^ size) as u8).collect();
@@ -170,45 +145,45 @@ async fn call(to: IpAddr, options: EndpointConfig) -> Result<u32, Error> {
 }
 
 #[test]
-fn data_pass_both_ways_over_ipv4_and_ipv6_in_packets_without_udp() {
+fn data_passes_both_ways_over_ipv4_and_ipv6_without_udp() {
     let Some(testbed) = wire() else { return };
     for to in addresses(&testbed, 1) {
-        let most = echo(&testbed, (to, raw()), 1, move || call(to, raw()));
-        let most = most.expect("they talk");
-        let options = EndpointConfig {
+        let most = echo(&testbed, (to, raw()), 1, move || exchange(to, raw()));
+        let most = most.expect("they exchange data");
+        let config = EndpointConfig {
             encapsulation: Encapsulation::Udp,
             ..raw()
         };
-        assert_eq!(most, longest(&testbed, to, options) + 8, "{to}");
+        assert_eq!(most, max_datagram(&testbed, to, config) + 8, "{to}");
     }
 }
 
 /// The longest datagram of a connection within host 1.
-fn longest(testbed: &Testbed, to: IpAddr, options: EndpointConfig) -> u32 {
+fn max_datagram(testbed: &Testbed, to: IpAddr, config: EndpointConfig) -> u32 {
     inside(testbed, 1, move || async move {
         let at = SocketAddr::new(to, 0);
-        let listener = Listener::bind(at, options.clone())
+        let listener = Listener::bind(at, config.clone())
             .await
             .expect("it listens");
-        let client = Connection::connect(listener.local_address(), options).await;
+        let client = Connection::connect(listener.local_address(), config).await;
         client.expect("it opens").stats().max_datagram
     })
 }
 
 #[test]
-fn a_listener_at_the_unspecified_address_hears_both_families_and_many_clients() {
+fn a_listener_at_the_unspecified_address_serves_both_families_and_many_clients() {
     let Some(testbed) = wire() else { return };
     let any = IpAddr::V6(std::net::Ipv6Addr::UNSPECIFIED);
     let to = addresses(&testbed, 1);
     let clients = 8;
     echo(&testbed, (any, raw()), 2 * clients, move || async move {
-        // All of them at once, each with a raw socket that could hear what is for the others.
-        let calls: Vec<_> = (0..2 * clients)
-            .map(|number| tokio::spawn(call(to[number % 2], raw())))
+        // All at once: each has a raw socket that could receive the packets for the others.
+        let clients: Vec<_> = (0..2 * clients)
+            .map(|number| tokio::spawn(exchange(to[number % 2], raw())))
             .collect();
-        for call in calls {
-            let most = call.await.expect("it does not panic");
-            most.expect("they talk");
+        for client in clients {
+            let most = client.await.expect("it does not panic");
+            most.expect("they exchange data");
         }
     });
 }
@@ -217,21 +192,24 @@ fn a_listener_at_the_unspecified_address_hears_both_families_and_many_clients() 
 fn ecn_codepoints_survive_the_wire() {
     let Some(testbed) = wire() else { return };
     for to in addresses(&testbed, 1) {
-        let [client, server] = [(); 2].map(|()| Arc::new(Notes::default()));
-        let options = |notes: &Arc<Notes>| EndpointConfig {
+        let [client, server] = [(); 2].map(|()| Arc::new(Recorder::default()));
+        let config = |recorder: &Arc<Recorder>| EndpointConfig {
             ecn: true,
-            tap: Some(Arc::clone(notes) as Arc<dyn Tap>),
+            tap: Some(Arc::clone(recorder) as Arc<dyn Tap>),
             ..raw()
         };
-        let (ours, theirs) = (options(&client), options(&server));
-        echo(&testbed, (to, theirs), 1, move || call(to, ours)).expect("they talk");
+        let (client_config, server_config) = (config(&client), config(&server));
+        echo(&testbed, (to, server_config), 1, move || {
+            exchange(to, client_config)
+        })
+        .expect("they exchange data");
         let sent = client.of(Direction::Sent);
         assert_eq!(sent, server.of(Direction::Received), "{to}");
         let answered = server.of(Direction::Sent);
-        // The last packets may come after the client has read all it wants.
-        let heard = client.of(Direction::Received);
-        assert!(heard.iter().all(|packet| answered.contains(packet)));
-        for packets in [sent, heard] {
+        // The last packets may come after the client has read all echoes.
+        let read = client.of(Direction::Received);
+        assert!(read.iter().all(|packet| answered.contains(packet)));
+        for packets in [sent, read] {
             let capable = packets
                 .iter()
                 .filter(|(ecn, _)| *ecn != Ecn::NotEct)
@@ -241,14 +219,14 @@ fn ecn_codepoints_survive_the_wire() {
     }
 }
 
-/// A stranger's raw socket in host 0, and what it sends to host 1.
-struct Stranger {
+/// A raw socket in host 0 that sends packets to host 1.
+struct RawPeer {
     socket: Socket,
     pseudo: PseudoHeader,
     to: SocketAddr,
 }
 
-impl Stranger {
+impl RawPeer {
     fn new(from: Ipv4Addr, to: Ipv4Addr) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(33)));
         let socket = socket.expect("a raw socket");
@@ -269,7 +247,7 @@ impl Stranger {
     /// A Request with this sequence number to a port.
     fn request(&self, seq: u64, port: u16) -> Vec<u8> {
         let request = wire::Packet {
-            // Filling, without which the answer would be larger than it may be.
+            // Padding: the answer may have at most three times the octets.
             payload: Payload::of_len(200),
             ..wire::Packet::request(SeqNum::new(seq), 0).with_ports(40_000, port)
         };
@@ -290,31 +268,31 @@ impl Stranger {
     fn receive(&self) -> wire::Packet {
         let mut octets = [0; 2048];
         let read = (&self.socket).read(&mut octets).expect("an answer");
-        // An IPv4 header without options is in front.
+        // Behind an IPv4 header without options.
         let decoded = wire::decode(&octets[20..read]).expect("a packet");
         decoded.into_packet()
     }
 }
 
-/// The number of our packet that a Response or Reset answers.
-fn answers(packet: &wire::Packet) -> Option<u64> {
+/// The sequence number that a Response or Reset acknowledges.
+fn acknowledged(packet: &wire::Packet) -> Option<u64> {
     match packet.subheader {
         Subheader::AckService(seq, _) | Subheader::Reset(seq, ..) => Some(seq.get()),
         _ => None,
     }
 }
 
-/// What a listener in host 1 answers first to these packets of a stranger, and what it saw.
+/// Sends packets to a listener in host 1; returns its first answer, and what it received.
 fn first_answer(
     testbed: &Testbed,
-    packets: impl FnOnce(&Stranger) -> Vec<(Vec<u8>, u32)> + Send + 'static,
+    packets: impl FnOnce(&RawPeer) -> Vec<(Vec<u8>, u32)> + Send + 'static,
 ) -> (wire::Packet, Vec<(Ecn, Vec<u8>)>) {
     let [IpAddr::V4(from), IpAddr::V4(to)] = [0, 1].map(|host| testbed.address_of(host)) else {
         panic!("hosts have IPv4");
     };
-    let notes = Arc::new(Notes::default());
-    let options = EndpointConfig {
-        tap: Some(Arc::clone(&notes) as Arc<dyn Tap>),
+    let recorder = Arc::new(Recorder::default());
+    let config = EndpointConfig {
+        tap: Some(Arc::clone(&recorder) as Arc<dyn Tap>),
         ..raw()
     };
     let (ready, listens) = mpsc::channel();
@@ -323,57 +301,57 @@ fn first_answer(
         scope.spawn(move || {
             inside(testbed, 1, move || async move {
                 let at = SocketAddr::from((to, 0));
-                let listener = Listener::bind(at, options).await.expect("it listens");
-                ready.send(()).expect("somebody waits");
+                let listener = Listener::bind(at, config).await.expect("it listens");
+                ready.send(()).expect("the test waits");
                 let _ = stopped.await;
                 assert_eq!(listener.load().handshakes, 1);
             });
         });
         listens.recv().expect("the server listens");
         let answer = inside(testbed, 0, move || async move {
-            let stranger = Stranger::new(from, to);
-            for (octets, tos) in packets(&stranger) {
-                stranger.send(&octets, tos);
+            let peer = RawPeer::new(from, to);
+            for (octets, tos) in packets(&peer) {
+                peer.send(&octets, tos);
             }
-            stranger.receive()
+            peer.receive()
         });
         let _ = stop.send(());
         answer
     });
-    (answer, notes.of(Direction::Received))
+    (answer, recorder.of(Direction::Received))
 }
 
 #[test]
 fn a_packet_with_a_wrong_checksum_gets_no_answer() {
     let Some(testbed) = wire() else { return };
-    let (answer, _) = first_answer(&testbed, |stranger| {
-        let mut damaged = stranger.request(111, 5001);
+    let (answer, _) = first_answer(&testbed, |peer| {
+        let mut damaged = peer.request(111, 5001);
         damaged[6] ^= 1;
-        let mut unchecked = stranger.request(222, 5001);
+        let mut unchecked = peer.request(222, 5001);
         unchecked[6..8].fill(0);
-        let good = stranger.request(333, 5001);
+        let good = peer.request(333, 5001);
         vec![(damaged, 0), (unchecked, 0), (good, 0)]
     });
     assert_eq!(answer.kind, PacketType::Response);
-    assert_eq!(answers(&answer), Some(333));
+    assert_eq!(acknowledged(&answer), Some(333));
 }
 
 #[test]
-fn what_is_for_another_port_gets_no_answer_and_is_not_even_read() {
+fn a_packet_for_another_port_gets_no_answer_and_is_not_even_read() {
     let Some(testbed) = wire() else { return };
-    let (answer, seen) = first_answer(&testbed, |stranger| {
+    let (answer, seen) = first_answer(&testbed, |peer| {
         [(111, 4000), (222, 5002), (333, 5001)]
-            .map(|(seq, port)| (stranger.request(seq, port), 0))
+            .map(|(seq, port)| (peer.request(seq, port), 0))
             .to_vec()
     });
-    assert_eq!(answers(&answer), Some(333));
+    assert_eq!(acknowledged(&answer), Some(333));
     assert_eq!(seen.len(), 1, "{seen:?}");
 }
 
 #[test]
 fn congestion_experienced_is_read_from_the_ip_header() {
     let Some(testbed) = wire() else { return };
-    let (_, seen) = first_answer(&testbed, |stranger| vec![(stranger.request(7, 5001), 3)]);
+    let (_, seen) = first_answer(&testbed, |peer| vec![(peer.request(7, 5001), 3)]);
     let codepoints: Vec<_> = seen.iter().map(|(ecn, _)| *ecn).collect();
     assert_eq!(codepoints, [Ecn::Ce]);
 }
@@ -390,12 +368,12 @@ fn a_host_without_a_raw_socket_refuses() {
             matches!(refused, Err(Error::Refused(peer)) if peer == at),
             "{to}: {refused:?}"
         );
-        let said = refused.expect_err("it failed").to_string();
-        assert_eq!(said, format!("nobody listens at {to}, protocol 33"));
+        let message = refused.expect_err("it failed").to_string();
+        assert_eq!(message, format!("nobody listens at {to}, protocol 33"));
     }
 }
 
-/// tshark on the wire of host 0, which says of each packet of DCCP what it thinks of it.
+/// tshark on the link of host 0, which prints its verdict on each DCCP packet.
 fn dissector() -> Command {
     let mut tshark = Command::new("tshark");
     tshark.args(["-i", "weir0", "-l", "-T", "fields"]);
@@ -430,7 +408,7 @@ fn tshark_sees_dccp_with_right_checksums_and_nothing_malformed() {
     let begun = messages.any(|line| line.is_ok_and(|line| line.contains("Capture started")));
     assert!(begun, "it captures");
     for to in addresses(&testbed, 1) {
-        echo(&testbed, (to, raw()), 1, move || call(to, raw())).expect("they talk");
+        echo(&testbed, (to, raw()), 1, move || exchange(to, raw())).expect("they exchange data");
     }
     let mut packets = Vec::new();
     let mut resets = 0;
@@ -444,15 +422,15 @@ fn tshark_sees_dccp_with_right_checksums_and_nothing_malformed() {
             break;
         }
     }
-    // It ends the program that captures for it.
+    // SIGINT makes tshark end its capture process too.
     let number = tshark.id().to_string();
-    let told = Command::new("kill").args(["-INT", &number]).status();
-    assert!(told.is_ok_and(|told| told.success()));
+    let killed = Command::new("kill").args(["-INT", &number]).status();
+    assert!(killed.is_ok_and(|killed| killed.success()));
     tshark.wait().expect("it ends");
-    // Two handshakes, data with their echo, acknowledgements and the end.
+    // Two handshakes, data and echoes, acknowledgements and closes.
     assert!(packets.len() >= 28, "{packets:?}");
     for packet in &packets {
-        // A checksum that is good is 1.
+        // Status 1 is a good checksum.
         assert_eq!(
             packet.get(1..).map(<[String]>::concat).as_deref(),
             Some("1"),

@@ -1,15 +1,37 @@
 //! Arguments that several commands have, and the parsers of their values.
 
+use crate::exit::Failure;
+use crate::terminal;
 use clap::Args;
+use serde_json::{Value, json};
 use std::time::Duration;
 use weir_proto::units;
 
 /// `--json`.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub struct JsonOutput {
-    /// One JSON document on stdout and nothing else: the result, the summaries, or the files written
+    /// One JSON document on stdout, and nothing else there: the result or table, the summaries, or
+    /// the files written
     #[arg(long)]
     pub json: bool,
+}
+
+impl JsonOutput {
+    /// Prints the document if it is wanted.
+    pub fn print(self, document: &Value) -> Result<(), Failure> {
+        if self.json {
+            terminal::print(&format!("{document:#}\n"))?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the names of files that were written, or a document with them.
+pub fn print_files(output: JsonOutput, files: &[String]) -> Result<(), Failure> {
+    if output.json {
+        return output.print(&json!({ "files": files }));
+    }
+    Ok(terminal::print(&format!("{}\n", files.join("\n")))?)
 }
 
 /// A time: seconds as a number, or with a unit.

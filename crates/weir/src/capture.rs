@@ -2,7 +2,7 @@
 //!
 //! Each datagram is handed to a thread that writes; when that thread is too slow, datagrams
 //! are left out and counted, as tcpdump does, because waiting would change what is measured. A
-//! socket does not say the hop limit and the identification of IP: they are 64 and 0.
+//! socket does not report the hop limit and the identification of IP: they are 64 and 0.
 
 use crate::exit::Failure;
 use crate::terminal;
@@ -14,79 +14,93 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use weir_lab::headers::{self, IpHeaders, IpProtocol};
 use weir_lab::trace::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use weir_wire::{Direction, Tap, TappedDatagram};
 
-/// Datagrams that may wait for the thread.
-const UNDER_WAY: usize = 1 << 14;
+/// Packets that may wait for the thread.
+const QUEUE_LIMIT: usize = 1 << 14;
+/// A socket does not report the hop limit (TTL) of IP.
 const HOP_LIMIT: u8 = 64;
 
-/// A capture while it goes on.
+/// A capture in progress.
 pub struct PacketCapture {
     path: PathBuf,
-    tap: Arc<Sender>,
+    queue: Arc<Queue>,
     thread: JoinHandle<io::Result<u64>>,
 }
 
-/// A place at which packets are seen, and its own address, if it is known.
-pub type Place = (String, Option<IpAddr>);
-
-/// A packet on its way to the thread; none ends the file.
-type Item = Option<Seen>;
-
-struct Seen {
+/// A packet on its way to the thread.
+struct QueuedPacket {
     at: Instant,
     direction: headers::Direction,
-    /// What UDP carried, with its addresses, if it is no whole packet.
+    /// The headers of IP and UDP that a socket removes; none around a whole packet.
     headers: Option<IpHeaders>,
     octets: Vec<u8>,
 }
 
-/// Where datagrams come in.
+/// The sockets' end of the queue to the thread.
 #[derive(Debug)]
-struct Sender {
-    items: SyncSender<Item>,
+struct Queue {
+    /// Nothing in place of a packet ends the file.
+    packets: SyncSender<Option<QueuedPacket>>,
     dropped: AtomicU64,
 }
 
 impl PacketCapture {
-    /// Begins a file with an interface for each place.
-    pub fn start(path: &Path, places: &[Place], snap_octets: u32) -> Result<Self, Failure> {
+    /// Begins a file with these interfaces.
+    pub fn start(
+        path: &Path,
+        interfaces: Vec<Interface>,
+        snap_octets: u32,
+    ) -> Result<Self, Failure> {
         let failed = |error: io::Error| {
             let path = path.display();
             Failure::Usage(format!("cannot write the capture \"{path}\": {error}"))
         };
-        let file = File::create(path).map_err(failed)?;
+        let out = BufWriter::new(File::create(path).map_err(failed)?);
         let application = concat!("weir ", env!("CARGO_PKG_VERSION"));
-        let out = BufWriter::new(file);
         let mut writer = PcapngWriter::new(out, application, snap_octets).map_err(failed)?;
-        let mut interfaces = Vec::new();
-        for (name, address) in places {
-            let interface = Interface {
-                name: name.clone(),
-                address: *address,
-            };
-            interfaces.push((writer.add_interface(&interface).map_err(failed)?, *address));
+        let mut ids = Vec::new();
+        for interface in interfaces {
+            ids.push((
+                writer.add_interface(&interface).map_err(failed)?,
+                interface.address,
+            ));
         }
-        let (items, queue) = sync_channel(UNDER_WAY);
-        let tap = Arc::new(Sender {
-            items,
-            dropped: AtomicU64::new(0),
-        });
-        let began = (Instant::now(), SystemTime::now());
-        let thread = std::thread::spawn(move || write(writer, &interfaces, began, &queue));
+        let (packets, receiver) = sync_channel(QUEUE_LIMIT);
+        let file = CaptureFile {
+            writer,
+            interfaces: ids,
+            start: Instant::now(),
+            start_since_1970: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default(),
+            octets: Vec::new(),
+        };
         Ok(Self {
             path: path.to_owned(),
-            tap,
-            thread,
+            queue: Arc::new(Queue {
+                packets,
+                dropped: AtomicU64::new(0),
+            }),
+            thread: std::thread::spawn(move || file.write_all(&receiver)),
         })
     }
 
-    /// Sees a whole IP packet that came or left.
+    /// Begins a file with one interface, for packets of any address.
+    pub fn on_one(path: &Path, interface: &str, snap_octets: u32) -> Result<Self, Failure> {
+        let interface = Interface {
+            name: interface.to_owned(),
+            address: None,
+        };
+        Self::start(path, vec![interface], snap_octets)
+    }
+
+    /// Captures a whole IP packet of a device.
     pub fn packet(&self, direction: Direction, octets: &[u8]) {
-        self.tap.push(Seen {
+        self.queue.push(QueuedPacket {
             at: Instant::now(),
             direction: direction_of(direction),
             headers: None,
@@ -94,15 +108,15 @@ impl PacketCapture {
         });
     }
 
-    /// What the options of a socket take.
+    /// Captures the datagrams of a socket.
     pub fn tap(&self) -> Arc<dyn Tap> {
-        Arc::clone(&self.tap) as Arc<dyn Tap>
+        Arc::clone(&self.queue) as Arc<dyn Tap>
     }
 
-    /// Completes the file, and says what is in it.
+    /// Completes the file, and prints how many packets it has.
     pub fn finish(self) -> Result<(), Failure> {
-        // A thread that has ended on a fault takes nothing any more, and has an error to tell.
-        let _ = self.tap.items.send(None);
+        // If the thread has ended with an error, it is returned below.
+        let _ = self.queue.packets.send(None);
         let path = self.path.display();
         let written = self.thread.join().unwrap_or_else(|_| {
             let message = "the thread that writes it has ended";
@@ -111,7 +125,7 @@ impl PacketCapture {
         let packets = written.map_err(|error| {
             Failure::Failed(format!("cannot write the capture \"{path}\": {error}"))
         })?;
-        let text = match self.tap.dropped.load(Ordering::Relaxed) {
+        let text = match self.queue.dropped.load(Ordering::Relaxed) {
             0 => format!("{path}: {packets} packets"),
             dropped => format!("{path}: {packets} packets, {dropped} more were too fast for it"),
         };
@@ -127,80 +141,88 @@ const fn direction_of(direction: Direction) -> headers::Direction {
     }
 }
 
-impl Sender {
-    fn push(&self, seen: Seen) {
-        if let Err(TrySendError::Full(_)) = self.items.try_send(Some(seen)) {
+impl Queue {
+    fn push(&self, packet: QueuedPacket) {
+        if let Err(TrySendError::Full(_)) = self.packets.try_send(Some(packet)) {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-impl Tap for Sender {
+impl Tap for Queue {
     fn datagram(&self, datagram: &TappedDatagram<'_>) {
-        let headers = IpHeaders {
-            source: datagram.from,
-            destination: datagram.to,
-            ecn: datagram.ecn,
-            ttl: HOP_LIMIT,
-            id: 0,
-        };
-        self.push(Seen {
+        self.push(QueuedPacket {
             at: datagram.at,
             direction: direction_of(datagram.direction),
-            headers: Some(headers),
+            headers: Some(IpHeaders {
+                source: datagram.from,
+                destination: datagram.to,
+                ecn: datagram.ecn,
+                ttl: HOP_LIMIT,
+                id: 0,
+            }),
             octets: datagram.octets.to_vec(),
         });
     }
 }
 
-/// What carries DCCP: without UDP there are no ports.
+/// The thread's end of a capture.
+struct CaptureFile {
+    writer: PcapngWriter<BufWriter<File>>,
+    interfaces: Vec<(InterfaceId, Option<IpAddr>)>,
+    start: Instant,
+    start_since_1970: Duration,
+    octets: Vec<u8>,
+}
+
+impl CaptureFile {
+    /// Writes packets until the end of the capture; returns their number.
+    fn write_all(mut self, queue: &Receiver<Option<QueuedPacket>>) -> io::Result<u64> {
+        let mut packets = 0;
+        while let Ok(Some(packet)) = queue.recv() {
+            packets += u64::from(self.write(&packet)?);
+        }
+        self.writer.finish()?;
+        Ok(packets)
+    }
+
+    /// Writes a packet; false if it has no interface or is too long for the headers of IP.
+    fn write(&mut self, packet: &QueuedPacket) -> io::Result<bool> {
+        let own = packet.headers.map(|headers| match packet.direction {
+            headers::Direction::Inbound => headers.destination.ip(),
+            headers::Direction::Outbound => headers.source.ip(),
+        });
+        let mut interfaces = self.interfaces.iter();
+        let owner = interfaces.find(|(_, address)| own.is_some() && *address == own);
+        let Some((interface, _)) = owner.or(self.interfaces.first()) else {
+            return Ok(false);
+        };
+        self.octets.clear();
+        match packet.headers {
+            None => self.octets.extend_from_slice(&packet.octets),
+            Some(headers) => {
+                let protocol = ip_protocol(&headers);
+                let wrapped = headers.wrap(protocol, &packet.octets, &mut self.octets);
+                if wrapped.is_err() {
+                    return Ok(false);
+                }
+            }
+        }
+        let time = self.start_since_1970 + packet.at.saturating_duration_since(self.start);
+        self.writer.write(&CapturedPacket {
+            interface: *interface,
+            nanos: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
+            direction: packet.direction,
+            octets: &self.octets,
+        })?;
+        Ok(true)
+    }
+}
+
+/// What is around DCCP: without UDP there are no ports.
 const fn ip_protocol(headers: &IpHeaders) -> IpProtocol {
     match (headers.source.port(), headers.destination.port()) {
         (0, 0) => IpProtocol::Dccp,
         _ => IpProtocol::Udp,
     }
-}
-
-/// Writes what comes until the end of the capture; returns the number of packets.
-fn write(
-    mut writer: PcapngWriter<BufWriter<File>>,
-    interfaces: &[(InterfaceId, Option<IpAddr>)],
-    began: (Instant, SystemTime),
-    queue: &Receiver<Item>,
-) -> io::Result<u64> {
-    let since_1970 = began.1.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut octets = Vec::new();
-    let mut packets = 0;
-    while let Ok(Some(seen)) = queue.recv() {
-        let time = since_1970 + seen.at.saturating_duration_since(began.0);
-        let own = seen.headers.map(|headers| match seen.direction {
-            headers::Direction::Inbound => headers.destination.ip(),
-            headers::Direction::Outbound => headers.source.ip(),
-        });
-        let place = interfaces
-            .iter()
-            .find(|(_, address)| own.is_some() && *address == own);
-        let Some((interface, _)) = place.or(interfaces.first()) else {
-            continue;
-        };
-        octets.clear();
-        match seen.headers {
-            None => octets.extend_from_slice(&seen.octets),
-            Some(headers) => {
-                let wrapped = headers.wrap(ip_protocol(&headers), &seen.octets, &mut octets);
-                if wrapped.is_err() {
-                    continue;
-                }
-            }
-        }
-        writer.write(&CapturedPacket {
-            interface: *interface,
-            nanos: u64::try_from(time.as_nanos()).unwrap_or(u64::MAX),
-            direction: seen.direction,
-            octets: &octets,
-        })?;
-        packets += 1;
-    }
-    writer.finish()?;
-    Ok(packets)
 }

@@ -20,13 +20,13 @@ pub enum Failure {
     Scenario(Box<ScenarioError>),
     /// Status 3: it ran, and something that was expected does not hold.
     ExpectationFailed(String),
-    /// Status 4: a privilege, program or kernel feature is missing; says the way without it.
+    /// Status 4: a privilege, program or kernel feature is missing; names the alternative.
     Unavailable(String),
-    /// The status of a program that was run, which has said itself what is wrong.
+    /// The status of a program that was run, which has printed its own messages.
     Program(u8),
     /// Status 130: Ctrl-C.
     Interrupted,
-    /// Status 0: nobody reads our output any more.
+    /// Status 0: the reader of the output has closed the pipe.
     ClosedPipe,
 }
 
@@ -50,7 +50,7 @@ impl Failure {
         message.unwrap_or_default().to_owned()
     }
 
-    /// Says what happened, on stderr or as one JSON document on stdout, and gives the status.
+    /// Prints what happened, on stderr or as one JSON document on stdout; returns the status.
     pub fn report(&self, json: bool) -> ExitCode {
         let status = self.status();
         match self {
@@ -110,16 +110,16 @@ pub fn unparsed(error: &clap::Error) -> ExitCode {
 
 /// What the parser found and what it suggests, without the usage below.
 fn mistake(rendered: &str) -> String {
-    let said = rendered.split("\n\n").map(str::trim);
-    let said = said.take_while(|part| !part.starts_with("Usage:"));
-    let parts: Vec<&str> = said
+    let parts = rendered.split("\n\n").map(str::trim);
+    let parts = parts.take_while(|part| !part.starts_with("Usage:"));
+    let parts: Vec<&str> = parts
         .filter(|part| !part.starts_with("For more information"))
         .map(|part| part.trim_start_matches("error: "))
         .collect();
     parts.join("; ")
 }
 
-/// The error with the line that it is about; one line where nobody looks at a screen.
+/// The error with the line that it is about; one line where stderr is no terminal.
 fn drawn(error: &ScenarioError) -> String {
     if !std::io::stderr().is_terminal() {
         return error.to_string();

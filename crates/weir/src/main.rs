@@ -1,14 +1,18 @@
 //! The command `weir`: simulate a scenario, look at what happened, compare it with theory and
 //! with published experiments.
 //!
-//! Each command is a file of [`commands`]. Data goes to stdout, status lines to stderr; a closed pipe
-//! is quiet; [`exit`] has the exit statuses.
+//! Each command is a file of [`commands`]. Data goes to stdout, status lines to stderr; a closed
+//! pipe is quiet; [`exit`] has the exit statuses.
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod benchmark;
 mod capture;
 mod commands;
+#[cfg(target_os = "linux")]
+mod emulation;
 mod exit;
+mod files;
 mod interrupt;
 mod measure;
 mod quinn;
@@ -16,15 +20,13 @@ mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match commands::Cli::try_parse() {
-        Ok(cli) => cli,
+    let (cli, json) = match commands::Cli::read() {
+        Ok(read) => read,
         Err(error) => return exit::unparsed(&error),
     };
-    let json = cli.command.wants_json();
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(json),

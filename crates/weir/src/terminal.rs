@@ -1,4 +1,4 @@
-//! Talking: data to stdout, words to stderr, progress only where somebody looks.
+//! Output: data to stdout, status lines to stderr, progress bars to terminals only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -10,7 +10,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to stderr. There is nobody to tell if that fails.
+/// Writes a line to stderr. Failures are ignored, because there is no other place to report them.
 pub fn status(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }

@@ -1,5 +1,5 @@
 //! A scenario in network namespaces: the laboratory's endpoints and links, driven in real time by
-//! the wire's driver. The only place that joins the two.
+//! the driver of weir-wire. With emulation, the only place that joins the two crates.
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::{NetworkSegment, SegmentShaper};
 use weir_lab::run::{RunError, RunOptions, RunOutput, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Host, Link, Scenario, Transport};
+use weir_lab::trace::pcapng::Interface;
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 use weir_wire::realtime::{Lateness, PortIo, RealtimeNetwork, drive};
@@ -24,7 +25,7 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     registry: quinn::registry(),
 };
 
-/// A part of a scenario, as the driver has it.
+/// A part of a scenario, driven in real time.
 pub struct RealTimePart(pub Simulation);
 
 const UNTRACED: RunOptions<'_> = RunOptions {
@@ -81,7 +82,10 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
         rate: shaper.bucket.rate,
         burst: shaper.bucket.burst,
         limit: shaper.limit,
-        peak: shaper.bucket.peak,
+        peak: shaper
+            .bucket
+            .peakrate
+            .map(|rate| (rate, shaper.bucket.peakmtu)),
         overhead: shaper.bucket.overhead,
     }
 }
@@ -99,13 +103,15 @@ fn segment(segment: &NetworkSegment) -> TestbedLink {
     }
 }
 
-/// Says what is missing for a testbed, if anything is.
+/// Checks that a testbed can be built, with the failure that names what is missing.
 pub fn check() -> Result<(), Failure> {
-    Testbed::build(2, Vec::new()).map(drop).map_err(without)
+    Testbed::build(2, Vec::new())
+        .map(drop)
+        .map_err(with_alternative)
 }
 
 /// A failure with the way around it.
-fn without(error: weir_wire::Error) -> Failure {
+fn with_alternative(error: weir_wire::Error) -> Failure {
     match wire_failure(error) {
         Failure::Unavailable(message) => Failure::Unavailable(format!(
             "{message}; without it, `weir emulate` relays UDP between two ports through the same \
@@ -124,9 +130,8 @@ const fn port_of(transport: &Transport) -> u16 {
     }
 }
 
-/// DCCP and TCP travel in UDP here, whose header a link's MTU is raised by: an IP packet has no
 /// room for it beside the longest packets of all.
-fn fits(scenario: &Scenario) -> Result<(), Failure> {
+fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     const MOST: u32 = u16::MAX as u32 - weir_proto::packet::IpHeader::UDP_OCTETS;
     let longest = |link: &Link| link.forward.mtu.0.max(link.backward.mtu.0);
     match scenario.links.iter().find(|link| longest(link) > MOST) {
@@ -147,11 +152,11 @@ pub fn run(
     pcap: Option<&Path>,
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
-    fits(scenario)?;
+    check_mtu(scenario)?;
     let links = RealTimePart::new(scenario, Scope::Links)?;
     let flows = RealTimePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();
-    let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(without)?;
+    let mut testbed = Testbed::build(scenario.hosts.len(), segments).map_err(with_alternative)?;
     let ends = flows.0.flow_ends();
     let ports = scenario.flows.iter().flat_map(|flow| {
         let port = port_of(&flow.transport);
@@ -165,23 +170,26 @@ pub fn run(
     };
     let plans: Vec<_> = ends.into_iter().zip(ports).map(plan).collect();
     let mut sockets = testbed.sockets(&plans).map_err(wire_failure)?;
-    let mut devices = testbed.devices();
+    let mut devices = testbed.take_devices();
     let capture = pcap.map(|path| {
         let hosts = scenario.hosts.iter().enumerate();
-        let place = |(n, host): (usize, &Host)| (host.name.clone(), Some(testbed.address_of(n)));
-        PacketCapture::start(path, &hosts.map(place).collect::<Vec<_>>(), 0)
+        let interface = |(number, host): (usize, &Host)| Interface {
+            name: host.name.clone(),
+            address: Some(testbed.address_of(number)),
+        };
+        PacketCapture::start(path, hosts.map(interface).collect(), 0)
     });
     let capture = capture.transpose()?;
     if let Some(capture) = &capture {
-        sockets.set_tap(capture.tap());
+        sockets.set_tap(&capture.tap());
     }
     let duration = scenario.run.duration;
     let over = AtomicBool::new(false);
     let (flows, links, before) = std::thread::scope(|scope| {
-        let emulator = scope.spawn(|| part(links, &mut devices, duration, &over));
-        let before = scope.spawn(|| watch(scenario, &testbed, &over));
+        let emulator = scope.spawn(|| drive_part(links, &mut devices, duration, &over));
+        let before = scope.spawn(|| follow(scenario, &testbed, &over));
         let end = SetAtEnd(&over);
-        let flows = part(flows, &mut sockets, duration, stop);
+        let flows = drive_part(flows, &mut sockets, duration, stop);
         drop(end);
         (flows, emulator.join(), before.join())
     });
@@ -193,7 +201,7 @@ pub fn run(
     output.summary.run.events += network.summary.run.events;
     let before = before.map_err(panicked)?.map_err(wire_failure)?;
     let after = testbed.shaper_stats().map_err(wire_failure)?;
-    count_buckets(scenario, (&before, &after), &mut output);
+    count_buckets(scenario, &before, &after, &mut output);
     if let Some(capture) = capture {
         capture.finish()?;
     }
@@ -207,7 +215,7 @@ pub fn run(
     Ok(output)
 }
 
-/// Sets a flag when it goes, also in a panic: the threads that look at it would go on for ever.
+/// Sets a flag when it is dropped, also in a panic: without it the other threads would never end.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -216,9 +224,9 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Shows how far a run is until it is over. Gives the buckets' counters at the end of the
+/// Shows the progress of a run until it is over. Returns the buckets' counters at the end of the
 /// warm-up, from which all of a summary's numbers count.
-fn watch(
+fn follow(
     scenario: &Scenario,
     testbed: &Testbed,
     over: &AtomicBool,
@@ -239,13 +247,13 @@ fn watch(
     before.map_or_else(|| testbed.shaper_stats(), Ok)
 }
 
-fn part(
+fn drive_part(
     mut part: RealTimePart,
-    outside: &mut dyn PortIo,
+    ports: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<(RunOutput, Lateness), Failure> {
-    let lateness = drive(&mut part, outside, duration, stop);
+    let lateness = drive(&mut part, ports, duration, stop);
     let lateness = lateness.map_err(|error| Failure::Failed(error.to_string()))?;
     Ok((part.0.finish(), lateness))
 }
@@ -260,7 +268,8 @@ pub fn lateness(p99: Duration, max: Duration) -> String {
 /// Adds what the kernel's buckets did to the summaries of their links.
 fn count_buckets(
     scenario: &Scenario,
-    (before, after): (&[ShaperStats], &[ShaperStats]),
+    before: &[ShaperStats],
+    after: &[ShaperStats],
     output: &mut RunOutput,
 ) {
     let run = &output.summary.run;
@@ -281,7 +290,7 @@ fn count_buckets(
             summary.drops += bucket.drops.saturating_sub(old.drops);
             let bytes = bucket.bytes.saturating_sub(old.bytes);
             let rate = bytes as f64 * 8.0 / seconds;
-            summary.utilisation = (rate / shaper.bucket.rate as f64).min(1.0);
+            summary.utilisation = (rate / shaper.rate as f64).min(1.0);
         }
     }
 }

@@ -57,11 +57,11 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
         "--pcap",
         text(&files[1]),
     ];
-    let (status, said) = send(&port, &words).end();
-    assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains(" packets"), "{said}");
-    let (status, said) = server.interrupt();
-    assert_eq!(status, Some(0), "{said}");
+    let (status, stderr) = send(&port, &words).end();
+    assert_eq!(status, Some(0), "{stderr}");
+    assert!(stderr.contains(" packets"), "{stderr}");
+    let (status, stderr) = server.interrupt();
+    assert_eq!(status, Some(0), "{stderr}");
     let [at_server, at_client] = files.each_ref().map(|file| datagrams(file));
     let number: u16 = port.parse().expect("a port");
     let to_server = |ports: &[[u16; 2]]| ports.iter().filter(|to| to[1] == number).count();
@@ -69,12 +69,12 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
     // What came after the client had gone is in one of them only.
     assert_eq!(to_server(&at_server), to_server(&at_client));
     for file in &files {
-        let (status, rows, said) = weir(&["decode", text(file), "--port", &port]);
-        assert_eq!(status, Some(0), "{said}");
-        assert_eq!(rows.lines().count(), datagrams(file).len(), "{said}");
+        let (status, rows, stderr) = weir(&["decode", text(file), "--port", &port]);
+        assert_eq!(status, Some(0), "{stderr}");
+        assert_eq!(rows.lines().count(), datagrams(file).len(), "{stderr}");
         assert!(
-            said.ends_with("0 with a wrong checksum, 0 malformed\n"),
-            "{said}"
+            stderr.ends_with("0 with a wrong checksum, 0 malformed\n"),
+            "{stderr}"
         );
     }
     let fields = [
@@ -112,10 +112,10 @@ fn a_capture_is_whole_after_an_interrupt() {
     let mut client = send(&port, &words);
     assert!(client.line().starts_with("connecting"));
     assert!(client.line().contains("0.00-0.20"));
-    let (status, said) = client.interrupt();
-    assert_eq!(status, Some(0), "{said}");
-    let (status, said) = server.interrupt();
-    assert_eq!(status, Some(0), "{said}");
+    let (status, stderr) = client.interrupt();
+    assert_eq!(status, Some(0), "{stderr}");
+    let (status, stderr) = server.interrupt();
+    assert_eq!(status, Some(0), "{stderr}");
     for file in &files {
         assert!(datagrams(file).len() > 10);
     }
@@ -142,10 +142,10 @@ fn a_measured_test_is_a_run_that_can_be_drawn_and_exported() {
         let (server, port) = serve(&["--trace", text(&at_server), "--ccid", ccid]);
         let words = ["-t", "1", "-b", "400kbit", "-P", "2", "--ccid", ccid];
         let words = [&words[..], &["--trace", text(&at_client), "-l", "1000"]].concat();
-        let (status, said) = send(&port, &words).end();
-        assert_eq!(status, Some(0), "{said}");
-        let (status, said) = server.interrupt();
-        assert_eq!(status, Some(0), "{said}");
+        let (status, stderr) = send(&port, &words).end();
+        assert_eq!(status, Some(0), "{stderr}");
+        let (status, stderr) = server.interrupt();
+        assert_eq!(status, Some(0), "{stderr}");
         for flow in ["stream-1", "stream-2"] {
             let measured = &summary(&at_client)["flows"][flow];
             let goodput = measured["goodput_bps"].as_f64().expect("a rate");
@@ -164,17 +164,17 @@ fn a_measured_test_is_a_run_that_can_be_drawn_and_exported() {
         let scenario = std::fs::read_to_string(at_client.join("scenario.toml")).expect("text");
         assert!(scenario.starts_with("# measured on the wire"), "{scenario}");
         assert!(scenario.contains(&format!("ccid = {ccid}")), "{scenario}");
-        let (status, drawn, said) = weir(&["plot", text(&at_client)]);
-        assert_eq!(status, Some(0), "{said}");
+        let (status, drawn, stderr) = weir(&["plot", text(&at_client)]);
+        assert_eq!(status, Some(0), "{stderr}");
         assert!(
             drawn.contains("stream-2") && drawn.contains("index.html"),
             "{drawn}"
         );
-        let (status, _, said) = weir(&["export", text(&at_client), "--format", "csv"]);
-        assert_eq!(status, Some(0), "{said}");
-        let (status, _, said) = weir(&["export", text(&at_client), "--format", "pcapng"]);
-        assert_eq!(status, Some(2), "{said}");
-        assert!(said.contains("measured on the wire"), "{said}");
+        let (status, _, stderr) = weir(&["export", text(&at_client), "--format", "csv"]);
+        assert_eq!(status, Some(0), "{stderr}");
+        let (status, _, stderr) = weir(&["export", text(&at_client), "--format", "pcapng"]);
+        assert_eq!(status, Some(2), "{stderr}");
+        assert!(stderr.contains("measured on the wire"), "{stderr}");
     }
     // Four connections in two servers: nothing was written over.
     let folders = ["1", "2", "3", "4"].map(|name| at_server.join(name));
@@ -213,17 +213,17 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
     assert!(client.line().starts_with("connecting"));
     assert!(client.line().contains("0.00-0.20"));
     // The server first: its test ends by itself then.
-    let (status, said) = server.interrupt();
-    assert_eq!(status, Some(0), "{said}");
-    let (status, said) = client.end();
-    assert_eq!(status, Some(0), "{said}");
+    let (status, stderr) = server.interrupt();
+    assert_eq!(status, Some(0), "{stderr}");
+    let (status, stderr) = client.end();
+    assert_eq!(status, Some(0), "{stderr}");
     let measured = &summary(&at_server.join("1"))["flows"]["stream-1"];
     assert!(
         measured["rate_bps"]["mean"].as_f64().is_some(),
         "{measured}"
     );
-    let (status, _, said) = weir(&["plot", text(&at_server.join("1"))]);
-    assert_eq!(status, Some(0), "{said}");
+    let (status, _, stderr) = weir(&["plot", text(&at_server.join("1"))]);
+    assert_eq!(status, Some(0), "{stderr}");
     let got = &summary(&at_client)["flows"]["stream-1"];
     assert!(
         got["packets_received"]
@@ -248,9 +248,9 @@ fn a_server_that_dies_is_missed_and_what_was_measured_is_kept() {
         );
         read_until(&mut client, "0.00-0.30");
         drop(server);
-        let (status, said) = client.end();
-        assert_eq!(status, Some(1), "{transport}: {said}");
-        assert!(said.contains("does not answer"), "{transport}: {said}");
+        let (status, stderr) = client.end();
+        assert_eq!(status, Some(1), "{transport}: {stderr}");
+        assert!(stderr.contains("does not answer"), "{transport}: {stderr}");
         let sent = &summary(&folder)["flows"]["stream-1"]["packets_sent"];
         assert!(sent.as_u64() > Some(10), "{transport}: {sent}");
     }
@@ -307,16 +307,16 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
         let mut client = send(&port, &[&over[..], &words, &kept].concat());
         read_until(&mut client, "0.00-0.20");
         if at_server {
-            let (status, said) = server.interrupt();
-            assert_eq!(status, Some(0), "{said}");
-            let (status, said) = client.end();
-            assert_eq!(status, Some(0), "{transport}: {said}");
+            let (status, stderr) = server.interrupt();
+            assert_eq!(status, Some(0), "{stderr}");
+            let (status, stderr) = client.end();
+            assert_eq!(status, Some(0), "{transport}: {stderr}");
         } else {
-            let (status, said) = client.interrupt();
-            assert_eq!(status, Some(0), "{said}");
-            let (status, said) = server.interrupt();
-            assert_eq!(status, Some(0), "{said}");
-            assert!(said.contains("0.00-"), "{said}");
+            let (status, stderr) = client.interrupt();
+            assert_eq!(status, Some(0), "{stderr}");
+            let (status, stderr) = server.interrupt();
+            assert_eq!(status, Some(0), "{stderr}");
+            assert!(stderr.contains("0.00-"), "{stderr}");
         }
         let measured = &summary(&folder)["flows"]["stream-1"];
         assert!(
@@ -329,8 +329,8 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
         assert!(datagrams(&capture).len() > 10);
         if transport == "quic" {
             assert!(measured["rtt_s"]["min"].as_f64() > Some(0.0), "{measured}");
-            let (status, drawn, said) = weir(&["plot", text(&folder)]);
-            assert_eq!(status, Some(0), "{said}");
+            let (status, drawn, stderr) = weir(&["plot", text(&folder)]);
+            assert_eq!(status, Some(0), "{stderr}");
             assert!(drawn.contains("stream-1-window"), "{drawn}");
         }
     }
@@ -340,7 +340,7 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
 fn a_capture_that_cannot_be_written_is_said_before_anything_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("no folder").join("file");
-    let (status, said) = Running::weir(&["serve", "-p", "0", "--pcap", text(&file)]).end();
-    assert_eq!(status, Some(2), "{said}");
-    assert!(said.contains("cannot write the capture"), "{said}");
+    let (status, stderr) = Running::weir(&["serve", "-p", "0", "--pcap", text(&file)]).end();
+    assert_eq!(status, Some(2), "{stderr}");
+    assert!(stderr.contains("cannot write the capture"), "{stderr}");
 }

@@ -225,11 +225,11 @@ fn without_the_right_the_message_names_the_way_without() {
     }
     match command.output() {
         Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            assert_eq!(output.status.code(), Some(4), "{said}");
+            let stderr = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(output.status.code(), Some(4), "{stderr}");
             assert!(
-                said.contains("root") && said.contains("weir emulate"),
-                "{said}"
+                stderr.contains("root") && stderr.contains("weir emulate"),
+                "{stderr}"
             );
         }
         Err(error) => skipped(&format!("this folder is closed to others: {error}")),

@@ -222,11 +222,11 @@ fn without_the_capability_a_raw_socket_is_refused_with_status_4_and_the_way_with
         let Ok(output) = command.output() else {
             return skipped("the user nobody cannot start the program");
         };
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!(output.status.code(), Some(4), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
         assert!(
-            said.contains("CAP_NET_RAW") && said.contains("leave --raw out"),
-            "{said}"
+            stderr.contains("CAP_NET_RAW") && stderr.contains("leave --raw out"),
+            "{stderr}"
         );
     }
 }

@@ -7,6 +7,7 @@ use crate::tree::TextFile;
 
 const PROTO: &str = "crates/weir-proto/src/";
 const NET: &str = "crates/weir-net/src/";
+const RUN: &str = "crates/weir-lab/src/run/";
 const TRACE: &str = "crates/weir-lab/src/trace/";
 const UNITS: &str = "crates/weir-proto/src/units.rs";
 
@@ -105,25 +106,28 @@ fn dependencies(manifest: &toml::Table) -> Vec<(bool, &str)> {
 /// The rules about references between the files of a crate, and to other crates.
 pub fn in_crate(unit: &Crate) -> Vec<Violation> {
     let references = unit.references();
-    let transports = references.iter().filter_map(|((from, to), line)| {
+    let inside = references.iter().filter_map(|((from, to), line)| {
         let [from, to] = [from, to].map(|module| unit.files[module].path.as_str());
-        let (user, used) = (proto_module(from)?, proto_module(to)?);
-        let is_foreign = TRANSPORTS.contains(&used) && user != used;
-        let may = NAME_ALL_TRANSPORTS.contains(&from.strip_prefix(PROTO)?);
-        let message = format!("{user} must not know {used}");
-        (is_foreign && !may).then(|| Violation::new(from, *line, message))
+        let message = format!("must not refer to {to}");
+        is_forbidden(from, to).then(|| Violation::new(from, *line, message))
     });
     let formats = unit.outside().filter_map(|(source, name, line)| {
         let is_foreign = FORMATS.contains(&name) && !source.path.starts_with(TRACE);
         let message = format!("{name} is a file format, known only below {TRACE}");
         is_foreign.then(|| Violation::new(&source.path, line, message))
     });
-    transports.chain(formats).collect()
+    inside.chain(formats).collect()
 }
 
-/// The first module of a file of weir-proto.
-fn proto_module(path: &str) -> Option<&str> {
-    path.strip_prefix(PROTO)?.split(['/', '.']).next()
+/// A run knows no trace; in weir-proto only a transport itself and the files that name all
+/// transports know it.
+fn is_forbidden(from: &str, to: &str) -> bool {
+    if let (Some(from), Some(to)) = (from.strip_prefix(PROTO), to.strip_prefix(PROTO)) {
+        let [user, used] = [from, to].map(|path| path.split(['/', '.']).next());
+        let is_transport = used.is_some_and(|used| TRANSPORTS.contains(&used));
+        return is_transport && user != used && !NAME_ALL_TRANSPORTS.contains(&from);
+    }
+    from.starts_with(RUN) && to.starts_with(TRACE)
 }
 
 /// The rules about single words in a file.
@@ -161,10 +165,7 @@ mod tests {
             ("crates/weir-proto/src/dccp/wire.rs", "pub struct Packet;"),
             ("crates/weir-proto/src/quic/mod.rs", "pub struct Packet;"),
             ("crates/weir-proto/src/tcp.rs", "pub struct Segment;"),
-            (
-                "crates/weir-proto/src/dccp/mod.rs",
-                "pub mod wire; pub use wire::Packet;",
-            ),
+            ("crates/weir-proto/src/dccp/mod.rs", "pub use wire::Packet;"),
             ("crates/weir-proto/src/lib.rs", "pub use tcp::Segment;"),
         ];
         files.retain(|(known, _)| *known != path);
@@ -180,10 +181,7 @@ mod tests {
     fn a_transport_that_knows_another_is_found() {
         for (file, text) in [
             ("dccp/state.rs", "use crate::quic::Packet;"),
-            (
-                "quic/ack.rs",
-                "use crate::{dccp, time}; type A = dccp::Packet;",
-            ),
+            ("quic/ack.rs", "use crate::dccp as d; type A = d::Packet;"),
             ("quic/ack.rs", "use super::super::dccp::wire::Packet;"),
             ("cc/mod.rs", "fn f(p: crate::dccp::Packet) {}"),
             ("cc/mod.rs", "use crate::Segment;"),
@@ -199,10 +197,7 @@ mod tests {
     fn own_modules_and_the_files_of_all_transports_pass() {
         for (file, text) in [
             ("dccp/state.rs", "use crate::dccp::wire;"),
-            (
-                "packet.rs",
-                "use crate::{dccp::Packet, quic}; type Q = quic::Packet;",
-            ),
+            ("packet.rs", "use crate::{dccp::Packet, quic::Frame};"),
             (
                 "quic/ack.rs",
                 "//! Unlike crate::dccp.\nfn f(dccp: u8) { dccp.len() }",
@@ -215,6 +210,22 @@ mod tests {
             let path = format!("{PROTO}{file}");
             assert!(crate_lines(&path, text).is_empty(), "{file}: {text}");
         }
+    }
+
+    #[test]
+    fn a_run_that_knows_a_trace_is_found() {
+        let [run, trace] = [RUN, TRACE].map(|folder| format!("{folder}mod.rs"));
+        let text = "pub struct A; use crate::{run, trace}; type B = (run::A, trace::A);";
+        let sources = sources(&[(run.as_str(), text), (trace.as_str(), text)]);
+        let found: Vec<Violation> = Crate::all(&sources).iter().flat_map(in_crate).collect();
+        assert_eq!(
+            found,
+            [Violation::new(
+                &run,
+                1,
+                format!("must not refer to {trace}")
+            )]
+        );
     }
 
     #[test]

@@ -80,9 +80,9 @@ pub fn run(root: &Path) -> Result<bool, String> {
 /// Rust files with these paths and texts.
 #[cfg(test)]
 fn sources(files: &[(&str, &str)]) -> Vec<Source> {
-    let source =
-        |(path, text): &(&str, &str)| Source::new(path, text).expect("the text of a test is Rust");
-    files.iter().map(source).collect()
+    let files = files.iter();
+    let parsed = files.map(|(path, text)| Source::new(path, text));
+    parsed.collect::<Result<_, _>>().expect("valid Rust")
 }
 
 /// The lines of the violations of one rule in one file.

@@ -80,7 +80,8 @@ pub(super) struct ScaledAxis {
 }
 
 impl ScaledAxis {
-    /// The range is that of the axis, or the data's with a margin and, on a log axis, whole decades.
+    /// The range is that of the axis, or else that of the data: with a margin on a linear axis, in
+    /// whole decades on a logarithmic one.
     pub(super) fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Self {
         let (mut low, mut high) = axis.range.unwrap_or_else(|| {
             data.filter(|value| axis.shows(*value))

@@ -222,7 +222,7 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
     Some(plot.with("smoothed", MAIN, Shape::Step(positive(smoothed))))
 }
 
-/// The points of rows that feedback caused. Where a timer changed the rate, the sample is an old one.
+/// The points of rows that feedback caused. Where a timer changed the rate, the sample is old.
 fn of_feedback(table: &Table, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let Some(limits) = table.words("limit") else {
         return points;

@@ -316,8 +316,8 @@ impl FlowRow {
 }
 
 impl PacketRow {
-    /// The row of an event at a `sender`, a `receiver` or a `link` of this name; `None` if the event
-    /// is not about a packet.
+    /// The row of an event at a `sender`, a `receiver` or a `link` of this name; `None` if the
+    /// event is not about a packet.
     pub(super) fn new(
         at: Instant,
         place: &'static str,

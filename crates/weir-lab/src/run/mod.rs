@@ -35,7 +35,6 @@ pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
 use crate::table::Table;
-use std::fmt;
 use std::sync::atomic::AtomicBool;
 use weir_proto::time::Instant;
 
@@ -79,8 +78,8 @@ pub struct RunOutput {
     pub flows: Vec<FlowTrace>,
     /// The traces of links, both directions; empty unless [`TraceLevel::Full`].
     pub links: Vec<LinkTrace>,
-    /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] asked for
-    /// it: the columns of [`columns::PACKET`].
+    /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] was set:
+    /// the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
 }
 
@@ -108,38 +107,47 @@ pub struct LinkTrace {
     pub table: Table,
 }
 
-/// Why a run gave no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RunError {
-    /// The scenario cannot be built, although its file is in order.
-    Build(String),
-    /// Time did not advance.
-    Stuck(String),
-    /// A packet did not survive being encoded and decoded (`[run] codec = true`), or has no wire
-    /// form for a tap.
-    Codec(String),
-    /// The run was cancelled at this virtual time.
-    Cancelled(Instant),
-    /// The trace would need more memory than is allowed.
-    TooMuchTrace(u64),
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Build(message) | Self::Stuck(message) | Self::Codec(message) => {
-                f.write_str(message)
-            }
-            Self::Cancelled(at) => write!(f, "the run was cancelled at {at} s of virtual time"),
-            Self::TooMuchTrace(rows) => write!(
-                f,
-                "the trace has more than {rows} rows; run shorter, or keep only the summary"
-            ),
+impl RunOutput {
+    /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
+    /// `gaps/NAME`, `links/NAME` and `packets`.
+    pub fn tables(&self) -> Vec<(String, &Table)> {
+        let mut tables = Vec::new();
+        for flow in &self.flows {
+            let name = &flow.name;
+            tables.push((format!("flows/{name}"), &flow.table));
+            let writes = flow.writes.iter();
+            tables.extend(writes.map(|writes| (format!("writes/{name}"), writes)));
+            let gaps = flow.gaps.iter();
+            tables.extend(gaps.map(|gaps| (format!("gaps/{name}"), gaps)));
         }
+        let links = self.links.iter();
+        tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
+        let packets = self.packets.iter();
+        tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
+        tables
     }
 }
 
-impl std::error::Error for RunError {}
+/// Why a run gave no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// The network cannot be built, although the scenario's file is in order.
+    #[error("{0}")]
+    Build(String),
+    /// Time did not advance.
+    #[error("{0}")]
+    Stuck(String),
+    /// A packet did not survive being encoded and decoded (`[run] codec = true`), or has no wire
+    /// format for a tap.
+    #[error("{0}")]
+    Codec(String),
+    /// The run was cancelled at this virtual time.
+    #[error("the run was cancelled at {0} s of virtual time")]
+    Cancelled(Instant),
+    /// The trace would need more memory than is allowed.
+    #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]
+    TooMuchTrace(u64),
+}
 
 /// Runs a scenario from its start to its end.
 ///

@@ -39,6 +39,17 @@ pub struct Parameter {
     pub describe: &'static str,
 }
 
+/// One result of a law.
+#[derive(Clone, Copy, Debug)]
+pub struct ResultSpec {
+    /// The name in JSON, with the unit last: `allowed_rate_bps`.
+    pub name: &'static str,
+    /// The unit of its value.
+    pub unit: &'static str,
+    /// One line of help.
+    pub describe: &'static str,
+}
+
 /// One line of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -65,8 +76,11 @@ pub struct Law {
     pub source: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Computes the lines. Called through [`Law::evaluate`], which checks the arguments.
-    pub compute: fn(&Arguments) -> Vec<Line>,
+    /// Its results.
+    pub results: &'static [ResultSpec],
+    /// Computes the results in their order; the last ones may be missing. Called through
+    /// [`Law::evaluate`], which checks the arguments.
+    pub compute: fn(&Arguments) -> Vec<f64>,
 }
 
 /// Why a law could not be evaluated. For people: lower case, no full stop.
@@ -223,7 +237,17 @@ impl Law {
                 }
             }
         }
-        Ok((self.compute)(&Arguments(values)))
+        let values = (self.compute)(&Arguments(values));
+        let line = |(result, value): (&ResultSpec, f64)| Line {
+            name: result.name,
+            value,
+            text: match (self.name, value.is_nan()) {
+                ("tfrc-inverse", true) => "none: even p = 1 allows more".to_owned(),
+                _ => format_value(value, result.unit),
+            },
+            describe: result.describe,
+        };
+        Ok(self.results.iter().zip(values).map(line).collect())
     }
 }
 
@@ -284,22 +308,5 @@ pub fn significant(value: f64, digits: i32) -> String {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
     } else {
         text
-    }
-}
-
-impl Line {
-    /// A line whose text is made from value and unit.
-    pub(super) fn new(name: &'static str, value: f64, unit: &str, describe: &'static str) -> Self {
-        Self {
-            name,
-            value,
-            text: format_value(value, unit),
-            describe,
-        }
-    }
-
-    /// A rate.
-    pub(super) fn rate(name: &'static str, rate: Rate, describe: &'static str) -> Self {
-        Self::new(name, rate.as_bps(), "bit/s", describe)
     }
 }

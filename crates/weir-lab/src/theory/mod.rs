@@ -16,10 +16,12 @@ pub mod pftk;
 mod table;
 pub mod tfrc;
 
-pub use law::{Arguments, Law, Line, Parameter, Quantity, TheoryError, format_value, significant};
+pub use law::{
+    Arguments, Law, Line, Parameter, Quantity, ResultSpec, TheoryError, format_value, significant,
+};
 pub use table::LAWS;
 
-use crate::theory::law::closest;
+use law::closest;
 
 /// The law of this name.
 ///

@@ -1,14 +1,22 @@
 //! The laws by name. Each entry reads its arguments and calls one typed function.
 
-use super::law::{Arguments, Law, Line, Parameter, Quantity};
+use super::law::Quantity::{Bytes, Number, Probability, Rate, Time};
+use super::law::{Arguments, Law, Parameter, Quantity, ResultSpec};
 use super::{cubic, mathis, pftk, tfrc};
 use weir_proto::time::Duration;
-use weir_proto::units::{Probability, Rate};
+use weir_proto::units;
 
-const S: Parameter = needed("s", Quantity::Bytes, "segment size, octets");
-const MSS: Parameter = needed("mss", Quantity::Bytes, "packet size, octets");
-const RTT: Parameter = needed("rtt", Quantity::Time, "round-trip time");
-const P: Parameter = needed("p", Quantity::Probability, "loss (event) rate");
+const S: Parameter = needed("s", Bytes, "segment size, octets");
+const MSS: Parameter = needed("mss", Bytes, "packet size, octets");
+const RTT: Parameter = needed("rtt", Time, "round-trip time");
+const P: Parameter = needed("p", Probability, "loss (event) rate");
+
+const SAWTOOTH: &[ResultSpec] = &[
+    result("throughput_bps", "bit/s", "throughput"),
+    result("window_packets", "packets", "W, the largest window"),
+    result("cycle_rtts", "RTT", "length of a cycle"),
+    result("idle_rtts", "RTT", "b"),
+];
 
 const fn needed(name: &'static str, quantity: Quantity, describe: &'static str) -> Parameter {
     Parameter {
@@ -34,6 +42,14 @@ const fn optional(
     }
 }
 
+const fn result(name: &'static str, unit: &'static str, describe: &'static str) -> ResultSpec {
+    ResultSpec {
+        name,
+        unit,
+        describe,
+    }
+}
+
 /// All laws, in the order in which help lists them.
 pub const LAWS: &[Law] = &[
     Law {
@@ -42,15 +58,37 @@ pub const LAWS: &[Law] = &[
         equation: "X = s / (R·(sqrt(2p/3) + 12·sqrt(3p/8)·p·(1+32p²)))",
         source: "RFC 5348 §3.1; Linux net/dccp/ccids/lib/tfrc_equation.c",
         parameters: &[S, RTT, P],
-        compute: tfrc_lines,
+        results: &[
+            result("equation_rate_bps", "bit/s", "X_calc by the formula"),
+            result(
+                "kernel_rate_bps",
+                "bit/s",
+                "X_calc by the Linux kernel's table",
+            ),
+            result(
+                "packets_per_s",
+                "packets/s",
+                "packets of s octets per second",
+            ),
+            result("response", "", "f(p)"),
+        ],
+        compute: tfrc_results,
     },
     Law {
         name: "tfrc-inverse",
         describe: "the loss event rate at which TFRC's equation gives a rate",
         equation: "p with s / (R·f(p)) = X",
         source: "RFC 5348 §6.3.1",
-        parameters: &[S, RTT, needed("rate", Quantity::Rate, "the rate X")],
-        compute: tfrc_inverse_lines,
+        parameters: &[S, RTT, needed("rate", Rate, "the rate X")],
+        results: &[
+            result("loss_event_rate", "", "p, between 0 and 1"),
+            result(
+                "loss_interval_packets",
+                "packets",
+                "1/p, the mean loss interval",
+            ),
+        ],
+        compute: tfrc_inverse_results,
     },
     Law {
         name: "tfrc-initial",
@@ -60,14 +98,19 @@ pub const LAWS: &[Law] = &[
         parameters: &[
             S,
             RTT,
-            optional(
-                "rate",
-                Quantity::Rate,
-                "",
-                "a rate to compare W_init/R with",
+            optional("rate", Rate, "", "a rate to compare W_init/R with"),
+        ],
+        results: &[
+            result("initial_window_bytes", "bytes", "W_init"),
+            result("initial_rate_bps", "bit/s", "W_init/R"),
+            result("floor_rate_bps", "bit/s", "s/R, slow start's floor"),
+            result(
+                "rtt_at_rate_s",
+                "s",
+                "the round-trip time at which W_init/R is that rate",
             ),
         ],
-        compute: tfrc_initial_lines,
+        compute: tfrc_initial_results,
     },
     Law {
         name: "tfrc-nofeedback",
@@ -77,15 +120,19 @@ pub const LAWS: &[Law] = &[
         parameters: &[
             S,
             RTT,
-            needed("rate", Quantity::Rate, "the allowed rate X"),
-            optional(
-                "min",
-                Quantity::Time,
-                "",
-                "smallest interval, none if absent",
-            ),
+            needed("rate", Rate, "the allowed rate X"),
+            optional("min", Time, "", "smallest interval, none if absent"),
         ],
-        compute: tfrc_nofeedback_lines,
+        results: &[
+            result("interval_s", "s", "until the timer expires"),
+            result(
+                "knee_rate_bps",
+                "bit/s",
+                "below this rate 2s/X sets the interval",
+            ),
+            result("packet_interval_s", "s", "time between two packets, s/X"),
+        ],
+        compute: tfrc_nofeedback_results,
     },
     Law {
         name: "tfrc-slow-start",
@@ -95,16 +142,27 @@ pub const LAWS: &[Law] = &[
         parameters: &[
             S,
             RTT,
-            needed("rate", Quantity::Rate, "where X starts"),
-            optional("receive-rate", Quantity::Rate, "1bit", "X_recv"),
+            needed("rate", Rate, "where X starts"),
+            optional("receive-rate", Rate, "1bit", "X_recv"),
             optional(
                 "idle",
-                Quantity::Number,
+                Number,
                 "1",
                 "1 if the sender counts as idle, else 0",
             ),
         ],
-        compute: tfrc_slow_start_lines,
+        results: &[
+            result("next_bps", "bit/s", "after one step"),
+            result("end_bps", "bit/s", "where it ends"),
+            result("steps", "steps", "until nothing changes"),
+            result(
+                "doubling_from_bps",
+                "bit/s",
+                "an idle sender doubles above s/(2R)",
+            ),
+            result("doubling_until_bps", "bit/s", "and below W_init/(2R)"),
+        ],
+        compute: tfrc_slow_start_results,
     },
     Law {
         name: "mathis",
@@ -112,7 +170,8 @@ pub const LAWS: &[Law] = &[
         equation: "MSS/RTT · sqrt(3/(2p))",
         source: "Mathis, Semke, Mahdavi, Ott 1997",
         parameters: &[MSS, RTT, P],
-        compute: mathis_lines,
+        results: SAWTOOTH,
+        compute: mathis_results,
     },
     Law {
         name: "mathis-b",
@@ -123,26 +182,12 @@ pub const LAWS: &[Law] = &[
             MSS,
             RTT,
             P,
-            optional(
-                "ack-every",
-                Quantity::Number,
-                "1",
-                "packets per acknowledgement",
-            ),
-            optional(
-                "ack-delay",
-                Quantity::Time,
-                "25ms",
-                "receiver's largest ack delay",
-            ),
-            optional(
-                "b",
-                Quantity::Number,
-                "",
-                "idle round trips; overrides the two above",
-            ),
+            optional("ack-every", Number, "1", "packets per acknowledgement"),
+            optional("ack-delay", Time, "25ms", "receiver's largest ack delay"),
+            optional("b", Number, "", "idle round trips; overrides the two above"),
         ],
-        compute: mathis_b_lines,
+        results: SAWTOOTH,
+        compute: mathis_b_results,
     },
     Law {
         name: "pftk",
@@ -153,26 +198,15 @@ pub const LAWS: &[Law] = &[
             MSS,
             RTT,
             P,
-            optional(
-                "rto",
-                Quantity::Time,
-                "",
-                "retransmission timeout, 4 RTT if absent",
-            ),
-            optional(
-                "ack-every",
-                Quantity::Number,
-                "1",
-                "packets per acknowledgement",
-            ),
-            optional(
-                "max-window",
-                Quantity::Number,
-                "",
-                "largest window, packets",
-            ),
+            optional("rto", Time, "", "retransmission timeout, 4 RTT if absent"),
+            optional("ack-every", Number, "1", "packets per acknowledgement"),
+            optional("max-window", Number, "", "largest window, packets"),
         ],
-        compute: pftk_lines,
+        results: &[
+            result("throughput_bps", "bit/s", "throughput"),
+            result("window_packets", "packets", "mean window"),
+        ],
+        compute: pftk_results,
     },
     Law {
         name: "cubic",
@@ -183,15 +217,19 @@ pub const LAWS: &[Law] = &[
             MSS,
             RTT,
             P,
-            optional("c", Quantity::Number, "0.4", "C, packets per second cubed"),
-            optional(
-                "beta",
-                Quantity::Number,
-                "0.7",
-                "β, the share kept at a loss",
-            ),
+            optional("c", Number, "0.4", "C, packets per second cubed"),
+            optional("beta", Number, "0.7", "β, the share kept at a loss"),
         ],
-        compute: cubic_lines,
+        results: &[
+            result(
+                "throughput_bps",
+                "bit/s",
+                "throughput, of the larger window",
+            ),
+            result("cubic_window_packets", "packets", "cubic region"),
+            result("reno_window_packets", "packets", "Reno-friendly region"),
+        ],
+        compute: cubic_results,
     },
     Law {
         name: "bdp",
@@ -199,141 +237,82 @@ pub const LAWS: &[Law] = &[
         equation: "rate · RTT",
         source: "definition",
         parameters: &[
-            needed("rate", Quantity::Rate, "the bottleneck's rate"),
+            needed("rate", Rate, "the bottleneck's rate"),
             RTT,
-            optional("mss", Quantity::Bytes, "1500b", "packet size, octets"),
+            optional("mss", Bytes, "1500b", "packet size, octets"),
         ],
-        compute: bdp_lines,
+        results: &[
+            result("bdp_bytes", "bytes", "rate times round-trip time"),
+            result("bdp_packets", "packets", "in packets"),
+        ],
+        compute: bdp_results,
     },
 ];
 
-fn tfrc_lines(given: &Arguments) -> Vec<Line> {
+fn tfrc_results(given: &Arguments) -> Vec<f64> {
     let (s, rtt, p) = (given.bytes("s"), given.time("rtt"), given.probability("p"));
     let formula = tfrc::throughput(s, rtt, p);
-    let kernel = tfrc::kernel_throughput(s, rtt, p);
     vec![
-        Line::rate("equation_rate_bps", formula, "X_calc by the formula"),
-        Line::rate(
-            "kernel_rate_bps",
-            kernel,
-            "X_calc by the Linux kernel's table",
-        ),
-        Line::new(
-            "packets_per_s",
-            formula.as_bytes_per_sec() / s as f64,
-            "packets/s",
-            "packets of s octets per second",
-        ),
-        Line::new("response", tfrc::response(p), "", "f(p)"),
+        formula.as_bps(),
+        tfrc::kernel_throughput(s, rtt, p).as_bps(),
+        formula.as_bytes_per_sec() / s as f64,
+        tfrc::response(p),
     ]
 }
 
-fn tfrc_inverse_lines(given: &Arguments) -> Vec<Line> {
+/// No number if even p = 1 allows more than the rate.
+fn tfrc_inverse_results(given: &Arguments) -> Vec<f64> {
     let found = tfrc::loss_event_rate_for(given.bytes("s"), given.time("rtt"), given.rate("rate"));
-    let p = found.map_or(f64::NAN, Probability::get);
-    let mut lines = vec![Line::new("loss_event_rate", p, "", "p, between 0 and 1")];
-    if found.is_none() {
-        "none: even p = 1 allows more".clone_into(&mut lines[0].text);
-        return lines;
+    match found.map(units::Probability::get) {
+        Some(p) => vec![p, 1.0 / p],
+        None => vec![f64::NAN],
     }
-    lines.push(Line::new(
-        "loss_interval_packets",
-        1.0 / p,
-        "packets",
-        "1/p, the mean loss interval",
-    ));
-    lines
 }
 
-fn tfrc_initial_lines(given: &Arguments) -> Vec<Line> {
+fn tfrc_initial_results(given: &Arguments) -> Vec<f64> {
     let (s, rtt) = (given.bytes("s"), given.time("rtt"));
     let window = tfrc::initial_window(s);
-    let mut lines = vec![
-        Line::new("initial_window_bytes", window as f64, "bytes", "W_init"),
-        Line::rate("initial_rate_bps", tfrc::per_rtt(window, rtt), "W_init/R"),
-        Line::rate(
-            "floor_rate_bps",
-            tfrc::per_rtt(s, rtt),
-            "s/R, slow start's floor",
-        ),
+    let mut results = vec![
+        window as f64,
+        tfrc::per_rtt(window, rtt).as_bps(),
+        tfrc::per_rtt(s, rtt).as_bps(),
     ];
     if given.has("rate") {
-        lines.push(Line::new(
-            "rtt_at_rate_s",
-            given.rate("rate").time_for(window).as_secs_f64(),
-            "s",
-            "the round-trip time at which W_init/R is that rate",
-        ));
+        results.push(given.rate("rate").time_for(window).as_secs_f64());
     }
-    lines
+    results
 }
 
-fn tfrc_nofeedback_lines(given: &Arguments) -> Vec<Line> {
-    let (s, rtt) = (given.bytes("s"), given.time("rtt"));
+fn tfrc_nofeedback_results(given: &Arguments) -> Vec<f64> {
+    let (s, rtt, rate) = (given.bytes("s"), given.time("rtt"), given.rate("rate"));
     let min = if given.has("min") {
         given.time("min")
     } else {
         Duration::ZERO
     };
-    let interval = tfrc::nofeedback_interval(s, rtt, given.rate("rate"), min);
-    let knee = tfrc::nofeedback_knee(s, (rtt * 4).max(min));
     vec![
-        Line::new(
-            "interval_s",
-            interval.as_secs_f64(),
-            "s",
-            "until the timer expires",
-        ),
-        Line::rate(
-            "knee_rate_bps",
-            knee,
-            "below this rate 2s/X sets the interval",
-        ),
-        Line::new(
-            "packet_interval_s",
-            given.rate("rate").time_for(s).as_secs_f64(),
-            "s",
-            "time between two packets, s/X",
-        ),
+        tfrc::nofeedback_interval(s, rtt, rate, min).as_secs_f64(),
+        tfrc::nofeedback_knee(s, (rtt * 4).max(min)).as_bps(),
+        rate.time_for(s).as_secs_f64(),
     ]
 }
 
-fn tfrc_slow_start_lines(given: &Arguments) -> Vec<Line> {
+fn tfrc_slow_start_results(given: &Arguments) -> Vec<f64> {
+    let rate = given.rate("rate");
     let at = tfrc::SlowStart {
         segment_size: given.bytes("s"),
         rtt: given.time("rtt"),
         receive_rate: given.rate("receive-rate"),
         idle: given.plain("idle") > 0.0,
     };
-    let series = tfrc::slow_start_series(given.rate("rate"), at, 10_000);
-    let floor = tfrc::per_rtt(at.segment_size, at.rtt).as_bps();
-    let window = tfrc::per_rtt(tfrc::initial_window(at.segment_size), at.rtt).as_bps();
-    let end = series.last().copied().unwrap_or_default();
+    let series = tfrc::slow_start_series(rate, at, 10_000);
+    let window = tfrc::initial_window(at.segment_size);
     vec![
-        Line::rate(
-            "next_bps",
-            tfrc::slow_start_step(given.rate("rate"), at),
-            "after one step",
-        ),
-        Line::rate("end_bps", end, "where it ends"),
-        Line::new(
-            "steps",
-            (series.len() - 1) as f64,
-            "steps",
-            "until nothing changes",
-        ),
-        Line::new(
-            "doubling_from_bps",
-            floor / 2.0,
-            "bit/s",
-            "an idle sender doubles above s/(2R)",
-        ),
-        Line::new(
-            "doubling_until_bps",
-            window / 2.0,
-            "bit/s",
-            "and below W_init/(2R)",
-        ),
+        tfrc::slow_start_step(rate, at).as_bps(),
+        series.last().copied().unwrap_or_default().as_bps(),
+        (series.len() - 1) as f64,
+        tfrc::per_rtt(at.segment_size, at.rtt).as_bps() / 2.0,
+        tfrc::per_rtt(window, at.rtt).as_bps() / 2.0,
     ]
 }
 
@@ -345,40 +324,28 @@ fn path(given: &Arguments) -> mathis::Path {
     }
 }
 
-fn sawtooth_lines(tooth: mathis::Sawtooth) -> Vec<Line> {
-    vec![
-        Line::rate("throughput_bps", tooth.rate, "throughput"),
-        Line::new(
-            "window_packets",
-            tooth.window_packets,
-            "packets",
-            "W, the largest window",
-        ),
-        Line::new("cycle_rtts", tooth.cycle_rtts, "RTT", "length of a cycle"),
-    ]
+fn sawtooth_results(tooth: mathis::Sawtooth) -> Vec<f64> {
+    vec![tooth.rate.as_bps(), tooth.window_packets, tooth.cycle_rtts]
 }
 
-fn mathis_lines(given: &Arguments) -> Vec<Line> {
-    sawtooth_lines(mathis::classic(path(given)))
+fn mathis_results(given: &Arguments) -> Vec<f64> {
+    sawtooth_results(mathis::classic(path(given)))
 }
 
-fn mathis_b_lines(given: &Arguments) -> Vec<Line> {
+fn mathis_b_results(given: &Arguments) -> Vec<f64> {
     let path = path(given);
     let b = if given.has("b") {
         given.plain("b")
     } else {
-        mathis::idle_rtts(
-            given.plain("ack-every") as u32,
-            given.time("ack-delay"),
-            path.rtt,
-        )
+        let ack_every = given.plain("ack-every") as u32;
+        mathis::idle_rtts(ack_every, given.time("ack-delay"), path.rtt)
     };
-    let mut lines = sawtooth_lines(mathis::with_idle_rtts(path, b));
-    lines.push(Line::new("idle_rtts", b, "RTT", "b"));
-    lines
+    let mut results = sawtooth_results(mathis::with_idle_rtts(path, b));
+    results.push(b);
+    results
 }
 
-fn pftk_lines(given: &Arguments) -> Vec<Line> {
+fn pftk_results(given: &Arguments) -> Vec<f64> {
     let rtt = given.time("rtt");
     let rate = pftk::throughput(pftk::Reno {
         segment_size: given.bytes("mss"),
@@ -397,54 +364,28 @@ fn pftk_lines(given: &Arguments) -> Vec<Line> {
         },
     });
     let window = rate.as_bytes_per_sec() * rtt.as_secs_f64() / given.bytes("mss") as f64;
-    vec![
-        Line::rate("throughput_bps", rate, "throughput"),
-        Line::new("window_packets", window, "packets", "mean window"),
-    ]
+    vec![rate.as_bps(), window]
 }
 
-fn cubic_lines(given: &Arguments) -> Vec<Line> {
+fn cubic_results(given: &Arguments) -> Vec<f64> {
     let law = cubic::Constants {
         c: given.plain("c"),
         beta: given.plain("beta").min(0.999_999),
     };
-    let steady = cubic::steady(
+    let (mss, rtt, p) = (
         given.bytes("mss"),
         given.time("rtt"),
         given.probability("p"),
-        law,
     );
+    let steady = cubic::steady(mss, rtt, p, law);
     vec![
-        Line::rate(
-            "throughput_bps",
-            steady.rate,
-            "throughput, of the larger window",
-        ),
-        Line::new(
-            "cubic_window_packets",
-            steady.cubic_packets,
-            "packets",
-            "cubic region",
-        ),
-        Line::new(
-            "reno_window_packets",
-            steady.reno_packets,
-            "packets",
-            "Reno-friendly region",
-        ),
+        steady.rate.as_bps(),
+        steady.cubic_packets,
+        steady.reno_packets,
     ]
 }
 
-fn bdp_lines(given: &Arguments) -> Vec<Line> {
-    let rate: Rate = given.rate("rate");
-    let bytes = rate.as_bytes_per_sec() * given.time("rtt").as_secs_f64();
-    vec![
-        Line::new("bdp_bytes", bytes, "bytes", "rate times round-trip time"),
-        Line::new(
-            "bdp_packets",
-            bytes / given.bytes("mss") as f64,
-            "packets",
-            "in packets",
-        ),
-    ]
+fn bdp_results(given: &Arguments) -> Vec<f64> {
+    let bytes = given.rate("rate").as_bytes_per_sec() * given.time("rtt").as_secs_f64();
+    vec![bytes, bytes / given.bytes("mss") as f64]
 }

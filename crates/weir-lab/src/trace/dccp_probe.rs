@@ -11,7 +11,6 @@
 //! start of the run. Addresses stand for hosts: 10.0.0.1 is the first; the sender's port is
 //! 32768 plus the number of the flow, the receiver's 5001.
 
-use super::export::ExportFile;
 use crate::run::{FlowTrace, RunOutput};
 use crate::scenario::Scenario;
 use crate::table::{Table, Values};
@@ -22,17 +21,14 @@ const TARGET_PORT: u16 = 5001;
 /// The first port of senders, as Linux assigns them.
 const FIRST_PORT: u32 = 32_768;
 
-/// A log for each DCCP flow.
-pub(super) fn files(run: &RunOutput) -> Vec<ExportFile> {
+/// A log for each DCCP flow, with the flow's name.
+pub(super) fn logs(run: &RunOutput) -> Vec<(&str, String)> {
     let flows = run.flows.iter().enumerate();
-    flows
-        .filter_map(|(index, flow)| {
-            Some(ExportFile {
-                path: format!("{}.dccp_probe", flow.name),
-                content: log(flow.writes.as_ref()?, &sockets(&run.scenario, flow, index)),
-            })
-        })
-        .collect()
+    let logs = flows.filter_map(|(index, flow)| {
+        let sockets = sockets(&run.scenario, flow, index);
+        Some((flow.name.as_str(), log(flow.writes.as_ref()?, &sockets)))
+    });
+    logs.collect()
 }
 
 /// `source:port target:port` of a flow.

@@ -11,7 +11,7 @@
 use super::dccp_probe;
 use crate::run::RunOutput;
 use crate::table::{Table, Values};
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 /// A format of another tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,43 +25,30 @@ pub enum Format {
 }
 
 /// Why there is no export.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// No format of this name.
+    #[error(
+        "there is no format \"{0}\", expected one of {names}",
+        names = Format::NAMES.join(", ")
+    )]
     UnknownFormat(String),
     /// A format that is planned and not there yet.
+    #[error(
+        "the format \"{0}\" is not available yet, formats that exist: {names}",
+        names = Format::NAMES.join(", ")
+    )]
     NotYet(String),
     /// The run kept no columns.
+    #[error("the run kept no trace, only its summary")]
     NoTrace,
-    /// No flow of the run writes lines of dccp_probe.
+    /// No flow of the run has the writes that lines of dccp_probe are made from.
+    #[error("the run has no DCCP flow, expected at least one")]
     NoDccpFlow,
-    /// A capture is not made of columns.
+    /// A capture is not made from columns.
+    #[error("a capture is made by a run, expected a format of columns")]
     NotColumns,
 }
-
-impl fmt::Display for ExportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownFormat(name) => write!(
-                f,
-                "there is no format \"{name}\", expected one of {}",
-                Format::NAMES.join(", ")
-            ),
-            Self::NotYet(name) => write!(
-                f,
-                "the format \"{name}\" is not available yet, formats that exist: {}",
-                Format::NAMES.join(", ")
-            ),
-            Self::NoTrace => f.write_str("the run kept no trace, only its summary"),
-            Self::NotColumns => {
-                f.write_str("a capture is made by a run, expected a format of columns")
-            }
-            Self::NoDccpFlow => f.write_str("the run has no DCCP flow, expected at least one"),
-        }
-    }
-}
-
-impl std::error::Error for ExportError {}
 
 impl Format {
     /// The names of all formats.
@@ -91,49 +78,34 @@ pub struct ExportFile {
     pub content: String,
 }
 
-/// Everything that a run can say in this format.
+/// The files of a run in this format.
 ///
 /// # Errors
-/// If the run has nothing to say in it.
+/// If the run has nothing that the format shows.
 pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, ExportError> {
-    if run.flows.is_empty() && run.links.is_empty() && run.packets.is_none() {
+    let tables = run.tables();
+    if tables.is_empty() {
         return Err(ExportError::NoTrace);
     }
+    let file = |path: &str, ending: &str, content: String| ExportFile {
+        path: format!("{path}.{ending}"),
+        content,
+    };
     match format {
         Format::Pcapng => Err(ExportError::NotColumns),
-        Format::Csv => Ok(csv_files(run)),
+        Format::Csv => {
+            let csv_file = |(path, table): (String, &Table)| file(&path, "csv", csv(table));
+            Ok(tables.into_iter().map(csv_file).collect())
+        }
         Format::DccpProbe => {
-            let files = dccp_probe::files(run);
-            if files.is_empty() {
+            let logs = dccp_probe::logs(run);
+            if logs.is_empty() {
                 return Err(ExportError::NoDccpFlow);
             }
-            Ok(files)
+            let log_file = |(flow, log): (&str, String)| file(flow, "dccp_probe", log);
+            Ok(logs.into_iter().map(log_file).collect())
         }
     }
-}
-
-fn csv_files(run: &RunOutput) -> Vec<ExportFile> {
-    let file = |folder: &str, name: &str, table: &Table| ExportFile {
-        path: format!("{folder}{name}.csv"),
-        content: csv(table),
-    };
-    let mut files = Vec::new();
-    for flow in &run.flows {
-        files.push(file("flows/", &flow.name, &flow.table));
-        if let Some(writes) = &flow.writes {
-            files.push(file("writes/", &flow.name, writes));
-        }
-        if let Some(gaps) = &flow.gaps {
-            files.push(file("gaps/", &flow.name, gaps));
-        }
-    }
-    for link in &run.links {
-        files.push(file("links/", &link.name, &link.table));
-    }
-    if let Some(packets) = &run.packets {
-        files.push(file("", "packets", packets));
-    }
-    files
 }
 
 /// A table as comma-separated values with a line of names.

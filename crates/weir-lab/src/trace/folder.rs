@@ -59,7 +59,6 @@ pub struct RunFolder {
 
 const SCENARIO: &str = "scenario.toml";
 const SUMMARY: &str = "summary.json";
-const PACKETS: &str = "packets.parquet";
 
 fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
     let path = path.to_owned();
@@ -184,9 +183,9 @@ impl RunFolder {
     pub fn load(&self) -> Result<RunOutput, FolderError> {
         let mut flows = Vec::new();
         for name in self.scenario.flows.iter().flat_map(Flow::names) {
-            if let Some(table) = self.flow(&name)? {
-                let writes = self.writes(&name)?;
-                let gaps = self.gaps(&name)?;
+            if let Some(table) = self.table(&format!("flows/{name}"))? {
+                let writes = self.table(&format!("writes/{name}"))?;
+                let gaps = self.table(&format!("gaps/{name}"))?;
                 flows.push(FlowTrace {
                     name,
                     table,
@@ -197,7 +196,7 @@ impl RunFolder {
         }
         let mut links = Vec::new();
         for name in self.scenario.trace_names() {
-            if let Some(table) = self.link(&name)? {
+            if let Some(table) = self.table(&format!("links/{name}"))? {
                 links.push(LinkTrace { name, table });
             }
         }
@@ -206,60 +205,25 @@ impl RunFolder {
             summary: self.summary.clone(),
             flows,
             links,
-            packets: self.packets()?,
+            packets: self.table("packets")?,
         })
     }
 
-    /// The trace of a flow; `None` if none was kept.
+    /// The table with this path in [`RunOutput::tables`]; `None` if it was not kept.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn flow(&self, name: &str) -> Result<Option<Table>, FolderError> {
-        self.table(&format!("flows/{name}.parquet"))
-    }
-
-    /// The writes of a flow's application; `None` if none were kept.
-    ///
-    /// # Errors
-    /// If they cannot be read.
-    pub fn writes(&self, name: &str) -> Result<Option<Table>, FolderError> {
-        self.table(&format!("writes/{name}.parquet"))
-    }
-
-    /// The gaps that a flow's listener heard; `None` if it has none or nothing was kept.
-    ///
-    /// # Errors
-    /// If they cannot be read.
-    pub fn gaps(&self, name: &str) -> Result<Option<Table>, FolderError> {
-        self.table(&format!("gaps/{name}.parquet"))
-    }
-
-    /// The trace of a direction of a link; `None` if none was kept.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn link(&self, name: &str) -> Result<Option<Table>, FolderError> {
-        self.table(&format!("links/{name}.parquet"))
-    }
-
-    /// Every packet; `None` if they were not kept.
-    ///
-    /// # Errors
-    /// If they cannot be read.
-    pub fn packets(&self) -> Result<Option<Table>, FolderError> {
-        self.table(PACKETS)
-    }
-
-    fn table(&self, name: &str) -> Result<Option<Table>, FolderError> {
-        let path = self.path.join(name);
+    pub fn table(&self, path: &str) -> Result<Option<Table>, FolderError> {
+        let path = self.path.join(format!("{path}.parquet"));
         if !path.is_file() {
             return Ok(None);
         }
         let file = File::open(&path).map_err(io_error("read", &path))?;
-        let malformed = |message| FolderError::Malformed { path, message };
-        parquet::read(file)
-            .map(Some)
-            .map_err(|e| malformed(e.to_string()))
+        let table = parquet::read(file);
+        table.map(Some).map_err(|error| FolderError::Malformed {
+            path,
+            message: error.to_string(),
+        })
     }
 }
 
@@ -276,34 +240,21 @@ fn write_all(output: &RunOutput, note: &str, folder: &Path) -> Result<(), Folder
     }
     text(SCENARIO, &scenario)?;
     text(SUMMARY, &summary_json(&output.summary))?;
-    for flow in &output.flows {
-        write_table(folder, &format!("flows/{}.parquet", flow.name), &flow.table)?;
-        if let Some(writes) = &flow.writes {
-            write_table(folder, &format!("writes/{}.parquet", flow.name), writes)?;
-        }
-        if let Some(gaps) = &flow.gaps {
-            write_table(folder, &format!("gaps/{}.parquet", flow.name), gaps)?;
-        }
+    for (path, table) in output.tables() {
+        write_table(table, &folder.join(format!("{path}.parquet")))?;
     }
-    for link in &output.links {
-        write_table(folder, &format!("links/{}.parquet", link.name), &link.table)?;
-    }
-    match &output.packets {
-        Some(packets) => write_table(folder, PACKETS, packets),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-fn write_table(folder: &Path, name: &str, table: &Table) -> Result<(), FolderError> {
-    let path = folder.join(name);
+fn write_table(table: &Table, path: &Path) -> Result<(), FolderError> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(io_error("create", parent))?;
     }
-    let file = File::create(&path).map_err(io_error("write", &path))?;
+    let file = File::create(path).map_err(io_error("write", path))?;
     let mut out = BufWriter::new(file);
     parquet::write(table, &mut out).map_err(|error| FolderError::Malformed {
-        path: path.clone(),
+        path: path.to_owned(),
         message: error.to_string(),
     })?;
-    out.flush().map_err(io_error("write", &path))
+    out.flush().map_err(io_error("write", path))
 }

@@ -1,23 +1,26 @@
-//! Congestion controllers, apart from the transports that use them.
+//! Congestion controllers, independent of the transports that use them.
 //!
-//! Two kinds, because their feedback differs in kind: a [`WindowController`] hears of every
-//! acknowledged and lost packet and says how many octets may be in flight; a rate controller
-//! ([`tfrc`]) hears once a round-trip time what the receiver measured and says when the next
-//! packet may leave.
+//! There are two kinds, because their feedback differs: a [`WindowController`] processes every
+//! acknowledged and lost packet and computes how many octets may be in flight; a rate controller
+//! ([`tfrc`]) processes the receiver's measurements once a round-trip time and computes when the
+//! next packet may leave.
 
+pub mod rtt;
 pub mod tfrc;
 pub mod window;
 
-use crate::event::Limit;
-use crate::time::{Duration, Instant};
+pub use rtt::Rtt;
+
+use crate::event::{Limit, WindowState};
+use crate::time::Instant;
 use crate::units::Rate;
 
-/// A packet left.
+/// A packet was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// When.
+    /// When it was sent.
     pub now: Instant,
-    /// Its octets.
+    /// Its size in octets.
     pub bytes: u64,
     /// Octets in flight, this packet included.
     pub bytes_in_flight: u64,
@@ -26,83 +29,85 @@ pub struct Sent {
 /// A packet was acknowledged for the first time.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
-    /// When the acknowledgement came.
+    /// When the acknowledgement arrived.
     pub now: Instant,
     /// When the packet was sent.
     pub sent_at: Instant,
-    /// Its octets.
+    /// Its size in octets.
     pub bytes: u64,
-    /// Octets in flight before this packet was taken off.
+    /// Octets in flight, this packet included.
     pub bytes_in_flight: u64,
-    /// The path's round-trip time as measured so far.
+    /// The round-trip time measured so far.
     pub rtt: Rtt,
-    /// The application, not the window, limited sending.
+    /// The application, not the window, limited sending (RFC 9002 §7.8).
     pub app_limited: bool,
 }
 
 /// Packets were declared lost or marked: at most one call per received acknowledgement or timer.
 #[derive(Clone, Copy, Debug)]
 pub struct CongestionEvent {
-    /// When it was found out.
+    /// When the losses or marks were detected.
     pub now: Instant,
     /// When the latest of the lost or marked packets was sent.
     pub sent_at: Instant,
     /// Octets declared lost; zero for marks.
     pub lost_bytes: u64,
-    /// Octets in flight after the lost packets were taken off.
+    /// Octets in flight, without the lost packets.
     pub bytes_in_flight: u64,
-    /// A mark (ECN), not a loss.
+    /// ECN marks, not losses.
     pub ecn: bool,
 }
 
-/// Round-trip time as a transport knows it; all zero before the first sample.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rtt {
-    /// The last sample.
-    pub latest: Duration,
-    /// Smoothed (RFC 9002 §5.3).
-    pub smoothed: Duration,
-    /// Variation (RFC 9002 §5.3).
-    pub variation: Duration,
-    /// The smallest sample.
-    pub min: Duration,
-}
-
-/// Says how many octets may be in flight. Octets throughout, never packets.
+/// A window-based congestion controller. All sizes are octets.
 pub trait WindowController {
-    /// A packet in flight left.
+    /// A packet that counts as in flight was sent.
     fn on_sent(&mut self, sent: &Sent);
-    /// A packet was acknowledged. Called for each, in the order that the transport chooses.
+    /// A packet was acknowledged. Called for each packet, in an order that the transport chooses.
     fn on_ack(&mut self, acked: &Acked);
-    /// Packets were lost or marked; the controller decides whether it is a new event.
+    /// Packets were lost or marked; the controller decides whether they begin a new recovery
+    /// period (RFC 9002 §7.3.2).
     fn on_congestion_event(&mut self, congestion: &CongestionEvent);
-    /// Everything sent over a long time was lost (RFC 9002 §7.6).
+    /// Persistent congestion was established (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
-    /// All packets whose loss caused the last reduction have arrived after all.
+    /// All packets that were declared lost in this recovery period have been acknowledged: the
+    /// losses were spurious.
     fn on_spurious_congestion_event(&mut self, _now: Instant) {}
     /// The congestion window in octets.
     fn window(&self) -> u64;
-    /// Octets acknowledged towards the next increase; zero where the notion does not exist.
+    /// Octets acknowledged towards the next increase; zero for a controller that counts none.
     fn partial_bytes_acked(&self) -> u64 {
         0
     }
-    /// The slow-start threshold in octets, once there is one.
+    /// The slow-start threshold in octets; `None` while it is infinite.
     fn ssthresh(&self) -> Option<u64>;
-    /// A rate to pace at, if the controller asks for one.
+    /// The pacing rate; `None` for a controller without one.
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
-    /// The datagram that may leave at the start of a recovery beyond the window (RFC 9002 §7.3.2):
-    /// true once after each reduction, if the rules allow it.
+    /// True once after each reduction, if the rules allow one packet beyond the window at the start
+    /// of recovery (RFC 9002 §7.3.2).
     fn take_recovery_probe(&mut self) -> bool {
         false
     }
+    /// The state for a trace, with what the transport knows: octets in flight and round-trip time.
+    fn snapshot(&self, bytes_in_flight: u64, rtt: Rtt) -> WindowState {
+        WindowState {
+            cwnd: self.window(),
+            bytes_in_flight,
+            partial_bytes_acked: self.partial_bytes_acked(),
+            ssthresh: self.ssthresh(),
+            rtt: rtt.latest,
+            smoothed_rtt: rtt.smoothed,
+            state: self.state(),
+            limit: self.limit(),
+        }
+    }
     /// `slow_start`, `recovery` or `congestion_avoidance`.
     fn state(&self) -> &'static str;
-    /// What bound the window when it last changed.
+    /// The rule that bound the window when it last changed.
     fn limit(&self) -> Limit;
-    /// The largest datagram is of this many octets from now on, without IP and UDP headers.
+    /// The largest datagram has this many octets from now on, without IP and UDP headers.
     fn set_max_datagram_size(&mut self, octets: u64);
-    /// The same controller in the same state, for a transport that keeps one for each path.
+    /// A copy in the same state, for a transport that keeps a controller for each path.
     fn clone_box(&self) -> window::BoxedController;
 }

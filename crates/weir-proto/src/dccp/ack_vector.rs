@@ -1,19 +1,19 @@
-//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length cells that say of each packet up to
-//! the acknowledgement number whether it came, marked or not.
+//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that report for each packet
+//! up to the acknowledgement number whether it arrived, and whether it was marked.
 //!
-//! The receiver keeps at most [`MAX_CELLS`] cells, what one option holds, and forgets what the
-//! sender has acknowledged knowing. Does not model: merging of cells that an old packet has
-//! changed.
+//! The receiver keeps at most [`MAX_CELLS`] cells, as many as one option holds, and removes cells
+//! whose receipt the sender has acknowledged. Does not model: merging of cells after an old packet
+//! has changed one.
 
 use super::wire::SeqNum;
 use crate::packet::Ecn;
 use std::collections::VecDeque;
 
-/// Octets of cells in one option.
+/// The most octets of cells in one option.
 pub(super) const MAX_CELLS: usize = 253;
 /// The longest run of one cell.
 const MAX_RUN: u8 = 63;
-/// Acknowledgements whose acknowledgement is awaited, at most: a round trip of a fast flow.
+/// The most unacknowledged acknowledgements that are kept: one round trip of a fast flow.
 const MAX_SENT: usize = 1024;
 
 /// The state of a packet in an Ack Vector (RFC 4340 §11.4, table 6).
@@ -44,8 +44,9 @@ impl AckState {
     }
 }
 
-/// Reads a vector: for each cell from the number `cursor` downwards, the highest and lowest number
-/// that it covers and their state. The cursor is left where a further vector of the packet begins.
+/// Reads an Ack Vector: for each cell, from the number `cursor` downwards, the highest and lowest
+/// number that it covers and their state. Afterwards the cursor is where a further Ack Vector of
+/// the packet begins.
 pub(super) fn read<'a>(
     cursor: &'a mut SeqNum,
     cells: &'a [u8],
@@ -58,18 +59,18 @@ pub(super) fn read<'a>(
     })
 }
 
-/// The receiver's side.
+/// The Ack Vector of a receiver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckVector {
     /// The number that the first cell begins with.
     newest: SeqNum,
     cells: VecDeque<u8>,
-    /// Our acknowledgements and what they acknowledged, the oldest first.
+    /// Acknowledgements sent and the numbers that they acknowledged, the oldest first.
     sent: VecDeque<(SeqNum, SeqNum)>,
 }
 
 impl AckVector {
-    /// A packet came.
+    /// A packet arrived.
     pub(super) fn on_packet(&mut self, seq: SeqNum, ecn: Ecn) {
         let state = if ecn == Ecn::Ce {
             AckState::Marked
@@ -94,7 +95,7 @@ impl AckVector {
             missing -= run;
         }
         if missing > 0 {
-            // The gap is longer than any vector: what was before is forgotten.
+            // The gap is longer than a vector: earlier packets are no longer reported.
             self.cells.clear();
         }
         match self.cells.front_mut() {
@@ -141,7 +142,7 @@ impl AckVector {
         out.clear();
         out.extend(&self.cells);
         if self.sent.len() >= MAX_SENT {
-            // Half of them will do; the oldest are those that are answered next.
+            // Every other entry is kept: the peer acknowledges only some of them.
             let mut odd = false;
             self.sent.retain(|_| {
                 odd = !odd;
@@ -156,10 +157,10 @@ impl AckVector {
         self.newest
     }
 
-    /// The other side has received our acknowledgement `seq` (RFC 4340 §11.4.2): what that one
-    /// said need not be said again.
+    /// The other side has received the acknowledgement `seq`: what it reported is not reported
+    /// again (RFC 4340 §11.4.2).
     pub(super) fn on_ack_of_ack(&mut self, seq: SeqNum) {
-        // Only the very packet that is named has certainly arrived.
+        // Only the acknowledged packet itself is known to have arrived.
         let at = self.sent.partition_point(|(sent, _)| sent.is_before(seq));
         let Some(&(_, known)) = self.sent.get(at).filter(|(sent, _)| *sent == seq) else {
             return;
@@ -172,7 +173,7 @@ impl AckVector {
             keep = keep.saturating_sub(count);
             cells += 1;
         }
-        // The newest packet stays, so that there is something to acknowledge.
+        // The newest packet stays, so that the vector is not empty.
         self.cells.truncate(cells.max(1));
     }
 }
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_what_the_sender_knows() {
+    fn removes_what_the_sender_has_received() {
         let mut vector = vector(&[1, 2, 4, 5, 6]);
         let mut out = Vec::new();
         vector.on_ack_sent(SeqNum::new(70), &mut out);
@@ -213,12 +214,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_what_came(numbers in proptest::collection::vec(1000_u64..1400, 1..200)) {
+        fn the_reader_reports_what_arrived(
+            numbers in proptest::collection::vec(1000_u64..1400, 1..200),
+        ) {
             let mut vector = AckVector::default();
             for &number in &numbers {
                 vector.on_packet(SeqNum::new(number), Ecn::NotEct);
             }
-            let came: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
+            let arrived: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
             let mut out = Vec::new();
             vector.on_ack_sent(SeqNum::new(1), &mut out);
             let newest = numbers.iter().max().copied().unwrap_or(0);
@@ -226,7 +229,8 @@ mod tests {
             let mut cursor = vector.newest;
             for (high, low, state) in read(&mut cursor, &out) {
                 for number in low.get()..=high.get() {
-                    prop_assert_eq!(state == AckState::Received, came.contains(&number), "{}", number);
+                    let received = state == AckState::Received;
+                    prop_assert_eq!(received, arrived.contains(&number), "{}", number);
                 }
             }
         }

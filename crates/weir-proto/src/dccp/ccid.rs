@@ -1,5 +1,5 @@
-//! What a connection asks of its congestion control (RFC 4340 §10): one half sends data, the
-//! other receives it and reports. A connection owns up to one of each per direction.
+//! The interface between a connection and its congestion control (RFC 4340 §10): a sender half for
+//! the data sent and a receiver half for the data received.
 
 use super::wire::{Options, Packet, PacketType, SeqNum};
 use crate::event::Events;
@@ -11,47 +11,50 @@ use crate::time::{Duration, Instant};
 pub enum SendTime {
     /// At once.
     Now,
-    /// Not before this time; ask again then.
+    /// Not before this time; the connection asks again then.
     At(Instant),
-    /// Not before something arrives.
+    /// Not before an acknowledgement or a timeout.
     Blocked,
 }
 
-/// The half-connection's data sender.
+/// Losses that one half of a CCID has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossCounts {
+    /// Data packets lost.
+    pub packets: u64,
+    /// Loss events or congestion events.
+    pub events: u64,
+}
+
+/// The sender half of a CCID.
 pub trait CcidSender: Send {
     /// The handshake's round-trip time, from its Request/Response or Response/Ack exchange;
     /// called at most once, before the first data packet.
-    fn on_handshake_rtt(&mut self, rtt: Duration);
+    fn on_handshake_rtt(&mut self, now: Instant, rtt: Duration);
 
     /// The application is about to write this many octets. Called before the write is traced, so
     /// that the first line of a trace shows the state that the first packet finds.
     fn on_write(&mut self, _now: Instant, _payload_len: u32, _events: &mut Events) {}
 
-    /// May a data packet with this many octets of payload leave?
+    /// When a data packet with this many octets of payload may leave.
     fn send_time(&mut self, now: Instant, payload_len: u32) -> SendTime;
 
-    /// A data packet is being handed over: write its CCVal and options. The first of the two
-    /// times of sending.
+    /// A data packet is handed over, the first of the two times of sending: writes its CCVal and
+    /// options.
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events);
 
-    /// A packet of this connection has really left the host: the second of the two times.
-    /// `data` is true for Data and DataAck.
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, data: bool);
+    /// A packet of this connection has left the host, the second of the two times of sending.
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum);
 
-    /// A valid packet without an acknowledgement number arrived: the sender may want to know
-    /// which numbers of the other side are missing.
-    fn on_arrival(&mut self, _seq: SeqNum) {}
-
-    /// The acknowledgement that [`on_ack`](Self::on_ack) will have next has a wrong nonce echo:
-    /// the receiver may hide losses or marks. Respond as if it had reported a mark (RFC 4340
-    /// §12.3).
+    /// The acknowledgement of the next [`on_ack`](Self::on_ack) has a wrong nonce echo, because the
+    /// receiver may hide losses or marks. The sender responds as to a mark (RFC 4340 §12.3).
     fn on_nonce_mismatch(&mut self);
 
     /// A valid packet with an acknowledgement number arrived.
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events);
 
     /// The next time at which [`handle_timeout`](Self::handle_timeout) must be called, apart from
-    /// the [`SendTime::At`] that `send_time` has told.
+    /// the [`SendTime::At`] of `send_time`.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// A timer of this half has expired.
@@ -60,52 +63,38 @@ pub trait CcidSender: Send {
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
-    /// The Ack Ratio that the receiver should keep (RFC 4340 §11.3), if this CCID uses it.
-    fn ack_ratio(&self) -> Option<u16> {
-        None
+    /// The losses that this half found; zero where the receiver finds them, as with TFRC.
+    fn losses(&self) -> LossCounts {
+        LossCounts::default()
     }
 
-    /// Data packets that this half found to be lost, and its congestion events. Zero where the
-    /// receiver counts, as with TFRC.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
-    }
-
-    /// The connection has closed: no timer may fire any more.
+    /// The connection has closed: all timers stop.
     fn on_close(&mut self);
 }
 
-/// The half-connection's data receiver.
+/// The receiver half of a CCID.
 pub trait CcidReceiver: Send {
-    /// A valid packet arrived (data or not: both take part in loss detection).
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
+    /// A valid packet arrived, with or without data: both count in loss detection.
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn);
 
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
 
-    /// The acknowledging packet with this number and type is about to leave: write the options
-    /// that belong on it. After this call `wants_ack` is false until there is a new reason.
-    fn on_ack_sent(&mut self, now: Instant, packet: (SeqNum, PacketType), options: &mut Options);
+    /// An acknowledgement with this number and type is about to leave: writes its options.
+    /// Afterwards `wants_ack` is false until a further acknowledgement is due.
+    fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, kind: PacketType, options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
-    fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
+    fn on_ack_of_ack(&mut self, _seq: SeqNum) {}
 
-    /// The sender has set its Ack Ratio (RFC 4340 §11.3).
-    fn on_ack_ratio(&mut self, _ratio: u16) {}
-
-    /// The next timer of this half.
+    /// When the next timer of this half expires.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant);
 
-    /// The loss event rate in [0, 1] that this half measures; zero where it measures none.
-    fn loss_event_rate(&self) -> f64 {
-        0.0
-    }
-
-    /// Packets that this half found to be lost, and loss events; zero where the sender counts.
-    fn losses(&self) -> (u64, u64) {
-        (0, 0)
+    /// The losses that this half found; zero where the sender finds them.
+    fn losses(&self) -> LossCounts {
+        LossCounts::default()
     }
 }

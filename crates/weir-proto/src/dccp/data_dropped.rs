@@ -1,23 +1,26 @@
-//! The Data Dropped option (RFC 4340 §11.7): a receiver tells which packets came although their
-//! data did not reach the application.
+//! The Data Dropped option (RFC 4340 §11.7): a receiver reports packets that arrived but whose data
+//! was not delivered to the application.
 //!
-//! A report is repeated until an acknowledgement that carried it is acknowledged. Only the
-//! newest [`MAX_DROPS`] are kept: a peer that sends one-way never acknowledges acknowledgements.
+//! A report is repeated until an acknowledgement that carried it is acknowledged. Only the newest
+//! [`MAX_DROPS`] are kept, because the peer of a one-way flow may never acknowledge
+//! acknowledgements.
 
 use super::wire::SeqNum;
 use std::collections::VecDeque;
 
-/// Drops that are remembered at most.
+/// The most drops that are kept.
 const MAX_DROPS: usize = 64;
-/// Acknowledgements whose acknowledgement is awaited, at most.
+/// The most unacknowledged acknowledgements that are kept.
 const MAX_SENT: usize = 64;
-/// The longest run of a normal block and of a drop block.
-const MAX_RUN: (u64, u64) = (128, 16);
+/// The longest run of a normal block (RFC 4340 §11.7).
+const MAX_NORMAL_RUN: u64 = 128;
+/// The longest run of a drop block (RFC 4340 §11.7).
+const MAX_DROP_RUN: u64 = 16;
 
-/// Why data did not reach the application (RFC 4340 table 7).
+/// Why data was not delivered (RFC 4340 table 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DropCode {
-    /// The Data Checksum did not fit (§9.3).
+    /// The Data Checksum was wrong (RFC 4340 §9.3).
     Corrupt,
 }
 
@@ -29,17 +32,17 @@ impl DropCode {
     }
 }
 
-/// The receiver's memory of dropped data.
+/// The drops that a receiver has to report.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DataDropped {
-    /// In the order of their numbers.
+    /// In the order of sequence numbers.
     drops: VecDeque<(SeqNum, DropCode)>,
-    /// Our acknowledgements that carried a report, and the highest number that each reported.
+    /// Acknowledgements that carried a report, with their acknowledgement numbers.
     sent: VecDeque<(SeqNum, SeqNum)>,
 }
 
 impl DataDropped {
-    /// This packet's data was dropped.
+    /// Records that the data of a packet was dropped.
     pub(super) fn record(&mut self, seq: SeqNum, code: DropCode) {
         let at = self
             .drops
@@ -53,9 +56,9 @@ impl DataDropped {
         }
     }
 
-    /// The blocks for our packet `seq` that acknowledges `ack`, at most so many octets; empty if
-    /// there is nothing to tell.
-    pub(super) fn on_ack_sent(&mut self, (seq, ack): (SeqNum, SeqNum), most: usize) -> Vec<u8> {
+    /// The blocks for the packet `seq` that acknowledges `ack`, at most `most` octets; empty if
+    /// there is no drop to report.
+    pub(super) fn on_ack_sent(&mut self, seq: SeqNum, ack: SeqNum, most: usize) -> Vec<u8> {
         let mut blocks: Vec<u8> = Vec::new();
         let mut cursor = ack;
         let mut drops = self.drops.iter().rev().peekable();
@@ -65,14 +68,14 @@ impl DataDropped {
             }
             let mut normal = cursor.since(number).unsigned_abs();
             let mut run = 1;
-            while run < MAX_RUN.1 && drops.next_if_eq(&&(number.sub(run), code)).is_some() {
+            while run < MAX_DROP_RUN && drops.next_if_eq(&&(number.sub(run), code)).is_some() {
                 run += 1;
             }
-            if blocks.len() as u64 + normal.div_ceil(MAX_RUN.0) + 1 > most as u64 {
+            if blocks.len() as u64 + normal.div_ceil(MAX_NORMAL_RUN) + 1 > most as u64 {
                 break;
             }
             while normal > 0 {
-                let part = normal.min(MAX_RUN.0);
+                let part = normal.min(MAX_NORMAL_RUN);
                 blocks.push((part - 1) as u8);
                 normal -= part;
             }
@@ -88,7 +91,7 @@ impl DataDropped {
         blocks
     }
 
-    /// The peer has our packet `seq`: what it reported need not be told again.
+    /// The peer has received the packet `seq`: its report is not repeated.
     pub(super) fn on_ack_of_ack(&mut self, seq: SeqNum) {
         let Some(&(_, reported)) = self.sent.iter().find(|(sent, _)| *sent == seq) else {
             return;
@@ -111,7 +114,7 @@ mod tests {
     }
 
     fn blocks(memory: &mut DataDropped, ack: u64, most: usize) -> Vec<u8> {
-        memory.on_ack_sent((SeqNum::new(7), SeqNum::new(ack)), most)
+        memory.on_ack_sent(SeqNum::new(7), SeqNum::new(ack), most)
     }
 
     #[test]
@@ -122,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn long_runs_take_several_blocks_and_nothing_to_tell_takes_none() {
+    fn long_runs_take_several_blocks_and_no_drop_takes_none() {
         assert_eq!(blocks(&mut dropped([]), 100, 200), []);
         assert_eq!(blocks(&mut dropped([101]), 100, 200), []);
         assert_eq!(blocks(&mut dropped(81..=100), 100, 200), [0xbf, 0xb3]);
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_never_acknowledges_fills_no_memory() {
+    fn a_peer_that_never_acknowledges_uses_bounded_memory() {
         let memory = dropped((0..10_000).map(|number| 2 * number));
         assert_eq!(memory.drops.len(), MAX_DROPS);
         assert_eq!(

@@ -1,5 +1,5 @@
 //! The Datagram Congestion Control Protocol (RFC 4340): typed packets and their codec, feature
-//! negotiation, connection states, and the CCIDs that say when a packet may leave.
+//! negotiation, connection states, and the CCIDs, which determine when a packet may leave.
 
 mod ack_vector;
 pub mod ccid;

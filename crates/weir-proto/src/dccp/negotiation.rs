@@ -1,32 +1,32 @@
 //! Feature negotiation (RFC 4340 §6).
 //!
-//! A feature is located at one of the two hosts. Its host sends Change L and Confirm L, the other
-//! Change R and Confirm R. Server-priority features take the first entry of the server's list
-//! that the client's list has too; non-negotiable ones take the value of their host. A change is
-//! repeated on every packet that may carry it until it is confirmed; packets are made for it by a
-//! timer that backs off (§6.6.3).
+//! A feature is located at one of the two hosts. That host sends Change L and Confirm L, the other
+//! host Change R and Confirm R. A server-priority feature takes the first entry of the server's
+//! list that is also in the client's list; a non-negotiable feature takes the value of its host. A
+//! Change is repeated on every packet that may carry it until it is confirmed; a timer with backoff
+//! sends packets for it (§6.6.3).
 //!
-//! Does not model: changing one's mind while a change is out (UNSTABLE, §6.6.2); the values that
-//! we want are fixed when the connection is made.
+//! Does not model: a change of preferences during negotiation (UNSTABLE, §6.6.2); the preferred
+//! values are fixed when the connection is created.
 
 use super::wire::feature::{self, ReconciliationRule};
 use super::wire::{DccpOption, Options};
 
-/// Reset codes that negotiation may end in (RFC 4340 §5.6).
+/// Reset code 5, "Option Error" (RFC 4340 §5.6).
 pub(super) const OPTION_ERROR: u8 = 5;
-/// A Mandatory option could not be done.
+/// Reset code 6, "Mandatory Error" (RFC 4340 §5.6).
 pub(super) const MANDATORY_FAILURE: u8 = 6;
 
-/// Where a feature is located.
+/// The host at which a feature is located (RFC 4340 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Location {
-    /// Here.
+    /// This host.
     Local,
-    /// At the other host.
+    /// The other host.
     Remote,
 }
 
-/// RFC 4340 §6.6.1.
+/// The state of a feature (RFC 4340 §6.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FeatureState {
     Stable,
@@ -39,12 +39,12 @@ struct Feature {
     number: u8,
     rule: ReconciliationRule,
     value: u64,
-    /// Server-priority: what we accept, the best first.
+    /// The acceptable values of a server-priority feature, in order of preference.
     preferences: Vec<u8>,
     state: FeatureState,
 }
 
-/// A Confirm that must go out; an empty one says that the feature is not known.
+/// A Confirm that must be sent; it is empty for an unknown feature or an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct PendingConfirm {
     location: Location,
@@ -60,16 +60,16 @@ pub(super) struct Negotiation {
     pending_confirms: Vec<PendingConfirm>,
 }
 
-/// One Change or Confirm as it arrived, seen from here.
+/// A Change or Confirm option that arrived; locations are those of this host.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Message<'a> {
-    /// The other side wants a value.
+    /// The other host requests a value.
     Change {
         location: Location,
         number: u8,
         values: &'a [u8],
     },
-    /// The other side has agreed to one.
+    /// The other host confirms a value.
     Confirm {
         location: Location,
         number: u8,
@@ -78,7 +78,7 @@ pub(super) enum Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message in this option, if it is one.
+    /// The message of this option; `None` for other options.
     pub(super) fn from_option(option: DccpOption<'a>) -> Option<Self> {
         use Location::{Local, Remote};
         Some(match option {
@@ -136,8 +136,8 @@ impl Negotiation {
                     continue;
                 };
                 let value = initial(number);
-                // Until something else is asked for, only what is in force is acceptable; a
-                // Boolean that costs us nothing may take either value.
+                // By default only the current value is acceptable; Boolean features that require
+                // nothing of this host may take either value.
                 let preferences = match number {
                     feature::CCID => vec![2],
                     feature::SEND_NDP_COUNT
@@ -170,13 +170,13 @@ impl Negotiation {
             .position(|f| f.location == location && f.number == number)
     }
 
-    /// The value in force.
+    /// The current value.
     pub(super) fn value(&self, location: Location, number: u8) -> u64 {
         self.position(location, number)
             .map_or(0, |at| self.features[at].value)
     }
 
-    /// Asks for a server-priority feature to take the first acceptable of these values.
+    /// Requests the first of these values that is acceptable for a server-priority feature.
     pub(super) fn prefer(&mut self, location: Location, number: u8, preferences: &[u8]) {
         if let Some(at) = self.position(location, number) {
             let feature = &mut self.features[at];
@@ -190,7 +190,7 @@ impl Negotiation {
         }
     }
 
-    /// Accepts these values of a server-priority feature on either side, without asking for any.
+    /// Accepts these values of a server-priority feature at either host, without a request.
     pub(super) fn accept(&mut self, number: u8, preferences: &[u8]) {
         for feature in self.features.iter_mut().filter(|f| f.number == number) {
             if feature.state == FeatureState::Stable {
@@ -199,14 +199,14 @@ impl Negotiation {
         }
     }
 
-    /// From now on the values in force are the only acceptable ones.
+    /// From now on only the current values are acceptable.
     pub(super) fn freeze(&mut self, number: u8) {
         for feature in self.features.iter_mut().filter(|f| f.number == number) {
             feature.preferences = vec![feature.value as u8];
         }
     }
 
-    /// Announces the value of a non-negotiable feature located here.
+    /// Announces the value of a non-negotiable feature that is located at this host.
     pub(super) fn announce(&mut self, number: u8, value: u64) {
         if let Some(at) = self.position(Location::Local, number) {
             let feature = &mut self.features[at];
@@ -217,22 +217,22 @@ impl Negotiation {
         }
     }
 
-    /// True while a confirmation is due.
+    /// True while a Confirm must be sent.
     pub(super) fn has_pending_confirm(&self) -> bool {
         !self.pending_confirms.is_empty()
     }
 
-    /// True while a change awaits its confirmation.
+    /// True while a Change awaits its Confirm.
     pub(super) fn is_changing(&self) -> bool {
         self.features
             .iter()
             .any(|f| f.state == FeatureState::Changing)
     }
 
-    /// Deals with a message.
+    /// Processes a Change or Confirm.
     ///
     /// # Errors
-    /// The code of the Reset that must follow.
+    /// The code of the Reset that must be sent.
     pub(super) fn on_message(&mut self, message: Message<'_>, mandatory: bool) -> Result<(), u8> {
         match message {
             Message::Change {
@@ -256,7 +256,7 @@ impl Negotiation {
         mandatory: bool,
     ) -> Result<(), u8> {
         let outcome = match self.position(location, number) {
-            // §6.6.7: a Change without values makes no sense.
+            // §6.6.7: a Change without values is invalid.
             Some(at) if !values.is_empty() => self.reconcile(at, values),
             _ => None,
         };
@@ -278,12 +278,13 @@ impl Negotiation {
         });
     }
 
-    /// The value that both agree on, as the values of a Confirm; `None` if there is none.
+    /// Reconciles a Change with the local preferences. Returns the values of the Confirm; `None`
+    /// for an invalid Change.
     fn reconcile(&mut self, at: usize, values: &[u8]) -> Option<Vec<u8>> {
         let server = self.server;
         let feature = &mut self.features[at];
         if feature.rule == ReconciliationRule::NonNegotiable {
-            // §6.3.2: only the feature's own host may change it.
+            // §6.3.2: only the host of the feature may change it.
             let number = feature::decode_number(feature.number, values)
                 .filter(|_| feature.location == Location::Remote)
                 .filter(|&value| is_valid(feature.number, value))?;
@@ -299,7 +300,7 @@ impl Negotiation {
             .iter()
             .find(|value| clients.contains(value))
             .copied();
-        // §6.3.1: without a common entry the old value stays.
+        // §6.3.1: without a common entry the value does not change.
         feature.value = agreed.map_or(feature.value, u64::from);
         feature.state = FeatureState::Stable;
         let mut confirm = vec![feature.value as u8];
@@ -312,19 +313,19 @@ impl Negotiation {
             return Ok(());
         };
         let feature = &mut self.features[at];
-        // §6.6.2: an answer to nothing is ignored.
+        // §6.6.2: a Confirm without a Change is ignored.
         if feature.state != FeatureState::Changing {
             return Ok(());
         }
         feature.state = FeatureState::Stable;
         let Some(&value) = values.first() else {
-            // The other side does not know the feature: it stays as it was.
+            // The other host does not know the feature: its value does not change.
             return Ok(());
         };
         if feature.rule == ReconciliationRule::NonNegotiable {
             return Ok(());
         }
-        // §6.6.8: neither side takes what it did not offer.
+        // §6.6.8: a host rejects a value that it did not offer.
         let possible = feature.preferences.contains(&value) || u64::from(value) == feature.value;
         if !possible {
             return Err(OPTION_ERROR);
@@ -333,7 +334,7 @@ impl Negotiation {
         Ok(())
     }
 
-    /// Writes the confirmations that are due and the changes that await theirs.
+    /// Writes the Confirms that are due and the Changes that are not confirmed yet.
     pub(super) fn write(&mut self, options: &mut Options) {
         for PendingConfirm {
             location,
@@ -372,7 +373,7 @@ impl Negotiation {
     }
 }
 
-/// Values that a non-negotiable feature may take (§7.5.2 and §11.3).
+/// True if a non-negotiable feature may have this value (RFC 4340 §7.5.2 and §11.3).
 fn is_valid(number: u8, value: u64) -> bool {
     match number {
         feature::SEQUENCE_WINDOW => (32..1 << 46).contains(&value),
@@ -385,8 +386,7 @@ fn is_valid(number: u8, value: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Sends what one side has to say to the other until both are silent; returns the number of
-    /// packets.
+    /// Exchanges messages until neither side has any; returns the number of rounds.
     fn converse(a: &mut Negotiation, b: &mut Negotiation) -> usize {
         for round in 0..10 {
             let mut silent = true;
@@ -409,7 +409,7 @@ mod tests {
                 return round;
             }
         }
-        panic!("they never stop talking");
+        panic!("the negotiation does not end");
     }
 
     fn pair() -> (Negotiation, Negotiation) {
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_servers_list_decides() {
+    fn the_first_common_entry_of_the_servers_list_is_chosen() {
         for (client, server, agreed) in [
             (&[3, 2][..], &[2, 3][..], 2),
             (&[3, 2], &[3, 2], 3),
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_says_its_own_sequence_window() {
+    fn a_host_announces_its_own_sequence_window() {
         let (mut a, mut b) = pair();
         a.announce(feature::SEQUENCE_WINDOW, 5000);
         converse(&mut a, &mut b);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_answered_by_an_empty_confirm() {
+    fn an_invalid_change_is_answered_by_an_empty_confirm() {
         let location = Location::Remote;
         for (number, values) in [
             (feature::SEQUENCE_WINDOW, &[0, 0, 0, 0, 0, 31][..]),
@@ -485,7 +485,7 @@ mod tests {
             );
             assert_eq!(b.on_message(change, true), Err(MANDATORY_FAILURE));
         }
-        // Nobody but its host changes a non-negotiable feature.
+        // Only its host may change a non-negotiable feature.
         let mut b = Negotiation::new(true);
         let values = &[0, 5][..];
         let change = Message::Change {
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_confirm_of_something_impossible_is_an_option_error() {
+    fn a_confirm_of_an_unoffered_value_is_an_option_error() {
         let mut a = Negotiation::new(false);
         a.prefer(Location::Local, feature::CCID, &[3]);
         let confirm = Message::Confirm {
@@ -517,7 +517,7 @@ mod tests {
         assert_eq!(a.value(Location::Local, feature::CCID), 2);
     }
 
-    /// The server too takes only what it offered.
+    /// The server, too, accepts only a value that it offered.
     #[test]
     fn a_client_cannot_confirm_what_the_server_did_not_offer() {
         let mut server = Negotiation::new(true);
@@ -532,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ccid_that_works_is_not_exchanged() {
+    fn a_ccid_in_use_is_not_changed() {
         for server in [false, true] {
             let mut end = Negotiation::new(server);
             end.prefer(Location::Local, feature::CCID, &[3]);
@@ -556,7 +556,7 @@ mod tests {
             assert_eq!(
                 end.pending_confirms,
                 [confirm],
-                "one answer, however often asked"
+                "one Confirm for repeated Changes"
             );
         }
     }

@@ -1,35 +1,36 @@
-//! ECN nonces (RFC 4340 §12.2): a sender colours its data packets ECT(0) or ECT(1) by chance, and
-//! the receiver echoes the one-bit sum of what came unmarked. Who hides a mark or a loss must
-//! guess the colour and is wrong half of the time.
+//! ECN nonces (RFC 4340 §12.2): a sender sets ECT(0) or ECT(1) on its data packets at random, and
+//! the receiver echoes the one-bit sum over the packets that arrived unmarked. A receiver that
+//! hides a mark or a loss must guess the nonce and is wrong half of the time.
 //!
-//! RFC 8311 made the nonce historic and gave ECT(1) to other uses (L4S, RFC 9331), so that a sender
-//! uses nonces only when asked to; a receiver always echoes what it got.
+//! RFC 8311 made the nonce historic and released ECT(1) for other uses (L4S, RFC 9331). A sender
+//! uses nonces only if it is configured to; a receiver always echoes them.
 
 use super::ack_vector::{self, AckState};
 use super::wire::{DccpOption, LossInterval, Packet, SeqNum};
 use crate::rng::Rng;
 use std::collections::VecDeque;
 
-/// Numbers whose sums are remembered.
+/// Sequence numbers whose sums are kept.
 const CAPACITY: usize = 1 << 16;
-/// Beginnings of ranges that are remembered for longer: twice the intervals of a report.
+/// Sums at the starts of loss intervals, which are kept for longer.
 const STARTS: usize = 64;
 
-/// NonceSum(S) of RFC 4342 §9.1: the parity of the nonces up to a number.
+/// NonceSum(S) of RFC 4342 §9.1: the parity of the nonces up to a sequence number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NonceSums {
     newest: SeqNum,
-    /// The sums up to each number in a row, the last that of `newest`; none before the first
-    /// nonce of one, up to which all sums are zero.
+    /// The sums up to consecutive numbers, of which `newest` is the last. Empty before the first
+    /// nonce of one, when all sums are zero.
     sums: VecDeque<bool>,
-    /// Sums that were asked for as the beginning of a range.
+    /// Sums at the starts of intervals that were asked for.
     starts: VecDeque<(SeqNum, bool)>,
+    /// Sums were removed for lack of space.
     forgotten: bool,
 }
 
 impl NonceSums {
-    /// This packet has the nonce; each packet is recorded once, in any order. What is never
-    /// recorded counts as zero.
+    /// Records the nonce of a packet, once for each packet, in any order. The nonce of a packet
+    /// that is not recorded counts as zero.
     pub(super) fn record(&mut self, seq: SeqNum, nonce: bool) {
         let Some(&last) = self.sums.back() else {
             if nonce {
@@ -54,11 +55,11 @@ impl NonceSums {
         self.sums.drain(..surplus);
     }
 
-    /// A nonce of one came late.
+    /// A packet with a nonce of one arrived out of order.
     fn flip(&mut self, behind: usize, seq: SeqNum) {
         let len = self.sums.len();
         if behind >= len && !self.forgotten {
-            // Before it all sums are zero.
+            // All earlier sums are zero.
             let zeros = (behind + 1 - len).min(CAPACITY.saturating_sub(len));
             (0..zeros).for_each(|_| self.sums.push_front(false));
             self.forgotten = behind >= CAPACITY;
@@ -72,7 +73,7 @@ impl NonceSums {
         later.for_each(|(_, sum)| *sum ^= true);
     }
 
-    /// The sum up to a number; `None` if it is forgotten.
+    /// The sum up to a number; `None` if it is no longer kept.
     fn sum(&self, seq: SeqNum) -> Option<bool> {
         let Some(&last) = self.sums.back() else {
             return Some(false);
@@ -91,12 +92,12 @@ impl NonceSums {
             .or((!self.forgotten).then_some(false))
     }
 
-    /// The parity of the nonces from `low` to `high`; `None` if it is forgotten.
+    /// The parity of the nonces from `low` to `high`; `None` if it is no longer kept.
     pub(super) fn parity(&self, low: SeqNum, high: SeqNum) -> Option<bool> {
         Some(self.sum(low.previous())? ^ self.sum(high)?)
     }
 
-    /// The same for a loss interval, which grows at its end and is asked for again.
+    /// The parity of a loss interval, whose start is kept because the interval grows at its end.
     pub(super) fn parity_of_interval(&mut self, low: SeqNum, high: SeqNum) -> Option<bool> {
         let before = low.previous();
         let start = self.sum(before)?;
@@ -109,7 +110,7 @@ impl NonceSums {
         Some(start ^ self.sum(high)?)
     }
 
-    /// The echo for an Ack Vector whose first cell begins with `newest`.
+    /// The nonce echo of an Ack Vector whose first cell begins with `newest`.
     pub(super) fn echo(&self, newest: SeqNum, cells: &[u8]) -> Option<bool> {
         if self.sums.is_empty() {
             return Some(false);
@@ -123,7 +124,7 @@ impl NonceSums {
     }
 }
 
-/// The sender's side.
+/// The nonces of a sender.
 #[derive(Clone, Debug)]
 pub(super) struct SentNonces {
     rng: Rng,
@@ -131,7 +132,7 @@ pub(super) struct SentNonces {
 }
 
 impl SentNonces {
-    /// SentNonces from the random stream of this seed, which the peer must not be able to guess.
+    /// Nonces from the random stream of this seed, which must be unknown to the peer.
     pub(super) fn new(seed: u64) -> Self {
         Self {
             rng: Rng::stream(seed, "dccp/nonce"),
@@ -139,15 +140,15 @@ impl SentNonces {
         }
     }
 
-    /// The nonce for a packet that leaves; only data has one.
+    /// The nonce of a packet that leaves; zero for a packet without data.
     pub(super) fn draw(&mut self, seq: SeqNum, data: bool) -> bool {
         let nonce = data && self.rng.next_u64() >> 63 == 1;
         self.sums.record(seq, nonce);
         nonce
     }
 
-    /// Whether the echoes of a packet that acknowledges `ack` are right (RFC 4342 §9.1). What is
-    /// too old to be known is taken for right.
+    /// True if the nonce echoes of a packet that acknowledges `ack` are right (RFC 4342 §9.1). An
+    /// echo over packets that are no longer kept counts as right.
     pub(super) fn echoes_match(&mut self, ack: SeqNum, packet: &Packet) -> bool {
         let mut vector = ack;
         let mut interval = None;
@@ -159,14 +160,14 @@ impl SentNonces {
             }
             DccpOption::LossIntervals { skip, intervals } => {
                 let mut high = interval.unwrap_or_else(|| ack.sub(u64::from(skip)));
-                let right = LossInterval::read_all(intervals).all(|told| {
-                    let end = high.sub(u64::from(told.lossless_length));
-                    let sum = match told.lossless_length {
+                let right = LossInterval::read_all(intervals).all(|reported| {
+                    let end = high.sub(u64::from(reported.lossless_length));
+                    let sum = match reported.lossless_length {
                         0 => Some(false),
                         _ => self.sums.parity_of_interval(end.add(1), high),
                     };
-                    high = end.sub(u64::from(told.loss_length));
-                    sum.is_none_or(|sum| sum == told.nonce)
+                    high = end.sub(u64::from(reported.loss_length));
+                    sum.is_none_or(|sum| sum == reported.nonce)
                 });
                 interval = Some(high);
                 right
@@ -182,7 +183,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_vector_is_echoed_with_the_parity_of_its_unmarked_packets() {
+    fn an_ack_vector_echoes_the_parity_of_its_unmarked_packets() {
         let mut sums = NonceSums::default();
         for (number, nonce) in [(100, true), (101, false), (103, true), (104, true)] {
             sums.record(SeqNum::new(number), nonce);
@@ -198,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_of_a_long_interval_is_not_forgotten() {
+    fn the_start_of_a_long_interval_is_kept() {
         let mut sums = NonceSums::default();
         sums.record(SeqNum::new(10), true);
         sums.record(SeqNum::new(20), true);

@@ -2,7 +2,7 @@
 
 use super::wire::{PacketType, SeqNum};
 
-/// The variables of §7.1, in its words, and what has been received.
+/// The sequence number variables of RFC 4340 §7.1, and the packets received.
 #[derive(Clone, Debug)]
 pub(super) struct Sequence {
     /// Initial sequence number sent.
@@ -17,19 +17,20 @@ pub(super) struct Sequence {
     pub(super) gar: SeqNum,
     /// OSR: the first number received in OPEN (§8.5 steps 11 and 12).
     pub(super) osr: Option<SeqNum>,
-    /// Something valid has been received, so that `isr`, `gsr` and `gar` mean something.
+    /// A valid packet has been received, so that `isr`, `gsr` and `gar` are defined.
     pub(super) started: bool,
-    /// W: the peer's Sequence Window, for sequence numbers.
+    /// W: the Sequence Window of the peer, for sequence numbers.
     pub(super) peer_window: u64,
-    /// W': our Sequence Window, for acknowledgement numbers.
+    /// W': the Sequence Window of this end, for acknowledgement numbers.
     pub(super) own_window: u64,
-    /// ISR still cuts the window off below.
+    /// ISR is still a lower bound of the window.
     young: bool,
     replay_window: ReplayWindow,
 }
 
 impl Sequence {
-    /// Before the first packet; `own_window` as configured, the peer's is 100 (§6.4) at first.
+    /// The variables before the first packet; both Sequence Windows are 100 at first (RFC 4340
+    /// §6.4).
     pub(super) fn new(iss: SeqNum) -> Self {
         Self {
             iss,
@@ -46,13 +47,13 @@ impl Sequence {
         }
     }
 
-    /// The number of the packet that is being made.
+    /// The number of the next packet that leaves.
     pub(super) fn next(&mut self) -> SeqNum {
         self.gss = self.gss.next();
         self.gss
     }
 
-    /// The first packet of the other side: opens the windows so that it is valid and new.
+    /// Initialises the windows so that the first packet of the peer is valid and new.
     pub(super) fn start(&mut self, seq: SeqNum) {
         self.isr = seq;
         self.gsr = seq.previous();
@@ -61,10 +62,10 @@ impl Sequence {
         self.replay_window = ReplayWindow::default();
     }
 
-    /// SWL (§7.5.1).
+    /// SWL, the lower end of the valid sequence numbers (RFC 4340 §7.5.1).
     pub(super) fn swl(&self) -> SeqNum {
         let low = self.gsr.next().sub(self.peer_window / 4);
-        // Only at the start: what precedes ISR was never sent.
+        // At the start of the connection no number before ISR is valid.
         if self.young && low.is_before(self.isr) {
             self.isr
         } else {
@@ -72,12 +73,12 @@ impl Sequence {
         }
     }
 
-    /// SWH (§7.5.1).
+    /// SWH, the upper end of the valid sequence numbers (RFC 4340 §7.5.1).
     pub(super) fn swh(&self) -> SeqNum {
         self.gsr.add((3 * self.peer_window).div_ceil(4))
     }
 
-    /// AWL (§7.5.1).
+    /// AWL, the lower end of the valid acknowledgement numbers (RFC 4340 §7.5.1).
     pub(super) fn awl(&self) -> SeqNum {
         let low = self.gss.next().sub(self.own_window);
         if low.is_before(self.iss) && self.gss.since(self.iss) < self.own_window as i64 {
@@ -87,12 +88,12 @@ impl Sequence {
         }
     }
 
-    /// Is this acknowledgement number one that we may have sent?
+    /// True if the acknowledgement number is in [AWL, AWH].
     pub(super) fn ack_is_valid(&self, ack: SeqNum) -> bool {
         ack.is_within(self.awl(), self.gss)
     }
 
-    /// §8.5 steps 5 and 6: are the numbers of this packet valid?
+    /// True if the numbers of a packet of this type are valid (RFC 4340 §8.5 steps 5 and 6).
     pub(super) fn is_valid(&self, kind: PacketType, seq: SeqNum, ack: Option<SeqNum>) -> bool {
         use PacketType::{Close, CloseReq, Reset, Sync, SyncAck};
         match kind {
@@ -111,7 +112,7 @@ impl Sequence {
         }
     }
 
-    /// A valid packet came; false if it had come before.
+    /// A valid packet arrived; false if it is a duplicate.
     pub(super) fn on_valid(&mut self, seq: SeqNum, ack: Option<SeqNum>) -> bool {
         let ahead = seq.since(self.gsr);
         if ahead > 0 {
@@ -126,8 +127,8 @@ impl Sequence {
     }
 }
 
-/// Which of the last 1024 numbers up to GSR have come: bit n stands for GSR - n. What is older
-/// counts as received, so that nothing is delivered twice.
+/// Which of the last 1024 numbers up to GSR have arrived: bit n stands for GSR - n. Older numbers
+/// count as received, so that no packet is delivered twice.
 #[derive(Clone, Debug, Default)]
 struct ReplayWindow([u64; 16]);
 

@@ -1,8 +1,9 @@
-//! When a receiver acknowledges, and what (RFC 9000 §13.2).
+//! Generation of acknowledgements (RFC 9000 §13.2).
 //!
-//! At once: every `ack_every`-th ack-eliciting packet, a packet that came late or after a gap, a
-//! packet marked with congestion. Otherwise within `max_ack_delay`. The frame names the newest
-//! ranges, so many as are kept; packets below those count as duplicates from then on.
+//! An ACK is sent at once for every `ack_every`-th ack-eliciting packet, for a packet that arrived
+//! late or after a gap, and for a packet with Congestion Experienced; otherwise within
+//! `max_ack_delay`. The frame reports the newest ranges, up to the number that is kept; packets
+//! below those count as duplicates from then on.
 
 use super::config::AckPolicy;
 use super::ranges::RangeSet;
@@ -11,34 +12,34 @@ use crate::packet::Ecn;
 use crate::time::Instant;
 use std::sync::Arc;
 
-/// The unit of ACK Delay: 2^3 microseconds, the default exponent (RFC 9000 §18.2).
+/// The default ack_delay_exponent: ACK Delay counts in 2^3 microseconds (RFC 9000 §18.2).
 const DELAY_EXPONENT: u32 = 3;
 
-/// What arrived in a packet-number space, and what of it has to be acknowledged.
+/// The packets received in a packet-number space, and the acknowledgement that is due.
 #[derive(Clone, Debug)]
 pub struct ReceivedPackets {
     policy: AckPolicy,
     /// RFC 9000 §13.2.1: Initial packets are acknowledged at once.
     never_delay: bool,
     numbers: RangeSet,
-    /// Numbers below this are known no more and count as received.
+    /// Numbers below this one are no longer tracked and count as received.
     floor: u64,
     largest_at: Instant,
     largest_eliciting: Option<u64>,
     /// Ack-eliciting packets since the last acknowledgement.
     eliciting: u32,
-    /// Other packets arrived since then.
+    /// Other packets have arrived since the last acknowledgement.
     others: bool,
     ack_immediately: bool,
     deadline: Option<Instant>,
     ecn: EcnCounts,
-    /// The ranges below the newest as last built, while they are still right.
+    /// The ranges below the newest one as last built, shared with the frames sent.
     older: Option<Arc<OlderRanges>>,
     older_is_stale: bool,
 }
 
 impl ReceivedPackets {
-    /// Nothing has arrived.
+    /// A space without packets.
     pub fn new(policy: AckPolicy, never_delay: bool) -> Self {
         Self {
             policy,
@@ -57,18 +58,18 @@ impl ReceivedPackets {
         }
     }
 
-    /// True if a packet of this number has been dealt with (RFC 9000 §12.3).
+    /// True if a packet with this number has been processed (RFC 9000 §12.3).
     #[inline]
     pub fn is_duplicate(&self, number: u64) -> bool {
         number < self.floor || self.numbers.contains(number)
     }
 
-    /// The number that is expected next.
+    /// One more than the largest number received.
     pub fn expected(&self) -> u64 {
         self.numbers.last().map_or(self.floor, |last| last.end)
     }
 
-    /// A packet that is no duplicate arrived.
+    /// A packet that is not a duplicate arrived.
     pub fn on_packet(&mut self, now: Instant, number: u64, eliciting: bool, ecn: Ecn) {
         if number >= self.expected() {
             self.largest_at = now;
@@ -101,7 +102,7 @@ impl ReceivedPackets {
 
     #[inline]
     fn add(&mut self, number: u64) {
-        // Only the in-order packet leaves the older ranges as they are.
+        // Only the next packet in order leaves the older ranges unchanged.
         self.older_is_stale |= self.numbers.last().is_none_or(|last| last.end != number);
         self.numbers.insert(number..number + 1);
         if self.numbers.len() > self.policy.max_ranges.max(1) as usize {
@@ -112,8 +113,8 @@ impl ReceivedPackets {
         }
     }
 
-    /// RFC 9000 §13.2.1: older than a received ack-eliciting packet, or newer with packets
-    /// missing in between.
+    /// True if the packet is older than a received ack-eliciting packet, or newer with packets
+    /// missing in between (RFC 9000 §13.2.1).
     fn is_out_of_order(&self, number: u64) -> bool {
         let next = self
             .largest_eliciting
@@ -132,13 +133,13 @@ impl ReceivedPackets {
         self.ack_immediately || self.deadline.is_some_and(|at| at <= now)
     }
 
-    /// True if there are ack-eliciting packets to acknowledge.
+    /// True if ack-eliciting packets are not acknowledged yet.
     #[inline]
     pub const fn has_unacked_eliciting(&self) -> bool {
         self.eliciting > 0
     }
 
-    /// True if packets arrived that need no acknowledgement and have none yet.
+    /// True if packets that are not ack-eliciting are not acknowledged yet.
     #[inline]
     pub const fn has_unacked_others(&self) -> bool {
         self.others
@@ -150,7 +151,7 @@ impl ReceivedPackets {
         self.deadline
     }
 
-    /// Builds the frame; from now on nothing is due.
+    /// Builds the ACK frame; no acknowledgement is due afterwards.
     pub fn take_ack(&mut self, now: Instant) -> Option<Ack> {
         self.eliciting = 0;
         self.others = false;
@@ -185,10 +186,10 @@ impl ReceivedPackets {
         (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(newest_start, ranges)))
     }
 
-    /// The peer has seen an acknowledgement of everything up to `largest`: it need not be
-    /// repeated (RFC 9000 §13.2.4).
+    /// The peer has received an acknowledgement of the packets up to `largest`, which need not be
+    /// reported again (RFC 9000 §13.2.4).
     pub fn forget_up_to(&mut self, largest: u64) {
-        // The newest number stays, so that there is always something to name.
+        // The newest number stays, so that an ACK always has a range.
         let end = (largest + 1).min(self.expected().saturating_sub(1));
         if end > self.floor {
             self.numbers.remove(0..end);
@@ -220,7 +221,7 @@ mod tests {
         Instant::ZERO + Duration::from_millis(millis)
     }
 
-    /// Which of the packets, given as (number, ack-eliciting), make an acknowledgement due.
+    /// The packets, given as (number, ack-eliciting), that make an acknowledgement due.
     fn due_after(policy: AckPolicy, packets: &[(u64, bool)]) -> Vec<u64> {
         let mut received = ReceivedPackets::new(policy, false);
         let mut due = Vec::new();
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_congestion_mark_is_reported_at_once() {
+    fn congestion_experienced_is_reported_at_once() {
         let mut received = ReceivedPackets::new(POLICY, false);
         received.on_packet(at(1), 0, true, Ecn::Ce);
         assert!(received.ack_is_due(at(1)));
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn names_the_newest_ranges_and_refuses_what_it_has_forgotten() {
+    fn reports_the_newest_ranges_and_drops_older_packets_as_duplicates() {
         let policy = AckPolicy {
             max_ranges: 3,
             ..POLICY
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_peer_knows_is_not_repeated() {
+    fn ranges_that_the_peer_knows_are_not_reported_again() {
         let mut received = ReceivedPackets::new(POLICY, false);
         for number in [0, 1, 3, 4] {
             received.on_packet(at(1), number, true, Ecn::NotEct);

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// A transport error: its code and what happened.
+/// A transport error (RFC 9000 §20.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransportError {
-    /// The code on the wire.
+    /// The error code on the wire.
     pub code: u64,
-    /// What happened, for people.
+    /// What happened, as a message for users.
     pub what: &'static str,
 }
 

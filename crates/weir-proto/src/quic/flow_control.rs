@@ -1,26 +1,26 @@
-//! Credit (RFC 9000 §4): a receiver says up to which offset a sender may go, for each stream
-//! and for the connection as a whole.
+//! Flow control (RFC 9000 §4): a receiver limits the offset up to which a sender may send, for each
+//! stream and for the connection as a whole.
 //!
-//! New credit is due when what is left of it, maximum - retired, falls to a share of the
-//! window; the new maximum is retired + window.
+//! A new maximum, retired + window, is announced when maximum - retired falls to a share of the
+//! window.
 
 use super::error::TransportError;
 
-/// The credit that a receiver gives.
+/// The receiver's side of flow control, of a stream or of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverFlowControl {
     window: u64,
     threshold: u64,
     maximum: u64,
     retired: u64,
-    /// Octets that the sender has used: the highest offset, or the sum of these.
+    /// Octets that the sender has used: the highest offset of a stream, or the sum of these.
     used: u64,
-    /// The frame with the maximum was lost.
+    /// The frame with the maximum must be sent again.
     repeat: bool,
 }
 
 impl ReceiverFlowControl {
-    /// A window of so many octets, renewed when `threshold` (a share of it) is left.
+    /// A window of so many octets; a new maximum is due when `threshold`, a share of it, is left.
     pub fn new(window: u64, threshold: f64) -> Self {
         Self {
             window,
@@ -33,6 +33,9 @@ impl ReceiverFlowControl {
     }
 
     /// The sender has used so many octets more.
+    ///
+    /// # Errors
+    /// FLOW_CONTROL_ERROR if it has used more than the maximum.
     pub fn consume(&mut self, octets: u64) -> Result<(), TransportError> {
         self.used = self.used.saturating_add(octets);
         if self.used > self.maximum {
@@ -43,12 +46,12 @@ impl ReceiverFlowControl {
         Ok(())
     }
 
-    /// The application has taken so many octets.
+    /// The application has read so many octets.
     pub fn retire(&mut self, octets: u64) {
         self.retired = self.retired.saturating_add(octets);
     }
 
-    /// True if the peer should hear of new credit.
+    /// True if a frame with a new maximum is due.
     #[inline]
     pub const fn frame_needed(&self) -> bool {
         self.repeat
@@ -56,7 +59,7 @@ impl ReceiverFlowControl {
                 && self.retired.saturating_add(self.window) > self.maximum)
     }
 
-    /// The maximum to announce, if it is due.
+    /// The new maximum to announce, if one is due.
     pub fn take_new_maximum(&mut self) -> Option<u64> {
         if !self.frame_needed() {
             return None;
@@ -66,29 +69,29 @@ impl ReceiverFlowControl {
         Some(self.maximum)
     }
 
-    /// The sender says that it is blocked at this maximum: if it should know a higher one, the
-    /// frame that announced it was lost.
+    /// The sender reports that it is blocked at this maximum. If a higher one was announced, its
+    /// frame was lost and is repeated.
     pub const fn on_blocked(&mut self, limit: u64) {
         self.repeat |= limit < self.maximum;
     }
 
-    /// The frame that announced the maximum was lost.
+    /// The frame with the maximum was lost.
     pub const fn frame_lost(&mut self) {
         self.repeat = true;
     }
 }
 
-/// The credit that a sender has.
+/// The sender's side of flow control, of a stream or of the connection.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderFlowControl {
     maximum: u64,
     used: u64,
-    /// The maximum at which the peer was last told that we are blocked.
+    /// The maximum in the last DATA_BLOCKED or STREAM_DATA_BLOCKED frame.
     blocked_sent_at: Option<u64>,
 }
 
 impl SenderFlowControl {
-    /// A first credit.
+    /// The initial maximum.
     pub const fn new(maximum: u64) -> Self {
         Self {
             maximum,
@@ -109,12 +112,12 @@ impl SenderFlowControl {
         self.used = self.used.saturating_add(octets).min(self.maximum);
     }
 
-    /// The peer announced a maximum; less than the known one means nothing (RFC 9000 §4.1).
+    /// The peer announced a maximum; one below the known maximum is ignored (RFC 9000 §4.1).
     pub fn update(&mut self, maximum: u64) {
         self.maximum = self.maximum.max(maximum);
     }
 
-    /// There is data and no credit: the maximum, once for each (RFC 9000 §4.1).
+    /// The maximum to report as blocking, once for each maximum (RFC 9000 §4.1).
     pub fn take_blocked_limit(&mut self) -> Option<u64> {
         if self.available() > 0 || self.blocked_sent_at == Some(self.maximum) {
             return None;
@@ -123,13 +126,13 @@ impl SenderFlowControl {
         self.blocked_sent_at
     }
 
-    /// True if [`take_blocked_limit`](Self::take_blocked_limit) would give something.
+    /// True if [`take_blocked_limit`](Self::take_blocked_limit) returns a maximum.
     #[inline]
     pub fn blocked_frame_needed(&self) -> bool {
         self.available() == 0 && self.blocked_sent_at != Some(self.maximum)
     }
 
-    /// The frame that reported it was lost.
+    /// The frame that reported it as blocking was lost.
     pub const fn frame_lost(&mut self) {
         self.blocked_sent_at = None;
     }
@@ -140,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_credit_is_due_when_half_of_it_is_left() {
+    fn a_new_maximum_is_due_when_half_of_the_window_is_left() {
         let mut credit = ReceiverFlowControl::new(1000, 0.5);
         credit.retire(499);
         assert_eq!(credit.take_new_maximum(), None);
@@ -152,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn sending_beyond_the_credit_is_an_error() {
+    fn sending_beyond_the_maximum_is_an_error() {
         let mut credit = ReceiverFlowControl::new(1000, 0.5);
         assert!(credit.consume(1000).is_ok());
         assert_eq!(credit.consume(1).unwrap_err().code, 3);
@@ -160,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_tells_once_that_it_is_blocked() {
+    fn a_sender_reports_once_that_it_is_blocked() {
         let mut credit = SenderFlowControl::new(10);
         assert_eq!(credit.take_blocked_limit(), None);
         credit.consume(10);

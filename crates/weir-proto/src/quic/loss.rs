@@ -1,42 +1,54 @@
-//! What was sent and what became of it (RFC 9002 §6 and appendix A).
+//! Loss detection (RFC 9002 §6 and appendix A).
 //!
 //! A packet is lost when a later one has been acknowledged and it is 3 packets (kPacketThreshold)
-//! or 9/8 of a round-trip time (kTimeThreshold) behind. Packets stand in a ring by their number,
-//! from the oldest that is still open; acknowledging and losing take time in proportion to the
-//! packets that change.
+//! or 9/8 of a round-trip time (kTimeThreshold) behind. Sent packets are in a ring by their number,
+//! from the oldest in flight on, so acknowledging and losing packets takes time in proportion to
+//! their number.
 
 use super::error::TransportError;
-use super::rtt::RttEstimator;
 use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
+use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
+/// kGranularity (RFC 9002 §6.1.2).
+const GRANULARITY: Duration = Duration::from_millis(1);
+/// kInitialRtt (RFC 9002 §6.2.2).
+const INITIAL_RTT: Duration = Duration::from_millis(333);
+/// The probe timeout without the peer's delay (RFC 9002 §6.2.1). Before the first sample it is
+/// that of kInitialRtt with half of it as the variation.
+pub const PROBE_TIMEOUT: TimeoutRules = TimeoutRules {
+    initial: Duration::from_nanos(INITIAL_RTT.as_nanos() * 3),
+    granularity: GRANULARITY,
+    minimum: Duration::ZERO,
+    maximum: Duration::MAX,
+};
 /// kPacketThreshold (RFC 9002 §6.1.1).
 pub const PACKET_THRESHOLD: u64 = 3;
 /// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
 pub const PERSISTENT_THRESHOLD: u64 = 3;
 
-/// What has to be said again if a packet is lost.
+/// A frame that must be sent again if its packet is lost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RetransmitFrame {
-    /// A piece of a stream.
+    /// Stream data.
     Stream(StreamFrame),
     /// The handshake message.
     Crypto,
-    /// A frame about credit.
+    /// A frame of flow control; its current value is sent again.
     FlowControl(Box<Frame>),
 }
 
-/// What is known of a packet.
+/// The state of a sent packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PacketState {
-    /// Neither acknowledged nor lost.
+    /// Neither acknowledged nor declared lost.
     InFlight,
     /// Acknowledged.
     Acked,
-    /// Lost, or never to be acknowledged.
+    /// Declared lost, or not ack-eliciting.
     #[default]
     NotInFlight,
 }
@@ -46,11 +58,11 @@ enum PacketState {
 pub struct SentPacket {
     /// When it was handed over.
     pub sent_at: Instant,
-    /// The largest number that its ACK frame named.
+    /// The largest packet number that its ACK frame acknowledged.
     pub acked_up_to: Option<u64>,
-    /// What to say again.
+    /// The frames to send again if it is lost.
     pub retransmit: SmallVec<[RetransmitFrame; 1]>,
-    /// Octets; counted as in flight.
+    /// Octets that count as in flight.
     pub size: u32,
     /// The peer must acknowledge it.
     pub ack_eliciting: bool,
@@ -74,26 +86,26 @@ impl SentPacket {
 pub struct LostPacket {
     /// Its number.
     pub number: PacketNumber,
-    /// What was sent.
+    /// The packet.
     pub packet: SentPacket,
-    /// What made it count as lost.
+    /// The threshold that it exceeded.
     pub trigger: LossTrigger,
 }
 
 /// What an acknowledgement acknowledged for the first time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewlyAcked {
-    /// When the largest was sent, if it was newly acknowledged.
+    /// When the largest acknowledged packet was sent, if it was newly acknowledged.
     pub largest_sent_at: Option<Instant>,
     /// An ack-eliciting packet was newly acknowledged.
     pub ack_eliciting: bool,
 }
 
-/// The packets of one packet-number space.
+/// The sent packets of one packet-number space.
 #[derive(Clone, Debug, Default)]
 pub struct SentPackets {
     packets: VecDeque<SentPacket>,
-    /// The number of the first in the ring; all before it are closed.
+    /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
     largest_acked: Option<u64>,
     loss_time: Option<Instant>,
@@ -113,13 +125,13 @@ impl SentPackets {
         self.largest_acked
     }
 
-    /// When the time threshold will declare a packet lost.
+    /// When the time threshold declares the next packet lost.
     #[inline]
     pub const fn loss_time(&self) -> Option<Instant> {
         self.loss_time
     }
 
-    /// True if the peer has yet to acknowledge something.
+    /// True if ack-eliciting packets are in flight.
     #[inline]
     pub const fn is_waiting(&self) -> bool {
         self.eliciting_in_flight > 0
@@ -131,7 +143,7 @@ impl SentPackets {
         self.last_eliciting_at
     }
 
-    /// A packet in flight gets the next number.
+    /// Adds a packet in flight with the next number.
     #[inline]
     pub fn push(&mut self, packet: SentPacket) {
         if packet.ack_eliciting {
@@ -141,7 +153,7 @@ impl SentPackets {
         self.packets.push_back(packet);
     }
 
-    /// A packet that nobody will acknowledge takes the next number: acknowledgements alone.
+    /// Takes the next number for a packet that is not tracked, because it is not in flight.
     #[inline]
     pub fn skip(&mut self) {
         if self.packets.is_empty() {
@@ -158,7 +170,7 @@ impl SentPackets {
         ack: &Ack,
         acked: &mut Vec<(PacketNumber, SentPacket)>,
     ) -> Result<NewlyAcked, TransportError> {
-        // RFC 9000 §13.1: an acknowledgement of a packet that was not sent.
+        // RFC 9000 §13.1: acknowledging a packet that was not sent is an error.
         if ack.largest >= self.next_number() {
             return Err(TransportError::protocol_violation(
                 "the peer acknowledged a packet that was not sent",
@@ -199,7 +211,7 @@ impl SentPackets {
     }
 
     /// Moves the packets that are lost by now into `lost`, oldest first. Returns true if they
-    /// establish persistent congestion (RFC 9002 §7.6.2), given how long that takes.
+    /// establish persistent congestion, whose duration is `persistent_after` (RFC 9002 §7.6).
     pub fn detect_lost(
         &mut self,
         now: Instant,
@@ -211,7 +223,7 @@ impl SentPackets {
         let Some(largest) = self.largest_acked else {
             return false;
         };
-        let delay = rtt.loss_delay();
+        let delay = loss_delay(rtt);
         let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
         let mut number = self.base;
         while number <= largest {
@@ -227,7 +239,7 @@ impl SentPackets {
                     } else if packet.sent_at + delay <= now {
                         LossTrigger::TimeThreshold
                     } else {
-                        // Later packets were sent later: they are not lost either.
+                        // Later packets were sent later and are not lost either.
                         self.loss_time = Some(packet.sent_at + delay);
                         break;
                     };
@@ -258,7 +270,7 @@ impl SentPackets {
         }
     }
 
-    /// What the oldest packet in flight carries, to be sent again as a probe.
+    /// The frames of the oldest packet in flight, to be sent again as a probe.
     pub fn oldest_retransmit(&self) -> &[RetransmitFrame] {
         let mut open = self
             .packets
@@ -268,7 +280,7 @@ impl SentPackets {
             .map_or(&[], |packet| &packet.retransmit)
     }
 
-    /// Forgets all packets; the octets that were in flight (RFC 9002 §6.4).
+    /// Discards all packets (RFC 9002 §6.4); returns the octets that were in flight.
     pub fn discard(&mut self) -> u64 {
         let open = self
             .packets
@@ -281,6 +293,17 @@ impl SentPackets {
         self.eliciting_in_flight = 0;
         octets
     }
+}
+
+/// The time threshold of loss detection (RFC 9002 §6.1.2): 9/8 of the round-trip time.
+#[inline]
+fn loss_delay(rtt: &RttEstimator) -> Duration {
+    let known = rtt.get();
+    let rtt = match rtt.first_sample_at() {
+        Some(_) => known.latest.max(known.smoothed),
+        None => INITIAL_RTT,
+    };
+    (rtt + rtt / 8).max(GRANULARITY)
 }
 
 /// A period of lost packets without an acknowledged one in between.
@@ -305,8 +328,8 @@ impl PersistentCongestionPeriod {
         self.start = None;
     }
 
-    /// RFC 9002 §7.6.2: both ends of the period are ack-eliciting and were sent after the first
-    /// sample of the round-trip time.
+    /// Adds a lost packet. Both ends of the period must be ack-eliciting and sent after the first
+    /// sample of the round-trip time (RFC 9002 §7.6.2).
     fn extend(&mut self, packet: &SentPacket) {
         let eligible = packet.ack_eliciting
             && self

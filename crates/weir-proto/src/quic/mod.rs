@@ -1,4 +1,4 @@
-//! QUIC for simulation (RFC 9000 and RFC 9002), lean but honest: real header and frame sizes,
+//! QUIC for simulation (RFC 9000 and RFC 9002), without TLS: exact header and frame sizes,
 //! packet-number spaces, acknowledgement policy, loss detection, probe timeouts, persistent
 //! congestion, streams with retransmission, flow control, and the window controllers of
 //! [`cc::window`](crate::cc::window).
@@ -8,8 +8,8 @@
 //!
 //! Not modelled: TLS and keys (the handshake is an exchange of Initial packets of the right size,
 //! or none), Retry, 0-RTT, version negotiation, migration and connection ids, path MTU discovery,
-//! pacing, stateless resets, the content of streams (lengths only). A packet's time of sending
-//! is that of its handing over.
+//! pacing, stateless resets, the content of streams (lengths only). A packet counts as sent when it
+//! is handed over.
 
 mod ack;
 mod config;
@@ -18,7 +18,6 @@ mod error;
 mod flow_control;
 mod loss;
 mod ranges;
-mod rtt;
 mod streams;
 pub mod wire;
 

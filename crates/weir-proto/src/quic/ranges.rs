@@ -1,5 +1,5 @@
-//! A set of numbers kept as sorted ranges: packet numbers received, octets acknowledged, octets
-//! to send again, octets arrived out of order.
+//! A set of numbers as sorted ranges, for packet numbers received and for octets acknowledged, lost
+//! or received out of order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,7 +11,7 @@ pub struct RangeSet {
 }
 
 impl RangeSet {
-    /// Adds a range; how many of its numbers were new.
+    /// Adds a range; returns how many of its numbers were new.
     pub fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -31,7 +31,7 @@ impl RangeSet {
     }
 
     fn insert_within(&mut self, range: Range<u64>) -> u64 {
-        // The ranges [first, after) touch the new one and melt into it.
+        // The ranges [first, after) touch the new one and are merged with it.
         let first = self.ranges.partition_point(|have| have.end < range.start);
         let after = self.ranges.partition_point(|have| have.start <= range.end);
         let mut added = range.end - range.start;
@@ -53,7 +53,7 @@ impl RangeSet {
         added
     }
 
-    /// Takes a range out.
+    /// Removes a range.
     pub fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl RangeSet {
         self.ranges.get(at).is_some_and(|have| have.start <= number)
     }
 
-    /// The range that a number lies in.
+    /// The range that contains this number.
     pub fn containing(&self, number: u64) -> Option<&Range<u64>> {
         let at = match self.ranges.back() {
             Some(last) if last.start <= number => self.ranges.len() - 1,
@@ -92,7 +92,7 @@ impl RangeSet {
         self.ranges.get(at).filter(|have| have.contains(&number))
     }
 
-    /// The parts of the set that lie in `range`.
+    /// The intersection with `range`.
     pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let first = self.ranges.partition_point(|have| have.end <= range.start);
         self.ranges
@@ -114,22 +114,22 @@ impl RangeSet {
         self.ranges.back()
     }
 
-    /// Drops the lowest range and returns it.
+    /// Removes and returns the lowest range.
     pub fn pop_first(&mut self) -> Option<Range<u64>> {
         self.ranges.pop_front()
     }
 
-    /// The ranges from the highest down.
+    /// The ranges in descending order.
     pub fn descending(&self) -> impl Iterator<Item = &Range<u64>> {
         self.ranges.iter().rev()
     }
 
-    /// Number of ranges.
+    /// The number of ranges.
     pub fn len(&self) -> usize {
         self.ranges.len()
     }
 
-    /// True if there is nothing in the set.
+    /// True if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

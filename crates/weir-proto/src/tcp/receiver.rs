@@ -1,19 +1,21 @@
-//! The receiving half: reassembly by ranges, SACK blocks (RFC 2018) and when to acknowledge
-//! (RFC 5681 §4.2): at least every other full segment, within a delay, and at once while
-//! something is missing.
+//! The receiving half: reassembly, SACK blocks (RFC 2018) and the delayed ACK algorithm (RFC 5681
+//! §4.2): an ACK for every `ack_every`-th segment, within a delay, and at once while octets are
+//! missing.
 
 use super::wire::SackBlocks;
 use crate::time::{Duration, Instant};
 
-/// What arrived and was not yet acknowledged, in stream offsets (SYN and FIN not counted).
+/// The receiving half of a connection, in stream offsets (without SYN and FIN).
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     /// All octets before this one have arrived.
     next: u64,
     /// Octet ranges that arrived out of order, disjoint and sorted.
     out_of_order: Vec<(u64, u64)>,
-    /// The range that the latest segment fell into: RFC 2018 §4 wants it first.
+    /// An offset in the range that the latest segment belongs to: the first SACK block
+    /// (RFC 2018 §4).
     latest: Option<u64>,
+    /// Segments since the last acknowledgement.
     unacknowledged_segments: u32,
     ack_every: u32,
     max_ack_delay: Duration,
@@ -49,12 +51,13 @@ impl Receiver {
         self.ack_now || self.ack_deadline.is_some_and(|deadline| deadline <= now)
     }
 
-    /// Something asks for an acknowledgement at once.
+    /// Requests an immediate acknowledgement.
     pub(super) fn ack_now(&mut self) {
         self.ack_now = true;
     }
 
-    /// Takes in `[start, start + len)`; returns how many octets can now be delivered in order.
+    /// A segment with the octets `[start, start + len)` arrives; returns how many octets it
+    /// completes in order.
     pub(super) fn on_segment(&mut self, now: Instant, start: u64, len: u64) -> u64 {
         let end = start.saturating_add(len);
         if end <= self.next {
@@ -77,7 +80,7 @@ impl Receiver {
             self.insert(start, end);
             self.latest = Some(start);
         }
-        // RFC 5681 §4.2: at once for a segment out of order or one that fills a gap.
+        // RFC 5681 §4.2: an immediate ACK for a segment out of order or one that fills a gap.
         if had_gap
             || !self.out_of_order.is_empty()
             || self.unacknowledged_segments >= self.ack_every
@@ -101,8 +104,8 @@ impl Receiver {
         self.out_of_order.splice(from..until, [(start, end)]);
     }
 
-    /// An acknowledgement leaves: the SACK blocks that it carries, in the sequence space that
-    /// `wrap` maps offsets into.
+    /// An acknowledgement leaves: the SACK blocks that it carries, with `wrap` as the conversion
+    /// of an offset into a sequence number.
     pub(super) fn on_ack_sent(&mut self, wrap: impl Fn(u64) -> u32) -> SackBlocks {
         self.ack_now = false;
         self.ack_deadline = None;
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledges_at_once_while_something_is_missing_and_names_the_latest_range_first() {
+    fn acknowledges_at_once_while_octets_are_missing_and_reports_the_latest_range_first() {
         let mut receiver = receiver();
         receiver.on_segment(Instant::ZERO, 100, 100);
         assert!(receiver.wants_ack(Instant::ZERO));

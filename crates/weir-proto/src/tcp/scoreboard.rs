@@ -1,34 +1,33 @@
-//! What was sent and not yet cumulatively acknowledged, and what RFC 6675 makes of it.
+//! The scoreboard of RFC 6675: the segments that are not yet cumulatively acknowledged.
 //!
-//! The scoreboard keeps segment boundaries, so that `pipe`, IsLost() and NextSeg() (§4) cost a
-//! constant amount per segment instead of a walk over the window. A segment counts towards
-//! `pipe` once if it is neither SACKed nor lost, and once more if it was retransmitted and is
-//! not SACKed.
+//! It keeps segment boundaries, so that `pipe`, IsLost() and NextSeg() (RFC 6675 §4) take constant
+//! time per segment instead of a walk over the window. A segment counts towards `pipe` once if it
+//! is neither SACKed nor lost, and once more if it was retransmitted and is not SACKed.
 
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// RFC 6675 §2: DupThresh.
+/// DupThresh (RFC 6675 §2).
 const DUP_THRESHOLD: u32 = 3;
 
-/// A segment in flight.
+/// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// Offset of its first octet.
     pub(super) start: u64,
-    /// Its octets.
+    /// Its length in octets.
     pub(super) len: u32,
     /// When it was last sent.
     pub(super) sent_at: Instant,
-    /// It was sent more than once: no round-trip time sample (Karn).
+    /// It was sent more than once and gives no round-trip time sample (Karn).
     pub(super) retransmitted_ever: bool,
     sacked: bool,
     lost: bool,
-    /// Retransmitted since it was found lost.
+    /// It was retransmitted since it was marked lost.
     retransmitted: bool,
 }
 
-/// The segments between HighACK and HighData.
+/// The segments between HighACK and HighData (RFC 6675 §2).
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     segments: VecDeque<SentSegment>,
@@ -47,7 +46,7 @@ impl SentSegment {
         self.start + self.len as u64
     }
 
-    /// RFC 6675 §4, SetPipe().
+    /// Octets that it contributes to `pipe` (RFC 6675 §4, SetPipe()).
     const fn in_pipe(&self) -> u64 {
         if self.sacked {
             return 0;
@@ -94,7 +93,7 @@ impl Scoreboard {
         self.segments.front().map(|segment| segment.sent_at)
     }
 
-    /// New data left.
+    /// A segment of new data leaves.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
         self.segments.push_back(SentSegment {
             start: self.high_data,
@@ -109,11 +108,11 @@ impl Scoreboard {
         self.pipe += u64::from(len);
     }
 
-    /// Takes off what `ack` covers; calls `on_new` for each segment that had not been SACKed.
+    /// Removes the segments below `ack`; calls `on_new` for each that was not SACKed before.
     pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segments.front_mut() {
             if front.end() > ack {
-                // A partly acknowledged segment keeps its rest.
+                // A partly acknowledged segment is shortened.
                 if front.start < ack {
                     self.pipe -= front.in_pipe();
                     front.len -= (ack - front.start) as u32;
@@ -131,7 +130,7 @@ impl Scoreboard {
         self.high_ack = self.high_ack.max(ack);
     }
 
-    /// RFC 6675 §4, Update(): marks what `[start, end)` covers wholly.
+    /// Marks the segments that `[start, end)` covers entirely as SACKed (RFC 6675 §4, Update()).
     pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(&SentSegment)) {
         let from = self
             .segments
@@ -149,8 +148,8 @@ impl Scoreboard {
         }
     }
 
-    /// RFC 6675 §4, IsLost(): marks every segment below three SACKed ones. Calls `on_lost` for
-    /// each that is newly lost.
+    /// Marks every segment below three SACKed ones as lost (RFC 6675 §4, IsLost()); calls
+    /// `on_lost` for each that is newly lost.
     pub(super) fn detect_losses(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
         let mut sacked = 0;
         let mut below = None;
@@ -187,8 +186,8 @@ impl Scoreboard {
         self.lost_below = below;
     }
 
-    /// Marks the first outstanding segment lost (RFC 6582: three duplicates or a partial
-    /// acknowledgement). Returns it if it was not marked before.
+    /// Marks the first outstanding segment as lost, after three duplicate ACKs or a partial
+    /// acknowledgement (RFC 6582 §3.2). Returns it if it was not marked before.
     pub(super) fn mark_first_lost(&mut self) -> Option<SentSegment> {
         let front = self.segments.front_mut()?;
         if front.lost || front.sacked {
@@ -201,7 +200,8 @@ impl Scoreboard {
         Some(*front)
     }
 
-    /// The timer expired: everything un-SACKed counts as lost (RFC 6675 §5.1, SACKs kept).
+    /// The retransmission timer expired: every segment without a SACK counts as lost (RFC 6675
+    /// §5.1).
     pub(super) fn mark_all_lost(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
         for segment in &mut self.segments {
             if !segment.sacked {
@@ -216,7 +216,8 @@ impl Scoreboard {
         self.lost_below = self.high_data;
     }
 
-    /// RFC 6675 §4, NextSeg() rule 1: the first lost segment that was not retransmitted; marks it so.
+    /// The first lost segment that was not retransmitted, marked as retransmitted now (RFC 6675
+    /// §4, NextSeg() rule 1).
     pub(super) fn next_lost(&mut self, now: Instant) -> Option<SentSegment> {
         let from = self
             .segments
@@ -237,8 +238,8 @@ impl Scoreboard {
         None
     }
 
-    /// RFC 6675 §4, NextSeg() rule 3: an un-SACKed segment below the highest SACK that is not
-    /// known to be lost; repeated once as a last resort.
+    /// A segment below the highest SACK that is neither SACKed nor known to be lost; each is
+    /// retransmitted once this way (RFC 6675 §4, NextSeg() rule 3).
     pub(super) fn next_unsacked(&mut self, now: Instant) -> Option<SentSegment> {
         let (from, top) = (self.retransmit_from, self.highest_sacked);
         let segment = self.segments.iter_mut().find(|segment| {
@@ -290,12 +291,12 @@ mod tests {
             board.next_lost(Instant::ZERO).map(|segment| segment.start),
             Some(0)
         );
-        assert_eq!(board.pipe(), 700, "the repair is in the pipe");
+        assert_eq!(board.pipe(), 700, "the retransmission is in the pipe");
         assert!(board.next_lost(Instant::ZERO).is_none());
     }
 
     #[test]
-    fn the_timer_loses_all_but_what_was_sacked() {
+    fn a_timeout_marks_all_but_the_sacked_segments_as_lost() {
         let mut board = sent(5);
         board.on_sack(200, 300, |_| ());
         let mut count = 0;
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partly_acknowledged_segment_keeps_its_rest() {
+    fn a_partly_acknowledged_segment_is_shortened() {
         let mut board = sent(2);
         board.on_cumulative_ack(150, |_| ());
         assert_eq!((board.pipe(), board.high_ack()), (50, 150));

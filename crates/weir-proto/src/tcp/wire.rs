@@ -2,9 +2,9 @@
 //! SACK-permitted and window scale, padded to 12; with SACK blocks 4 + 8 n (RFC 2018 §3, two
 //! NOPs before).
 
-use crate::packet::Payload;
+use crate::payload::Payload;
 
-/// Flag bits of octet 13.
+/// Flag bits of octet 13 (RFC 9293 §3.1, RFC 3168 §6.1).
 pub(super) mod flag {
     pub(in super::super) const FIN: u8 = 0x01;
     pub(in super::super) const SYN: u8 = 0x02;
@@ -60,7 +60,7 @@ pub struct Packet {
 }
 
 impl SackBlocks {
-    /// Adds a block behind those there are; says whether there was room.
+    /// Appends a block; false if all four are in use.
     pub fn push(&mut self, block: (u32, u32)) -> bool {
         let Some(slot) = self.blocks.get_mut(usize::from(self.count)) else {
             return false;
@@ -70,7 +70,7 @@ impl SackBlocks {
         true
     }
 
-    /// The blocks.
+    /// The blocks in their order.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         self.blocks
             .get(..usize::from(self.count))
@@ -102,8 +102,8 @@ impl Packet {
         self.header_len() + self.payload.len() as usize
     }
 
-    /// The segment in wire form; the checksum field is left zero, as segmentation offload does
-    /// for the network card.
+    /// The segment in wire form. The checksum field is zero, as in captures of a host with checksum
+    /// offload.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.wire_len());
         out.extend(self.source_port.to_be_bytes());
@@ -135,7 +135,7 @@ impl Packet {
         out
     }
 
-    /// Reads a segment; the payload is kept as a length. `None` if the bytes are not a segment.
+    /// Reads a segment; its payload becomes a length. `None` if the octets are not a segment.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (header, rest) = bytes.split_first_chunk::<HEADER_OCTETS>()?;
         let word = |at: usize| {
@@ -160,7 +160,7 @@ impl Packet {
         Some(packet)
     }
 
-    /// Reads the options there are; ends at the first whose length makes no sense.
+    /// Reads the options up to the first with an impossible length.
     fn read_options(&mut self, mut options: &[u8]) {
         let mut syn = SynOptions {
             mss: 536,

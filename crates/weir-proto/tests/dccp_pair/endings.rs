@@ -1,4 +1,4 @@
-//! How connections end when the other side is silent, has gone, or ends them at the same time
+//! The end of connections when the other side is silent, is gone, or closes at the same time
 //! (RFC 4340 §8.1.1, §8.1.3, §8.1.5, §8.3).
 
 use super::{Pair, config};
@@ -17,7 +17,7 @@ fn kind(packet: &Packet) -> PacketType {
 }
 
 impl Pair {
-    /// From now on nothing of this end arrives.
+    /// From now on no packet of this end arrives.
     fn silence(&mut self, silent: usize) {
         self.drops = Box::new(move |end, _| end == silent);
     }
@@ -30,13 +30,13 @@ impl Pair {
             .collect()
     }
 
-    fn last_news(&self, end: usize) -> Option<EndpointEvent> {
+    fn last_event(&self, end: usize) -> Option<EndpointEvent> {
         self.news[end].last().copied()
     }
 }
 
 #[test]
-fn a_close_without_an_answer_is_repeated_ever_more_slowly_and_ends_after_four_msl() {
+fn a_close_without_an_answer_is_repeated_with_backoff_for_four_msl() {
     for (end, repeated) in [(0, PacketType::Close), (1, PacketType::CloseReq)] {
         let mut pair = Pair::connected();
         pair.silence(1 - end);
@@ -45,7 +45,7 @@ fn a_close_without_an_answer_is_repeated_ever_more_slowly_and_ends_after_four_ms
         pair.run(MSL * 4);
         assert_eq!(pair.states()[end], State::Closed);
         let timed_out = EndpointEvent::Closed(CloseReason::TimedOut);
-        assert_eq!(pair.last_news(end), Some(timed_out));
+        assert_eq!(pair.last_event(end), Some(timed_out));
         let times = pair.times(end, repeated, start);
         assert_eq!(times[0], 0.0);
         let gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -73,13 +73,13 @@ fn a_client_whose_acknowledgements_are_lost_gives_up_after_four_msl() {
     assert_eq!(pair.states()[0], State::Closed);
     let times = pair.times(0, PacketType::Ack, start);
     assert!((times[1] - times[0] - 0.2).abs() < 1e-6, "{times:?}");
-    // The server heard nothing either: it answered one Request, and nothing by a timer.
+    // The server received nothing else: it answered one Request and sent nothing by a timer.
     assert_eq!(pair.times(1, PacketType::Response, start).len(), 1);
     assert_eq!(pair.states()[1], State::Closed);
 }
 
 #[test]
-fn a_client_asks_for_as_long_as_it_is_told_and_resets_what_it_leaves() {
+fn a_client_repeats_its_request_until_the_timeout_and_sends_a_reset() {
     for seconds in [5, 180] {
         let mut pair = Pair::new(|config| config.connect_timeout = Duration::from_secs(seconds));
         pair.silence(0);
@@ -87,7 +87,7 @@ fn a_client_asks_for_as_long_as_it_is_told_and_resets_what_it_leaves() {
         pair.ends[0].connect(pair.now);
         pair.run(Duration::from_secs(1000));
         let timed_out = EndpointEvent::Closed(CloseReason::TimedOut);
-        assert_eq!(pair.last_news(0), Some(timed_out));
+        assert_eq!(pair.last_event(0), Some(timed_out));
         let requests = pair.times(0, PacketType::Request, start);
         let expected = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0, 127.0];
         let within = expected.iter().filter(|at| **at < seconds as f64).count();
@@ -98,7 +98,7 @@ fn a_client_asks_for_as_long_as_it_is_told_and_resets_what_it_leaves() {
 }
 
 #[test]
-fn time_wait_lasts_two_msl_and_is_quiet() {
+fn time_wait_lasts_two_msl_and_sends_nothing() {
     let mut pair = Pair::connected();
     pair.ends[0].close(pair.now);
     pair.run(Duration::from_secs(1));
@@ -112,8 +112,8 @@ fn time_wait_lasts_two_msl_and_is_quiet() {
 }
 
 #[test]
-fn both_may_close_at_once_and_both_end() {
-    // How much later the server closes, in milliseconds; a trip takes ten.
+fn both_ends_may_close_at_the_same_time() {
+    // How much later the server closes, in milliseconds; the one-way delay is ten.
     for later in [0, 5, 9, 10, 11, 15, 20] {
         let mut pair = Pair::connected();
         pair.ends[0].close(pair.now);
@@ -127,13 +127,13 @@ fn both_may_close_at_once_and_both_end() {
         );
         for end in 0..2 {
             let finished = EndpointEvent::Closed(CloseReason::Finished);
-            assert_eq!(pair.last_news(end), Some(finished), "{later} ms");
+            assert_eq!(pair.last_event(end), Some(finished), "{later} ms");
         }
     }
 }
 
 #[test]
-fn a_close_that_is_lost_ten_times_still_ends_the_connection_in_good_order() {
+fn a_close_that_is_lost_ten_times_ends_the_connection_in_good_order() {
     for (end, lost) in [
         (0, PacketType::Close),
         (1, PacketType::CloseReq),
@@ -152,13 +152,13 @@ fn a_close_that_is_lost_ten_times_still_ends_the_connection_in_good_order() {
         assert!(!open, "{lost:?}: {:?}", pair.states());
         for end in 0..2 {
             let finished = EndpointEvent::Closed(CloseReason::Finished);
-            assert_eq!(pair.last_news(end), Some(finished), "{lost:?}");
+            assert_eq!(pair.last_event(end), Some(finished), "{lost:?}");
         }
     }
 }
 
 #[test]
-fn what_comes_after_the_end_changes_nothing_and_is_never_a_storm() {
+fn packets_after_the_end_have_no_effect_and_cause_no_storm() {
     let mut pair = Pair::connected();
     let start = pair.now;
     pair.ends[0].close(pair.now);
@@ -177,12 +177,12 @@ fn what_comes_after_the_end_changes_nothing_and_is_never_a_storm() {
 }
 
 #[test]
-fn a_peer_that_has_forgotten_the_connection_ends_it_within_a_few_round_trips() {
+fn a_peer_without_the_connection_ends_it_within_a_few_round_trips() {
     for writes in [true, false] {
         let mut pair = Pair::connected();
         pair.to_write.push_back(500);
         pair.run(Duration::from_secs(1));
-        // The server's host starts again.
+        // The host of the server restarts.
         pair.ends[1] = Connection::server(config(1, 0));
         if writes {
             pair.to_write.extend([500; 20]);
@@ -191,7 +191,7 @@ fn a_peer_that_has_forgotten_the_connection_ends_it_within_a_few_round_trips() {
         }
         pair.run(Duration::from_secs(2));
         assert_eq!(pair.states()[0], State::TimeWait);
-        let reason = match pair.last_news(0) {
+        let reason = match pair.last_event(0) {
             Some(EndpointEvent::Closed(reason)) => reason,
             other => panic!("{other:?}"),
         };
@@ -205,7 +205,7 @@ fn a_peer_that_has_forgotten_the_connection_ends_it_within_a_few_round_trips() {
 }
 
 #[test]
-fn a_peer_that_falls_silent_in_open_is_asked_and_given_up_and_one_that_answers_is_kept() {
+fn a_silent_peer_in_open_is_probed_and_dropped_unless_it_answers() {
     let minute = Duration::from_secs(60);
     for end in 0..2 {
         let mut pair = Pair::new(|config| config.keepalive = Some(minute));
@@ -230,7 +230,7 @@ fn a_peer_that_falls_silent_in_open_is_asked_and_given_up_and_one_that_answers_i
         pair.run(Duration::from_secs(700));
         assert_eq!(pair.states()[end], State::Closed);
         let timed_out = EndpointEvent::Closed(CloseReason::TimedOut);
-        assert_eq!(pair.last_news(end), Some(timed_out));
+        assert_eq!(pair.last_event(end), Some(timed_out));
         let reset = pair.times(end, PacketType::Reset, start);
         let last = reset.last().copied().unwrap_or_default();
         assert!((480.0..=541.0).contains(&last), "{reset:?}");
@@ -238,7 +238,7 @@ fn a_peer_that_falls_silent_in_open_is_asked_and_given_up_and_one_that_answers_i
 }
 
 #[test]
-fn without_keepalive_nobody_says_a_word_in_a_silent_connection() {
+fn without_keepalive_an_idle_connection_sends_nothing() {
     let mut pair = Pair::connected();
     let said = pair.log.len();
     pair.run(Duration::from_secs(86_400));

@@ -1,4 +1,4 @@
-//! Packets from somebody who sees neither side and guesses sequence numbers (RFC 4340 §7.5.5).
+//! Packets of a blind attacker that guesses sequence numbers (RFC 4340 §7.5.5).
 
 use super::Pair;
 use weir_proto::dccp::State;
@@ -9,7 +9,7 @@ use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
 const PROBES: u64 = 100_000;
-/// W, of both sides, and W'.
+/// The Sequence Windows W and W' of both sides.
 const WINDOW: u64 = 100;
 
 fn envelope(body: wire::Packet) -> Packet {
@@ -26,7 +26,7 @@ fn envelope(body: wire::Packet) -> Packet {
     }
 }
 
-/// A packet that would do harm, if its numbers were believed.
+/// A packet that would be harmful if its numbers were valid.
 fn forged(kind: PacketType, seq: SeqNum, ack: SeqNum) -> wire::Packet {
     let mut packet = wire::Packet {
         kind,
@@ -63,19 +63,19 @@ fn open_pair(short: bool) -> Pair {
     pair
 }
 
-/// What an end has let in.
+/// The packets that an end has accepted.
 fn accepted(pair: &Pair, end: usize) -> u64 {
     pair.ends[end].statistics().packets_received
 }
 
-/// Everything that an end says now, which goes nowhere.
+/// The packets that an end sends now, which are not delivered.
 fn answers(pair: &mut Pair, end: usize) -> u64 {
     let now = pair.now;
     std::iter::from_fn(|| pair.ends[end].poll_transmit(now)).count() as u64
 }
 
 #[test]
-fn guessed_numbers_of_48_bits_are_never_believed_and_draw_eight_syncs_a_second() {
+fn guessed_numbers_of_48_bits_are_never_valid_and_cause_eight_syncs_a_second() {
     for end in 0..2 {
         for number in 0..10 {
             let kind = PacketType::try_from(number).expect("a type");
@@ -97,7 +97,7 @@ fn guessed_numbers_of_48_bits_are_never_believed_and_draw_eight_syncs_a_second()
             assert!(said as f64 <= 8.0 * seconds + 1.0, "{kind:?}: {said}");
             let sync = matches!(kind, PacketType::Sync | PacketType::SyncAck);
             assert_eq!(said == 0, sync, "{kind:?}: {said}");
-            // The true peer is still heard, and takes the Syncs for what they are.
+            // Packets of the true peer are still accepted, and it answers the Syncs.
             let delivered = pair.delivered.len();
             pair.to_write.push_back(101);
             pair.run(Duration::from_secs(10));
@@ -106,14 +106,14 @@ fn guessed_numbers_of_48_bits_are_never_believed_and_draw_eight_syncs_a_second()
     }
 }
 
-/// 24 bits can be guessed: so many of the guesses are right as the law of §7.5.5 says, and they
-/// do no more than deliver data.
+/// Numbers of 24 bits can be guessed, with the probability of RFC 4340 §7.5.5, but then only data
+/// is delivered.
 #[test]
-fn guessed_numbers_of_24_bits_are_as_often_right_as_the_law_says_and_only_bring_data() {
+fn guessed_numbers_of_24_bits_are_valid_with_the_probability_of_the_rfc_and_only_deliver_data() {
     let mut pair = open_pair(true);
-    // Our server has them allowed by the client, and prefers that its client sends long ones.
+    // The client allows short numbers to the server, which prefers that its client sends long ones.
     let before = accepted(&pair, 0);
-    // Ten of them, if W N / 2^24 are right.
+    // Ten are expected: W N / 2^24.
     let probes = (1 << 24) * 10 / WINDOW;
     let mut rng = Rng::stream(0, "blind");
     for _ in 0..probes {
@@ -128,9 +128,9 @@ fn guessed_numbers_of_24_bits_are_as_often_right_as_the_law_says_and_only_bring_
     assert_eq!(pair.ends[0].state(), State::Open);
 }
 
-/// Without an agreement on them 24 bits are not even looked at (§7.6.1).
+/// Without an agreement numbers of 24 bits are ignored (RFC 4340 §7.6.1).
 #[test]
-fn short_numbers_that_nobody_agreed_on_are_ignored_in_silence() {
+fn short_numbers_without_an_agreement_are_ignored_without_an_answer() {
     let mut pair = open_pair(false);
     let before = accepted(&pair, 1);
     answers(&mut pair, 1);

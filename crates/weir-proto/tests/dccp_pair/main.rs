@@ -1,4 +1,4 @@
-//! Two DCCP ends with a wire of constant delay between them.
+//! Two ends of a DCCP connection with a constant delay between them.
 
 mod endings;
 mod injection;
@@ -13,7 +13,7 @@ use weir_proto::time::{Duration, Instant};
 
 const ONE_WAY: Duration = Duration::from_millis(10);
 
-/// Says of a packet of an end whether it is lost; may change it.
+/// Returns true if a packet of an end is lost; may change the packet.
 type Drops = Box<dyn FnMut(usize, &mut Packet) -> bool>;
 
 struct Pair {
@@ -22,7 +22,7 @@ struct Pair {
     wires: [VecDeque<(Instant, Packet)>; 2],
     drops: Drops,
     log: Vec<(usize, PacketType)>,
-    /// When each packet of the log was sent.
+    /// The times of sending of the packets in the log.
     sent_at: Vec<Instant>,
     news: [Vec<EndpointEvent>; 2],
     delivered: Vec<u32>,
@@ -164,7 +164,7 @@ fn the_first_data_acknowledges_and_opens_both_sides() {
 }
 
 #[test]
-fn a_lost_request_is_repeated_after_one_second_and_given_up_in_the_end() {
+fn a_lost_request_is_repeated_after_one_second_until_the_timeout() {
     let mut pair = Pair::new(|_| ());
     pair.drops = Box::new(|_, _| true);
     pair.ends[0].connect(pair.now);
@@ -205,7 +205,7 @@ fn the_server_asks_the_client_to_close() {
 }
 
 #[test]
-fn a_half_dead_peer_is_reset_in_the_end() {
+fn a_peer_that_does_not_receive_is_reset() {
     let mut pair = Pair::connected();
     pair.drops = Box::new(|end, _| end == 1);
     pair.ends[0].close(pair.now);
@@ -227,7 +227,7 @@ fn a_wrong_service_is_refused() {
 }
 
 #[test]
-fn delivers_what_is_not_lost_once_and_survives_the_wrap_of_numbers() {
+fn delivers_each_packet_once_across_the_wrap_of_numbers() {
     for (loss, short) in [(0.0, false), (0.02, false), (0.02, true)] {
         let mut pair = Pair::new(|config| config.short_sequence_numbers = short);
         let mut rng = Rng::stream(1, "loss");
@@ -258,8 +258,8 @@ fn delivers_what_is_not_lost_once_and_survives_the_wrap_of_numbers() {
 }
 
 #[test]
-fn ccid_2_keeps_its_window_below_what_loss_allows() {
-    // sqrt(3/2p) packets a round trip without timeouts: at 1 % 12.2 of them in 20 ms.
+fn ccid_2_keeps_its_window_below_the_model_of_its_loss_rate() {
+    // sqrt(3/2p) packets per round trip without timeouts: 12.2 packets in 20 ms at 1 %.
     let mut pair = Pair::new(|config| config.ack_ratio = 1);
     let mut rng = Rng::stream(2, "loss");
     pair.drops = Box::new(move |_, packet| {
@@ -275,7 +275,8 @@ fn ccid_2_keeps_its_window_below_what_loss_allows() {
     assert!((9.0..14.0).contains(&per_round_trip), "{per_round_trip}");
 }
 
-/// Packets that arrive in ten seconds without loss, and whether the receiver knows the nonces.
+/// The packets that arrive in ten seconds without loss from a sender of nonces; `known` if the
+/// receiver can read them.
 fn delivered_with_nonces(ccid: &Ccid, known: bool) -> usize {
     let mut pair = Pair::new(|config| {
         (config.ecn, config.ecn_nonces, config.nonce_seed) = (true, true, 3);
@@ -294,7 +295,7 @@ fn delivered_with_nonces(ccid: &Ccid, known: bool) -> usize {
 }
 
 #[test]
-fn a_receiver_that_does_not_know_the_nonces_gets_much_less() {
+fn a_receiver_that_cannot_read_the_nonces_gets_much_less() {
     for ccid in [Ccid::TcpLike, Ccid::Tfrc(Box::new(Profile::rfc5348()))] {
         let honest = delivered_with_nonces(&ccid, true);
         let liar = delivered_with_nonces(&ccid, false);

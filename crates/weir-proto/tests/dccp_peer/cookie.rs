@@ -1,4 +1,4 @@
-//! What a client does with Init Cookies (RFC 4340 §8.1.4).
+//! Init Cookies at a client (RFC 4340 §8.1.4).
 
 use super::{config, drain, envelope};
 use weir_proto::dccp::wire::{DccpOption, Packet, PacketType, SeqNum};
@@ -16,7 +16,7 @@ struct Client {
 }
 
 impl Client {
-    /// A client that has got this Response to its Request.
+    /// A client that has received a Response with these cookies.
     fn answered(cookies: &[&[u8]]) -> (Self, Vec<Packet>) {
         let mut client = Self {
             now: Instant::from_nanos(1_000_000_000),
@@ -60,7 +60,7 @@ fn cookies_of(packet: &Packet) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn cookies_go_back_in_their_order_on_every_packet_until_the_server_shows_it_has_one() {
+fn cookies_are_echoed_in_order_on_every_packet_until_the_server_has_one() {
     let cookies: [&[u8]; 3] = [&[1; 253], &[], &[3, 2, 1]];
     let (mut client, mut said) = Client::answered(&cookies);
     let limit = client.end.max_payload();
@@ -89,7 +89,7 @@ fn cookies_go_back_in_their_order_on_every_packet_until_the_server_shows_it_has_
 }
 
 #[test]
-fn a_close_before_the_server_is_heard_carries_the_cookies_too() {
+fn a_close_before_a_packet_of_the_server_carries_the_cookies_too() {
     let (mut client, _) = Client::answered(&[b"one"]);
     client.end.close(client.now);
     let said = drain(&mut client.end, client.now);
@@ -106,7 +106,7 @@ fn the_cookies_are_those_of_the_response_that_is_acknowledged() {
         (cookies_of(&said[0]), said[0].ack()),
         (vec![b"two".to_vec()], Some(SeqNum::new(PEER + 1)))
     );
-    // A late copy of the first one.
+    // A late copy of the first Response.
     let said = client.hears(response(&request, PEER, &[b"one"]));
     assert_eq!(
         (cookies_of(&said[0]), said[0].ack()),

@@ -1,4 +1,4 @@
-//! One DCCP end against a peer that sends whatever a test wants.
+//! One end of a DCCP connection against a peer whose packets a test builds.
 
 mod cookie;
 mod property;
@@ -12,14 +12,14 @@ use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet};
 use weir_proto::time::Instant;
 
-/// Puts a peer's packet into its envelope.
+/// Adds the IP header to a packet of the peer.
 fn envelope(body: wire::Packet) -> Packet {
     Packet {
         id: body.seq.get(),
         flow: FlowId::default(),
         ip: IpHeader {
             source: HostId(1),
-            target: HostId(0),
+            destination: HostId(0),
             ecn: weir_proto::packet::Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
         },
@@ -29,7 +29,7 @@ fn envelope(body: wire::Packet) -> Packet {
     }
 }
 
-/// A packet of this type with what its header needs.
+/// A packet of this type with the fields of its header.
 fn packet_of(kind: PacketType, seq: SeqNum, ack: SeqNum) -> wire::Packet {
     let subheader = match kind {
         PacketType::Request | PacketType::Listen => Subheader::Service(0),
@@ -45,7 +45,7 @@ fn packet_of(kind: PacketType, seq: SeqNum, ack: SeqNum) -> wire::Packet {
     }
 }
 
-/// Takes all that the end sends now.
+/// Takes all packets that the end sends now.
 fn drain(end: &mut Connection, now: Instant) -> Vec<wire::Packet> {
     let mut sent = Vec::new();
     while let Some(packet) = end.poll_transmit(now) {
@@ -54,7 +54,7 @@ fn drain(end: &mut Connection, now: Instant) -> Vec<wire::Packet> {
             panic!("not a DCCP packet")
         };
         sent.push(body);
-        assert!(sent.len() < 10_000, "it never stops sending");
+        assert!(sent.len() < 10_000, "it sends without end");
     }
     sent
 }

@@ -1,4 +1,4 @@
-//! Whatever comes, in any order: no panic, no storm, no data twice.
+//! Arbitrary packets in any order: no panic, no storm, no data delivered twice.
 
 use super::{config, drain, envelope, packet_of};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ enum Action {
     Wait(u64),
 }
 
-/// A packet whose numbers lie this far from what the peer would send next and from our last.
+/// A packet with numbers this far from the next one of the peer and from the last one of the end.
 #[derive(Clone, Debug)]
 struct Forged {
     kind: usize,
@@ -100,7 +100,7 @@ struct World {
     end: Connection,
     gss: SeqNum,
     peer: SeqNum,
-    /// The number of every payload sent, by its place.
+    /// The sequence number of each payload sent, in order.
     payloads: Vec<SeqNum>,
     delivered: BTreeSet<u64>,
     syncs: Vec<Instant>,
@@ -173,7 +173,7 @@ impl World {
         }
     }
 
-    /// What is due happens, all is sent and read; checks what must hold afterwards.
+    /// Processes timeouts, sends and reads everything, and checks the invariants.
     fn settle(&mut self) -> Vec<PacketType> {
         let mut kinds = Vec::new();
         for round in 0.. {
@@ -197,14 +197,17 @@ impl World {
             self.end.handle_timeout(self.now);
         }
         while let Some(piece) = self.end.read(self.now) {
-            // RFC 4340 §5.4: an empty datagram is one too; it has no room for a number.
+            // RFC 4340 §5.4: an empty datagram is delivered too; it has no room for a number.
             if piece.is_empty() {
                 continue;
             }
             let number = piece.content().expect("our payloads have content");
             let number = u32::from_be_bytes(number.try_into().expect("as it was sent"));
             let seq = self.payloads[number as usize];
-            assert!(self.delivered.insert(seq.get()), "{seq:?} came twice");
+            assert!(
+                self.delivered.insert(seq.get()),
+                "{seq:?} was delivered twice"
+            );
         }
         while self.end.poll_event().is_some() {}
         if let [.., ninth, _, _, _, _, _, _, _, last] = self.syncs[..] {
@@ -244,7 +247,7 @@ impl World {
         }
     }
 
-    /// The peer's part of an honest handshake.
+    /// The packets of the peer in a correct handshake.
     fn shake_hands(&mut self, server: bool) {
         let kinds = if server {
             [PacketType::Request, PacketType::Ack]

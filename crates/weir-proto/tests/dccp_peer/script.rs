@@ -1,10 +1,10 @@
-//! Runs the scripts of `tests/scripts`: one end against a peer that is written down.
+//! Runs the scripts of `tests/scripts`: one end against a scripted peer.
 //!
-//! `+SECONDS` moves the clock, then one of: `connect`, `close`, `write OCTETS`, `nothing` (no
-//! packet has left), `> TYPE FIELD VALUE…` (the next packet that left, at this time), `< TYPE
-//! FIELD VALUE…` (the peer's packet arrives). `assert state == NAME` and `assert event NAME`
-//! look, `client` or `server` begins. Fields: seq, ack, service, code, len. Our numbers begin
-//! with 0; what is not written about a packet that left is not compared.
+//! `+SECONDS` advances the clock, then one of: `connect`, `close`, `write OCTETS`, `nothing` (no
+//! packet was sent), `> TYPE FIELD VALUE…` (the next packet that was sent, at this time), `< TYPE
+//! FIELD VALUE…` (a packet of the peer arrives). `assert state == NAME` and `assert event NAME`
+//! check, `client` or `server` begins. Fields: seq, ack, service, code, len. Sequence numbers of
+//! the end begin with 0; fields that are not given are not compared.
 
 use super::{config, drain, envelope, packet_of};
 use std::collections::VecDeque;
@@ -185,7 +185,7 @@ fn play(text: &str) -> Result<(), String> {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the scripts are files")]
-fn all_scripts_play() {
+fn all_scripts_pass() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scripts");
     let mut paths: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -203,7 +203,7 @@ fn all_scripts_play() {
 }
 
 #[test]
-fn a_script_that_is_wrong_fails() {
+fn a_wrong_script_fails() {
     assert!(play("client\n+0 connect\n+0 > Request seq 1").is_err());
     assert!(play("client\n+0 connect").is_err());
     assert!(play("client\nassert state == OPEN").is_err());

@@ -1,8 +1,8 @@
 //! Every packet type in every state, with valid and invalid numbers, against a table that was
 //! written from RFC 4340 §8.5 and §7.5.4.
 //!
-//! A cell says the next state and what is answered. Acks are the CCID's affair and only
-//! count where §8.5 asks for one.
+//! A cell is the next state and the answer. Acks are sent by the CCID and only compared where §8.5
+//! requires one.
 
 use super::{config, drain, envelope, packet_of};
 use weir_proto::dccp::wire::{PacketType, SeqNum};
@@ -23,7 +23,7 @@ const KINDS: [PacketType; 10] = [
     PacketType::SyncAck,
 ];
 
-/// What a packet with valid numbers leads to, in the order of `KINDS`.
+/// The result of a packet with valid numbers, in the order of `KINDS`.
 #[rustfmt::skip]
 const VALID: [(&str, [&str; 10]); 10] = [
     ("CLOSED", ["CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3", "CLOSED Reset3",
@@ -56,7 +56,7 @@ enum Numbers {
     AckBad,
 }
 
-/// An end in a state, with the numbers that its peer has reached.
+/// One end in a state, with the numbers of its peer.
 struct Scene {
     now: Instant,
     end: Connection,
@@ -82,7 +82,7 @@ impl Scene {
         }
     }
 
-    /// The end receives a packet; says what it answers.
+    /// The end receives a packet; returns its answers.
     fn receive(&mut self, kind: PacketType, seq: SeqNum, ack: SeqNum) -> Vec<String> {
         self.end
             .handle(self.now, envelope(packet_of(kind, seq, ack)));
@@ -136,25 +136,25 @@ impl Scene {
         scene.answers();
         let state = name.split(' ').next().unwrap();
         assert_eq!(scene.end.state().name(), state, "the way to {name}");
-        // What the rate limits allow does not depend on how the state was reached.
+        // The rate limits of Syncs and Resets do not depend on how the state was reached.
         scene.now += Duration::from_millis(150);
         scene.answers();
         scene
     }
 }
 
-/// The expectation for a cell: §8.5 steps 2 to 6 decide what wrong numbers lead to.
+/// The expected cell; steps 2 to 6 of RFC 4340 §8.5 determine the result of invalid numbers.
 fn expected(state: &str, valid: &str, kind: PacketType, numbers: Numbers) -> String {
     use PacketType::{Reset, Response, Sync, SyncAck};
     let name = state.split(' ').next().unwrap();
     let sync = matches!(kind, Sync | SyncAck);
     match (name, numbers) {
-        // Step 4: a bad number is not what we sent; no Reset answers a Reset.
+        // Step 4: an acknowledgement number that was not sent; no Reset answers a Reset.
         ("REQUEST", Numbers::AckBad) if kind == Response => "REQUEST Reset4".to_owned(),
         ("REQUEST", Numbers::AckBad) if kind == Reset => "REQUEST".to_owned(),
-        // Steps 2 to 4: no numbers to compare with yet, or any more.
+        // Steps 2 to 4: there are no numbers to compare with.
         ("CLOSED" | "LISTEN" | "TIMEWAIT" | "REQUEST", _) => valid.to_owned(),
-        // Step 5: a Sync from far ahead is what resynchronises.
+        // Step 5: a Sync with a number far ahead is valid and resynchronises.
         (_, Numbers::SeqTooLow | Numbers::AckBad) if sync => name.to_owned(),
         (_, Numbers::SeqTooLow) => format!("{name} Sync"),
         (_, Numbers::SeqTooHigh) if !sync => format!("{name} Sync"),
@@ -164,7 +164,7 @@ fn expected(state: &str, valid: &str, kind: PacketType, numbers: Numbers) -> Str
 }
 
 #[test]
-fn every_type_in_every_state_leads_where_section_8_5_says() {
+fn every_type_in_every_state_follows_section_8_5() {
     let mut wrong = Vec::new();
     for (state, row) in VALID {
         for (kind, valid) in KINDS.into_iter().zip(row) {
@@ -203,7 +203,7 @@ fn every_type_in_every_state_leads_where_section_8_5_says() {
 }
 
 #[test]
-fn a_second_copy_of_the_response_brings_no_data_twice() {
+fn a_duplicate_response_delivers_no_data_twice() {
     let mut scene = Scene::in_state("REQUEST");
     let mut response = packet_of(PacketType::Response, SeqNum::new(5000), scene.gss);
     response.payload = weir_proto::packet::Payload::of_len(7);

@@ -1,4 +1,4 @@
-//! A peer that never confirms a change hears of it again, less and less often (RFC 4340 §6.6.3).
+//! A Change that the peer never confirms is repeated with backoff (RFC 4340 §6.6.3).
 
 use super::{config, drain, envelope, packet_of};
 use weir_proto::dccp::wire::{DccpOption, PacketType};
@@ -7,7 +7,7 @@ use weir_proto::endpoint::Endpoint;
 use weir_proto::time::{Duration, Instant};
 
 #[test]
-fn changes_that_nobody_confirms_are_repeated_by_a_timer_that_backs_off() {
+fn unconfirmed_changes_are_repeated_by_a_timer_with_backoff() {
     let profile = weir_proto::cc::tfrc::Profile::named("rfc5348").expect("it is known");
     let ccid = Ccid::Tfrc(Box::new(profile));
     let mut client = Connection::client(Config {
@@ -18,7 +18,7 @@ fn changes_that_nobody_confirms_are_repeated_by_a_timer_that_backs_off() {
     let mut now = Instant::from_nanos(1_000_000_000);
     client.connect(now);
     let request = drain(&mut client, now).remove(0);
-    // Numbers of a peer that says nothing of features.
+    // The numbers of a peer that does not negotiate features.
     let mut seq = weir_proto::dccp::wire::SeqNum::new(500);
     client.handle(
         now,
@@ -45,7 +45,7 @@ fn changes_that_nobody_confirms_are_repeated_by_a_timer_that_backs_off() {
             }
         }
     }
-    // 1, 2, 4 … 64 s, and with what is sent anyway: never one for each of two thousand Acks.
+    // After 1, 2, 4 … 64 s, and on packets that are sent anyway, but not on each of 2000 Acks.
     assert!(
         (5..60).contains(&times.len()),
         "{} of {acks}: {times:?}",

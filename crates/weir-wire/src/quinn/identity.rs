@@ -1,14 +1,14 @@
-//! The server of simulated connections: a name, a key and a certificate signed by itself.
+//! The servers' identity: a name, a key and a self-signed certificate, made once in each process.
 //!
-//! Made once for each process. Ed25519 keys, signatures and this certificate have the same
-//! length every time, so that a handshake takes the same octets in every run.
+//! Ed25519 keys, their signatures and this certificate have constant lengths, so that a handshake
+//! takes the same number of octets in every run.
 
 use crate::error::Error;
 use rcgen::{CertificateParams, KeyPair, PKCS_ED25519};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::sync::OnceLock;
 
-/// What the client calls the server.
+/// The server's name in the certificate and the handshake.
 pub(super) const NAME: &str = "server.invalid";
 
 /// A certificate and its key.
@@ -30,7 +30,7 @@ pub(super) fn get() -> Result<&'static Identity, Error> {
 fn make() -> Result<Identity, rcgen::Error> {
     let key = KeyPair::generate_for(&PKCS_ED25519)?;
     let mut params = CertificateParams::new([NAME.to_owned()])?;
-    // A random number's length would vary.
+    // A random serial number would vary in length.
     params.serial_number = Some(1.into());
     let certificate = params.self_signed(&key)?;
     Ok(Identity {

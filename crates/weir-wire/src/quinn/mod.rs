@@ -1,8 +1,9 @@
-//! Weir and the QUIC implementation [quinn](https://docs.rs/quinn).
+//! Weir's congestion controllers in the QUIC implementation [quinn](https://docs.rs/quinn), and
+//! quinn in Weir's simulator.
 //!
-//! [`ControllerConfig`] plugs the window controllers of `weir-proto` into quinn, where any user of
-//! quinn can run them on real connections: `newreno`, `cubic`, and `tfrc`, the window that TFRC's
-//! rate makes.
+//! [`ControllerConfig`] is a controller factory for quinn's `TransportConfig`. It runs the window
+//! controllers of `weir-proto` on real connections, such as `newreno`, `cubic` and `tfrc`, the
+//! window that follows from TFRC's rate.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -15,10 +16,11 @@
 //! # }
 //! ```
 //!
-//! The other way round, [`SimEndpoint`] is quinn's state machine as an endpoint of the simulator:
-//! a real implementation, with TLS, beside the lean one of `weir-proto`. [`TracedConfig`] make
-//! real connections whose controller can be watched, for measurements.
+//! [`SimEndpoint`] is quinn's state machine as an endpoint of the simulator: a complete
+//! implementation with TLS, beside the lean one of `weir-proto`. [`TracedConfig`] configures real
+//! connections whose controller can be observed, for measurements.
 
+mod algorithm;
 mod identity;
 mod observed;
 mod path_controller;
@@ -27,8 +29,9 @@ mod sim_endpoint;
 mod tls;
 mod traced;
 
-pub use observed::CongestionControlAlgorithm;
+pub use algorithm::CongestionControlAlgorithm;
+pub use observed::ControllerView;
 pub use path_controller::{ControllerConfig, PathController};
 pub use sim_config::SimConfig;
 pub use sim_endpoint::SimEndpoint;
-pub use traced::{ControllerView, Traced, TracedConfig};
+pub use traced::{Traced, TracedConfig};

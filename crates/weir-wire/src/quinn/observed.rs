@@ -1,171 +1,212 @@
-//! What a controller inside quinn does, made visible: quinn itself tells only the window.
+//! Observation of a controller inside quinn, which itself reports only the window.
 //!
-//! [`ObservedController`] stands between quinn and a controller, ours or one of quinn's own, passes every
-//! call on and keeps a [`ControllerState`] that the endpoint reads.
+//! [`ObservedController`] stands between quinn and a controller, Weir's or quinn's own. It passes
+//! every call on, keeps a [`ControllerState`] that others can read, and reports each change of it
+//! as an event if events are wanted.
 
-use super::path_controller::{ControllerConfig, PathController, span};
+use super::algorithm::CongestionControlAlgorithm;
+use super::path_controller::PathController;
+use crate::events::EventSink;
 use quinn_proto::RttEstimator;
-use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
+use quinn_proto::congestion::{
+    self, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
+};
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use weir_proto::event::{Limit, WindowState};
-use weir_proto::time::Duration;
-
-/// Which controller a connection has.
-#[derive(Clone, Copy, Debug)]
-pub enum CongestionControlAlgorithm {
-    /// One of ours.
-    Weir(ControllerConfig),
-    /// quinn's own NewReno, at its own initial window.
-    NewReno,
-    /// quinn's own CUBIC, at its own initial window.
-    Cubic,
-}
+use weir_proto::event::{Event, EventMask, Limit, WindowState};
+use weir_proto::time::{self, Duration};
 
 /// What is known of a controller.
 #[derive(Clone, Debug)]
 pub(super) struct ControllerState {
-    pub cwnd: u64,
-    pub bytes_in_flight: u64,
-    pub partial_bytes_acked: u64,
-    pub ssthresh: Option<u64>,
-    pub state: &'static str,
-    pub limit: Limit,
-    /// The last round-trip time sample; zero before the first.
-    pub latest_rtt: Duration,
-    /// The same, until somebody takes it.
-    pub fresh_rtt: Option<Duration>,
-    /// Losses and marks that began a recovery.
+    /// The window and what belongs to it, without the smoothed round-trip time.
+    window: WindowState,
+    /// The last round-trip time sample, until it is taken.
+    pub new_rtt_sample: Option<Duration>,
+    /// Losses and congestion marks that began a recovery.
     pub congestion_events: u64,
 }
 
 impl ControllerState {
-    /// What a trace tells, with the smoothed round-trip time that quinn knows.
-    pub fn window(&self, smoothed_rtt: Duration) -> WindowState {
+    /// The window for a trace, with the smoothed round-trip time that quinn knows.
+    pub const fn window(&self, smoothed_rtt: Duration) -> WindowState {
         WindowState {
-            cwnd: self.cwnd,
-            bytes_in_flight: self.bytes_in_flight,
-            partial_bytes_acked: self.partial_bytes_acked,
-            ssthresh: self.ssthresh,
-            rtt: self.latest_rtt,
             smoothed_rtt,
-            state: self.state,
-            limit: self.limit,
+            ..self.window
         }
+    }
+
+    /// Counts octets that quinn has sent since its last report of octets in flight.
+    pub const fn add_in_flight(&mut self, octets: u64) {
+        self.window.bytes_in_flight += octets;
+    }
+
+    /// Whether there has been a round-trip time sample.
+    pub const fn has_rtt(&self) -> bool {
+        !self.window.rtt.is_zero()
     }
 }
 
-/// A view that quinn's side and ours share. One thread at a time runs a connection, so that it is
-/// never waited for.
+/// A view of the controller at work in a connection.
+///
+/// The controller's side writes it, others read it. A connection runs in one thread at a time, so
+/// the lock is hardly ever waited for.
 #[derive(Clone, Debug)]
-pub(super) struct SharedControllerState(Arc<Mutex<ControllerState>>);
+pub struct ControllerView(Arc<Mutex<ControllerState>>);
 
-impl SharedControllerState {
-    pub fn new() -> Self {
-        Self(Arc::new(Mutex::new(ControllerState {
+impl ControllerView {
+    pub(super) fn new() -> Self {
+        let window = WindowState {
             cwnd: 0,
             bytes_in_flight: 0,
             partial_bytes_acked: 0,
             ssthresh: None,
+            rtt: Duration::ZERO,
+            smoothed_rtt: Duration::ZERO,
             state: "slow_start",
             limit: Limit::InitialWindow,
-            latest_rtt: Duration::ZERO,
-            fresh_rtt: None,
+        };
+        Self(Arc::new(Mutex::new(ControllerState {
+            window,
+            new_rtt_sample: None,
             congestion_events: 0,
         })))
     }
 
-    pub fn lock(&self) -> MutexGuard<'_, ControllerState> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, ControllerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The congestion window in octets.
+    pub fn window(&self) -> u64 {
+        self.lock().window.cwnd
+    }
+
+    /// What limited the window last.
+    pub(super) fn window_limit(&self) -> Limit {
+        self.lock().window.limit
     }
 }
 
-/// Makes watched controllers.
+/// Where a controller's events go, and the time that they count from.
+#[derive(Clone)]
+pub(super) struct ControllerEvents {
+    pub sink: Arc<EventSink>,
+    pub opened: Instant,
+}
+
+/// Makes observed controllers.
 pub(super) struct ObservedControllerFactory {
     pub algorithm: CongestionControlAlgorithm,
-    pub view: SharedControllerState,
+    pub view: ControllerView,
+    pub events: Option<ControllerEvents>,
 }
 
 impl ControllerFactory for ObservedControllerFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn congestion::Controller> {
-        let theirs = |factory: Arc<dyn ControllerFactory>| Inner::Theirs(factory.build(now, mtu));
+        let quinn = |factory: Arc<dyn ControllerFactory>| Inner::Quinn(factory.build(now, mtu));
         let inner = match self.algorithm {
-            CongestionControlAlgorithm::Weir(controller) => Inner::Ours(controller.start(now, mtu)),
-            CongestionControlAlgorithm::NewReno => {
-                theirs(Arc::new(congestion::NewRenoConfig::default()))
-            }
-            CongestionControlAlgorithm::Cubic => {
-                theirs(Arc::new(congestion::CubicConfig::default()))
-            }
+            CongestionControlAlgorithm::Weir(controller) => Inner::Weir(controller.start(now, mtu)),
+            CongestionControlAlgorithm::QuinnNewReno => quinn(Arc::new(NewRenoConfig::default())),
+            CongestionControlAlgorithm::QuinnCubic => quinn(Arc::new(CubicConfig::default())),
         };
-        let watched = ObservedController {
+        let observed = ObservedController {
             inner,
             view: self.view.clone(),
             newest_acked: None,
             newest_in_batch: None,
             recovery_start: None,
-            recovering: false,
+            in_recovery: false,
+            events: self.events.clone(),
+            smoothed_rtt: Duration::ZERO,
+            emitted: None,
         };
-        watched.look(Limit::InitialWindow);
-        Box::new(watched)
+        observed.update(Limit::InitialWindow);
+        Box::new(observed)
     }
 }
 
 enum Inner {
-    Ours(PathController),
-    Theirs(Box<dyn congestion::Controller>),
+    Weir(PathController),
+    Quinn(Box<dyn congestion::Controller>),
 }
 
 impl Inner {
     fn get(&self) -> &dyn congestion::Controller {
         match self {
-            Self::Ours(running) => running,
-            Self::Theirs(controller) => &**controller,
+            Self::Weir(controller) => controller,
+            Self::Quinn(controller) => &**controller,
         }
     }
 
     fn get_mut(&mut self) -> &mut dyn congestion::Controller {
         match self {
-            Self::Ours(running) => running,
-            Self::Theirs(controller) => &mut **controller,
+            Self::Weir(controller) => controller,
+            Self::Quinn(controller) => &mut **controller,
         }
     }
 }
 
 struct ObservedController {
     inner: Inner,
-    view: SharedControllerState,
-    /// When the newest packet was sent that has been acknowledged.
+    view: ControllerView,
+    /// When the newest acknowledged packet was sent.
     newest_acked: Option<Instant>,
-    /// The same for the acknowledgement that is being read.
+    /// The same among the packets of the acknowledgement that is being processed.
     newest_in_batch: Option<Instant>,
     recovery_start: Option<Instant>,
     /// No packet sent after the start of recovery has been acknowledged yet.
-    recovering: bool,
+    in_recovery: bool,
+    events: Option<ControllerEvents>,
+    smoothed_rtt: Duration,
+    /// The window of the last event.
+    emitted: Option<WindowState>,
 }
 
 impl ObservedController {
-    /// Brings the view up to date. `limit` is for controllers that do not tell theirs.
-    fn look(&self, limit: Limit) {
-        let mut view = self.view.lock();
+    /// Updates the view. `limit` counts for quinn's controllers, which do not report theirs.
+    fn update(&self, limit: Limit) {
+        let mut state = self.view.lock();
+        let window = &mut state.window;
         let metrics = self.inner.get().metrics();
-        view.cwnd = metrics.congestion_window;
-        view.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
-        if let Inner::Ours(running) = &self.inner {
-            let controller = running.controller();
-            view.partial_bytes_acked = controller.partial_bytes_acked();
-            view.state = controller.state();
-            view.limit = controller.limit();
+        window.cwnd = metrics.congestion_window;
+        window.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
+        if let Inner::Weir(path) = &self.inner {
+            let controller = path.controller();
+            window.partial_bytes_acked = controller.partial_bytes_acked();
+            window.state = controller.state();
+            window.limit = controller.limit();
             return;
         }
-        let in_slow_start = view.ssthresh.is_none_or(|octets| view.cwnd < octets);
-        (view.state, view.limit) = match limit {
-            _ if self.recovering => ("recovery", Limit::Recovery),
+        let in_slow_start = window.ssthresh.is_none_or(|octets| window.cwnd < octets);
+        (window.state, window.limit) = match limit {
+            _ if self.in_recovery => ("recovery", Limit::Recovery),
             Limit::CongestionAvoidance if in_slow_start => ("slow_start", Limit::SlowStart),
             limit if in_slow_start => ("slow_start", limit),
             limit => ("congestion_avoidance", limit),
         };
+    }
+
+    /// Emits events for what has changed since the last call.
+    fn emit(&mut self, now: Instant) {
+        let Some(events) = &self.events else {
+            return;
+        };
+        let elapsed = now.saturating_duration_since(events.opened);
+        let at = time::Instant::ZERO + Duration::from(elapsed);
+        let mut state = self.view.lock();
+        if let Some(sample) = state.new_rtt_sample.take()
+            && events.sink.mask().intersects(EventMask::RTT)
+        {
+            events.sink.push(at, Event::Rtt(sample));
+        }
+        let window = state.window(self.smoothed_rtt);
+        drop(state);
+        if self.emitted != Some(window) {
+            self.emitted = Some(window);
+            events.sink.push(at, Event::Window(window));
+        }
     }
 }
 
@@ -185,9 +226,10 @@ impl congestion::Controller for ObservedController {
         self.inner
             .get_mut()
             .on_ack(now, sent, bytes, app_limited, rtt);
-        self.recovering &= self.recovery_start.is_some_and(|start| sent <= start);
+        self.in_recovery &= self.recovery_start.is_some_and(|start| sent <= start);
         self.newest_in_batch = self.newest_in_batch.max(Some(sent));
-        self.look(if app_limited {
+        self.smoothed_rtt = rtt.get().into();
+        self.update(if app_limited {
             Limit::ApplicationLimited
         } else {
             Limit::CongestionAvoidance
@@ -205,15 +247,17 @@ impl congestion::Controller for ObservedController {
             .get_mut()
             .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
         let newest = self.newest_in_batch.take();
-        let mut view = self.view.lock();
-        view.bytes_in_flight = in_flight;
+        let mut state = self.view.lock();
+        state.window.bytes_in_flight = in_flight;
         // RFC 9002 §5.1: a sample comes from a packet newer than all acknowledged before.
         if let Some(sent) = newest.filter(|&sent| Some(sent) > self.newest_acked) {
-            let sample = span(now.saturating_duration_since(sent));
-            view.latest_rtt = sample;
-            view.fresh_rtt = Some(sample);
+            let sample = Duration::from(now.saturating_duration_since(sent));
+            state.window.rtt = sample;
+            state.new_rtt_sample = Some(sample);
             self.newest_acked = Some(sent);
         }
+        drop(state);
+        self.emit(now);
     }
 
     fn on_congestion_event(
@@ -226,16 +270,18 @@ impl congestion::Controller for ObservedController {
         self.inner
             .get_mut()
             .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
-        let mut view = self.view.lock();
-        view.bytes_in_flight = view.bytes_in_flight.saturating_sub(lost_bytes);
-        let begins = self.recovery_start.is_none_or(|start| sent > start);
-        view.congestion_events += u64::from(begins);
-        drop(view);
-        if begins {
+        let mut state = self.view.lock();
+        let window = &mut state.window;
+        window.bytes_in_flight = window.bytes_in_flight.saturating_sub(lost_bytes);
+        let begins_recovery = self.recovery_start.is_none_or(|start| sent > start);
+        state.congestion_events += u64::from(begins_recovery);
+        drop(state);
+        if begins_recovery {
             self.recovery_start = Some(now);
-            self.recovering = true;
+            self.in_recovery = true;
         }
-        self.look(Limit::Recovery);
+        self.update(Limit::Recovery);
+        self.emit(now);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
@@ -250,7 +296,7 @@ impl congestion::Controller for ObservedController {
         self.inner.get().metrics()
     }
 
-    /// The copy for another path is not watched: the endpoint shows one path.
+    /// The copy for another path is not observed: the view is of one path.
     fn clone_box(&self) -> Box<dyn congestion::Controller> {
         self.inner.get().clone_box()
     }

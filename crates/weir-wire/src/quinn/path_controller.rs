@@ -1,17 +1,16 @@
 //! A window controller of `weir-proto` behind quinn's controller trait.
 //!
-//! quinn detects losses and counts what is in flight; the controller says how large the window
-//! is. quinn reports the same things as the lean endpoint of `weir-proto`, with these
-//! differences:
-//! - acknowledgements come before the losses that they reveal, whatever the rules say;
-//! - an acknowledgement is counted before its round-trip time is, so that the first one comes
-//!   with quinn's initial guess of 333 ms as the smoothed time;
-//! - the variation of the round-trip time is not told, and stays zero;
-//! - octets in flight are told once for each received acknowledgement; between two of them they
-//!   are counted here, where packets that hold acknowledgements alone count too;
-//! - a loss that turns out to be none is not told, and the datagram beyond the window at the
-//!   start of a recovery is not asked for. The rules `undo_spurious`, `recovery_probe`,
-//!   `losses_before_acks`, `send_gate`, `ack_first_at_once` and `pto_probes` have no effect.
+//! quinn detects losses and counts the octets in flight; the controller sets the window. quinn
+//! calls it like the lean endpoint of `weir-proto` does, with these differences:
+//! - acknowledgements are reported before the losses that they reveal, whatever the rules say;
+//! - an acknowledgement is reported before its round-trip time is sampled, so the first one comes
+//!   with quinn's initial smoothed time of 333 ms;
+//! - the variation of the round-trip time is not reported and stays zero;
+//! - octets in flight are reported once for each received acknowledgement. In between they are
+//!   counted here, including packets that hold only acknowledgements, which quinn does not count;
+//! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
+//!   recovery. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`, `send_gate`,
+//!   `ack_first_at_once` and `pto_probes` have no effect.
 
 use crate::error::Error;
 use quinn_proto::RttEstimator;
@@ -23,7 +22,7 @@ use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfi
 use weir_proto::cc::{Acked, CongestionEvent, Rtt, Sent, WindowController};
 use weir_proto::time::{Duration, Instant};
 
-/// Makes a window controller for each path of a quinn connection.
+/// A window controller of Weir for quinn: the factory that makes one for each path.
 #[derive(Clone, Copy, Debug)]
 pub struct ControllerConfig {
     entry: &'static ControllerEntry,
@@ -31,7 +30,7 @@ pub struct ControllerConfig {
 }
 
 impl ControllerConfig {
-    /// The controller that scenarios call by this name, such as `newreno`, `cubic` and `tfrc`.
+    /// The controller with this name in scenarios, such as `newreno`, `cubic` and `tfrc`.
     ///
     /// # Errors
     /// [`Error::UnknownController`] if there is none.
@@ -43,18 +42,19 @@ impl ControllerConfig {
         })
     }
 
-    /// The name that scenarios call it by.
+    /// The name in scenarios.
     pub const fn name(&self) -> &'static str {
         self.entry.name
     }
 
-    /// With these rules, constants and initial window. The size of a datagram is the path's.
+    /// The controller with these rules, constants and initial window. The datagram size in `config`
+    /// is ignored: it is the path's.
     #[must_use]
     pub const fn with_config(self, config: WindowConfig) -> Self {
         Self { config, ..self }
     }
 
-    /// A controller at its initial window, for a path that carries datagrams of this size.
+    /// Makes a controller with its initial window, for a path with this datagram size.
     pub fn start(&self, now: time::Instant, max_datagram_size: u16) -> PathController {
         let config = WindowConfig {
             max_datagram_size: u64::from(max_datagram_size),
@@ -75,11 +75,11 @@ impl ControllerFactory for ControllerConfig {
     }
 }
 
-/// A controller at work on one path.
+/// A controller of Weir on one path of a connection.
 pub struct PathController {
     inner: BoxedController,
     initial_window: u64,
-    /// Where the controller's time begins.
+    /// Time zero of the controller.
     base: time::Instant,
     bytes_in_flight: u64,
 }
@@ -90,34 +90,19 @@ impl PathController {
         &*self.inner
     }
 
-    fn acknowledge(
-        &mut self,
-        (now, sent): (time::Instant, time::Instant),
-        bytes: u64,
-        app_limited: bool,
-        rtt: Rtt,
-    ) {
-        let acked = Acked {
-            now: self.at(now),
-            sent_at: self.at(sent),
-            bytes,
+    fn acknowledge(&mut self, acked: Acked) {
+        let bytes = acked.bytes;
+        self.inner.on_ack(&Acked {
             bytes_in_flight: self.bytes_in_flight.max(bytes),
-            rtt,
-            app_limited,
-        };
-        self.inner.on_ack(&acked);
+            ..acked
+        });
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
     }
 
-    /// The controller's time. What was sent before it was made was sent at its beginning.
+    /// The controller's time; zero for packets sent before it was made.
     fn at(&self, when: time::Instant) -> Instant {
-        Instant::ZERO + span(when.saturating_duration_since(self.base))
+        Instant::ZERO + Duration::from(when.saturating_duration_since(self.base))
     }
-}
-
-/// A span of quinn's time in ours.
-pub(super) fn span(span: time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 impl congestion::Controller for PathController {
@@ -140,12 +125,19 @@ impl congestion::Controller for PathController {
         rtt: &RttEstimator,
     ) {
         let rtt = Rtt {
-            latest: span(now.saturating_duration_since(sent)),
-            smoothed: span(rtt.get()),
+            latest: now.saturating_duration_since(sent).into(),
+            smoothed: rtt.get().into(),
             variation: Duration::ZERO,
-            min: span(rtt.min()),
+            min: rtt.min().into(),
         };
-        self.acknowledge((now, sent), bytes, app_limited, rtt);
+        self.acknowledge(Acked {
+            now: self.at(now),
+            sent_at: self.at(sent),
+            bytes,
+            bytes_in_flight: 0,
+            rtt,
+            app_limited,
+        });
     }
 
     fn on_end_acks(

@@ -1,4 +1,5 @@
-//! What quinn calls against the controller driven directly, and against windows computed by hand.
+//! The controller behind quinn's trait, against the same controller called directly and against
+//! windows computed by hand.
 
 use super::*;
 use quinn_proto::congestion::Controller as _;
@@ -16,7 +17,7 @@ fn rtt() -> Rtt {
     }
 }
 
-/// quinn's side and a controller of the same kind, which hear of the same things.
+/// A controller behind quinn's trait and one called directly, with the same calls.
 struct Twins {
     base: time::Instant,
     plugged: PathController,
@@ -54,16 +55,16 @@ impl Twins {
     }
 
     fn acknowledge(&mut self, now: u64, sent: u64, app_limited: bool) {
-        let times = (self.wall(now), self.wall(sent));
-        self.plugged.acknowledge(times, PACKET, app_limited, rtt());
-        self.direct.on_ack(&Acked {
+        let acked = Acked {
             now: at(now),
             sent_at: at(sent),
             bytes: PACKET,
             bytes_in_flight: self.in_flight,
             rtt: rtt(),
             app_limited,
-        });
+        };
+        self.plugged.acknowledge(acked);
+        self.direct.on_ack(&acked);
         self.in_flight -= PACKET;
     }
 
@@ -173,7 +174,7 @@ fn newreno_follows_windows_computed_by_hand() {
 }
 
 #[test]
-fn a_larger_mtu_and_a_copy_for_another_path_are_the_controllers_own() {
+fn an_mtu_update_and_a_copy_for_another_path_reach_the_controller() {
     let base = time::Instant::now();
     let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
     running.on_mtu_update(1452);
@@ -185,7 +186,7 @@ fn a_larger_mtu_and_a_copy_for_another_path_are_the_controllers_own() {
 }
 
 #[test]
-fn a_mark_halves_the_window_like_a_loss() {
+fn a_congestion_mark_halves_the_window_like_a_loss() {
     let base = time::Instant::now();
     let mut running = ControllerConfig::named("newreno").unwrap().start(base, MTU);
     running.on_congestion_event(base, base, false, 0);
@@ -193,7 +194,7 @@ fn a_mark_halves_the_window_like_a_loss() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_the_known_ones() {
+fn an_error_for_an_unknown_name_lists_the_known_ones() {
     let error = ControllerConfig::named("vegas").map(|_| ()).unwrap_err();
     let text = error.to_string();
     assert!(

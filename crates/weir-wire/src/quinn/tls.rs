@@ -1,52 +1,94 @@
-//! TLS between ends that do not know each other: the server's certificate is its own, the client
-//! takes any. It keeps packets from being read by the way, not from an attacker in the middle.
-//! Its keys are written to the file that the environment's `SSLKEYLOGFILE` names, if any, so that a
-//! capture can be read.
+//! TLS for simulated and measured connections. The server's certificate is its own (see
+//! [`super::identity`]).
+//!
+//! A simulated client trusts that certificate. A measuring client accepts any, so its connection is
+//! encrypted but not safe from an attacker in the middle. Measuring ends write their keys to the
+//! file in the environment variable `SSLKEYLOGFILE`, if it is set, so that captures can be
+//! decrypted.
 
 use super::identity;
 use crate::error::Error;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WantsClientCert};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::TLS13;
-use rustls::{DigitallySignedStruct, KeyLogFile, SignatureScheme};
+use rustls::{
+    ClientConfig, ConfigBuilder, DigitallySignedStruct, KeyLogFile, RootCertStore, ServerConfig,
+    SignatureScheme, WantsVerifier,
+};
 use std::sync::Arc;
 
-/// The client's side, for this protocol.
-pub(super) fn client(protocol: &str) -> Result<QuicClientConfig, Error> {
-    let provider = Arc::new(ring::default_provider());
-    let anybody = Arc::new(Anybody(Arc::clone(&provider)));
-    let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])
-        .map_err(Error::tls)?
-        .dangerous()
-        .with_custom_certificate_verifier(anybody)
-        .with_no_client_auth();
-    tls.alpn_protocols = vec![protocol.into()];
-    tls.key_log = Arc::new(KeyLogFile::new());
-    QuicClientConfig::try_from(tls).map_err(Error::tls)
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
 }
 
-/// The server's side, for this protocol.
-pub(super) fn server(protocol: &str) -> Result<QuicServerConfig, Error> {
+/// A client with this verification of the server.
+fn client(
+    verify: impl FnOnce(
+        ConfigBuilder<ClientConfig, WantsVerifier>,
+    ) -> ConfigBuilder<ClientConfig, WantsClientCert>,
+) -> Result<ClientConfig, Error> {
+    let builder = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .map_err(Error::tls)?;
+    Ok(verify(builder).with_no_client_auth())
+}
+
+fn server() -> Result<ServerConfig, Error> {
     let identity = identity::get()?;
-    let mut tls = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+    ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&TLS13])
         .map_err(Error::tls)?
         .with_no_client_auth()
         .with_single_cert(vec![identity.certificate.clone()], identity.key.clone_key())
-        .map_err(Error::tls)?;
-    tls.alpn_protocols = vec![protocol.into()];
+        .map_err(Error::tls)
+}
+
+/// A client that trusts the server's certificate, without session resumption.
+pub(super) fn simulated_client() -> Result<QuicClientConfig, Error> {
+    let mut roots = RootCertStore::empty();
+    let certificate = identity::get()?.certificate.clone();
+    roots.add(certificate).map_err(Error::tls)?;
+    let mut tls = client(|builder| builder.with_root_certificates(roots))?;
+    tls.resumption = Resumption::disabled();
+    QuicClientConfig::try_from(tls).map_err(Error::tls)
+}
+
+/// A server that sends no session tickets.
+pub(super) fn simulated_server() -> Result<QuicServerConfig, Error> {
+    let mut tls = server()?;
+    tls.send_tls13_tickets = 0;
+    QuicServerConfig::try_from(tls).map_err(Error::tls)
+}
+
+/// A client of this application protocol that accepts any certificate.
+pub(super) fn measuring_client(alpn: &str) -> Result<QuicClientConfig, Error> {
+    let verifier = Arc::new(AnyCertificate(provider()));
+    let mut tls = client(|builder| {
+        builder
+            .dangerous()
+            .with_custom_certificate_verifier(verifier)
+    })?;
+    tls.alpn_protocols = vec![alpn.into()];
+    tls.key_log = Arc::new(KeyLogFile::new());
+    QuicClientConfig::try_from(tls).map_err(Error::tls)
+}
+
+/// A server of this application protocol.
+pub(super) fn measuring_server(alpn: &str) -> Result<QuicServerConfig, Error> {
+    let mut tls = server()?;
+    tls.alpn_protocols = vec![alpn.into()];
     tls.key_log = Arc::new(KeyLogFile::new());
     QuicServerConfig::try_from(tls).map_err(Error::tls)
 }
 
-/// Takes any certificate whose key the server has.
+/// Accepts any certificate whose key the server proves to have.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _end_entity: &CertificateDer<'_>,

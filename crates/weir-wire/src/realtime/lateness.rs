@@ -1,12 +1,13 @@
-//! How late events were: the difference between the time at which they were due and the time at
-//! which they happened.
+//! Statistics of lateness: the differences between the times at which events were due and the times
+//! at which they happened.
 
 use weir_proto::time::Duration;
 
-/// Each bucket ends at twice the time of the one before; the first at a microsecond.
+/// Buckets of the histogram. The first ends at a microsecond, each further one at twice the time of
+/// the one before.
 const BUCKETS: usize = 32;
 
-/// What the wall clock's driver could not keep.
+/// How late the events of a network in real time were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lateness {
     counts: [u64; BUCKETS],
@@ -25,18 +26,17 @@ impl Lateness {
         self.max = self.max.max(late);
     }
 
-    /// Events that were counted.
+    /// The number of events.
     pub const fn events(&self) -> u64 {
         self.events
     }
 
-    /// The worst.
+    /// The largest lateness.
     pub const fn max(&self) -> Duration {
         self.max
     }
 
-    /// Ninety-nine of a hundred events were less late than this, which is rounded up to a power
-    /// of two in microseconds.
+    /// The 99th percentile, rounded up to a power of two in microseconds.
     pub fn p99(&self) -> Duration {
         let mut left = self.events / 100;
         for (bucket, count) in self.counts.iter().enumerate().rev() {
@@ -48,8 +48,8 @@ impl Lateness {
         Duration::ZERO
     }
 
-    /// False if the machine was too busy for results to mean much: one event in a hundred was
-    /// more than a millisecond late, give or take the rounding.
+    /// Whether the results are meaningful: with a 99th percentile above a millisecond the machine
+    /// was too busy.
     pub fn is_trustworthy(&self) -> bool {
         self.p99() <= Duration::from_micros(1 << 10)
     }

@@ -1,98 +1,77 @@
-//! The other driver of a network: the wall clock says how far it goes, and its ports lead to
-//! sockets or network devices.
+//! Drives a simulated network in real time, with its ports connected to sockets or TUN devices.
 //!
-//! Nothing of the simulator is written anew for it: a [`RealtimeNetwork`] goes on to the present whenever an
-//! event is due or a packet comes. How late events were is measured and told, because a busy
-//! machine is a bad network.
+//! The simulator is the same as in virtual time: [`drive`] advances a [`RealtimeNetwork`] to the
+//! present whenever an event is due or a packet comes. It measures how late events are
+//! ([`Lateness`]), because on a busy machine the network behaves differently than configured.
 
-mod device;
-mod edge;
-mod ip;
+mod flow_sockets;
+mod ip_header;
 mod lateness;
+mod packet;
+mod port_socket;
 mod relay;
-mod sockets;
+mod tun_devices;
 
-pub use device::TunDevices;
+pub use flow_sockets::{FlowSocket, FlowSockets};
 pub use lateness::Lateness;
 pub use relay::UdpRelay;
-pub use sockets::{FlowSocket, FlowSockets};
+pub use tun_devices::TunDevices;
 
 use crate::clock::Clock;
+use crate::timer::Timer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use weir_net::{Network, Stuck, inject, simulate};
 use weir_proto::packet::{HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
-/// What is due sooner is not slept for: the kernel takes about as long to wake a sleeper.
-const SHORTEST_NANOS: u64 = 60_000;
-/// A sleeper looks so often whether it shall stop.
-const LONGEST_NANOS: u64 = 50_000_000;
-/// Packets to take before events have their turn.
-const BATCH: usize = 64;
+/// The longest sleep, after which the driver checks whether it shall stop.
+const MAX_SLEEP_NANOS: u64 = 50_000_000;
+/// Packets to receive before events have their turn.
+const PACKETS_PER_TURN: usize = 64;
 
-/// What is driven: a network, or what holds one.
+/// A simulated network with ports, advanced in real time.
 pub trait RealtimeNetwork {
-    /// Why it does not go on.
+    /// Why the simulation cannot go on.
     type Error;
-    /// Everything up to and including this time happens.
+    /// Processes all events up to and including `now`.
     ///
     /// # Errors
-    /// If it cannot go on.
+    /// If the simulation cannot go on.
     fn advance(&mut self, now: Instant) -> Result<(), Self::Error>;
-    /// A packet comes in at the host that its header names as its source.
+    /// Passes a packet in through the port of the host that is its source.
     ///
     /// # Errors
-    /// If it cannot go on.
+    /// If the simulation cannot go on.
     fn inject(&mut self, packet: Packet) -> Result<(), Self::Error>;
-    /// The next packet that leaves, and the host through whose port.
+    /// The next packet that leaves, and the host through whose port it leaves.
     fn poll_port(&mut self) -> Option<(HostId, Packet)>;
     /// When the next event is due.
     fn next_event(&mut self) -> Option<Instant>;
 }
 
-/// A network that nobody listens to.
-impl RealtimeNetwork for Network {
-    type Error = Stuck;
-
-    fn advance(&mut self, now: Instant) -> Result<(), Stuck> {
-        simulate(self, now, &mut ()).map(drop)
-    }
-    fn inject(&mut self, packet: Packet) -> Result<(), Stuck> {
-        inject(self, packet, &mut ())
-    }
-    fn poll_port(&mut self) -> Option<(HostId, Packet)> {
-        Self::poll_port(self)
-    }
-    fn next_event(&mut self) -> Option<Instant> {
-        Self::next_event(self)
-    }
-}
-
-/// What a network's ports lead to.
+/// The sockets or devices that a network's ports are connected to.
 pub trait PortIo {
-    /// What becomes readable when a packet has come.
+    /// The descriptors that become readable when a packet has come.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
-    /// The next packet that has come, addressed for the network; `None` if none waits.
+    /// The next received packet, addressed between hosts of the network; `None` if there is none.
     fn receive(&mut self) -> Option<Packet>;
-    /// Sends a packet that left through this host's port. What the system refuses is lost, as on
-    /// any wire.
+    /// Sends a packet that left through this host's port. If the system refuses it, it is lost, as
+    /// on any path.
     fn send(&mut self, host: HostId, packet: Packet);
 }
 
-/// Drives a network from now on for as long as it shall last, or until somebody sets `stop`.
-/// Time begins at zero.
+/// Drives a network for `duration`, or until `stop` is set. The network's time begins at zero.
 ///
 /// # Errors
-/// If the network cannot go on.
+/// If the simulation cannot go on.
 pub fn drive<W: RealtimeNetwork>(
     network: &mut W,
     ports: &mut dyn PortIo,
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<Lateness, W::Error> {
-    // Without it a sleep ends 50 µs later; where it is refused that shows as lateness.
+    // The default timer slack lets a sleep end 50 µs late. If the system refuses, events are later.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
     let clock = Clock::start_at(Instant::ZERO);
     let end = Instant::ZERO + duration;
@@ -122,14 +101,14 @@ fn send<W: RealtimeNetwork>(network: &mut W, ports: &mut dyn PortIo) {
     }
 }
 
-/// Takes some of the packets that have come; true if there were any.
+/// Injects some of the received packets; returns whether there were any.
 fn receive<W: RealtimeNetwork>(
     network: &mut W,
     ports: &mut dyn PortIo,
     clock: &Clock,
     end: Instant,
 ) -> Result<bool, W::Error> {
-    for taken in 0..BATCH {
+    for taken in 0..PACKETS_PER_TURN {
         let Some(packet) = ports.receive() else {
             return Ok(taken > 0);
         };
@@ -140,13 +119,13 @@ fn receive<W: RealtimeNetwork>(
     Ok(true)
 }
 
-/// Sleeps for this long, or until a packet comes.
+/// Sleeps for `nanos`, or until a packet comes.
 fn wait(ports: &dyn PortIo, nanos: u64) {
-    if nanos < SHORTEST_NANOS {
+    if nanos < Timer::MIN_SLEEP_NANOS {
         std::thread::yield_now();
         return;
     }
-    let nanos = (nanos - SHORTEST_NANOS / 2).min(LONGEST_NANOS);
+    let nanos = (nanos - Timer::MIN_SLEEP_NANOS / 2).min(MAX_SLEEP_NANOS);
     let timeout = Timespec {
         tv_sec: 0,
         tv_nsec: nanos as _,
@@ -156,6 +135,6 @@ fn wait(ports: &dyn PortIo, nanos: u64) {
         .iter()
         .map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN))
         .collect();
-    // An interrupted sleep is a short one.
+    // If a signal interrupts the sleep, the caller sleeps again.
     let _ = poll(&mut waited, Some(&timeout));
 }

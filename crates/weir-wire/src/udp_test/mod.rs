@@ -1,63 +1,66 @@
-//! A test at a constant rate over plain UDP, in the manner of `iperf3 -u`: paced datagrams with a
-//! number and a time, from which the receiver finds loss, reordering, duplicates and jitter
-//! (RFC 3550 §6.4.1), and which give the sender a round-trip time.
+//! Tests over plain UDP at a constant rate, like `iperf3 -u`: paced datagrams with a number and a
+//! timestamp, from which the receiver finds loss, reordering, duplicates and jitter (RFC 3550
+//! §6.4.1) and the sender the round-trip time.
 //!
-//! Nothing controls congestion. Against its use on others a [`TestListener`] sends nothing but one
-//! short answer to an address that is not proven: a client has to bring back a token first. A
-//! sender that hears nothing for five seconds stops.
+//! A client opens a [`Test`] with [`Test::connect`]; a server takes tests from a [`TestListener`].
+//! Both ends then follow it by [`Test::stats`] until [`Test::ended`]. Requests, and the messages at
+//! the end of a test, are repeated until they are answered, so they survive loss.
 //!
-//! What is asked, and how the end is told, survives loss, for it is repeated until it is answered.
-//! What it leaves out: rates that follow the path, encryption.
+//! There is no congestion control. So that a server cannot be used to flood others, a client first
+//! has to return a token that was sent to its address; until then it is sent one short answer to
+//! each Request. A sender stops after five seconds without a message from the receiver. Not
+//! supported: rates that adapt to the path, encryption.
 
-mod gate;
-mod hub;
-mod meter;
+mod address_validation;
+mod driver;
+mod reception;
 mod session;
 
 use crate::test_protocol::{self, ReceptionStats};
-pub use hub::{Test, TestListener};
 
-/// The UDP port of servers of these tests: the one after that of DCCP.
+pub use driver::{Test, TestListener};
+
+/// The default UDP port of servers: the one after that of DCCP.
 pub const DEFAULT_PORT: u16 = 6512;
 
-/// Octets of the shortest datagram, which holds its number, its time and the number of its test.
-pub const MIN_LENGTH: u16 = test_protocol::DATA as u16;
+/// Octets of the shortest datagram: its number, its timestamp and the number of its test.
+pub const MIN_LENGTH: u16 = test_protocol::DATA_HEADER as u16;
 
-/// Bits per second of a test whose client names no rate, as with iperf3.
+/// Bits per second of a test whose client names no rate, as in iperf3.
 pub const DEFAULT_RATE_BPS: f64 = 1e6;
 
-/// How far a test has come.
+/// The progress of a test at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TestStats {
-    /// Data flows, or has flown.
+    /// The server has accepted the test.
     pub began: bool,
     /// This end sends.
     pub sends: bool,
-    /// From the beginning of the data to its end, or to now.
+    /// From the beginning of the data to its end, or until now.
     pub seconds: f64,
-    /// Datagrams that this end has sent.
+    /// Datagrams sent by this end.
     pub sent: u64,
     /// Octets of these.
     pub sent_octets: u64,
-    /// What the receiver has; at the sender what it said last.
+    /// What the receiver has counted; at the sender, by its last report.
     pub received: ReceptionStats,
-    /// `received` is all there will be.
+    /// `received` is final.
     pub complete: bool,
     /// At the sender, after the first report.
     pub smoothed_rtt_s: Option<f64>,
-    /// What binds the sender's rate: the `application`, or the `host` that is too slow for it.
+    /// What limits the sender's rate: the `application`, or the `host` if it is too slow.
     pub limit: &'static str,
 }
 
 /// Why a test has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// As planned, or because one end had enough.
+enum EndReason {
+    /// The duration is over, or one end has stopped the test.
     Done,
-    /// Nobody listens there.
+    /// An ICMP message says that no process listens at the server's port.
     Refused,
-    /// The peer does not answer.
-    Silent,
-    /// The server has too many tests.
+    /// The peer has not answered, or has stopped sending messages.
+    TimedOut,
+    /// The server runs as many tests as it allows.
     Busy,
 }

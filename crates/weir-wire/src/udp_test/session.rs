@@ -1,118 +1,115 @@
-//! One end of a UDP test as a state machine: no clock, no socket.
+//! One end of a UDP test as a state machine without clock and socket.
 //!
-//! The sender sends at equal times and stops when it has heard nothing for five seconds, for
-//! nothing else keeps it from filling a path whose receiver is gone (RFC 8085 §3.1.10 calls this a
-//! circuit breaker). Whoever waits for an answer asks again until it comes.
+//! The sender sends at equal intervals. It stops after five seconds without a message from the
+//! receiver, since there is no congestion control to keep it from flooding a path (the circuit
+//! breaker of RFC 8085 §3.1.10). Messages that need an answer are repeated until it comes.
 
-use super::meter::Meter;
-use super::{DEFAULT_RATE_BPS, Ending, TestStats};
-use crate::test_protocol::{Message, Report, TOKEN, TestConfig};
+use super::reception::ReceptionTracker;
+use super::{DEFAULT_RATE_BPS, EndReason, TestStats};
+use crate::test_protocol::{Message, Report, TestConfig, Token};
 use weir_proto::time::{Duration, Instant};
 
 /// From one report of the receiver to the next.
-const REPORTS: Duration = Duration::from_millis(200);
-/// From one question to the next while nobody answers.
-const AGAIN: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
+/// From one transmission of a message to the next while no answer comes.
+const REPEAT_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a Request is repeated.
-const PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an End or Stop is repeated.
-const FAREWELL: Duration = Duration::from_secs(3);
-/// How long a peer may be silent.
-const SILENCE: Duration = Duration::from_secs(5);
-/// A sender without data to send says that it is alive so often.
-const HEARTBEAT: Duration = Duration::from_secs(1);
-/// A receiver that has reported stays for so long to do it again.
-const LINGER: Duration = Duration::from_millis(300);
-/// A sender that is later than this gives up what it has missed.
-const LATEST: Duration = Duration::from_millis(100);
-/// For so long it is said that the host was too slow.
-const LATELY: Duration = Duration::from_secs(1);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long no message may come from the peer.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a sender without data to send reports that it is alive.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(1);
+/// How long a receiver stays after its last report, to repeat it.
+const TIME_WAIT: Duration = Duration::from_millis(300);
+/// A sender that is later than this skips the datagrams that it has missed.
+const MAX_LATENESS: Duration = Duration::from_millis(100);
+/// How long the host counts as the limit after the sender was late.
+const HOST_LIMITED_TIME: Duration = Duration::from_secs(1);
 
-/// What the end does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// A client asks for the test.
-    Asking { token: Option<[u8; TOKEN]> },
+    /// A client repeats its Request.
+    Requesting {
+        token: Option<Token>,
+    },
     /// Data flows.
     Running,
-    /// The sender asks what came; the receiver asks the sender to end.
-    Parting,
-    /// The receiver has reported and does it again if it is asked.
-    Lingering,
-    /// Nothing more will happen.
-    Over(Ending),
+    /// The sender repeats its End, or the receiver its Stop.
+    Closing,
+    /// The receiver has sent its last report, and repeats it if the sender repeats its End.
+    TimeWait,
+    Ended(EndReason),
 }
 
-/// One end.
+/// One end of a test.
 #[derive(Debug)]
 pub(super) struct Session {
     id: u64,
     config: TestConfig,
-    sends: bool,
+    is_sender: bool,
     phase: Phase,
-    /// When this phase began, and when a question was asked in it last.
-    since: Instant,
-    asked: Option<Instant>,
-    /// The first and the last moment of the data.
-    began: Option<Instant>,
-    ended: Option<Instant>,
-    heard: Instant,
-    /// When this end sent last, other than questions.
-    spoke: Instant,
-    /// An answer that is due at once.
-    answer: Option<Message>,
+    phase_began: Instant,
+    /// The last transmission of the phase's repeated message.
+    repeated: Option<Instant>,
+    /// The beginning and the end of the data.
+    data_began: Option<Instant>,
+    data_ended: Option<Instant>,
+    last_received: Instant,
+    /// The last transmission of any other message.
+    last_sent: Instant,
+    /// An answer to send at once.
+    reply: Option<Message>,
     // ---- Sender ----
     sent: u64,
-    /// Nanoseconds by which the timetable was put off.
-    put_off: u64,
-    /// When the timetable was not kept last.
-    late: Option<Instant>,
-    peer: Report,
+    /// Nanoseconds by which the schedule has been delayed because the sender was late.
+    delay: u64,
+    /// When the sender was late last.
+    last_late: Option<Instant>,
+    peer_report: Report,
     smoothed_rtt: Option<Duration>,
     // ---- Receiver ----
-    meter: Meter,
+    tracker: ReceptionTracker,
+    /// Arrival and timestamp of the datagram with the newest timestamp.
     newest: Option<(Instant, u64)>,
 }
 
 impl Session {
     /// The client's end.
     pub(super) fn client(id: u64, config: TestConfig, now: Instant) -> Self {
-        Self::new(
-            id,
-            config,
-            now,
-            !config.reverse,
-            Phase::Asking { token: None },
-        )
+        let phase = Phase::Requesting { token: None };
+        Self::new(id, config, phase, now)
     }
 
     /// The server's end for a client whose address is proven.
     pub(super) fn server(id: u64, config: TestConfig, now: Instant) -> Self {
-        let mut session = Self::new(id, config, now, config.reverse, Phase::Running);
+        let mut session = Self::new(id, config, Phase::Running, now);
         session.begin(now);
-        session.answer = Some(Message::Alive);
+        session.reply = Some(Message::Alive);
         session
     }
 
-    fn new(id: u64, config: TestConfig, now: Instant, sends: bool, phase: Phase) -> Self {
+    fn new(id: u64, config: TestConfig, phase: Phase, now: Instant) -> Self {
+        let is_client = matches!(phase, Phase::Requesting { .. });
         Self {
             id,
             config,
-            sends,
+            is_sender: is_client != config.reverse,
             phase,
-            since: now,
-            asked: None,
-            began: None,
-            ended: None,
-            heard: now,
-            spoke: now,
-            answer: None,
+            phase_began: now,
+            repeated: None,
+            data_began: None,
+            data_ended: None,
+            last_received: now,
+            last_sent: now,
+            reply: None,
             sent: 0,
-            put_off: 0,
-            late: None,
-            peer: Report::default(),
+            delay: 0,
+            last_late: None,
+            peer_report: Report::default(),
             smoothed_rtt: None,
-            meter: Meter::new(),
+            tracker: ReceptionTracker::new(),
             newest: None,
         }
     }
@@ -125,48 +122,50 @@ impl Session {
         &self.config
     }
 
-    pub(super) const fn over(&self) -> Option<Ending> {
+    /// Why the test has ended, if it has.
+    pub(super) const fn end_reason(&self) -> Option<EndReason> {
         match self.phase {
-            Phase::Over(ending) => Some(ending),
+            Phase::Ended(reason) => Some(reason),
             _ => None,
         }
     }
 
-    /// True if the data has not been agreed on yet.
-    pub(super) const fn is_asking(&self) -> bool {
-        matches!(self.phase, Phase::Asking { .. })
+    /// Whether the server has not answered the Request yet.
+    pub(super) const fn is_requesting(&self) -> bool {
+        matches!(self.phase, Phase::Requesting { .. })
     }
 
     fn enter(&mut self, phase: Phase, now: Instant) {
         self.phase = phase;
-        self.since = now;
-        self.asked = None;
+        self.phase_began = now;
+        self.repeated = None;
     }
 
     fn begin(&mut self, now: Instant) {
-        self.began = Some(now);
-        self.spoke = now;
+        self.data_began = Some(now);
+        self.last_sent = now;
         self.enter(Phase::Running, now);
     }
 
     // ---- Input ----
 
-    /// A message came for this test; data with so many octets.
+    /// Handles a message of this test: a datagram of `octets`, with the codepoint CE if `marked`.
     pub(super) fn receive(&mut self, now: Instant, message: Message, octets: usize, marked: bool) {
-        self.heard = now;
+        self.last_received = now;
         match (self.phase, message) {
-            (Phase::Asking { .. }, Message::Challenge(token)) => {
-                self.enter(Phase::Asking { token: Some(token) }, now);
+            (Phase::Requesting { .. }, Message::Challenge(token)) => {
+                self.enter(Phase::Requesting { token: Some(token) }, now);
             }
-            (Phase::Asking { .. }, Message::Busy) => self.finish(Ending::Busy, now),
-            (Phase::Asking { .. }, Message::Alive | Message::Data { .. } | Message::End { .. }) => {
-                self.begin(now);
-            }
+            (Phase::Requesting { .. }, Message::Busy) => self.end(EndReason::Busy, now),
+            (
+                Phase::Requesting { .. },
+                Message::Alive | Message::Data { .. } | Message::End { .. },
+            ) => self.begin(now),
             // The answer was lost.
-            (Phase::Running, Message::Request(..)) => self.answer = Some(Message::Alive),
+            (Phase::Running, Message::Request(..)) => self.reply = Some(Message::Alive),
             _ => {}
         }
-        if self.sends {
+        if self.is_sender {
             self.receive_as_sender(now, message);
         } else {
             self.receive_as_receiver(now, message, octets, marked);
@@ -175,17 +174,17 @@ impl Session {
 
     fn receive_as_sender(&mut self, now: Instant, message: Message) {
         match message {
-            Message::Stop if self.phase == Phase::Running => self.part(now),
-            Message::Report(report) if self.began.is_some() => {
-                let newer = report.counts.received >= self.peer.counts.received;
-                if newer && report.echo > self.peer.echo {
+            Message::Stop if self.phase == Phase::Running => self.close(now),
+            Message::Report(report) if self.data_began.is_some() => {
+                let newer = report.stats.received >= self.peer_report.stats.received;
+                if newer && report.echo > self.peer_report.echo {
                     self.sample_rtt(now, &report);
                 }
                 if newer {
-                    self.peer = report;
+                    self.peer_report = report;
                 }
-                if report.last && self.phase == Phase::Parting {
-                    self.finish(Ending::Done, now);
+                if report.last && self.phase == Phase::Closing {
+                    self.end(EndReason::Done, now);
                 }
             }
             _ => {}
@@ -193,10 +192,10 @@ impl Session {
     }
 
     fn sample_rtt(&mut self, now: Instant, report: &Report) {
-        let Some(began) = self.began else { return };
-        let since = now.since(began).as_nanos();
-        let Some(sample) = since.checked_sub(report.echo.saturating_add(report.held)) else {
-            // No report of ours.
+        let Some(began) = self.data_began else { return };
+        let elapsed = now.since(began).as_nanos();
+        let Some(sample) = elapsed.checked_sub(report.echo.saturating_add(report.held)) else {
+            // The report echoes a timestamp that was never sent.
             return;
         };
         let old = self.smoothed_rtt.map_or(sample, Duration::as_nanos);
@@ -205,63 +204,68 @@ impl Session {
 
     fn receive_as_receiver(&mut self, now: Instant, message: Message, octets: usize, marked: bool) {
         match message {
-            Message::Data { number, sent_at } if self.ended.is_none() => {
-                self.meter.arrived(now, number, sent_at, octets);
+            Message::Data { number, sent_at } if self.data_ended.is_none() => {
+                self.tracker.on_datagram(now, number, sent_at, octets);
                 if marked {
-                    self.meter.marked();
+                    self.tracker.on_congestion_mark();
                 }
                 if self.newest.is_none_or(|(_, newest)| sent_at > newest) {
                     self.newest = Some((now, sent_at));
                 }
             }
-            Message::End { sent } if self.began.is_some() => {
-                if self.ended.is_none() {
-                    self.meter.ended(sent);
-                    self.ended = Some(now);
+            Message::End { sent } if self.data_began.is_some() => {
+                if self.data_ended.is_none() {
+                    self.tracker.on_end(sent);
+                    self.data_ended = Some(now);
                 }
-                self.answer = Some(self.report(now, true));
-                self.enter(Phase::Lingering, now);
+                self.reply = Some(self.report(now, true));
+                self.enter(Phase::TimeWait, now);
             }
             _ => {}
         }
     }
 
-    /// The user of this end has enough.
+    /// Ends the test at the request of this end's user.
     pub(super) fn stop(&mut self, now: Instant) {
         match self.phase {
-            Phase::Asking { .. } => self.finish(Ending::Done, now),
-            Phase::Running => self.part(now),
+            Phase::Requesting { .. } => self.end(EndReason::Done, now),
+            Phase::Running => self.close(now),
             _ => {}
         }
     }
 
-    /// The peer's host says that nobody is there.
-    pub(super) fn refused(&mut self, now: Instant) {
+    /// Handles an ICMP message that says that the peer's port is unreachable.
+    pub(super) fn on_refused(&mut self, now: Instant) {
         match self.phase {
-            Phase::Asking { .. } => self.finish(Ending::Refused, now),
-            Phase::Running => self.finish(Ending::Silent, now),
-            Phase::Parting => self.finish(Ending::Done, now),
+            Phase::Requesting { .. } => self.end(EndReason::Refused, now),
+            Phase::Running => self.end(EndReason::TimedOut, now),
+            Phase::Closing => self.end(EndReason::Done, now),
             _ => {}
         }
     }
 
-    fn part(&mut self, now: Instant) {
-        if self.sends {
-            self.ended = Some(now);
-        }
-        self.enter(Phase::Parting, now);
+    /// Notes that the kernel has no room for datagrams that are due.
+    pub(super) const fn on_socket_full(&mut self, now: Instant) {
+        self.last_late = Some(now);
     }
 
-    fn finish(&mut self, ending: Ending, now: Instant) {
-        self.ended = self.ended.or(Some(now));
-        self.enter(Phase::Over(ending), now);
+    fn close(&mut self, now: Instant) {
+        if self.is_sender {
+            self.data_ended = Some(now);
+        }
+        self.enter(Phase::Closing, now);
+    }
+
+    fn end(&mut self, reason: EndReason, now: Instant) {
+        self.data_ended = self.data_ended.or(Some(now));
+        self.enter(Phase::Ended(reason), now);
     }
 
     // ---- Output ----
 
-    /// Appends the next datagram that is due; false if none is.
+    /// Appends the next datagram that is due; returns whether there was one.
     pub(super) fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
-        let Some(message) = self.next(now) else {
+        let Some(message) = self.next_message(now) else {
             return false;
         };
         let start = out.len();
@@ -272,182 +276,174 @@ impl Session {
         true
     }
 
-    fn next(&mut self, now: Instant) -> Option<Message> {
-        if let Some(answer) = self.answer.take() {
-            self.spoke = now;
-            return Some(answer);
+    fn next_message(&mut self, now: Instant) -> Option<Message> {
+        if let Some(reply) = self.reply.take() {
+            self.last_sent = now;
+            return Some(reply);
         }
         match self.phase {
-            Phase::Asking { token } => self.ask(
-                now,
-                PATIENCE,
-                Ending::Silent,
-                Message::Request(self.config, token),
-            ),
-            Phase::Running if self.sends => self.next_data(now),
+            Phase::Requesting { token } => {
+                let request = Message::Request(self.config, token);
+                self.repeat(now, request, REQUEST_TIMEOUT, EndReason::TimedOut)
+            }
+            Phase::Running if self.is_sender => self.next_data(now),
             Phase::Running => self.next_report(now),
-            Phase::Parting => {
-                let question = if self.sends {
+            Phase::Closing => {
+                let message = if self.is_sender {
                     Message::End { sent: self.sent }
                 } else {
                     Message::Stop
                 };
-                self.ask(now, FAREWELL, Ending::Done, question)
+                self.repeat(now, message, CLOSE_TIMEOUT, EndReason::Done)
             }
-            Phase::Lingering => {
-                if now.since(self.since) >= LINGER {
-                    self.finish(Ending::Done, now);
+            Phase::TimeWait => {
+                if now.since(self.phase_began) >= TIME_WAIT {
+                    self.end(EndReason::Done, now);
                 }
                 None
             }
-            Phase::Over(_) => None,
+            Phase::Ended(_) => None,
         }
     }
 
-    /// A question, if it is to be asked again.
-    fn ask(
+    /// The phase's message, if it is to be sent again. Ends the test after `timeout`.
+    fn repeat(
         &mut self,
         now: Instant,
-        patience: Duration,
-        otherwise: Ending,
-        question: Message,
+        message: Message,
+        timeout: Duration,
+        on_timeout: EndReason,
     ) -> Option<Message> {
-        if now.since(self.since) >= patience {
-            self.finish(otherwise, now);
+        if now.since(self.phase_began) >= timeout {
+            self.end(on_timeout, now);
             return None;
         }
-        if self.asked.is_some_and(|asked| now.since(asked) < AGAIN) {
+        if self
+            .repeated
+            .is_some_and(|last| now.since(last) < REPEAT_INTERVAL)
+        {
             return None;
         }
-        self.asked = Some(now);
-        Some(question)
+        self.repeated = Some(now);
+        Some(message)
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Message> {
-        let began = self.began?;
-        if now.since(self.heard) >= SILENCE {
-            self.finish(Ending::Silent, now);
+        let began = self.data_began?;
+        if now.since(self.last_received) >= IDLE_TIMEOUT {
+            self.end(EndReason::TimedOut, now);
             return None;
         }
-        if now.since(began) >= nanos(self.config.duration) {
-            self.part(now);
-            return self.next(now);
+        if now.since(began) >= Duration::from(self.config.duration) {
+            self.close(now);
+            return self.next_message(now);
         }
-        let due = self.due_data(began);
+        let due = self.next_data_at(began);
         if due > now {
-            if now.since(self.spoke) < HEARTBEAT {
+            if now.since(self.last_sent) < KEEPALIVE_INTERVAL {
                 return None;
             }
-            self.spoke = now;
+            self.last_sent = now;
             return Some(Message::Alive);
         }
         let late = now.since(due);
-        if late >= LATEST {
-            self.late = Some(now);
-            self.put_off += late.as_nanos();
+        if late >= MAX_LATENESS {
+            self.last_late = Some(now);
+            self.delay += late.as_nanos();
         }
         let number = self.sent;
         self.sent += 1;
-        self.spoke = now;
+        self.last_sent = now;
         Some(Message::Data {
             number,
             sent_at: now.since(began).as_nanos(),
         })
     }
 
-    fn due_data(&self, began: Instant) -> Instant {
-        let rate = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
-        let gap = f64::from(self.config.length) * 8e9 / rate;
-        let at = (gap * self.sent as f64) as u64;
-        began + Duration::from_nanos(at.saturating_add(self.put_off))
+    fn next_data_at(&self, began: Instant) -> Instant {
+        let rate_bps = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
+        let interval = f64::from(self.config.length) * 8e9 / rate_bps;
+        let at = (interval * self.sent as f64) as u64;
+        began + Duration::from_nanos(at.saturating_add(self.delay))
     }
 
     fn next_report(&mut self, now: Instant) -> Option<Message> {
-        if now.since(self.heard) >= SILENCE {
-            self.finish(Ending::Silent, now);
+        if now.since(self.last_received) >= IDLE_TIMEOUT {
+            self.end(EndReason::TimedOut, now);
             return None;
         }
-        if now.since(self.spoke) < REPORTS {
+        if now.since(self.last_sent) < REPORT_INTERVAL {
             return None;
         }
-        self.spoke = now;
+        self.last_sent = now;
         Some(self.report(now, false))
     }
 
     fn report(&self, now: Instant, last: bool) -> Message {
-        let (came, echo) = self.newest.unwrap_or((now, 0));
+        let (arrived, echo) = self.newest.unwrap_or((now, 0));
         Message::Report(Report {
-            counts: *self.meter.counts(),
+            stats: *self.tracker.stats(),
             echo,
-            held: now.since(came).as_nanos(),
+            held: now.since(arrived).as_nanos(),
             last,
         })
     }
 
-    /// When there is something to do, if nothing comes.
-    pub(super) fn due(&self) -> Option<Instant> {
-        let again = |patience| {
-            let end = self.since + patience;
-            self.asked
-                .map_or(self.since, |asked| (asked + AGAIN).min(end))
+    /// When the session has something to do even if no message comes.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        let next_repeat = |timeout| {
+            let end = self.phase_began + timeout;
+            self.repeated
+                .map_or(self.phase_began, |last| (last + REPEAT_INTERVAL).min(end))
         };
-        if self.answer.is_some() {
-            return Some(self.since);
+        if self.reply.is_some() {
+            return Some(self.phase_began);
         }
         match self.phase {
-            Phase::Asking { .. } => Some(again(PATIENCE)),
-            Phase::Running if self.sends => {
-                let began = self.began?;
-                let end = began + nanos(self.config.duration);
-                let data = self.due_data(began).min(end);
-                Some(data.min(self.spoke + HEARTBEAT).min(self.heard + SILENCE))
+            Phase::Requesting { .. } => Some(next_repeat(REQUEST_TIMEOUT)),
+            Phase::Running if self.is_sender => {
+                let began = self.data_began?;
+                let end = began + Duration::from(self.config.duration);
+                let data = self.next_data_at(began).min(end);
+                let keepalive = self.last_sent + KEEPALIVE_INTERVAL;
+                Some(data.min(keepalive).min(self.last_received + IDLE_TIMEOUT))
             }
-            Phase::Running => Some((self.spoke + REPORTS).min(self.heard + SILENCE)),
-            Phase::Parting => Some(again(FAREWELL)),
-            Phase::Lingering => Some(self.since + LINGER),
-            Phase::Over(_) => None,
+            Phase::Running => {
+                let report = self.last_sent + REPORT_INTERVAL;
+                Some(report.min(self.last_received + IDLE_TIMEOUT))
+            }
+            Phase::Closing => Some(next_repeat(CLOSE_TIMEOUT)),
+            Phase::TimeWait => Some(self.phase_began + TIME_WAIT),
+            Phase::Ended(_) => None,
         }
     }
 
     // ---- State ----
 
     pub(super) fn stats(&self, now: Instant) -> TestStats {
-        let end = self.ended.unwrap_or(now);
-        let seconds = self
-            .began
-            .map_or(0.0, |began| end.since(began).as_secs_f64());
+        let end = self.data_ended.unwrap_or(now);
+        let elapsed = self.data_began.map(|began| end.since(began));
+        let (received, complete) = if self.is_sender {
+            (self.peer_report.stats, self.peer_report.last)
+        } else {
+            let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
+            (*self.tracker.stats(), complete)
+        };
         TestStats {
-            began: self.began.is_some(),
-            sends: self.sends,
-            seconds,
+            began: self.data_began.is_some(),
+            sends: self.is_sender,
+            seconds: elapsed.map_or(0.0, Duration::as_secs_f64),
             sent: self.sent,
             sent_octets: self.sent * u64::from(self.config.length),
-            received: if self.sends {
-                self.peer.counts
-            } else {
-                *self.meter.counts()
-            },
-            complete: if self.sends {
-                self.peer.last
-            } else {
-                self.phase == Phase::Lingering || self.phase == Phase::Over(Ending::Done)
-            },
+            received,
+            complete,
             smoothed_rtt_s: self.smoothed_rtt.map(Duration::as_secs_f64),
-            limit: match self.late {
-                Some(late) if end.since(late) < LATELY => "host",
+            limit: match self.last_late {
+                Some(late) if end.since(late) < HOST_LIMITED_TIME => "host",
                 _ => "application",
             },
         }
     }
-
-    /// The kernel has no room for what is due.
-    pub(super) const fn blocked(&mut self, now: Instant) {
-        self.late = Some(now);
-    }
-}
-
-fn nanos(span: std::time::Duration) -> Duration {
-    Duration::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 use super::*;
+use crate::keyed_tag::TAG_OCTETS;
 
-/// A millisecond each way, without a socket.
+/// Two ends and a path with a delay of a millisecond each way.
 struct Path {
     ends: [Session; 2],
     now: Instant,
-    on_way: [Vec<(Instant, Vec<u8>)>; 2],
-    /// Messages that the path has taken, and which of them it loses.
-    taken: usize,
-    loses: fn(usize, &Message) -> bool,
+    in_transit: [Vec<(Instant, Vec<u8>)>; 2],
+    /// How many messages have been sent, and which of them are lost.
+    sent: usize,
+    is_lost: fn(usize, &Message) -> bool,
 }
 
 const DELAY: Duration = Duration::from_millis(1);
@@ -24,7 +25,7 @@ fn config(reverse: bool) -> TestConfig {
 }
 
 impl Path {
-    fn new(reverse: bool, loses: fn(usize, &Message) -> bool) -> Self {
+    fn new(reverse: bool, is_lost: fn(usize, &Message) -> bool) -> Self {
         let now = Instant::from_nanos(1_000_000_000);
         let config = config(reverse);
         Self {
@@ -33,31 +34,31 @@ impl Path {
                 Session::server(7, config, now),
             ],
             now,
-            on_way: [Vec::new(), Vec::new()],
-            taken: 0,
-            loses,
+            in_transit: [Vec::new(), Vec::new()],
+            sent: 0,
+            is_lost,
         }
     }
 
-    /// Runs until both ends are over, or for so long.
+    /// Runs until both ends have ended, or for `span`.
     fn run(&mut self, span: Duration) {
         let end = self.now + span;
-        while self.now < end && self.ends.iter().any(|end| end.over().is_none()) {
+        while self.now < end && self.ends.iter().any(|end| end.end_reason().is_none()) {
             for side in [0, 1] {
                 let mut out = Vec::new();
                 while self.ends[side].write(self.now, &mut out) {
                     let octets = std::mem::take(&mut out);
                     let (_, message) = Message::read(&octets).expect("a message");
-                    self.taken += 1;
-                    if !(self.loses)(self.taken, &message) {
-                        self.on_way[1 - side].push((self.now + DELAY, octets));
+                    self.sent += 1;
+                    if !(self.is_lost)(self.sent, &message) {
+                        self.in_transit[1 - side].push((self.now + DELAY, octets));
                     }
                 }
             }
             self.now += Duration::from_micros(100);
             for side in [0, 1] {
                 let now = self.now;
-                let due = self.on_way[side].extract_if(.., |(at, _)| *at <= now);
+                let due = self.in_transit[side].extract_if(.., |(at, _)| *at <= now);
                 let due: Vec<_> = due.collect();
                 for (_, octets) in due {
                     let (_, message) = Message::read(&octets).expect("a message");
@@ -73,7 +74,7 @@ impl Path {
 }
 
 #[test]
-fn a_test_is_asked_for_sent_and_reported_in_both_directions() {
+fn a_test_is_requested_sent_and_reported_in_both_directions() {
     for reverse in [false, true] {
         let mut path = Path::new(reverse, |_, _| false);
         path.run(Duration::from_secs(3));
@@ -86,16 +87,16 @@ fn a_test_is_asked_for_sent_and_reported_in_both_directions() {
         assert_eq!(sender.received.octets, 125_000);
         let rtt = sender.smoothed_rtt_s.expect("a sample");
         assert!((0.002..0.0025).contains(&rtt), "{rtt}");
-        let ends = path.ends.iter().map(Session::over);
-        assert!(ends.eq([Some(Ending::Done); 2]));
+        let ends = path.ends.iter().map(Session::end_reason);
+        assert!(ends.eq([Some(EndReason::Done); 2]));
     }
 }
 
 #[test]
-fn half_of_everything_may_be_lost_and_the_ends_still_agree() {
+fn the_ends_agree_even_if_half_of_all_messages_are_lost() {
     for reverse in [false, true] {
-        // Not in step with what is asked.
-        let mut path = Path::new(reverse, |taken, _| taken * 7 % 11 < 5);
+        // The losses are not in step with the repeated messages.
+        let mut path = Path::new(reverse, |sent, _| sent * 7 % 11 < 5);
         path.run(Duration::from_secs(20));
         let [client, server] = [path.stats(0), path.stats(1)];
         let (sender, receiver) = if reverse {
@@ -112,19 +113,19 @@ fn half_of_everything_may_be_lost_and_the_ends_still_agree() {
 }
 
 #[test]
-fn a_sender_stops_when_nothing_comes_back() {
-    let mut path = Path::new(false, |taken, message| {
-        taken > 10 && matches!(message, Message::Report(_))
+fn a_sender_stops_without_reports() {
+    let mut path = Path::new(false, |sent, message| {
+        sent > 10 && matches!(message, Message::Report(_))
     });
     path.ends[0].config.duration = std::time::Duration::from_mins(1);
     path.run(Duration::from_secs(20));
-    assert_eq!(path.ends[0].over(), Some(Ending::Silent));
+    assert_eq!(path.ends[0].end_reason(), Some(EndReason::TimedOut));
     let sent = path.stats(0).sent;
     assert!((4_000..6_000).contains(&sent), "{sent}");
 }
 
 #[test]
-fn either_end_may_stop_and_both_know_what_came() {
+fn either_end_may_stop_and_both_know_what_was_received() {
     for side in [0, 1] {
         let mut path = Path::new(false, |_, _| false);
         path.run(Duration::from_millis(300));
@@ -139,23 +140,26 @@ fn either_end_may_stop_and_both_know_what_came() {
 }
 
 #[test]
-fn a_client_is_sure_of_a_challenge_and_not_of_silence() {
+fn a_client_answers_a_challenge_at_once_and_times_out_without_an_answer() {
     let now = Instant::from_nanos(1);
     let mut client = Session::client(1, config(true), now);
     let mut out = Vec::new();
     assert!(client.write(now, &mut out) && !client.write(now, &mut Vec::new()));
-    client.receive(now, Message::Challenge([3; TOKEN]), 29, false);
+    client.receive(now, Message::Challenge([3; TAG_OCTETS]), 29, false);
     out.clear();
     assert!(client.write(now, &mut out), "at once");
     let (_, message) = Message::read(&out).expect("a message");
-    assert_eq!(message, Message::Request(config(true), Some([3; TOKEN])));
-    let later = now + PATIENCE;
+    assert_eq!(
+        message,
+        Message::Request(config(true), Some([3; TAG_OCTETS]))
+    );
+    let later = now + REQUEST_TIMEOUT;
     assert!(!client.write(later, &mut Vec::new()));
-    assert_eq!(client.over(), Some(Ending::Silent));
+    assert_eq!(client.end_reason(), Some(EndReason::TimedOut));
 }
 
 #[test]
-fn a_slow_sender_keeps_its_receiver_and_a_late_one_makes_no_burst() {
+fn a_slow_sender_keeps_its_receiver_alive_and_a_late_one_sends_no_burst() {
     let mut path = Path::new(false, |_, _| false);
     for end in &mut path.ends {
         // Nine seconds from one datagram to the next.

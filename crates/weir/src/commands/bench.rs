@@ -1,36 +1,19 @@
-//! `weir bench`: how many simulated packets a second, and what one costs.
-//!
-//! Each case runs in a process of its own, so that no case finds the memory and caches of
-//! another: bulk flows over one bottleneck (see `weir_net::bench`), warmed up, then timed. The
-//! cost of a delivered data packet holds everything: its acknowledgements, the links and queues
-//! of both ways, both endpoints and applications. Beside it stands the cost of one push and pop
-//! of the event queue with 10,000 entries, measured in the same process just before and just
-//! after. Memory is the growth of the resident set (`/proc/self/statm`) from before the topology
-//! was built to the end of the run, packets under way included; other systems than Linux show
-//! none.
+//! `weir bench`: measures the simulator's speed, each case in a process of its own, so that no case
+//! finds the memory and caches of another.
 
-use clap::{Args, ValueEnum};
+use crate::arguments::JsonOutput;
+use crate::benchmark::{QUEUE_ENTRIES, Transport, measure};
+use crate::exit::Failure;
+use crate::terminal;
+use clap::Args;
 use serde_json::{Value, json};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::process::Command;
-use std::time::Instant as WallClock;
-use weir_net::bench::{
-    Bench, Counts, EventQueueBench, FlowEndpoints, RATE_PER_FLOW, ROUND_TRIP, WARM_UP,
-};
-use weir_proto::cc::tfrc::Profile;
-use weir_proto::{dccp, quic};
-
-/// Entries of the event queue whose operation is the yardstick.
-const QUEUE_ENTRIES: u32 = 10_000;
-/// Operations of one measurement of it.
-const QUEUE_OPERATIONS: u64 = 2_000_000;
+use weir_net::bench::{RATE_PER_FLOW, ROUND_TRIP, WARM_UP};
 
 /// Measure the simulator's speed.
 #[derive(Args, Clone, Debug)]
-pub struct BenchArgs {
+pub struct Arguments {
     /// Numbers of flows.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1000],
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -41,95 +24,30 @@ pub struct BenchArgs {
     /// Delivered data packets to time in each case.
     #[arg(long, default_value_t = 1_000_000)]
     packets: u64,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    output: JsonOutput,
 }
 
-/// What the flows speak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Transport {
-    /// QUIC with NewReno, an acknowledgement for every other packet.
-    Quic,
-    /// DCCP with CCID-3 by RFC 5348, feedback once a round-trip time.
-    Dccp,
-}
-
-impl std::fmt::Display for Transport {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Self::Quic => "quic",
-            Self::Dccp => "dccp",
-        })
+/// Measures all cases and prints a table of them.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let packets = arguments.packets;
+    let mut cases = Vec::new();
+    for &transport in &arguments.transport {
+        cases.extend(arguments.flows.iter().map(|&flows| (transport, flows)));
     }
-}
-
-/// What a case has shown.
-struct Measured {
-    transport: Transport,
-    flows: u32,
-    counts: Counts,
-    wall_s: f64,
-    queue_operation_ns: f64,
-    heap_operation_ns: f64,
-    memory_per_flow: Option<u64>,
-}
-
-impl Measured {
-    fn ns_per_packet(&self) -> f64 {
-        self.wall_s * 1e9 / (self.counts.data_packets as f64).max(1.0)
-    }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "transport": self.transport.to_string(),
-            "flows": self.flows,
-            "data_packets": self.counts.data_packets,
-            "packets": self.counts.packets,
-            "packets_dropped": self.counts.dropped,
-            "events": self.counts.events,
-            "simulated_s": self.counts.simulated.as_secs_f64(),
-            "utilisation": self.counts.utilisation,
-            "wall_s": self.wall_s,
-            "packets_per_s": self.counts.data_packets as f64 / self.wall_s.max(1e-9),
-            "ns_per_packet": self.ns_per_packet(),
-            "queue_operation_ns": self.queue_operation_ns,
-            "operations_per_packet": self.ns_per_packet() / self.queue_operation_ns,
-            "heap_operation_ns": self.heap_operation_ns,
-            "heap_operations_per_packet": self.ns_per_packet() / self.heap_operation_ns,
-            "memory_per_flow_bytes": self.memory_per_flow,
-        })
-    }
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// A message for people.
-pub fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), String> {
-    let cases: Vec<_> = args
-        .transport
-        .iter()
-        .flat_map(|&transport| args.flows.iter().map(move |&flows| (transport, flows)))
-        .collect();
+    let measure_alone = |&(transport, flows): &_| in_own_process(transport, flows, packets);
     let results = match cases[..] {
-        [(transport, flows)] => vec![measure(transport, flows, args.packets)?.to_json()],
-        _ => cases
-            .iter()
-            .map(|&(transport, flows)| in_own_process(transport, flows, args.packets))
-            .collect::<Result<_, _>>()?,
+        [(transport, flows)] => {
+            measure(transport, flows, packets).map(|measured| vec![measured.to_json()])
+        }
+        _ => cases.iter().map(measure_alone).collect(),
     };
-    let text = if args.json {
+    let results: Vec<Value> = results.map_err(Failure::Failed)?;
+    if arguments.output.json {
         let document = json!({ "bench": about(), "cases": results });
-        serde_json::to_string_pretty(&document).map_err(|error| error.to_string())? + "\n"
-    } else {
-        table(&results)
-    };
-    match out.write_all(text.as_bytes()) {
-        // The reader has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|error| format!("cannot write the result: {error}")),
+        return arguments.output.print(&document);
     }
+    Ok(terminal::print(&table(&results))?)
 }
 
 /// What holds for all cases.
@@ -160,122 +78,6 @@ fn in_own_process(transport: Transport, flows: u32, packets: u64) -> Result<Valu
         serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))?;
     let case = document.pointer("/cases/0").cloned();
     case.ok_or_else(|| failed("expected one case in its answer".to_owned()))
-}
-
-/// Measures one case in this process.
-fn measure(transport: Transport, flows: u32, packets: u64) -> Result<Measured, String> {
-    let before_ns = queue_operation_ns();
-    let memory = resident_bytes();
-    let mut bench = Bench::new(flows, transport.write_size(), |_| transport.ends())
-        .map_err(|e| e.to_string())?;
-    bench.run(WARM_UP).map_err(|stuck| stuck.to_string())?;
-    let time = bench.time_for(packets, transport.packet_size());
-    let start = WallClock::now();
-    let counts = bench.run(time).map_err(|stuck| stuck.to_string())?;
-    let wall_s = start.elapsed().as_secs_f64();
-    let grown = resident_bytes()
-        .zip(memory)
-        .map(|(after, before)| after.saturating_sub(before) / u64::from(flows));
-    drop(bench);
-    Ok(Measured {
-        transport,
-        flows,
-        counts,
-        wall_s,
-        queue_operation_ns: f64::midpoint(before_ns, queue_operation_ns()),
-        heap_operation_ns: heap_operation_ns(),
-        memory_per_flow: grown,
-    })
-}
-
-impl Transport {
-    /// A connection that has not begun.
-    fn ends(self) -> FlowEndpoints {
-        match self {
-            Self::Quic => {
-                let config = quic::Config {
-                    // Little more than the window waits, so that memory shows the protocol.
-                    send_queue_limit: 200_000,
-                    ..quic::Config::default()
-                };
-                FlowEndpoints {
-                    sender: Box::new(quic::Connection::client(config.clone())),
-                    receiver: Box::new(quic::Connection::server(config)),
-                }
-            }
-            Self::Dccp => {
-                let ccid = || dccp::Ccid::Tfrc(Box::new(Profile::rfc5348()));
-                let config = dccp::Config {
-                    send_ccid: ccid(),
-                    receive_ccid: ccid(),
-                    ..dccp::Config::default()
-                };
-                FlowEndpoints {
-                    sender: Box::new(dccp::Connection::client(config.clone())),
-                    receiver: Box::new(dccp::Connection::server(config)),
-                }
-            }
-        }
-    }
-
-    /// Octets of the application's writes: pieces of a stream, or whole datagrams.
-    const fn write_size(self) -> u32 {
-        match self {
-            Self::Quic => 15_000,
-            Self::Dccp => 1_400,
-        }
-    }
-
-    /// Octets of a full data packet on the wire, nearly: it only scales the time of the run.
-    const fn packet_size(self) -> u32 {
-        match self {
-            Self::Quic => 1_280,
-            Self::Dccp => 1_436,
-        }
-    }
-}
-
-/// Wall-clock nanoseconds of one push and one pop.
-fn queue_operation_ns() -> f64 {
-    let mut bench = EventQueueBench::new(QUEUE_ENTRIES);
-    bench.run(QUEUE_OPERATIONS / 4);
-    let start = WallClock::now();
-    // The result is used, so that the work cannot be left out.
-    std::hint::black_box(bench.run(QUEUE_OPERATIONS));
-    start.elapsed().as_secs_f64() * 1e9 / QUEUE_OPERATIONS as f64
-}
-
-/// The same for the standard library's heap of times and numbers, the event queue that one would
-/// write first.
-fn heap_operation_ns() -> f64 {
-    // The times of a linear congruential generator: spread, and the same each time.
-    let mut state = 1_u64;
-    let mut draw = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        state >> 44
-    };
-    let mut heap: BinaryHeap<_> = (0..u64::from(QUEUE_ENTRIES))
-        .map(|number| Reverse((draw(), number)))
-        .collect();
-    let start = WallClock::now();
-    for number in 0..QUEUE_OPERATIONS {
-        if let Some(Reverse((at, _))) = heap.pop() {
-            heap.push(Reverse((at + draw(), number)));
-        }
-    }
-    std::hint::black_box(heap.len());
-    start.elapsed().as_secs_f64() * 1e9 / QUEUE_OPERATIONS as f64
-}
-
-/// The resident set of this process.
-fn resident_bytes() -> Option<u64> {
-    /// Linux's page on all machines that it is built for here.
-    const PAGE: u64 = 4096;
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * PAGE)
 }
 
 fn table(cases: &[Value]) -> String {

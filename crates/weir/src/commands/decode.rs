@@ -1,9 +1,10 @@
 //! `weir decode`: the DCCP packets of a capture file, one a line.
 
+use crate::exit::Failure;
+use crate::terminal;
 use clap::Args;
-use std::fmt;
-use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 
 /// Print every DCCP packet of a capture.
@@ -11,67 +12,54 @@ use weir_lab::trace::capture::{Capture, Listing, ListingError, ListingFormat};
 /// Reads pcap and pcapng, also packed with gzip: Ethernet with VLAN tags, Linux cooked capture,
 /// BSD loopback and raw IP; IPv4, IPv6; DCCP itself and DCCP in UDP.
 #[derive(Args, Clone, Debug)]
-pub struct DecodeArgs {
+pub struct Arguments {
     /// Capture file; `-` reads standard input.
     file: PathBuf,
     /// UDP port of DCCP
     #[arg(long, short, default_value_t = weir_wire::DEFAULT_PORT)]
     port: u16,
     /// Print one JSON object a line.
-    #[arg(long)]
-    json: bool,
+    #[arg(long = "json")]
+    json_lines: bool,
 }
 
-/// Why not everything was printed.
-#[derive(Debug)]
-pub struct DecodeError {
-    file: PathBuf,
-    cause: ListingError,
+/// Prints the packets on stdout and their counts on stderr.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let counts = list(arguments, &mut anstream::stdout().lock())?;
+    terminal::status(&counts.to_string());
+    Ok(())
 }
 
-/// Prints the packets to `out`; the returned counts are talk for standard error.
-///
-/// # Errors
-/// [`DecodeError`]; what came before a fault of the file has been printed.
-pub fn run(args: &DecodeArgs, out: &mut dyn Write) -> Result<Listing, DecodeError> {
-    let form = if args.json {
+/// Prints the packets to `out`; what comes before damage of the file is printed.
+fn list(arguments: &Arguments, out: &mut dyn Write) -> Result<Listing, Failure> {
+    let form = if arguments.json_lines {
         ListingFormat::JsonLines
     } else {
         ListingFormat::Text
     };
-    let capture = Capture::open(&args.file).map_err(ListingError::Capture);
+    let capture = Capture::open(&arguments.file).map_err(ListingError::Capture);
     let listing = capture.and_then(|mut capture| {
-        capture.set_udp_port(args.port);
+        capture.set_udp_port(arguments.port);
         capture.list(form, &mut BufWriter::new(out))
     });
-    listing.map_err(|cause| DecodeError {
-        file: args.file.clone(),
-        cause,
-    })
+    listing.map_err(|error| failure(&arguments.file, error))
 }
 
-impl DecodeError {
-    /// 2 if the file is not there or no capture, else 1; `None` for a closed pipe, which is no
-    /// failure.
-    pub fn exit_code(&self) -> Option<u8> {
-        match &self.cause {
-            ListingError::Capture(error) => Some(1 + u8::from(error.is_usage())),
-            ListingError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => None,
-            ListingError::Write(_) => Some(1),
+/// A file that is missing or no capture is a mistake of the user, a damaged one is not.
+fn failure(file: &Path, error: ListingError) -> Failure {
+    match error {
+        ListingError::Capture(error) => {
+            let message = format!("{}: {error}", file.display());
+            if error.is_usage() {
+                Failure::Usage(message)
+            } else {
+                Failure::Failed(message)
+            }
         }
+        ListingError::Write(error) if error.kind() == ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        ListingError::Write(error) => Failure::Failed(format!("cannot write the packets: {error}")),
     }
 }
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            ListingError::Capture(error) => write!(f, "{}: {error}", self.file.display()),
-            ListingError::Write(error) => write!(f, "cannot write the packets: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for DecodeError {}
 
 #[cfg(test)]
 mod tests {
@@ -99,19 +87,17 @@ mod tests {
         file
     }
 
-    fn decode(json: bool, file: &[u8]) -> (Result<Listing, DecodeError>, String) {
+    fn decode(json_lines: bool, file: &[u8]) -> (Result<Listing, Failure>, String) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("small.pcap");
         std::fs::write(&path, file).expect("written");
         let mut out = Vec::new();
-        let result = run(
-            &DecodeArgs {
-                file: path,
-                port: weir_wire::DEFAULT_PORT,
-                json,
-            },
-            &mut out,
-        );
+        let arguments = Arguments {
+            file: path,
+            port: weir_wire::DEFAULT_PORT,
+            json_lines,
+        };
+        let result = list(&arguments, &mut out);
         (result, String::from_utf8(out).expect("text"))
     }
 
@@ -125,64 +111,45 @@ mod tests {
              \"reset_code\":null,\"payload_len\":0}\n\
              {\"frame\":2,\"malformed\":\"packet type 13 is reserved\"}\n"
         );
-        let talk = listing.expect("an undamaged file").to_string();
+        let counts = listing.expect("an undamaged file").to_string();
         let expected = "1 DCCP packets in 2 frames, 1 with a wrong checksum, 1 malformed";
-        assert_eq!(talk, expected);
+        assert_eq!(counts, expected);
     }
 
     #[test]
     fn a_cut_file_gives_its_packets_and_exit_1() {
         let file = small_capture();
         let (result, out) = decode(false, &file[..file.len() - 1]);
-        let error = result.expect_err("a cut file");
-        assert_eq!((error.exit_code(), out.lines().count()), (Some(1), 1));
-        assert!(
-            error
-                .to_string()
-                .contains("small.pcap: is damaged after frame 1"),
-            "{error}"
-        );
+        let Err(Failure::Failed(message)) = result else {
+            panic!("expected status 1");
+        };
+        assert_eq!(out.lines().count(), 1);
+        let damage = "small.pcap: is damaged after frame 1";
+        assert!(message.contains(damage), "{message}");
     }
 
     #[test]
     fn what_is_no_capture_is_exit_2() {
         let (result, out) = decode(false, b"no capture at all");
-        let error = result.expect_err("no capture");
-        assert_eq!((error.exit_code(), out.as_str()), (Some(2), ""));
-        let args = DecodeArgs {
+        assert!(matches!(result, Err(Failure::Usage(_))) && out.is_empty());
+        let arguments = Arguments {
             file: "no such file.pcap".into(),
             port: weir_wire::DEFAULT_PORT,
-            json: true,
+            json_lines: true,
         };
-        let error = run(&args, &mut Vec::new()).expect_err("no file");
-        assert_eq!(error.exit_code(), Some(2));
-        assert!(
-            error
-                .to_string()
-                .starts_with("no such file.pcap: cannot be opened"),
-            "{error}"
-        );
+        let Err(Failure::Usage(message)) = list(&arguments, &mut Vec::new()) else {
+            panic!("expected status 2");
+        };
+        let start = "no such file.pcap: cannot be opened";
+        assert!(message.starts_with(start), "{message}");
     }
 
     #[test]
     fn a_closed_pipe_is_no_failure() {
-        let cause = ListingError::Write(io::ErrorKind::BrokenPipe.into());
-        assert_eq!(
-            DecodeError {
-                file: "-".into(),
-                cause
-            }
-            .exit_code(),
-            None
-        );
-        let cause = ListingError::Capture(CaptureError::Open(io::ErrorKind::NotFound.into()));
-        assert_eq!(
-            DecodeError {
-                file: "-".into(),
-                cause
-            }
-            .exit_code(),
-            Some(2)
-        );
+        let file = Path::new("-");
+        let error = ListingError::Write(ErrorKind::BrokenPipe.into());
+        assert!(matches!(failure(file, error), Failure::ClosedPipe));
+        let error = ListingError::Capture(CaptureError::Open(ErrorKind::NotFound.into()));
+        assert!(matches!(failure(file, error), Failure::Usage(_)));
     }
 }

@@ -1,13 +1,14 @@
 //! `weir export RUN --format csv|dccp-probe|pcapng`.
 
+use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
+use crate::files::{write_file, write_with};
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::BufWriter;
+use std::path::PathBuf;
 use weir_lab::run::RunError;
 use weir_lab::trace::{CaptureOptions, Format, RunCaptureError, RunFolder, capture_run, export};
 use weir_proto::time::Instant;
@@ -35,9 +36,8 @@ pub struct Arguments {
         hide_default_value = true
     )]
     snaplen: u32,
-    /// One JSON document with the files written
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    output: JsonOutput,
 }
 
 /// Writes the files.
@@ -61,19 +61,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut written = Vec::new();
     for file in files {
         let path = out.join(&file.path);
-        write_whole(&path, file.content.as_bytes())?;
+        write_file(&path, file.content.as_bytes())?;
         written.push(path.display().to_string());
     }
-    tell(arguments, &written)
-}
-
-/// Says what was written.
-fn tell(arguments: &Arguments, written: &[String]) -> Result<(), Failure> {
-    if arguments.json {
-        let document = serde_json::json!({ "files": written });
-        return Ok(terminal::print(&format!("{document:#}\n"))?);
-    }
-    Ok(terminal::print(&format!("{}\n", written.join("\n")))?)
+    print_files(arguments.output, &written)
 }
 
 /// Runs the scenario again and writes what its hosts see.
@@ -94,13 +85,13 @@ fn capture(arguments: &Arguments, folder: &RunFolder) -> Result<(), Failure> {
         cancel: Some(&cancel),
         registry: quinn::registry(),
     };
-    let packets = write_renamed(&path, |file| {
+    let packets = write_with(&path, |file| {
         let out = BufWriter::new(file);
         capture_run(folder.scenario(), folder.summary(), &options, out).map_err(capture_failure)
     });
     bar.finish_and_clear();
     terminal::status(&format!("{} packets", packets?));
-    tell(arguments, &[path.display().to_string()])
+    print_files(arguments.output, &[path.display().to_string()])
 }
 
 fn capture_failure(error: RunCaptureError) -> Failure {
@@ -111,38 +102,4 @@ fn capture_failure(error: RunCaptureError) -> Failure {
         }
         error => Failure::Failed(error.to_string()),
     }
-}
-
-/// Writes a file under a temporary name and renames it, so that it is whole or not there.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    write_renamed(path, |mut file| {
-        file.write_all(bytes).map_err(|error| at(path, &error))
-    })
-}
-
-fn at(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}", path.display()))
-}
-
-/// Lets `write` fill a file under a temporary name, and renames it if that went well.
-fn write_renamed<T>(
-    path: &Path,
-    write: impl FnOnce(File) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let failed = |error| at(path, &error);
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let file = File::create(&temporary).map_err(failed)?;
-    let written = write(file);
-    if written.is_err() {
-        // What is there is not whole, and nobody asked for it.
-        let _ = std::fs::remove_file(&temporary);
-    } else {
-        std::fs::rename(&temporary, path).map_err(failed)?;
-    }
-    written
 }

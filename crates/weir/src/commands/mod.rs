@@ -8,6 +8,7 @@ mod export;
 mod plot;
 mod reproduce;
 mod run;
+mod runs;
 mod schema;
 mod send;
 mod serve;
@@ -16,8 +17,7 @@ mod theory;
 
 use crate::exit::Failure;
 use crate::measure::{ClientOptions, ServerOptions};
-use crate::terminal;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The congestion-control laboratory: simulate, explain, reproduce.
 #[derive(Debug, Parser)]
@@ -44,7 +44,7 @@ pub enum Command {
     Plot(plot::Arguments),
     /// Convert the traces of a run for other tools
     Export(export::Arguments),
-    Decode(decode::DecodeArgs),
+    Decode(decode::Arguments),
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
@@ -58,42 +58,32 @@ pub enum Command {
     /// Put a link of the simulator between real programs
     Emulate(emulate::Arguments),
     /// Measure the simulator's speed
-    Bench(bench::BenchArgs),
+    Bench(bench::Arguments),
     /// Print completions for a shell
     Completions(completions::Arguments),
 }
 
-impl Command {
-    /// True if stdout must hold one JSON document and nothing else.
-    pub const fn wants_json(&self) -> bool {
-        match self {
-            Self::Reproduce(arguments) => arguments.json,
-            Self::Run(arguments) => arguments.json,
-            Self::Plot(arguments) => arguments.json,
-            Self::Export(arguments) => arguments.json,
-            Self::Theory(arguments) => arguments.json,
-            Self::Serve(options) => options.test.output.json,
-            Self::Send(options) => options.test.output.json,
-            Self::Testbed(arguments) => arguments.json,
-            Self::Schema(_) => true,
-            // A line a packet, which an error document would break.
-            Self::Decode(_) | Self::Completions(_) | Self::Emulate(_) => false,
-            Self::Bench(arguments) => arguments.json,
-        }
+impl Cli {
+    /// Reads the arguments of the process; also whether stdout must hold one JSON document and
+    /// nothing else.
+    pub fn read() -> Result<(Self, bool), clap::Error> {
+        let matches = Self::command().try_get_matches()?;
+        let json = matches.subcommand().is_some_and(|(_, arguments)| {
+            matches!(arguments.try_get_one::<bool>("json"), Ok(Some(true)))
+        });
+        Ok((Self::from_arg_matches(&matches)?, json))
     }
 }
 
-/// Does it.
+/// Runs the command.
 pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
-        Command::Decode(arguments) => decode_captures(&arguments),
-        Command::Bench(arguments) => {
-            bench::run(&arguments, &mut anstream::stdout()).map_err(Failure::Failed)
-        }
+        Command::Decode(arguments) => decode::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Theory(arguments) => theory::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Send(arguments) => send::run(&arguments),
@@ -102,15 +92,4 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }
-}
-
-fn decode_captures(arguments: &decode::DecodeArgs) -> Result<(), Failure> {
-    let result = decode::run(arguments, &mut anstream::stdout().lock());
-    let listing = result.map_err(|error| match error.exit_code() {
-        None => Failure::ClosedPipe,
-        Some(2) => Failure::Usage(error.to_string()),
-        Some(_) => Failure::Failed(error.to_string()),
-    })?;
-    terminal::status(&listing.to_string());
-    Ok(())
 }

@@ -1,7 +1,8 @@
 //! `weir plot RUN`: every flow's trace as SVG and PNG, and one page with all of them.
 
-use super::export::write_whole;
+use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
+use crate::files::write_file;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
@@ -16,9 +17,8 @@ pub struct Arguments {
     /// Where the plots go; by default into the run's folder, below plots
     #[arg(long, short)]
     out: Option<PathBuf>,
-    /// One JSON document with the files written
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    output: JsonOutput,
 }
 
 /// Draws the plots.
@@ -38,9 +38,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for named in &plots {
         let svg = named.plot.svg();
         let png = report::png(&svg, 2.0).map_err(|error| Failure::Failed(error.to_string()))?;
-        for (ending, bytes) in [("svg", svg.as_bytes()), ("png", &png)] {
-            let path = out.join(format!("{}.{ending}", named.name));
-            write_whole(&path, bytes)?;
+        for (extension, bytes) in [("svg", svg.as_bytes()), ("png", &png)] {
+            let path = out.join(format!("{}.{extension}", named.name));
+            write_file(&path, bytes)?;
             written.push(path.display().to_string());
         }
         bar.inc(1);
@@ -48,11 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     let page = out.join("index.html");
     let title = format!("Run {}", arguments.run.display());
-    write_whole(&page, report::page::plots_page(&title, &plots).as_bytes())?;
+    write_file(&page, report::page::plots_page(&title, &plots).as_bytes())?;
     written.push(page.display().to_string());
-    if arguments.json {
-        let document = serde_json::json!({ "files": written });
-        return Ok(terminal::print(&format!("{document:#}\n"))?);
-    }
-    Ok(terminal::print(&format!("{}\n", written.join("\n")))?)
+    print_files(arguments.output, &written)
 }

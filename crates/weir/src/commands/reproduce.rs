@@ -1,5 +1,6 @@
 //! `weir reproduce [NAME…]`: published experiments, measured against published.
 
+use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
@@ -18,9 +19,8 @@ pub struct Arguments {
     /// Where the report goes
     #[arg(long, short, default_value = "reports")]
     out: PathBuf,
-    /// The table as one JSON document
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    output: JsonOutput,
 }
 
 /// Runs the experiments and writes the report.
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let page = result
         .write(&arguments.out)
         .map_err(|error| Failure::Failed(error.to_string()))?;
-    if arguments.json {
+    if arguments.output.json {
         terminal::print(&result.json())?;
     } else {
         terminal::print(&table(&result))?;

@@ -2,13 +2,9 @@
 
 use crate::exit::Failure;
 use crate::measure::{self, ClientOptions};
-use crate::terminal;
 
 /// Runs the tests and prints their result.
 pub fn run(options: &ClientOptions) -> Result<(), Failure> {
     let result = measure::send(options)?;
-    if options.test.output.json {
-        terminal::print(&format!("{result:#}\n"))?;
-    }
-    Ok(())
+    options.test.output.print(&result)
 }

@@ -1,5 +1,6 @@
-//! `weir theory LAW --PARAMETER VALUE …`: what a law says.
+//! `weir theory LAW --PARAMETER VALUE …`: evaluates a law.
 
+use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
@@ -12,9 +13,8 @@ use weir_lab::theory::{self, LAWS, Law, Line};
 pub struct Arguments {
     /// The law; without one, all laws are listed
     law: Option<String>,
-    /// One JSON document
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    output: JsonOutput,
     /// List the laws, or say what a law needs
     #[arg(long, short)]
     help: bool,
@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .filter(|word| !matches!(word.as_str(), "--json"))
         .collect();
-    let json = arguments.json || parameters.len() < arguments.parameters.len();
+    let json = arguments.output.json || parameters.len() < arguments.parameters.len();
     let help = |word: &str| matches!(word, "--help" | "-h" | "help");
     let Some(name) = arguments.law.as_deref().filter(|name| !help(name)) else {
         return Ok(terminal::print(&overview(json))?);

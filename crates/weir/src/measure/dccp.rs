@@ -3,7 +3,7 @@
 
 use super::data_path::{DataPath, Listener, Observer, TestInfo, Transfer, Transport};
 use super::failure;
-use super::options::{ClientOptions, TestOptions};
+use super::options::{ClientOptions, DEFAULT_PROFILE, TestOptions};
 use super::pacing::Pacing;
 use super::report::{Counters, scaled};
 use crate::exit::Failure;
@@ -38,7 +38,8 @@ impl Dccp {
     /// As the options say.
     pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Self {
         let ccid = options.ccid.unwrap_or(3);
-        let profile = options.profile.as_deref().unwrap_or("rfc5348").to_owned();
+        let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+        let profile = profile.to_owned();
         let socket = options.socket();
         let config = EndpointConfig {
             dccp_port: options
@@ -79,7 +80,7 @@ impl Transport for Dccp {
     type Listener = DccpListener;
 
     fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
-        // Without a length the path says what it takes, once it is open.
+        // Without a length the default depends on the open path.
         Ok(client.request(0))
     }
 
@@ -262,9 +263,10 @@ impl DataPath for DccpPath {
         Box::new(move |_| {
             let stats = stats.stats();
             Counters {
-                octets: match sends {
-                    true => stats.payload_sent.saturating_sub(request_octets),
-                    false => received.load(Ordering::Relaxed),
+                octets: if sends {
+                    stats.payload_sent.saturating_sub(request_octets)
+                } else {
+                    received.load(Ordering::Relaxed)
                 },
                 details: details(sends, &stats),
                 fields: fields(&stats),
@@ -299,7 +301,7 @@ impl DataPath for DccpPath {
     }
 }
 
-/// What a line says: of a sender what its controller allows.
+/// The text of a line: at a sender the state of its controller.
 fn details(sends: bool, stats: &ConnectionStats) -> String {
     if sends {
         return format!(

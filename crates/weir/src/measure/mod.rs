@@ -26,6 +26,7 @@ use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use options::{TestOptions, TransportName};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::sync::Arc;
 use weir_wire::Tap;
 
@@ -77,12 +78,8 @@ fn run<T>(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    let interface = [(name.to_owned(), None)];
-    let capture = options
-        .pcap
-        .as_ref()
-        .map(|path| PacketCapture::start(path, &interface, options.snaplen))
-        .transpose()?;
+    let start = |path: &PathBuf| PacketCapture::on_one(path, name, options.snaplen);
+    let capture = options.pcap.as_ref().map(start).transpose()?;
     let tap = capture.as_ref().map(PacketCapture::tap);
     let done = runtime.block_on(async { tests(tap, Interrupt::catch()).await });
     // The sockets are closed with the runtime, before the capture ends.

@@ -7,7 +7,9 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 use weir_lab::run::SenderRecorder;
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::event::EventMask;
+use weir_wire::quinn::CongestionControlAlgorithm;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
 
@@ -31,12 +33,9 @@ pub struct TestOptions {
     /// default 3
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4))]
     pub ccid: Option<u8>,
-    /// TFRC's rules: rfc5348, rfc3448, linux-2008 or linux-mainline; by default rfc5348
-    #[arg(long)]
+    #[arg(long, help = profile_help())]
     pub profile: Option<String>,
-    /// QUIC's controller at the end that sends: newreno, cubic, tfrc, quinn-newreno or quinn-cubic;
-    /// by default cubic
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help = controller_help())]
     pub controller: Option<String>,
     /// Use explicit congestion notification, which QUIC does in any case
     #[arg(long)]
@@ -105,6 +104,29 @@ pub struct ServerOptions {
     /// End after the first connection
     #[arg(short = '1', long)]
     pub one_off: bool,
+}
+
+/// The TFRC profile and the controller of QUIC that are used by default.
+pub const DEFAULT_PROFILE: &str = "rfc5348";
+pub const DEFAULT_CONTROLLER: &str = "cubic";
+
+fn profile_help() -> String {
+    let names = alternatives(Profile::NAMES);
+    format!("TFRC's rules: {names}; by default {DEFAULT_PROFILE}")
+}
+
+fn controller_help() -> String {
+    let names = alternatives(CongestionControlAlgorithm::names());
+    format!("QUIC's controller at the end that sends: {names}; by default {DEFAULT_CONTROLLER}")
+}
+
+/// Names as a list in a sentence.
+fn alternatives(names: impl IntoIterator<Item = &'static str>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    match names.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 /// What carries the data of a test.

@@ -1,4 +1,4 @@
-//! What a test says: a line for each interval and for the whole test on stderr, and its result as
+//! The output of a test: a line for each interval and for the whole test on stderr, and its result as
 //! JSON in the manner of iperf3. The same for all transports, which add what they alone count.
 
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MAX_INTERVALS: usize = 100_000;
 pub struct Counters {
     /// Octets of application data that this end has sent or received.
     pub octets: u64,
-    /// What a line says after the throughput.
+    /// The text of a line after the throughput.
     pub details: String,
     /// The transport's own fields of the result.
     pub fields: Value,

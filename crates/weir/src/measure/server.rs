@@ -44,9 +44,7 @@ pub async fn run<T: Transport>(
         let test = serve(number, path, options.test.clone(), interrupt.clone());
         if options.one_off {
             let result = test.await?;
-            if options.test.output.json {
-                terminal::print(&format!("{result:#}\n"))?;
-            }
+            options.test.output.print(&result)?;
             break;
         }
         let json = options.test.output.json;

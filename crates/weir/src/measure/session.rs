@@ -65,9 +65,10 @@ fn flow<P: DataPath>(name: String, path: &mut P) -> MeasuredFlow {
     let info = path.info();
     let mut flow = MeasuredFlow {
         name,
-        end: match info.sends {
-            true => MeasuredEnd::Sender,
-            false => MeasuredEnd::Receiver,
+        end: if info.sends {
+            MeasuredEnd::Sender
+        } else {
+            MeasuredEnd::Receiver
         },
         transport: info.transport.clone(),
         packet: u32::from(info.request.length.max(1)),

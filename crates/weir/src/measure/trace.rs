@@ -29,15 +29,16 @@ impl TraceRecorder {
         Self { task, stop }
     }
 
-    /// Ends the recording; says on stderr if events are missing.
+    /// Ends the recording; reports missing events on stderr.
     pub async fn finish(self, name: &str) -> Option<SenderRecorder> {
         // The recorder may have ended with its connection.
         let _ = self.stop.send(());
         let (flow, dropped) = self.task.await.ok()?;
         if dropped > 0 || flow.is_full() {
-            let more = match flow.is_full() {
-                true => ", and the last part",
-                false => "",
+            let more = if flow.is_full() {
+                ", and the last part"
+            } else {
+                ""
             };
             terminal::status(&format!(
                 "{name}: the trace is without {dropped} events that came too fast{more}"

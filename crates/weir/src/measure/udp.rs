@@ -132,9 +132,10 @@ impl DataPath for UdpPath {
                 Since::Start => TestStats::default(),
             };
             Counters {
-                octets: match stats.sends {
-                    true => stats.sent_octets,
-                    false => stats.received.octets,
+                octets: if stats.sends {
+                    stats.sent_octets
+                } else {
+                    stats.received.octets
                 },
                 details: details(&before, &stats),
                 fields: fields(&stats),
@@ -183,7 +184,7 @@ impl DataPath for UdpPath {
     async fn close(self) {}
 }
 
-/// What a line says of the time between two states.
+/// The text of a line about the time between two states.
 fn details(before: &TestStats, now: &TestStats) -> String {
     let [old, new] = [&before.received, &now.received];
     // A late datagram makes the losses fewer.

@@ -28,11 +28,13 @@ pub struct Listing {
 }
 
 /// Why a listing ended early.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ListingError {
     /// The file; what came before the fault has been written.
+    #[error(transparent)]
     Capture(CaptureError),
     /// The place to write to; a closed pipe is one.
+    #[error("cannot write: {0}")]
     Write(io::Error),
 }
 
@@ -97,14 +99,3 @@ impl fmt::Display for Listing {
         )
     }
 }
-
-impl fmt::Display for ListingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Capture(error) => error.fmt(f),
-            Self::Write(error) => write!(f, "cannot write: {error}"),
-        }
-    }
-}
-
-impl std::error::Error for ListingError {}

@@ -5,8 +5,8 @@
 //! and raw IP are followed through IPv4, or IPv6 and its extension headers, to protocol 33 or to
 //! UDP port 6511 (RFC 6773). Length comes from IP, so Ethernet's padding is no payload.
 //!
-//! What looks like DCCP but cannot be read is a [`ListingRow`] that says why. What is wrong with the
-//! file itself is a [`CaptureError`], after the rows that came before it.
+//! DCCP that cannot be decoded is a [`ListingRow`] with the reason. A fault of the file itself is a
+//! [`CaptureError`], after the rows that came before it.
 //!
 //! A frame of pcapng is a packet block; tshark also numbers custom and journal blocks.
 //!
@@ -34,7 +34,6 @@ pub use timestamp::Timestamp;
 use byte_stream::ByteStream;
 use pcap::Pcap;
 use pcapng::Pcapng;
-use std::fmt;
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -66,20 +65,25 @@ pub struct Frame<'a> {
 }
 
 /// Why a file cannot be read, or not further.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// It cannot be opened.
-    Open(io::Error),
+    #[error("cannot be opened: {0}")]
+    Open(#[source] io::Error),
     /// It is neither pcap nor pcapng; what it is instead.
+    #[error("is not a capture file: {0}; pcap and pcapng are read, also packed with gzip")]
     NotACapture(String),
     /// Reading failed, or the gzip stream is damaged.
+    #[error("cannot be read further after frame {frames}: {error}")]
     Read {
         /// Frames read before.
         frames: u64,
-        /// What the system or the decompressor says.
+        /// What the system or the decompressor reports.
+        #[source]
         error: io::Error,
     },
     /// Its structure is damaged.
+    #[error("is damaged after frame {frames}, at octet {octet}: {message}")]
     Damaged {
         /// Frames read before.
         frames: u64,
@@ -89,6 +93,10 @@ pub enum CaptureError {
         message: String,
     },
     /// A frame's link type is not one of those in the module's description.
+    #[error(
+        "frame {frame} has link type {link}, which is not read; known are Ethernet (1), raw IP \
+         (101, 228, 229), Linux cooked (113, 276) and BSD loopback (0, 108)"
+    )]
     LinkType {
         /// The frame.
         frame: u64,
@@ -253,44 +261,5 @@ impl CaptureError {
     /// failed on the way.
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Open(_) | Self::NotACapture(_))
-    }
-}
-
-impl fmt::Display for CaptureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(error) => write!(f, "cannot be opened: {error}"),
-            Self::NotACapture(found) => write!(
-                f,
-                "is not a capture file: {found}; pcap and pcapng are read, also packed with gzip"
-            ),
-            Self::Read { frames, error } => {
-                write!(f, "cannot be read further after frame {frames}: {error}")
-            }
-            Self::Damaged {
-                frames,
-                octet,
-                message,
-            } => {
-                write!(
-                    f,
-                    "is damaged after frame {frames}, at octet {octet}: {message}"
-                )
-            }
-            Self::LinkType { frame, link } => write!(
-                f,
-                "frame {frame} has link type {link}, which is not read; known are Ethernet (1), \
-                 raw IP (101, 228, 229), Linux cooked (113, 276) and BSD loopback (0, 108)"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for CaptureError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Open(error) | Self::Read { error, .. } => Some(error),
-            _ => None,
-        }
     }
 }

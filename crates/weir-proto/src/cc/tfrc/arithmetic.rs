@@ -1,9 +1,9 @@
-//! The seam between floating point and the kernel's integers: every rounding happens here, so
-//! that the rules themselves are written once.
+//! Floating-point and kernel integer arithmetic: all rounding is done here, so that the rules are
+//! written once for both.
 //!
-//! A rate is an `f64` in octets per second. The kernel's rates are whole multiples of 1/64 octet
-//! per second below 2^44, which an `f64` holds exactly; each operation of the kernel's variant
-//! computes in `u64` and converts back. Times of the kernel's variant are whole microseconds.
+//! A rate is an `f64` in octets per second. The kernel's rates are multiples of 1/64 octet per
+//! second below 2^44, which an `f64` represents exactly; each operation of the kernel variant
+//! computes in `u64` and converts back. Times of the kernel variant are whole microseconds.
 //!
 //! Source of the kernel's rounding: Linux net/dccp/ccids/lib/tfrc.h, ccids/ccid3.c.
 
@@ -25,7 +25,7 @@ impl Arithmetic {
                 (u128::from(scaled) * MICROS / micros) as f64 / FRACTION
             }
         };
-        // A span of zero gives infinity, nothing per nothing gives NaN: both are the cap.
+        // A span of zero gives infinity, or NaN for zero bytes; `min` turns both into the maximum.
         rate.min(MAX_RATE)
     }
 
@@ -65,7 +65,7 @@ impl Arithmetic {
         }
     }
 
-    /// The same for s.
+    /// The same filter for s, in octets.
     pub(super) fn smoothed_size(self, average: f64, sample: f64, weight: f64) -> f64 {
         match self {
             Self::Float => average * weight + sample * (1.0 - weight),
@@ -73,7 +73,7 @@ impl Arithmetic {
         }
     }
 
-    /// A round-trip time as this arithmetic keeps it.
+    /// A time in the resolution of this arithmetic.
     pub(super) fn time(self, span: Duration) -> Duration {
         match self {
             Self::Float => span,
@@ -82,9 +82,9 @@ impl Arithmetic {
     }
 }
 
-/// floor((w·average + (1000 - w)·sample) / 1000) with the weight in thousandths. A new value that
-/// lies less than ten above does not move the average: it settles below a constant sample that
-/// is greater, and exactly on one that is smaller.
+/// floor((w·average + (1000 - w)·sample) / 1000) with the weight in thousandths. A sample that is
+/// less than ten above the average does not change it, so the average stays below a constant
+/// greater sample and reaches a constant smaller one exactly.
 pub(super) fn smooth_integer(average: u64, sample: u64, weight: f64) -> u64 {
     let weight = ((weight * 1000.0 + 0.5) as u128).min(1000);
     let sum = u128::from(average) * weight + u128::from(sample) * (1000 - weight);

@@ -2,11 +2,11 @@
 //!
 //!   X_calc = s / (R·f(p)),   f(p) = sqrt(2p/3) + 12·sqrt(3p/8)·p·(1 + 32p²)        (§8.1)
 //!
-//! and its inverse, by which a receiver invents the interval before the first loss (§6.3.1).
+//! and its inverse, with which a receiver computes the interval before the first loss (§6.3.1).
 //!
-//! Linux has f(p) in two tables of 500 entries, each round(10^6·f): steps of 0.0001 up to 5 %,
-//! of 0.002 above. p is truncated to a step, and the two divisions are truncated. Here an entry
-//! is computed when it is asked for, which costs two square roots and no memory for each flow.
+//! Linux tabulates f(p) in two tables of 500 entries, each round(10^6·f): in steps of 0.0001 up to
+//! 5 %, of 0.002 above. p is truncated to a step, and the two divisions are truncated. Here an
+//! entry is computed when it is needed, which takes two square roots and no memory.
 //!
 //! Source of the tables' shape: Linux net/dccp/ccids/lib/tfrc_equation.c.
 //!
@@ -25,7 +25,7 @@ const COARSE_STEP: u64 = 2000;
 /// The last p of the fine table in 10^-6.
 const FINE_END: u64 = FINE_STEP * ENTRIES;
 
-/// f(p). RFC 5348 §8.1.
+/// f(p) (RFC 5348 §8.1).
 pub fn response(p: f64) -> f64 {
     (2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)
 }
@@ -52,7 +52,7 @@ pub fn kernel_reverse_lookup(response: u64) -> u32 {
     } else {
         (COARSE_STEP, 1)
     };
-    // Entries grow with p: find the first that reaches the value.
+    // Entries grow with p: find the first that is at least the value.
     let (mut low, mut high) = (first, ENTRIES);
     while low < high {
         let middle = u64::midpoint(low, high);
@@ -71,7 +71,7 @@ pub fn loss_event_rate_for(target: f64) -> f64 {
     if target.is_nan() || target >= response(high) {
         return high;
     }
-    // The middle of the exponents: sixty halvings of 40 octaves.
+    // Bisection of the exponent: sixty halvings of 40 octaves.
     for _ in 0..60 {
         let middle = (low * high).sqrt();
         if response(middle) < target {
@@ -83,7 +83,7 @@ pub fn loss_event_rate_for(target: f64) -> f64 {
     high
 }
 
-/// The equation as a profile computes it.
+/// The throughput equation with the rules of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct Equation {
     form: EquationForm,
@@ -91,7 +91,7 @@ pub struct Equation {
 }
 
 impl Equation {
-    /// The form that the profile asks for.
+    /// The form of this profile.
     pub fn new(profile: &Profile) -> Self {
         Self {
             form: profile.equation,
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn reverse_lookup_finds_the_smallest_p_that_reaches_the_value() {
+    fn reverse_lookup_finds_the_smallest_p_for_a_value() {
         for (value, p) in [
             (0, 100),
             (8172, 100),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn published_rates_come_out() {
+    fn gives_the_published_rates() {
         // The WRT54G document: 753 kbit/s at s = 1400, R = 400 ms, p = 0.2 %.
         let rtt = Duration::from_millis(400);
         let formula = equation(EquationForm::Formula).rate(1400.0, rtt, 0.002) * 8.0;
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_packet_a_round_trip_is_a_fifth_of_loss() {
+    fn half_a_packet_per_round_trip_is_a_loss_rate_of_one_fifth() {
         // RFC 5348 §6.3.1: X = 0.5/R packets per second, so f = 2.
         let p = loss_event_rate_for(2.0);
         assert!((p - 0.2064).abs() < 1e-4, "{p}");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_give_numbers() {
+    fn extremes_stay_finite() {
         for form in [EquationForm::Formula, EquationForm::KernelTable] {
             for rtt in [Duration::ZERO, Duration::from_nanos(1), Duration::MAX] {
                 for p in [1e-300, 1e-12, 0.5, 1.0] {

@@ -1,19 +1,19 @@
-//! Detection of lost packets (RFC 5348 §5.1): a packet is lost when three with higher sequence
-//! numbers have arrived.
+//! Detection of lost packets (RFC 5348 §5.1): a packet is lost when three packets with higher
+//! sequence numbers have arrived.
 //!
-//! The history is the last packet before any hole and up to three that arrived above it, sorted.
-//! The NDP Count option tells whether a hole can consist of packets without data alone; such a
-//! hole is no loss (RFC 4340 §7.7).
+//! The history consists of the last packet before any hole and up to three that arrived above it,
+//! sorted. With the NDP Count option a hole can be recognised as packets without data, which is no
+//! loss (RFC 4340 §7.7).
 //!
-//! Does not model: a packet that comes after it was declared lost. RFC 5348 §5.1 allows a
-//! receiver to mend its history then; this one, like Linux, ignores the packet.
+//! Does not model: a packet that arrives after it was declared lost. RFC 5348 §5.1 allows a
+//! receiver to correct its history then; this one, like Linux, ignores the packet.
 
 use crate::time::Instant;
 
-/// NDUPACK: packets above a hole that make it a loss.
+/// NDUPACK: packets above a hole that make it a loss (RFC 5348 §5.1).
 pub const NDUPACK: usize = 3;
 
-/// What the history keeps of a packet.
+/// A packet in the history.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryEntry {
     /// Sequence number, unwrapped.
@@ -22,11 +22,11 @@ pub struct HistoryEntry {
     pub counter: u8,
     /// Time of arrival.
     pub at: Instant,
-    /// It carries data.
+    /// It is a data packet.
     pub data: bool,
     /// NDP Count: packets without data immediately before it.
     pub ndp: u64,
-    /// Marked with congestion experienced.
+    /// It carries Congestion Experienced.
     pub marked: bool,
 }
 
@@ -39,26 +39,26 @@ pub struct Hole {
     pub after: HistoryEntry,
 }
 
-/// What an arrival has brought to light, in the order of sequence numbers.
+/// What an arrival shows, in the order of sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Detected {
-    /// Packets between two were lost.
+    /// The packets of this hole were lost.
     Lost(Hole),
-    /// This packet is in order now: everything before it is settled.
+    /// All packets before this one have arrived or are lost.
     InOrder(HistoryEntry),
 }
 
-/// The packets whose order is not settled.
+/// The packets around the first hole.
 #[derive(Clone, Debug)]
 pub struct LossHistory {
-    /// S0: everything before it is settled.
+    /// S0: all packets before it have arrived or are lost.
     base: HistoryEntry,
     pending: [HistoryEntry; NDUPACK],
     len: usize,
 }
 
 impl LossHistory {
-    /// Begins with this packet.
+    /// A history that begins with this packet.
     pub const fn new(first: HistoryEntry) -> Self {
         Self {
             base: first,
@@ -67,7 +67,7 @@ impl LossHistory {
         }
     }
 
-    /// The last settled packet.
+    /// The last packet in order.
     pub const fn base(&self) -> &HistoryEntry {
         &self.base
     }
@@ -82,7 +82,7 @@ impl LossHistory {
         self.entries().last().unwrap_or(&self.base).seq
     }
 
-    /// Takes a packet in. False if it is a duplicate or late; then it changes nothing.
+    /// Adds a packet. False, and no change, if it is a duplicate or late.
     pub fn insert(&mut self, packet: HistoryEntry) -> bool {
         if packet.seq <= self.base.seq {
             return false;
@@ -97,7 +97,7 @@ impl LossHistory {
         true
     }
 
-    /// The next thing that has become clear. Call until `None` after each insertion.
+    /// The next packet in order or loss. Call until `None` after each insertion.
     pub fn next_detected(&mut self) -> Option<Detected> {
         let after = *self.entries().first()?;
         let missing = after.seq - self.base.seq - 1;
@@ -106,13 +106,13 @@ impl LossHistory {
             self.settle_first();
             return Some(Detected::InOrder(after));
         }
-        // RFC 5348 §5.1: a mark is known at once, and a hole before it belongs to the event.
+        // RFC 5348 §5.1: a mark is detected at once, and a hole before it belongs to its event.
         let marked = self.entries().iter().any(|p| p.marked);
         if self.len < NDUPACK && !marked {
             return None;
         }
         let before = self.base;
-        // The packet after the hole becomes the base and is found in order next.
+        // The packet after the hole is the next in order.
         self.base.seq = after.seq - 1;
         Some(Detected::Lost(Hole { before, after }))
     }
@@ -143,7 +143,7 @@ mod tests {
         }
     }
 
-    /// Losses as (before, after) that these arrivals bring to light, after packet 0.
+    /// The losses, as (before, after), that these arrivals after packet 0 show.
     fn losses(arrivals: &[HistoryEntry]) -> Vec<(i64, i64)> {
         let mut history = LossHistory::new(packet(0));
         let mut losses = Vec::new();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn reordering_by_less_than_three_is_no_loss() {
+    fn reordering_by_fewer_than_three_packets_is_no_loss() {
         assert_eq!(in_order(&[2, 1, 3, 4]), []);
         assert_eq!(in_order(&[2, 3, 1, 4, 5, 6]), []);
         assert_eq!(in_order(&[2, 3, 4, 1]), [(0, 2)]);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_settles_the_hole_before_it_at_once() {
+    fn a_mark_turns_the_hole_before_it_into_a_loss_at_once() {
         let marked = HistoryEntry {
             marked: true,
             ..packet(3)
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn extreme_numbers_do_no_harm() {
+    fn extreme_numbers_are_handled() {
         let mut history = LossHistory::new(packet(0));
         assert!(!history.insert(packet(-1)));
         assert!(!history.insert(packet(0)));

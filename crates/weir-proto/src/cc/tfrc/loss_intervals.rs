@@ -4,38 +4,37 @@
 //!   w = 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2
 //!
 //! I_0 is the open interval since the last loss event. With history discounting an I_0 of more
-//! than twice the mean weakens the older intervals by DF = max(2·I_mean/I_0, threshold).
+//! than twice the mean reduces the weights of older intervals by DF = max(2·I_mean/I_0, threshold).
 //!
-//! The interval before the first loss is made up (§6.3.1). RFC 5348 keeps it as I_1. Linux puts
-//! it into I_0, where it stays until the second loss replaces it by the true length; its mean is
-//! a whole number.
+//! The interval before the first loss is synthetic (§6.3.1). RFC 5348 keeps it as I_1. Linux stores
+//! it in I_0 until the second loss replaces it by the true length; its mean is an integer.
 
 use super::profile::{Arithmetic, Discounting, Profile};
 
-/// n: the closed intervals that count.
+/// n: the number of closed intervals in the mean.
 pub const INTERVALS: usize = 8;
-/// I_0 to I_8.
+/// Intervals kept: I_0 to I_8.
 const KEPT: usize = INTERVALS + 1;
 /// The weights times ten.
 const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
-    /// Packets that count.
+    /// Its length in packets.
     length: f64,
     /// DF_i.
     discount: f64,
     reported: ReportedInterval,
 }
 
-/// An interval as feedback tells it (RFC 4342 §8.6).
+/// A loss interval as feedback reports it (RFC 4342 §8.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReportedInterval {
-    /// Packets after the last loss.
+    /// Packets without loss after the last lost one.
     pub lossless_length: u32,
     /// Packets from the first to the last lost one.
     pub loss_length: u32,
-    /// Data packets.
+    /// Data packets in the interval.
     pub data_length: u32,
     /// Packets lost or marked, for CCID-4 (RFC 5622 §8.7).
     pub drop_count: u32,
@@ -54,12 +53,12 @@ pub struct LossIntervals {
     discount: f64,
     /// I_mean; zero before the first loss.
     mean: f64,
-    /// I_0 does not count: TFRC-SP, while it is short.
+    /// I_0 is short and does not count (TFRC-SP, RFC 4828 §3).
     open_is_short: bool,
 }
 
 impl LossIntervals {
-    /// No loss yet.
+    /// The intervals before the first loss.
     pub fn new(profile: &Profile) -> Self {
         Self {
             arithmetic: profile.arithmetic,
@@ -73,7 +72,7 @@ impl LossIntervals {
         }
     }
 
-    /// Says whether the open interval is too short to count (RFC 4828 §3).
+    /// Sets whether the open interval is too short to count (RFC 4828 §3).
     pub const fn set_open_is_short(&mut self, short: bool) {
         self.open_is_short = short;
     }
@@ -97,7 +96,7 @@ impl LossIntervals {
         }
     }
 
-    /// The first loss: `synthetic` packets before it, `open` since.
+    /// The first loss event: `synthetic` packets before it, `open` packets since.
     pub fn on_first_loss(&mut self, before: ReportedInterval, synthetic: f64, open: f64) {
         self.events = 1;
         let synthetic = synthetic.max(1.0);
@@ -128,12 +127,12 @@ impl LossIntervals {
         }
     }
 
-    /// A later loss event: `closed` packets since the one before, `open` since this one.
+    /// A later loss event: `closed` packets since the previous one, `open` packets since this one.
     pub fn on_loss(&mut self, before: ReportedInterval, closed: f64, open: f64) {
         self.events += 1;
         self.intervals[0].length = closed.max(1.0);
         self.intervals[0].reported = before;
-        // RFC 5348 §5.5: the discount so far becomes part of each older interval's own.
+        // RFC 5348 §5.5: each older interval keeps the discount so far.
         for interval in self.intervals.iter_mut().take(self.len).skip(1) {
             interval.discount *= self.discount;
         }
@@ -148,14 +147,13 @@ impl LossIntervals {
         self.update_mean();
     }
 
-    /// The open interval has grown. True if the mean became smaller, which a mended history may
-    /// cause.
+    /// The open interval has grown. True if the mean became smaller.
     pub fn on_growth(&mut self, open: f64) -> bool {
         if self.len == 0 || open <= self.intervals[0].length {
             return false;
         }
         if self.len == 1 {
-            // Linux: the synthetic interval stands until the second loss.
+            // Linux keeps the synthetic interval until the second loss.
             return false;
         }
         let old = self.mean;
@@ -164,7 +162,7 @@ impl LossIntervals {
         self.mean < old
     }
 
-    /// Up to nine intervals as feedback tells them, newest first; `open` describes I_0.
+    /// Up to nine intervals for feedback, newest first; `open` describes I_0.
     pub fn reported(&self, open: ReportedInterval) -> impl Iterator<Item = ReportedInterval> + '_ {
         let older = self.intervals.iter().take(self.len).skip(1);
         std::iter::once(open).chain(older.map(|interval| interval.reported))
@@ -177,7 +175,7 @@ impl LossIntervals {
         };
     }
 
-    /// RFC 5348 §5.5; without discounting every factor is one and this is §5.4.
+    /// I_mean of RFC 5348 §5.5; without discounting all factors are one, as in §5.4.
     fn float_mean(&mut self) -> f64 {
         let newest = self.intervals[0].length;
         let older = || self.intervals.iter().take(self.len).skip(1).zip(WEIGHTS);
@@ -212,7 +210,7 @@ impl LossIntervals {
         (total_0 / weights_0).max(mean)
     }
 
-    /// Linux: both sums over the same total weight, truncated.
+    /// I_mean of Linux: both sums over the same total weight, truncated.
     fn integer_mean(&self) -> u64 {
         let closed = self.len.saturating_sub(1);
         let length = |at: usize| self.intervals.get(at).map_or(0, |i| i.length as u64);
@@ -229,13 +227,13 @@ impl LossIntervals {
     }
 }
 
-/// A length as the wire has it.
+/// A length as the wire carries it, rounded to whole packets.
 pub fn data_length(packets: f64) -> u32 {
     (packets + 0.5) as u32
 }
 
-/// I_mean of the data lengths in a Loss Intervals option, newest first; `None` while there has
-/// been no loss: less than two intervals, or a first one whose length is undefined.
+/// I_mean of the data lengths in a Loss Intervals option, newest first; `None` with fewer than two
+/// intervals, which is before the first loss.
 pub fn mean_interval(lengths: impl Iterator<Item = u32>) -> Option<f64> {
     let mut intervals = LossIntervals::new(&Profile {
         discounting: Discounting::Off,
@@ -272,7 +270,7 @@ mod tests {
         drop_count: 0,
     };
 
-    /// Losses so that the closed intervals are these, oldest first, with an open one of 1.
+    /// These closed intervals, oldest first, with an open interval of one packet.
     fn with_closed(
         arithmetic: Arithmetic,
         discounting: Discounting,
@@ -289,7 +287,7 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_the_rfc() {
-        // One interval of 100 among eight of 10 shows its weight in the sum of 6.
+        // One interval of 100 among seven of 10 shows its weight; the weights add up to 6.
         for (age, weight) in [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2].iter().enumerate() {
             let mut closed = [10.0; 8];
             closed[7 - age] = 100.0;
@@ -305,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_open_interval_counts_only_if_it_raises_the_mean() {
+    fn the_open_interval_counts_only_if_it_increases_the_mean() {
         let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
         it.on_growth(49.0);
         assert!((it.mean() - 50.0).abs() < 1e-9);
@@ -330,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn discounting_weakens_old_intervals_down_to_the_threshold() {
+    fn discounting_reduces_old_weights_down_to_the_threshold() {
         let mut it = with_closed(Arithmetic::Float, Discounting::Threshold(0.25), &[10.0; 8]);
         it.on_growth(20.0);
         assert!((it.discount - 1.0).abs() < 1e-12);

@@ -1,22 +1,20 @@
 //! TCP-Friendly Rate Control (RFC 3448, RFC 5348): a sender whose rate follows TCP's throughput
 //! equation, and a receiver that measures the loss event rate for it.
 //!
-//! [`Sender`] says when the next packet may leave and hears the receiver's feedback once a
-//! round-trip time; [`Receiver`] hears of every packet and says when feedback is due and what it
-//! holds. Neither knows a packet format: [`dccp::ccid3`](crate::dccp::ccid3) puts both on the
-//! wire.
+//! [`Sender`] computes when the next packet may leave from the receiver's feedback, once a
+//! round-trip time; [`Receiver`] processes every packet and reports when feedback is due and its
+//! values. Neither knows a packet format: [`dccp::ccid3`](crate::dccp::ccid3) encodes both for
+//! DCCP.
 //!
-//! The revisions of TFRC, and Linux, differ in a few dozen rules. Each is a field of [`Profile`];
-//! the code is written once and asks the profile where they part.
+//! The revisions of TFRC, and Linux, differ in a few dozen rules. Each rule is a field of
+//! [`Profile`], which the one implementation consults.
 //!
 //! Does not model: sender-based loss rates (RFC 5348 §7), Quick-Start and Faster Restart.
 
-mod allowed_rate;
 mod arithmetic;
 mod equation;
 mod loss_history;
 mod loss_intervals;
-mod nofeedback;
 mod oscillation;
 mod presets;
 mod profile;
@@ -49,9 +47,9 @@ pub use wireless_extensions::{
 
 use crate::time::Duration;
 
-/// t_mbi: the longest interval between two packets. RFC 5348 §4.3.
+/// t_mbi: the longest interval between two packets (RFC 5348 §4.3).
 pub const MAX_BACKOFF: Duration = Duration::from_secs(64);
-/// The round-trip time to assume while there is no sample. RFC 4340 §3.4.
+/// The round-trip time before the first sample (RFC 4340 §3.4).
 pub const DEFAULT_RTT: Duration = Duration::from_millis(200);
-/// No allowed rate is above this, in octets per second: 140 Tbit/s, so that no input overflows.
+/// The greatest allowed rate in octets per second, 140 Tbit/s, so that no input overflows.
 pub const MAX_RATE: f64 = (1_u64 << 44) as f64;

@@ -1,12 +1,12 @@
-//! Reducing oscillations (RFC 5348 §4.5): when the round-trip time grows, a queue grows, and the
-//! sender slows down by the square root of the growth.
+//! Reducing oscillations (RFC 5348 §4.5): when the round-trip time grows, the sender slows down by
+//! the square root of the growth, because a queue is building up.
 //!
 //!   R_sqmean = q2·R_sqmean + (1 - q2)·sqrt(R_sample)
 //!   X_inst   = X·R_sqmean / sqrt(R_sample)
 //!
 //! The factor is applied to t_ipi = s/X_inst. The Linux test tree of 2008 divides by the mean
-//! before it takes the new sample in, and multiplies the t_ipi that is there, so that factors
-//! compound until X changes; its square roots are whole numbers of 16 bits.
+//! without the new sample and multiplies the current t_ipi, so that factors compound until X
+//! changes; its square roots are integers of 16 bits.
 //!
 //! Sources: RFC 3448 §4.5, RFC 5348 §4.5; test tree commit a3cbdde8.
 
@@ -15,18 +15,18 @@ use super::arithmetic::smooth_integer;
 use super::profile::{Arithmetic, Oscillation, OscillationInSlowStart, Profile};
 use crate::time::Duration;
 
-/// R_sqmean and what it does to t_ipi.
+/// R_sqmean and the rules for its use.
 #[derive(Clone, Debug)]
 pub struct OscillationReduction {
     mode: Oscillation,
     in_slow_start: OscillationInSlowStart,
     arithmetic: Arithmetic,
-    /// R_sqmean; its unit does not matter, because only a ratio is used.
+    /// R_sqmean, in any unit, because only ratios are used.
     mean: Option<f64>,
 }
 
 impl OscillationReduction {
-    /// With the profile's mode.
+    /// The rules of this profile, without a sample.
     pub fn new(profile: &Profile) -> Self {
         Self {
             mode: profile.oscillation,
@@ -36,14 +36,14 @@ impl OscillationReduction {
         }
     }
 
-    /// Linux seeds the mean with R when the first data packet leaves.
+    /// Linux sets the mean to sqrt(R) when the first data packet leaves.
     pub fn seed(&mut self, rtt: Duration) {
         if self.arithmetic == Arithmetic::KernelIntegers && self.mean.is_none() {
             self.mean = Some(self.root(rtt));
         }
     }
 
-    /// Takes a sample in and gives t_ipi with the reduction.
+    /// Adds a sample to the mean; returns t_ipi with the reduction.
     pub fn reduced_interval(&mut self, sample: Duration, p: f64, interval: Duration) -> Duration {
         if self.mode == Oscillation::Off {
             return interval;
@@ -108,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn a_doubled_round_trip_time_slows_down_by_the_root_of_two() {
+    fn a_doubled_round_trip_time_reduces_the_rate_by_the_root_of_two() {
         let doubled = Duration::from_millis(200);
-        // Linux divides by the mean from before the sample: exactly sqrt(2), but for truncation.
+        // Linux divides by the mean without the sample: sqrt(2), truncated.
         let kernel = reduction(Arithmetic::KernelIntegers, Oscillation::Full)
             .reduced_interval(doubled, 0.01, IPI)
             .as_secs_f64();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_decide_about_direction_and_slow_start() {
+    fn modes_determine_direction_and_slow_start() {
         let (up, down) = (Duration::from_millis(150), Duration::from_millis(50));
         for (mode, p, longer, shorter) in [
             (Oscillation::Off, 0.01, false, false),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn never_waits_longer_than_the_greatest_backoff() {
+    fn the_interval_never_exceeds_the_maximum_backoff() {
         for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
             let mut reduction = reduction(arithmetic, Oscillation::Full);
             let slow = reduction.reduced_interval(Duration::MAX, 0.01, MAX_BACKOFF);

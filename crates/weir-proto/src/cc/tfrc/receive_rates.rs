@@ -1,9 +1,9 @@
-//! X_recv_set (RFC 5348 §4.3, §8.2.2) and the intervals in which the sender was data-limited
-//! (§8.2.1): a receive rate measured while the application sent little must not limit it later.
+//! X_recv_set (RFC 5348 §4.3, §8.2.2) and data-limited intervals (§8.2.1): a receive rate that was
+//! measured while the application sent little must not limit the sender later.
 
 use crate::time::{Duration, Instant};
 
-/// RFC 5348 §8.2.2: three values suffice.
+/// Values kept: three are enough (RFC 5348 §8.2.2).
 const CAPACITY: usize = 3;
 
 /// Recent receive rates with the times of their feedback, oldest first.
@@ -14,7 +14,7 @@ pub struct ReceiveRateSet {
 }
 
 impl ReceiveRateSet {
-    /// A single item, infinity: no limit until there is something to go by.
+    /// The initial set: the single value infinity (RFC 5348 §4.3).
     pub const fn new(now: Instant) -> Self {
         Self {
             values: [(f64::INFINITY, now); CAPACITY],
@@ -29,12 +29,12 @@ impl ReceiveRateSet {
             .fold(0.0, |max, (rate, _)| rate.max(max))
     }
 
-    /// Adds a value and forgets those older than two round-trip times.
+    /// Adds a value and removes those older than two round-trip times.
     pub fn update(&mut self, rate: f64, now: Instant, rtt: Duration) {
         let oldest = now - rtt * 2;
         let mut kept = [(rate, now); CAPACITY];
         let mut len = 0;
-        // Room for the new value: of a full set the oldest goes.
+        // A full set loses its oldest value.
         let skip = self.len.saturating_sub(CAPACITY - 1);
         for entry in self.entries().iter().skip(skip) {
             if entry.1 >= oldest {
@@ -46,7 +46,8 @@ impl ReceiveRateSet {
         (self.values, self.len) = (kept, len + 1);
     }
 
-    /// Keeps only the greatest of the values and `rate`; the initial infinity does not count.
+    /// Replaces the set by the greatest of its values and `rate`; the initial infinity does not
+    /// count.
     pub fn maximize(&mut self, rate: f64, now: Instant) {
         let max = self
             .entries()
@@ -64,7 +65,7 @@ impl ReceiveRateSet {
         }
     }
 
-    /// A single item again.
+    /// Replaces the set by this value.
     pub fn replace(&mut self, rate: f64, now: Instant) {
         (self.values[0], self.len) = ((rate, now), 1);
     }
@@ -74,7 +75,7 @@ impl ReceiveRateSet {
     }
 }
 
-/// RFC 5348 §8.2.1: two recent times at which the sender used all that it was allowed.
+/// The two times of RFC 5348 §8.2.1 at which the sender was not data-limited.
 #[derive(Clone, Copy, Debug)]
 pub struct DataLimited {
     not_limited: [Instant; 2],
@@ -92,7 +93,7 @@ impl DataLimited {
         }
     }
 
-    /// A packet left, and nothing more may leave now.
+    /// The sender used all of its allowed rate at this time.
     pub fn on_not_limited(&mut self, now: Instant) {
         if self.not_limited[0] <= self.t_new {
             self.not_limited[0] = now;
@@ -101,8 +102,8 @@ impl DataLimited {
         }
     }
 
-    /// Feedback about a packet sent at `sent_at`: was the sender data-limited in the whole
-    /// round-trip time before it?
+    /// True if the sender was data-limited in the whole round-trip time before `sent_at`, the time
+    /// of sending of the packet that feedback acknowledges.
     pub fn covers(&mut self, now: Instant, sent_at: Instant, rtt: Duration) -> bool {
         self.t_new = sent_at;
         self.t_next = now;
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn infinity_goes_after_two_round_trips() {
+    fn infinity_is_removed_after_two_round_trips() {
         let mut set = ReceiveRateSet::new(at(0));
         set.update(10.0, at(100), RTT);
         assert_eq!(set.max(), f64::INFINITY);

@@ -1,14 +1,15 @@
 //! The receiver's estimate of the round-trip time, from window counters (RFC 4342 §8.1):
 //! (T(K+D) - T(K))·4/D for D = 2, 3 or 4, preferably 4.
 //!
-//! A reference packet is kept. A packet four ahead gives a sample at once. One that is one to
-//! three ahead is remembered; if the next jumps further, the remembered one gives the sample, as
-//! in Linux net/dccp/ccids/lib/packet_history.c, which also uses D = 1 and truncates 4/D.
+//! The receiver keeps a reference packet. A packet whose counter is four ahead gives a sample at
+//! once. A packet one to three ahead is kept as a candidate, which gives the sample if the next
+//! counter is more than four ahead, as in Linux net/dccp/ccids/lib/packet_history.c, which also
+//! uses D = 1 and truncates 4/D.
 
 use super::profile::{Arithmetic, Profile, ReceiverRttRule};
 use crate::time::{Duration, Instant};
 
-/// Linux cuts samples here.
+/// The longest sample of Linux.
 const MAX_SAMPLE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +18,7 @@ struct CounterSample {
     at: Instant,
 }
 
-/// The estimate and what it is made from.
+/// The estimate and the packets for the next sample.
 #[derive(Clone, Debug)]
 pub struct ReceiverRtt {
     arithmetic: Arithmetic,
@@ -26,12 +27,12 @@ pub struct ReceiverRtt {
     reference: Option<CounterSample>,
     candidate: Option<CounterSample>,
     smoothed: Option<Duration>,
-    /// Told by the sender (RFC 6323).
+    /// The sender's estimate from its RTT Estimate option (RFC 6323).
     from_sender: Option<Duration>,
 }
 
 impl ReceiverRtt {
-    /// No sample yet.
+    /// An estimator without a sample.
     pub fn new(profile: &Profile) -> Self {
         Self {
             arithmetic: profile.arithmetic,
@@ -50,12 +51,12 @@ impl ReceiverRtt {
         }
     }
 
-    /// R, if there has been a sample or the sender has told it.
+    /// R: the sender's estimate, or else the receiver's own; `None` before either.
     pub fn get(&self) -> Option<Duration> {
         self.from_sender.or(self.smoothed)
     }
 
-    /// The sender told its estimate. RFC 6323 §3.3: it replaces the receiver's own.
+    /// An RTT Estimate option arrived; it replaces the receiver's own estimate (RFC 6323 §3.3).
     pub const fn on_rtt_estimate(&mut self, rtt: Duration) {
         self.from_sender = Some(rtt);
     }
@@ -73,7 +74,7 @@ impl ReceiverRtt {
         match counter.wrapping_sub(reference.counter) & 15 {
             0 if self.candidate.is_none() => return,
             1..=3 => {
-                // The earliest packet of its counter is the one that counts.
+                // The first packet with a counter value is the candidate.
                 if self.candidate.is_none_or(|c| c.counter != counter) {
                     self.candidate = Some(sample);
                 }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_sender_tells_counts_more() {
+    fn the_rtt_estimate_option_replaces_the_estimate() {
         let mut rtt = ReceiverRtt::new(&Profile::rfc5348());
         rtt.on_rtt_estimate(Duration::from_millis(7));
         rtt.on_data(Instant::ZERO, 0, false);

@@ -2,22 +2,22 @@
 //!
 //!   X_calc = X(s = 1460, R, p) · s/(s + H),   t_ipi = max(s/X, 10 ms)
 //!
-//! so that a flow of small packets gets the octets per second of a TCP flow with large ones,
-//! less its headers, and never more than a hundred packets per second. Since it may lose many
-//! packets in a round trip, a loss interval of at most two round trips with N packets of which K
-//! were lost counts as N/K packets and not as N, and the open interval does not count while it
-//! is that short (§3). The other rules are the profile's.
+//! so that a flow of small packets gets the octets per second of a TCP flow with large packets,
+//! less its headers, and at most a hundred packets per second. Because it may lose many packets in
+//! a round trip, a loss interval of at most two round trips with N packets of which K were lost
+//! counts as N/K packets instead of N, and the open interval does not count while it is that short
+//! (§3). The other rules are the profile's.
 //!
-//! The receiver tells a short interval by its estimate of the round-trip time.
+//! The receiver recognises a short interval by its own estimate of the round-trip time.
 
 use crate::time::Duration;
 
 /// The rules for small packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallPackets {
-    /// s in the equation, in octets.
+    /// s in the throughput equation, in octets.
     pub nominal_size: u32,
-    /// H: octets of the headers of a data packet.
+    /// H: octets of headers of a data packet.
     pub header: u32,
     /// The least time between two data packets.
     pub min_interval: Duration,
@@ -31,13 +31,13 @@ impl SmallPackets {
         min_interval: Duration::from_millis(10),
     };
 
-    /// s/(s + H).
+    /// The payload's share of a packet: s/(s + H).
     pub fn share(&self, segment_size: f64) -> f64 {
         segment_size / (segment_size + f64::from(self.header))
     }
 }
 
-/// What a loss interval of this many packets counts as. RFC 4828 §3.
+/// The length of a loss interval of this many packets (RFC 4828 §3).
 pub(super) fn interval_length(packets: f64, lost: u64, short: bool) -> f64 {
     if short && lost > 1 {
         (packets / lost as f64).max(1.0)
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_take_their_share() {
+    fn headers_reduce_the_payload_share() {
         // RFC 4828 §4.2: 120 octets and 40 of headers leave three quarters.
         let rules = SmallPackets {
             header: 40,

@@ -3,13 +3,13 @@
 //!
 //!   q = floor((now - last_time) / (R/4));   if q > 0: counter += min(q, 5) mod 16, last_time = now
 //!
-//! With R < 4 µs Linux's R/4 truncates to zero; up to 2.6.25 the counter then stood still, the
-//! receiver saw no reason for feedback, and the nofeedback timer halved the rate for ever.
+//! With R < 4 µs Linux's R/4 truncates to zero. Up to 2.6.25 the counter then did not advance, the
+//! receiver sent no feedback, and the nofeedback timer halved the rate repeatedly.
 
 use super::profile::{Arithmetic, CounterGuard, CounterOnAck, Profile};
 use crate::time::{Duration, Instant};
 
-/// The greatest step between two packets, so that the receiver can see a wrap.
+/// The greatest step between two packets, so that the receiver can detect a wrap.
 const MAX_STEP: u64 = 5;
 
 /// The sender's window counter.
@@ -17,12 +17,12 @@ const MAX_STEP: u64 = 5;
 pub struct WindowCounter {
     value: u8,
     last_change: Instant,
-    /// At least this value next time.
+    /// The least value of the next packet.
     floor: Option<u8>,
 }
 
 impl WindowCounter {
-    /// Zero, at the time of the first packet.
+    /// A counter of zero, at the time of the first packet.
     pub const fn new(now: Instant) -> Self {
         Self {
             value: 0,
@@ -36,11 +36,11 @@ impl WindowCounter {
         self.last_change
     }
 
-    /// A data packet leaves: the value that it carries.
+    /// A data packet leaves; returns the value that it carries.
     pub fn advance(&mut self, now: Instant, rtt: Duration, profile: &Profile) -> u8 {
         let quarters = quarters(now.since(self.last_change), rtt, profile);
         let asked = self.floor.take().map_or(0, |floor| {
-            // A distance of more than four means that the value is past it already.
+            // The value is past the floor already if the distance is more than four.
             let distance = floor.wrapping_sub(self.value) & 15;
             if distance <= 4 { distance } else { 0 }
         });
@@ -55,7 +55,7 @@ impl WindowCounter {
     /// A packet that carried `acked` was acknowledged.
     pub fn on_ack(&mut self, acked: u8, profile: &Profile) {
         if profile.counter_on_ack == CounterOnAck::AtLeastFourMore {
-            // RFC 4342 §8.1: a round trip has passed since that packet.
+            // RFC 4342 §8.1: a round-trip time has passed since that packet.
             self.floor = Some((acked + 4) & 15);
         }
     }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn stands_still_below_four_microseconds_only_in_the_guarded_profile() {
+    fn does_not_advance_below_four_microseconds_only_in_linux_2008() {
         let rtt = Duration::from_micros(3);
         let advance = |profile: Profile| {
             let mut counter = WindowCounter::new(at(0));
@@ -124,7 +124,11 @@ mod tests {
         counter.on_ack(0, &profile);
         assert_eq!(counter.advance(at(1), RTT, &profile), 4);
         counter.on_ack(15, &profile);
-        assert_eq!(counter.advance(at(2), RTT, &profile), 4, "already past it");
+        assert_eq!(
+            counter.advance(at(2), RTT, &profile),
+            4,
+            "already past the floor"
+        );
         let linux = Profile::linux_mainline();
         let mut counter = WindowCounter::new(at(0));
         counter.on_ack(0, &linux);

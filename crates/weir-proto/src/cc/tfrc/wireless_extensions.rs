@@ -1,25 +1,26 @@
-//! Rules that were proposed for TFRC over wireless links. All are off in every preset; each can
-//! be chosen alone.
+//! Extensions that were proposed for TFRC over wireless links. All are off in every preset, and
+//! each can be enabled alone.
 //!
-//! - **Veno** (Zhou, Fu, Li: TFRC Veno, ICNP 2007; TCP Veno: Fu and Liew, JSAC 21(2), 2003). The
-//!   published idea: the sender's equation is derived from TCP Veno, whose window falls to g = 4/5
-//!   and not to 1/2 after a random loss. The formula here is our generalisation of the equation to
-//!   a decrease g, since the paper's text was not at hand:
+//! - **Veno** (Zhou, Fu, Li: TFRC Veno, ICNP 2007; TCP Veno: Fu and Liew, JSAC 21(2), 2003): the
+//!   equation is derived from TCP Veno, whose window falls to g = 4/5 instead of 1/2 after a random
+//!   loss. The formula here is our generalisation of the equation to a decrease g, because the
+//!   paper's text was not available:
 //!
 //!     f_g(p) = sqrt(2(1-g)p/(1+g)) + 12·sqrt((1-g²)p/2)·p·(1 + 32p²)      (f_1/2 is §8.1's f)
 //!
 //!   A loss is random if the backlog N = X_recv·(R_sample - R_min)/s is below three packets.
-//! - **Ignored random losses**: p times the share of losses that count. By Veno's backlog, or by
-//!   Spike (Tobe et al. 2000; Cen, Cosman, Voelker, ToN 11(5), 2003), which takes losses for
-//!   congestion while the one-way time is above min + (max-min)/2 until it is below min +
-//!   (max-min)/3. Spike is published for one-way times at the receiver; here it uses the sender's
-//!   round-trip samples, because feedback carries no other.
+//! - **Ignored random losses**: p is multiplied by the share of losses that count. A loss is
+//!   classified by Veno's backlog, or by Spike (Tobe et al. 2000; Cen, Cosman, Voelker, ToN 11(5),
+//!   2003), which attributes losses to congestion from when the one-way time exceeds
+//!   min + (max-min)/2 until it falls below min + (max-min)/3. Spike is published for one-way times
+//!   at the receiver; here it uses the sender's round-trip samples, because feedback carries no
+//!   others.
 //! - **Emulated flows** (Chen, Zakhor: MULTFRC, INFOCOM 2004; AIO-TFRC): X = n·X_calc, and at each
 //!   feedback n grows by 1/n, or falls by 1 if R - R_min > R_min/5; here n is at least 1.
-//! - **Least rate, longest R in the equation**: ours, not published. The cut-off of a stream comes
-//!   from R, so R in X_calc is bounded, or X from below.
+//! - **Minimum rate, maximum R in the equation**: our own. A stream is cut off because R is large,
+//!   so R in X_calc is bounded from above, or X from below.
 //!
-//! Names of sources from the literature's summaries; only Linux's tcp_veno was read.
+//! The sources are cited from summaries in the literature; only Linux's tcp_veno was read.
 
 use crate::settings::{bit_rate, natural, or_word};
 use crate::time::Duration;
@@ -98,22 +99,22 @@ settings! {
     }
 }
 
-/// Losses with fewer packets in the path's queue are random.
+/// A loss is random with fewer packets than this in the path's queue.
 const BACKLOG: f64 = 3.0;
-/// What Veno leaves of the window after a random loss.
+/// g: the share of the window that Veno keeps after a random loss.
 const RANDOM_DECREASE: f64 = 0.8;
 /// Weights of the last loss events, newest first: RFC 5348 §5.4's.
 const WEIGHTS: [f64; 8] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
-/// How much of R_min the queueing delay may be before emulated flows get fewer.
+/// The queueing delay, as a share of R_min, above which the number of emulated flows falls.
 const QUEUEING_SHARE: f64 = 0.2;
 
-/// f_g(p).
+/// f_g(p): the response function with the decrease g.
 pub fn veno_response(p: f64, g: f64) -> f64 {
     (2.0 * (1.0 - g) * p / (1.0 + g)).sqrt()
         + 12.0 * ((1.0 - g * g) * p / 2.0).sqrt() * p * (1.0 + 32.0 * p * p)
 }
 
-/// What a sender needs to know of a feedback packet.
+/// The values of a feedback packet that the extensions use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FeedbackSample {
     pub sample: Duration,
@@ -121,11 +122,11 @@ pub(super) struct FeedbackSample {
     /// X_recv in octets per second.
     pub receive_rate: f64,
     pub segment_size: f64,
-    /// There is a new loss event.
+    /// The loss event rate has increased.
     pub loss: bool,
 }
 
-/// The sender's part at work.
+/// The state of the sender's extensions.
 #[derive(Clone, Debug)]
 pub(super) struct WirelessExtensions {
     rules: WirelessRules,
@@ -149,7 +150,7 @@ impl WirelessExtensions {
         }
     }
 
-    /// Feedback came, before X is computed from it.
+    /// Feedback arrived; called before X is updated.
     pub(super) fn on_feedback(&mut self, observed: &FeedbackSample) {
         let sample = observed.sample;
         let shortest = self.shortest.map_or(sample, |least| least.min(sample));
@@ -198,23 +199,23 @@ impl WirelessExtensions {
         if all > 0.0 { random / all } else { 0.0 }
     }
 
-    /// R as the equation gets it.
+    /// R for the equation.
     pub(super) fn equation_rtt(&self, rtt: Duration) -> Duration {
         self.rules
             .equation_rtt_max
             .map_or(rtt, |most| rtt.min(most))
     }
 
-    /// p as the equation gets it.
+    /// p for the equation.
     pub(super) fn loss_event_rate(&self, p: f64) -> f64 {
         match self.rules.random_losses {
             RandomLosses::Count => p,
-            // Never zero: p = 0 is slow start, and there was a loss.
+            // Above zero: p = 0 would mean slow start although there was a loss.
             _ => (p * (1.0 - self.random_share())).max(1e-8),
         }
     }
 
-    /// What X_calc is multiplied with.
+    /// The factor of X_calc.
     pub(super) fn factor(&self, p: f64) -> f64 {
         let g = match self.rules.veno {
             Veno::Off => 0.5,
@@ -304,7 +305,7 @@ mod tests {
             random_losses: RandomLosses::IgnoreBySpike,
             ..WirelessRules::default()
         });
-        // 2 to 302 ms: above 152 it begins, below 102 it ends.
+        // The range is 2 to 302 ms: a spike begins above 152 ms and ends below 102 ms.
         let table = [
             (302, true),
             (110, true),
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_grow_on_an_empty_queue_and_fall_on_a_full_one() {
+    fn emulated_flows_grow_with_an_empty_queue_and_fall_with_a_full_one() {
         let mut wireless = wireless(WirelessRules {
             emulated_flows: EmulatedFlows::ByQueueingDelay,
             ..WirelessRules::default()
@@ -337,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_changes_without_a_rule() {
+    fn without_extensions_nothing_changes() {
         let mut wireless = wireless(WirelessRules::default());
         wireless.on_feedback(&feedback(500, 1e6, true));
         let rtt = Duration::from_millis(500);

@@ -1,10 +1,10 @@
-//! Slow start (RFC 9002 §7.3.1): while cwnd < ssthresh the window grows by what is acknowledged,
-//! cwnd += acked octets, which doubles it in a round-trip time. It ends with the first
-//! congestion event. Shared by all policies.
+//! Slow start (RFC 9002 §7.3.1), which all policies share: while cwnd < ssthresh the window grows
+//! by the octets acknowledged, which doubles it in a round-trip time. The first congestion event
+//! ends it.
 //!
 //! Not modelled: HyStart and HyStart++ (RFC 9406).
 
-/// True while the window is below the threshold; no threshold is an infinite one.
+/// True while the window is below the threshold; `None` is an infinite threshold.
 #[inline]
 pub const fn applies(cwnd: u64, ssthresh: Option<u64>) -> bool {
     match ssthresh {

@@ -1,4 +1,4 @@
-//! The mechanism against hand-computed windows.
+//! The classic controllers against windows computed by hand.
 
 use super::*;
 use crate::cc::{Acked, CongestionEvent, Rtt, Sent};
@@ -82,7 +82,7 @@ fn slow_start_grows_by_what_is_acknowledged_and_a_loss_halves() {
 }
 
 #[test]
-fn a_flight_is_punished_only_once_and_the_boundary_is_a_rule() {
+fn a_flight_is_reduced_once_and_the_boundary_is_a_rule() {
     for (rules, second_at_start) in [(Rules::RFC9002, 10), (Rules::INET_NOW, 5)] {
         let mut window = newreno(Rules {
             recovery_probe: false,
@@ -94,7 +94,7 @@ fn a_flight_is_punished_only_once_and_the_boundary_is_a_rule() {
         window.on_congestion_event(&lost(4, 2));
         window.on_congestion_event(&lost(5, 3));
         assert_eq!(window.window(), 10 * MDS);
-        // Sent in the very instant in which recovery started.
+        // Sent at the time at which recovery started.
         window.on_congestion_event(&lost(6, 4));
         assert_eq!(window.window(), second_at_start * MDS);
     }
@@ -106,7 +106,7 @@ fn the_accurate_increase_fires_when_a_window_of_packets_is_acknowledged() {
     window.on_congestion_event(&lost(1, 0));
     let start = window.window();
     assert_eq!(start, 5 * MDS);
-    // As in the published text: five packets make six, then a rest of two counts for the next.
+    // As in the published text: after five packets the window is six.
     for n in 1..=4 {
         window.on_ack(&acked(5, 3, 10 * MDS));
         assert_eq!(window.partial_bytes_acked(), n * MDS);
@@ -144,7 +144,7 @@ fn byte_counting_needs_the_whole_window() {
 }
 
 #[test]
-fn what_is_acknowledged_in_recovery_counts_only_by_rule() {
+fn octets_acknowledged_in_recovery_count_only_by_rule() {
     for (count, partial) in [(false, 0), (true, MDS)] {
         let mut window = newreno(Rules {
             count_acked_in_recovery: count,
@@ -161,7 +161,7 @@ fn what_is_acknowledged_in_recovery_counts_only_by_rule() {
 }
 
 #[test]
-fn an_emptied_flight_voids_the_count_only_by_rule() {
+fn an_empty_flight_resets_the_count_only_by_rule() {
     for (flush, partial) in [(false, 3), (true, 1)] {
         let mut window = newreno(Rules {
             flush_on_empty_flight: flush,
@@ -209,7 +209,7 @@ fn persistent_congestion_falls_to_the_minimum_and_ends_recovery() {
 }
 
 #[test]
-fn an_unused_window_does_not_grow() {
+fn an_underutilised_window_does_not_grow() {
     let mut window = newreno(Rules::RFC9002);
     window.on_ack(&Acked {
         app_limited: true,
@@ -220,7 +220,7 @@ fn an_unused_window_does_not_grow() {
 }
 
 #[test]
-fn a_spurious_reduction_is_taken_back_by_rule() {
+fn a_spurious_reduction_is_undone_by_rule() {
     for (undo_spurious, after) in [(false, 5), (true, 10)] {
         let mut window = newreno(Rules {
             undo_spurious,
@@ -261,7 +261,7 @@ fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
 }
 
 #[test]
-fn a_copy_goes_on_by_itself_from_the_same_state() {
+fn a_copy_continues_independently_from_the_same_state() {
     for entry in REGISTRY {
         let mut window = (entry.make)(&WindowConfig::default());
         for _ in 0..10 {

@@ -2,17 +2,18 @@
 //! of data in which an acknowledgement was lost, and falls by one after cwnd / (R^2 - R) windows
 //! without such a loss.
 //!
-//! A number of the other side is lost when three greater ones have come (§6.1.1); every lost
-//! number counts as an acknowledgement, as the RFC says when nothing better is known.
+//! A packet of the other side is lost when three with greater numbers have arrived (§6.1.1); every
+//! lost packet counts as an acknowledgement, as the RFC allows.
 
-use super::sender::NUM_DUP_ACK;
+use super::NUM_DUP_ACK;
 use crate::dccp::wire::SeqNum;
 
 /// The sender's control of the receiver's Ack Ratio.
 #[derive(Clone, Debug)]
 pub(super) struct AckRatio {
     ratio: u16,
-    /// Greatest number that came, and which of the 64 up to it did: bit n stands for greatest - n.
+    /// The greatest number that arrived, and which of the 64 up to it did: bit n stands for
+    /// greatest - n.
     greatest: Option<SeqNum>,
     came: u64,
     /// An acknowledgement was lost in this window of data.
@@ -38,10 +39,10 @@ impl AckRatio {
         self.ratio
     }
 
-    /// A packet of the other side came, of whatever type.
+    /// A packet of the other side arrived, of any type.
     pub(super) fn on_arrival(&mut self, seq: SeqNum) {
         let Some(greatest) = self.greatest else {
-            // What went before the first is not missed.
+            // Packets before the first one do not count as missing.
             (self.greatest, self.came) = (Some(seq), u64::MAX);
             return;
         };
@@ -51,7 +52,7 @@ impl AckRatio {
             self.came |= if behind < 64 { 1 << behind } else { 0 };
             return;
         }
-        // A number that falls behind three others which have come, and has not, is lost.
+        // A number that has not arrived is lost once three greater ones have.
         let before = self.missing();
         self.came = 1 | self.came.checked_shl(ahead.min(64) as u32).unwrap_or(0);
         self.greatest = Some(seq);
@@ -59,19 +60,19 @@ impl AckRatio {
         self.lost |= jumped || self.missing() & !before.checked_shl(ahead as u32).unwrap_or(0) != 0;
     }
 
-    /// The numbers that have not come although `NUM_DUP_ACK` greater ones have.
+    /// The numbers that have not arrived although `NUM_DUP_ACK` greater ones have.
     fn missing(&self) -> u64 {
         let mut rest = self.came;
         for _ in 1..NUM_DUP_ACK {
             rest &= rest.wrapping_sub(1);
         }
         let third = rest.trailing_zeros();
-        // Everything behind the third one from the top.
+        // All numbers below the third greatest one.
         !self.came & u64::MAX.checked_shl(third).unwrap_or(0)
     }
 
-    /// Data up to `acknowledged` has arrived; `next_end` is the last data packet sent. At the end
-    /// of a window of data the ratio may change.
+    /// Data up to `acknowledged` was acknowledged; `next_end` is the last data packet sent. The
+    /// ratio may change at the end of a window of data.
     pub(super) fn on_acknowledged(&mut self, acknowledged: SeqNum, next_end: SeqNum, cwnd: u32) {
         if self
             .window_end
@@ -97,8 +98,8 @@ impl AckRatio {
     }
 }
 
-/// §6.1.2: at most half the window, rounded up, but two is always acceptable; at least two from a
-/// window of four packets on. Smaller windows are acknowledged packet by packet.
+/// The ratio within its bounds (RFC 4341 §6.1.2): at most half the window, rounded up, though two
+/// is always allowed; at least two from a window of four packets on; one up to two packets.
 fn bounded(ratio: u32, cwnd: u32) -> u16 {
     let most = cwnd.div_ceil(2).max(2);
     let least = if cwnd >= 4 { 2 } else { 1 };

@@ -1,15 +1,14 @@
-//! The data receiver's half: Ack Vectors (RFC 4341 §6).
+//! The receiver half of CCID 2: Ack Vectors (RFC 4341 §6).
 
 use super::ACK_DELAY;
 use crate::dccp::ack_vector::{AckVector, MAX_CELLS};
 use crate::dccp::ccid::CcidReceiver;
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
-use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::Instant;
 
-/// The data receiver's half of CCID 2.
+/// The receiver half of CCID 2.
 #[derive(Clone, Debug)]
 pub struct Ccid2Receiver {
     ack_ratio: u32,
@@ -41,7 +40,7 @@ impl Ccid2Receiver {
 }
 
 impl CcidReceiver for Ccid2Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
         self.vector.on_packet(packet.seq, ecn);
         self.nonces.record(packet.seq, ecn == Ecn::Ect1);
         let ahead = self.greatest.map_or(1, |last| packet.seq.since(last));
@@ -51,7 +50,7 @@ impl CcidReceiver for Ccid2Receiver {
         }
         if packet.kind.carries_data() {
             self.unacknowledged += 1;
-            // RFC 4340 §11.3: at once what may tell of a loss or of a mark.
+            // RFC 4340 §11.3: an acknowledgement leaves at once after a gap or a mark.
             self.at_once |= ahead != 1 || ecn == Ecn::Ce || self.unacknowledged >= self.ack_ratio;
             self.deadline.get_or_insert(now + ACK_DELAY);
         }
@@ -62,12 +61,7 @@ impl CcidReceiver for Ccid2Receiver {
             && (self.at_once || self.deadline.is_some_and(|deadline| deadline <= now))
     }
 
-    fn on_ack_sent(
-        &mut self,
-        now: Instant,
-        (seq, _kind): (SeqNum, PacketType),
-        options: &mut Options,
-    ) {
+    fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, _kind: PacketType, options: &mut Options) {
         self.vector.on_ack_sent(seq, &mut self.cells);
         if !self.cells.is_empty() {
             let echo = self.nonces.echo(self.vector.newest(), &self.cells);
@@ -77,7 +71,7 @@ impl CcidReceiver for Ccid2Receiver {
                 cells: &self.cells,
             });
         }
-        // RFC 4340 §13.2: how long the packet of the acknowledgement number has been here.
+        // RFC 4340 §13.2: the time since the acknowledged packet arrived.
         let held = now.since(self.arrived_at).as_micros() / 10;
         if held > 0 && self.greatest.is_some() {
             let held = u32::try_from(held).unwrap_or(u32::MAX);
@@ -88,12 +82,8 @@ impl CcidReceiver for Ccid2Receiver {
         self.deadline = None;
     }
 
-    fn on_ack_of_ack(&mut self, _now: Instant, seq: SeqNum) {
+    fn on_ack_of_ack(&mut self, seq: SeqNum) {
         self.vector.on_ack_of_ack(seq);
-    }
-
-    fn on_ack_ratio(&mut self, ratio: u16) {
-        self.ack_ratio = u32::from(ratio.max(1));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -1,40 +1,40 @@
-//! The data sender's half: the window, in packets (RFC 4341 §5).
+//! The sender half of CCID 2: the window, in packets (RFC 4341 §5).
 
-use super::ACK_DELAY;
 use super::ack_ratio::AckRatio;
+use super::{ACK_DELAY, NUM_DUP_ACK};
+use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
-use crate::dccp::ccid::{CcidSender, SendTime};
+use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
 use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 4341 §5: NUMDUPACK.
-pub(super) const NUM_DUP_ACK: usize = 3;
-/// The timeout before the first sample (RFC 6298 §2).
-const INITIAL_RTO: Duration = Duration::from_secs(1);
-/// RFC 4341 §5 asks for no minimum. This one only covers the receiver's delay, without which a
-/// window of one packet would time out before its acknowledgement.
-const MIN_RTO: Duration = Duration::from_nanos(ACK_DELAY.as_nanos() * 2);
-const MAX_RTO: Duration = Duration::from_secs(64);
+/// RFC 6298, without a granularity. RFC 4341 §5 asks for no minimum; this one covers the receiver's
+/// delay, so that a window of one packet does not time out before its acknowledgement.
+const TIMEOUT: TimeoutRules = TimeoutRules {
+    initial: Duration::from_secs(1),
+    granularity: Duration::ZERO,
+    minimum: Duration::from_nanos(ACK_DELAY.as_nanos() * 2),
+    maximum: Duration::from_secs(64),
+};
 
-/// A data packet that is on its way or whose state is not known.
+/// A data packet that is in flight or recently acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct SentDataPacket {
     seq: SeqNum,
     at: Instant,
     size: u32,
     acknowledged: bool,
-    /// The receiver had no room for it (RFC 4340 §11.7).
+    /// The receiver dropped it for lack of buffer (drop code 2, RFC 4340 §11.7).
     dropped_by_receiver: bool,
 }
 
-/// The data sender's half of CCID 2.
+/// The sender half of CCID 2.
 #[derive(Clone, Debug)]
 pub struct Ccid2Sender {
     packet_size: u64,
     cwnd: u32,
-    max_cwnd: u32,
     ssthresh: u32,
     /// Packets acknowledged towards the next increase.
     acked_since_increase: u32,
@@ -42,24 +42,22 @@ pub struct Ccid2Sender {
     pipe: u32,
     /// The window was not filled when the last packet left.
     app_limited: bool,
-    /// In the order of their numbers; all beyond the third greatest acknowledged number.
+    /// In the order of sequence numbers, from the third greatest acknowledged number on.
     sent: VecDeque<SentDataPacket>,
-    /// The greatest numbers, data or not, that have been acknowledged, falling.
+    /// The greatest acknowledged numbers, with or without data, in descending order.
     greatest_acked: [Option<SeqNum>; NUM_DUP_ACK],
     greatest_sent: Option<SeqNum>,
     last_sent_at: Instant,
     /// A loss of a packet up to this number belongs to the last event.
     recovery_point: Option<SeqNum>,
-    /// No sample of the round-trip time from packets before this one: one a window.
+    /// Packets up to this one give no further round-trip time sample: one in each window.
     sample_from: Option<SeqNum>,
-    smoothed_rtt: Duration,
-    rtt_variation: Duration,
-    latest_rtt: Duration,
+    rtt: RttEstimator,
     backoff: u32,
     deadline: Option<Instant>,
-    /// The receiver has asked not to be sent more (RFC 4340 §11.6).
+    /// The window does not grow until then, after Slow Receiver (RFC 4340 §11.6).
     slow_until: Option<Instant>,
-    /// The next acknowledgement is not to be trusted.
+    /// The next acknowledgement has a wrong nonce echo.
     nonce_mismatch: bool,
     ack_ratio: AckRatio,
     limit: Limit,
@@ -67,14 +65,14 @@ pub struct Ccid2Sender {
     loss_events: u64,
 }
 
-/// What one acknowledgement says.
+/// The contents of one acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 struct AckSummary {
     acknowledged: u32,
-    /// Of these, unmarked and delivered.
+    /// Of these, packets without a mark that were delivered.
     unmarked: u32,
     dropped_by_receiver: u32,
-    /// The greatest number with a mark, and the greatest that was found lost.
+    /// The greatest number with a mark, and the greatest that was lost.
     marked: Option<SeqNum>,
     lost: Option<SeqNum>,
 }
@@ -86,7 +84,6 @@ impl Ccid2Sender {
         Self {
             packet_size,
             cwnd: initial_window(packet_size),
-            max_cwnd: u32::MAX,
             ssthresh: u32::MAX,
             acked_since_increase: 0,
             pipe: 0,
@@ -97,9 +94,7 @@ impl Ccid2Sender {
             last_sent_at: Instant::ZERO,
             recovery_point: None,
             sample_from: None,
-            smoothed_rtt: Duration::ZERO,
-            rtt_variation: Duration::ZERO,
-            latest_rtt: Duration::ZERO,
+            rtt: RttEstimator::default(),
             backoff: 0,
             deadline: None,
             slow_until: None,
@@ -111,36 +106,11 @@ impl Ccid2Sender {
         }
     }
 
-    /// The same with this Ack Ratio at first, and never more packets in flight than `max_cwnd`, the
-    /// Sequence Window (RFC 4340 §7.5.2).
-    pub fn with_limits(mut self, ack_ratio: u16, max_cwnd: u64) -> Self {
-        self.ack_ratio = AckRatio::new(ack_ratio);
-        self.max_cwnd = u32::try_from(max_cwnd).unwrap_or(u32::MAX).max(1);
-        self
+    fn timeout(&self) -> Duration {
+        self.rtt.timeout(&TIMEOUT, self.backoff)
     }
 
-    fn rto(&self) -> Duration {
-        let base = if self.smoothed_rtt.is_zero() {
-            INITIAL_RTO
-        } else {
-            (self.smoothed_rtt + self.rtt_variation * 4).max(MIN_RTO)
-        };
-        (base * (1_u64 << self.backoff.min(16))).min(MAX_RTO)
-    }
-
-    fn on_sample(&mut self, sample: Duration) {
-        if self.smoothed_rtt.is_zero() {
-            self.smoothed_rtt = sample;
-            self.rtt_variation = sample / 2;
-        } else {
-            let apart = self.smoothed_rtt.max(sample) - self.smoothed_rtt.min(sample);
-            self.rtt_variation = (self.rtt_variation * 3 + apart) / 4;
-            self.smoothed_rtt = (self.smoothed_rtt * 7 + sample) / 8;
-        }
-        self.latest_rtt = sample;
-    }
-
-    /// §5: one sample a window of data, from the packet that the acknowledgement names.
+    /// Takes one sample in each window of data, from the acknowledged packet (RFC 4341 §5).
     fn sample(&mut self, now: Instant, packet: &Packet, ack: SeqNum, events: &mut Events) {
         let settled = self
             .sample_from
@@ -158,18 +128,18 @@ impl Ccid2Sender {
                 held
             }
         });
-        // Held longer than it was away: the receiver is wrong.
+        // An Elapsed Time above the round-trip time is wrong.
         let away = now.since(sent_at);
         if held > away {
             return;
         }
         let sample = away - held;
         self.sample_from = self.greatest_sent;
-        self.on_sample(sample);
+        self.rtt.on_sample(now, sample);
         events.push(now, EventMask::RTT, || Event::Rtt(sample));
     }
 
-    /// The numbers from `low` to `high` have arrived.
+    /// The packets from `low` to `high` have arrived.
     fn acknowledge(
         &mut self,
         low: SeqNum,
@@ -214,8 +184,9 @@ impl Ccid2Sender {
         }
     }
 
-    /// §5: what is not acknowledged below the third greatest acknowledged number is lost. It is
-    /// forgotten, so that a late acknowledgement cannot count it twice.
+    /// Detects losses: a packet below the third greatest acknowledged number that is not
+    /// acknowledged is lost (RFC 4341 §5). It is removed, so that a late acknowledgement does not
+    /// count.
     fn find_losses(&mut self, now: Instant, summary: &mut AckSummary, events: &mut Events) {
         let [_, _, Some(third)] = self.greatest_acked else {
             return;
@@ -245,7 +216,7 @@ impl Ccid2Sender {
         });
     }
 
-    /// RFC 4340 §11.7: what the receiver says it has thrown away. Drop code 2 is noted with the
+    /// Reads the drops that the receiver reports (RFC 4340 §11.7). Drop code 2 is recorded with the
     /// packet; codes from 3 on count as marks (§11.7.2).
     fn read_drops(&mut self, now: Instant, ack: SeqNum, packet: &Packet, summary: &mut AckSummary) {
         let mut high = ack;
@@ -253,8 +224,8 @@ impl Ccid2Sender {
             match option {
                 DccpOption::SlowReceiver => {
                     self.leave_slow_start();
-                    // RFC 4340 §11.6: for about a round-trip time.
-                    let rtt = self.smoothed_rtt.max(Duration::from_millis(1));
+                    // RFC 4340 §11.6: the window does not grow for about a round-trip time.
+                    let rtt = self.rtt.get().smoothed.max(Duration::from_millis(1));
                     self.slow_until = Some(now + rtt);
                 }
                 DccpOption::DataDropped(blocks) => {
@@ -291,7 +262,7 @@ impl Ccid2Sender {
         }
     }
 
-    /// RFC 4341 §5.2.
+    /// Leaves slow start after Slow Receiver or Data Dropped (RFC 4341 §5.2).
     fn leave_slow_start(&mut self) {
         self.ssthresh = self.ssthresh.min(self.cwnd.max(2));
     }
@@ -304,7 +275,8 @@ impl Ccid2Sender {
         let window = self.cwnd;
         self.acked_since_increase = self.acked_since_increase.saturating_add(unmarked);
         if window < self.ssthresh {
-            // §5: one for two, at most half the Ack Ratio for one acknowledgement.
+            // RFC 4341 §5: one packet for two acknowledged, at most half the Ack Ratio for each
+            // acknowledgement.
             let limit = u32::from(self.ack_ratio.get()).div_ceil(2);
             let increase = (self.acked_since_increase / 2).min(limit);
             self.acked_since_increase = (self.acked_since_increase - 2 * increase).min(1);
@@ -317,10 +289,9 @@ impl Ccid2Sender {
         } else {
             self.limit = Limit::CongestionAvoidance;
         }
-        self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
-    /// A loss or mark of packet `seq`: at most one reduction a window (§5).
+    /// A loss or mark of packet `seq`: at most one reduction in each window (RFC 4341 §5).
     fn reduce(&mut self, seq: SeqNum) {
         if self
             .recovery_point
@@ -336,13 +307,13 @@ impl Ccid2Sender {
         self.limit = Limit::Recovery;
     }
 
-    /// §5.1 and RFC 5681 §4.1: after a timeout's time without data the window starts again.
+    /// After an idle time of one timeout the window starts again (RFC 4341 §5.1, RFC 5681 §4.1).
     fn restart_if_idle(&mut self, now: Instant) {
         let initial = initial_window(self.packet_size);
         if self.pipe > 0 || self.greatest_sent.is_none() || self.cwnd <= initial {
             return;
         }
-        if now.since(self.last_sent_at) > self.rto() {
+        if now.since(self.last_sent_at) > self.timeout() {
             self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
             self.cwnd = initial;
             self.acked_since_increase = 0;
@@ -358,8 +329,8 @@ impl Ccid2Sender {
                 partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
                 ssthresh: (self.ssthresh < u32::MAX)
                     .then(|| u64::from(self.ssthresh) * self.packet_size),
-                rtt: self.latest_rtt,
-                smoothed_rtt: self.smoothed_rtt,
+                rtt: self.rtt.get().latest,
+                smoothed_rtt: self.rtt.get().smoothed,
                 state: if self.cwnd < self.ssthresh {
                     "slow_start"
                 } else {
@@ -371,14 +342,14 @@ impl Ccid2Sender {
     }
 }
 
-/// RFC 3390, in packets of this size.
+/// The initial window in packets of this size (RFC 3390).
 fn initial_window(packet_size: u64) -> u32 {
     (4380 / packet_size).clamp(2, 4) as u32
 }
 
 impl CcidSender for Ccid2Sender {
-    fn on_handshake_rtt(&mut self, rtt: Duration) {
-        self.on_sample(rtt);
+    fn on_handshake_rtt(&mut self, now: Instant, rtt: Duration) {
+        self.rtt.on_sample(now, rtt);
     }
 
     fn send_time(&mut self, now: Instant, _payload_len: u32) -> SendTime {
@@ -403,19 +374,15 @@ impl CcidSender for Ccid2Sender {
         self.pipe += 1;
         self.app_limited = self.pipe < self.cwnd;
         if self.deadline.is_none() {
-            self.deadline = Some(now + self.rto());
+            self.deadline = Some(now + self.timeout());
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum) {
         let at = self.sent.partition_point(|sent| sent.seq.is_before(seq));
         if let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.seq == seq) {
             sent.at = now;
         }
-    }
-
-    fn on_arrival(&mut self, seq: SeqNum) {
-        self.ack_ratio.on_arrival(seq);
     }
 
     fn on_nonce_mismatch(&mut self) {
@@ -431,7 +398,7 @@ impl CcidSender for Ccid2Sender {
             summary.marked = Some(ack);
         }
         self.read_drops(now, ack, packet, &mut summary);
-        // RFC 4340 §11.4: a second vector begins where the first left off.
+        // RFC 4340 §11.4: a second Ack Vector continues the first.
         let mut cursor = ack;
         for option in &packet.options {
             let DccpOption::AckVector { cells, .. } = option else {
@@ -443,12 +410,12 @@ impl CcidSender for Ccid2Sender {
                 }
             }
         }
-        // The number itself says that its packet has arrived, if no vector has said how.
+        // The acknowledgement number itself acknowledges its packet.
         self.acknowledge(ack, ack, AckState::Received, &mut summary);
         self.find_losses(now, &mut summary, events);
         if summary.acknowledged > 0 {
             self.backoff = 0;
-            self.deadline = (self.pipe > 0).then(|| now + self.rto());
+            self.deadline = (self.pipe > 0).then(|| now + self.timeout());
             if let Some(end) = self.greatest_sent {
                 self.ack_ratio.on_acknowledged(ack, end, self.cwnd);
             }
@@ -456,7 +423,7 @@ impl CcidSender for Ccid2Sender {
         if self.slow_until.is_none_or(|until| until <= now) && summary.unmarked > 0 {
             self.increase_window(summary.unmarked);
         }
-        // RFC 4341 §5.2: one packet less for each that the receiver had no room for.
+        // RFC 4341 §5.2: one packet less for each with drop code 2.
         self.cwnd = self.cwnd.saturating_sub(summary.dropped_by_receiver).max(1);
         for seq in [summary.lost, summary.marked].into_iter().flatten() {
             self.reduce(seq);
@@ -472,7 +439,7 @@ impl CcidSender for Ccid2Sender {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
-        // §5: as TCP's timeout; what is out counts as lost.
+        // RFC 4341 §5: as for TCP's timeout, all packets in flight count as lost.
         while let Some(sent) = self.sent.pop_front() {
             if !sent.acknowledged {
                 self.declare_lost(now, sent, LossTrigger::TimeThreshold, events);
@@ -491,16 +458,15 @@ impl CcidSender for Ccid2Sender {
         self.emit_window(now, events);
     }
 
-    fn ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio.get())
-    }
-
     fn rtt(&self) -> Option<Duration> {
-        (!self.smoothed_rtt.is_zero()).then_some(self.smoothed_rtt)
+        self.rtt.smoothed()
     }
 
-    fn losses(&self) -> (u64, u64) {
-        (self.lost, self.loss_events)
+    fn losses(&self) -> LossCounts {
+        LossCounts {
+            packets: self.lost,
+            events: self.loss_events,
+        }
     }
 
     fn on_close(&mut self) {

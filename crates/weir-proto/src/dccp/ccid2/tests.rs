@@ -9,10 +9,10 @@ use proptest::prelude::*;
 
 const RTT: Duration = Duration::from_millis(100);
 const SIZE: u32 = 1000;
-/// A number of the other side, far from ours.
+/// A sequence number of the other side, far from those of the sender.
 const FAR: u64 = 1 << 40;
 
-/// A sender whose packets and acknowledgements are made by hand.
+/// A sender with packets and acknowledgements built by the test.
 struct Bench {
     sender: Ccid2Sender,
     events: Events,
@@ -27,7 +27,7 @@ impl Bench {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
         let mut sender = Ccid2Sender::new(SIZE);
-        sender.on_handshake_rtt(RTT);
+        sender.on_handshake_rtt(Instant::ZERO, RTT);
         Self {
             sender,
             events,
@@ -38,7 +38,7 @@ impl Bench {
         }
     }
 
-    /// Sends until the window is full, at most `most` packets; the numbers.
+    /// Sends until the window is full, at most `most` packets; returns their numbers.
     fn fill(&mut self, most: usize) -> Vec<u64> {
         let mut numbers = Vec::new();
         while numbers.len() < most && self.sender.send_time(self.now, SIZE) == SendTime::Now {
@@ -46,7 +46,7 @@ impl Bench {
             let mut packet = Packet::data(seq, Payload::of_len(SIZE));
             self.sender
                 .on_handover(self.now, &mut packet, &mut self.events);
-            self.sender.on_transmitted(self.now, seq, true);
+            self.sender.on_transmitted(self.now, seq);
             numbers.push(self.next);
             self.next += 1;
         }
@@ -75,10 +75,10 @@ impl Bench {
                 self.last = Some(window);
             }
         }
-        self.last.expect("the sender tells its window")
+        self.last.expect("the sender traces its window")
     }
 
-    /// A round trip without a loss, an acknowledgement for two packets each.
+    /// A round trip without a loss, with an acknowledgement for every two packets.
     fn round_trip(&mut self) -> WindowState {
         let numbers = self.fill(usize::MAX);
         self.now += RTT;
@@ -90,8 +90,8 @@ impl Bench {
         window.expect("there was something to acknowledge")
     }
 
-    /// In congestion avoidance, nothing in flight, after so many round trips of slow start:
-    /// a window of 4, 6, 9, 13, 20 or 30 packets.
+    /// A sender in congestion avoidance without packets in flight, after so many round trips of
+    /// slow start: its window is 4, 6, 9, 13, 20 or 30 packets.
     fn avoiding(round_trips: usize) -> Self {
         let mut bench = Self::new();
         for _ in 0..round_trips {
@@ -117,7 +117,7 @@ fn slow_start_grows_by_half_a_window_each_round_trip() {
 
 /// RFC 4341 §5: at most Ack Ratio / 2 packets for one acknowledgement.
 #[test]
-fn one_acknowledgement_of_many_packets_opens_the_window_by_one() {
+fn one_acknowledgement_of_many_packets_increases_the_window_by_one() {
     let mut bench = Bench::new();
     let numbers = bench.fill(usize::MAX);
     assert_eq!(numbers.len(), 4);
@@ -141,9 +141,9 @@ fn three_later_packets_make_a_loss_and_two_do_not() {
     let numbers = bench.fill(usize::MAX);
     let before = bench.window().cwnd;
     assert_eq!(bench.ack(numbers[2], &[1, 0xc0]).cwnd, before);
-    let lost = bench.sender.losses().0;
+    let lost = bench.sender.losses().packets;
     let window = bench.ack(numbers[3], &[2, 0xc0]);
-    assert_eq!(bench.sender.losses().0, lost + 1);
+    assert_eq!(bench.sender.losses().packets, lost + 1);
     assert_eq!(window.cwnd / KB, before / KB / 2);
     assert_eq!(window.ssthresh, Some(window.cwnd));
     assert_eq!(window.limit, Limit::Recovery);
@@ -154,7 +154,7 @@ fn three_later_packets_make_a_loss_and_two_do_not() {
 fn a_window_with_many_losses_is_halved_once() {
     let mut bench = Bench::avoiding(4);
     let numbers = bench.fill(usize::MAX);
-    let events = bench.sender.losses().1;
+    let events = bench.sender.losses().events;
     let before = bench.window().cwnd;
     // Every other packet is lost.
     let cells: Vec<u8> = numbers
@@ -166,7 +166,7 @@ fn a_window_with_many_losses_is_halved_once() {
     let skip = usize::from(top != numbers[numbers.len() - 1]);
     let window = bench.ack(top, &cells[skip..]);
     assert_eq!(window.cwnd / KB, before / KB / 2);
-    assert_eq!(bench.sender.losses().1, events + 1);
+    assert_eq!(bench.sender.losses().events, events + 1);
 }
 
 #[test]
@@ -211,17 +211,17 @@ fn a_mark_halves_the_window_without_a_loss() {
     let mut bench = Bench::avoiding(2);
     let numbers = bench.fill(usize::MAX);
     let before = bench.window().cwnd;
-    let lost = bench.sender.losses().0;
+    let lost = bench.sender.losses().packets;
     let window = bench.ack(numbers[1], &[0x40, 0]);
     assert_eq!(window.cwnd / KB, before / KB / 2);
-    assert_eq!(bench.sender.losses().0, lost);
-    // The same mark once more is no news.
+    assert_eq!(bench.sender.losses().packets, lost);
+    // The same mark reported again has no effect.
     assert_eq!(bench.ack(numbers[1], &[0x40, 0]).cwnd, window.cwnd);
 }
 
 /// RFC 4340 §11.4: 0, 192, 3, 64, 5 at number 100, in one option or in two.
 #[test]
-fn a_second_vector_begins_where_the_first_left_off() {
+fn a_second_ack_vector_continues_the_first() {
     let nonce = false;
     for cut in 0..=5 {
         let mut bench = Bench::avoiding(5);
@@ -231,12 +231,15 @@ fn a_second_vector_begins_where_the_first_left_off() {
         let cells = [0, 192, 3, 64, 5];
         let (first, second) = cells.split_at(cut);
         let options = [first, second].map(|cells| DccpOption::AckVector { nonce, cells });
-        let lost = bench.sender.losses();
+        let before = bench.sender.losses();
         let window = bench.ack_with(1100, &options);
-        // All but 1099, which only one greater number follows; the mark makes an event.
+        // All but 1099, which only one greater number follows, are acknowledged; the mark is an
+        // event.
         assert_eq!(in_flight, 0);
         assert_eq!(window.bytes_in_flight, KB, "{cut}");
-        assert_eq!(bench.sender.losses(), (lost.0, lost.1 + 1), "{cut}");
+        let losses = bench.sender.losses();
+        assert_eq!(losses.packets, before.packets, "{cut}");
+        assert_eq!(losses.events, before.events + 1, "{cut}");
     }
 }
 
@@ -262,7 +265,7 @@ fn dropped_data_shrinks_the_window_by_its_packets() {
 }
 
 #[test]
-fn a_slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
+fn slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
     let mut bench = Bench::new();
     bench.round_trip();
     let numbers = bench.fill(usize::MAX);
@@ -282,7 +285,7 @@ fn a_slow_receiver_ends_slow_start_and_growth_for_a_round_trip() {
 
 /// RFC 4341 §5.1, RFC 5681 §4.1.
 #[test]
-fn the_window_starts_again_after_a_long_silence() {
+fn the_window_restarts_after_a_long_idle_period() {
     let mut bench = Bench::new();
     let grown = (0..5).map(|_| bench.round_trip().cwnd).last();
     assert_eq!(grown, Some(30 * KB));
@@ -291,7 +294,7 @@ fn the_window_starts_again_after_a_long_silence() {
 }
 
 #[test]
-fn an_application_that_does_not_fill_the_window_does_not_open_it() {
+fn an_application_that_does_not_fill_the_window_does_not_increase_it() {
     let mut bench = Bench::new();
     for _ in 0..10 {
         let numbers = bench.fill(2);
@@ -305,12 +308,12 @@ fn an_application_that_does_not_fill_the_window_does_not_open_it() {
 }
 
 #[test]
-fn takes_one_sample_a_window_and_none_that_cannot_be() {
+fn takes_one_sample_in_each_window_and_no_impossible_one() {
     let mut bench = Bench::new();
     let numbers = bench.fill(usize::MAX);
     bench.now += Duration::from_millis(80);
     bench.ack_with(numbers[0], &[DccpOption::ElapsedTime(9000)]);
-    assert_eq!(bench.sender.rtt(), Some(RTT), "held 90 ms of 80");
+    assert_eq!(bench.sender.rtt(), Some(RTT), "Elapsed Time 90 ms of 80 ms");
     bench.ack_with(numbers[1], &[DccpOption::ElapsedTime(1000)]);
     let expected = (RTT * 7 + Duration::from_millis(70)) / 8;
     assert_eq!(bench.sender.rtt(), Some(expected));
@@ -340,7 +343,8 @@ fn the_ack_ratio_doubles_with_lost_acknowledgements_and_falls_slowly_without() {
         number += 10;
         window(ratio, loses, number)
     };
-    // 24 / (4 - 2) = 12 clean windows would be needed, but a window of 24 may not have ratio 1.
+    // 24 / (4 - 2) = 12 windows without a loss are needed, but a window of 24 packets may not have
+    // the ratio 1.
     assert_eq!(next(&mut ratio, false), 2);
     assert_eq!(next(&mut ratio, true), 4);
     assert_eq!(next(&mut ratio, true), 8);
@@ -371,32 +375,31 @@ fn reordered_acknowledgements_are_not_lost() {
 }
 
 #[test]
-fn the_receiver_acknowledges_every_other_packet_or_in_time_or_at_a_gap() {
+fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
     let mut receiver = Ccid2Receiver::new(2);
-    let mut events = Events::default();
     let now = Instant::from_nanos(1_000_000_000);
-    let mut come = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
+    let arrive = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
         let packet = Packet::data(SeqNum::new(number), Payload::of_len(SIZE));
-        receiver.on_packet(now, &packet, ecn, &mut events);
+        receiver.on_packet(now, &packet, ecn);
         receiver.wants_ack(now)
     };
     let mut acks = 0;
     let mut answer = |receiver: &mut Ccid2Receiver, now| {
         acks += 1;
         let mut options = Options::new();
-        receiver.on_ack_sent(now, (SeqNum::new(acks), PacketType::Ack), &mut options);
+        receiver.on_ack_sent(now, SeqNum::new(acks), PacketType::Ack, &mut options);
         assert!(!receiver.wants_ack(now));
         options
     };
-    assert!(!come(&mut receiver, 1, Ecn::Ect0));
-    assert!(come(&mut receiver, 2, Ecn::Ect0));
+    assert!(!arrive(&mut receiver, 1, Ecn::Ect0));
+    assert!(arrive(&mut receiver, 2, Ecn::Ect0));
     let options = answer(&mut receiver, now);
     assert_eq!(options.as_bytes(), [38, 3, 1]);
-    assert!(come(&mut receiver, 4, Ecn::Ect0), "a gap");
+    assert!(arrive(&mut receiver, 4, Ecn::Ect0), "a gap");
     answer(&mut receiver, now);
-    assert!(come(&mut receiver, 5, Ecn::Ce), "a mark");
+    assert!(arrive(&mut receiver, 5, Ecn::Ce), "a mark");
     answer(&mut receiver, now);
-    assert!(!come(&mut receiver, 6, Ecn::Ect0));
+    assert!(!arrive(&mut receiver, 6, Ecn::Ect0));
     let due = receiver.poll_timeout().expect("a delayed acknowledgement");
     assert_eq!(due.since(now), Duration::from_millis(200));
     receiver.handle_timeout(due);
@@ -407,10 +410,10 @@ fn the_receiver_acknowledges_every_other_packet_or_in_time_or_at_a_gap() {
 }
 
 proptest! {
-    /// E12, B7: whatever is acknowledged in whatever order, the window stays at least one packet
-    /// and pipe between zero and what is out.
+    /// E12, B7: with any acknowledgements in any order, the window is at least one packet and pipe
+    /// is between zero and the packets sent.
     #[test]
-    fn no_acknowledgement_breaks_the_window(
+    fn no_acknowledgement_corrupts_the_window(
         steps in proptest::collection::vec(
             (0_u64..40, proptest::collection::vec(any::<u8>(), 0..12),
              proptest::collection::vec(any::<u8>(), 0..4), 0_u32..200_000, any::<bool>()),
@@ -435,7 +438,7 @@ proptest! {
             prop_assert!(window.cwnd >= KB);
             prop_assert!(window.bytes_in_flight <= sent * KB);
             prop_assert!(window.ssthresh.is_none_or(|most| most >= 2 * KB));
-            prop_assert!(bench.sender.losses().0 <= sent);
+            prop_assert!(bench.sender.losses().packets <= sent);
             prop_assert!(bench.sender.rtt().is_some_and(|rtt| rtt < Duration::from_secs(100)));
         }
     }

@@ -1,5 +1,5 @@
-//! The loopback document, driven directly: 22-byte writes every 97.78 ms over a path whose
-//! turn-around is 50 µs, of which the sender's stamps see only 3 µs.
+//! The published loopback experiment without a simulator: writes of 22 octets every 97.78 ms over a
+//! path with a round-trip time of 50 µs, of which the sender measures only 3 µs.
 
 use super::{Ccid3Receiver, Ccid3Sender};
 use crate::cc::tfrc::Profile;
@@ -12,14 +12,14 @@ use crate::time::{Duration, Instant};
 const PAYLOAD: u32 = 22;
 const LINES: u64 = 93;
 
-/// The path and its stack.
+/// The path and the delays of the host.
 struct Path {
     handshake: Duration,
-    /// From the hand-over to the stamp.
+    /// From handing over to the recorded time of sending.
     stamp: Duration,
-    /// From the hand-over to the arrival at the receiver.
+    /// From handing over to the arrival at the receiver.
     forward: Duration,
-    /// From the hand-over to the arrival of the feedback.
+    /// From handing over to the arrival of the feedback.
     turn_around: Duration,
 }
 
@@ -30,7 +30,7 @@ const LOOPBACK: Path = Path {
     turn_around: Duration::from_micros(50),
 };
 
-/// One line of dccp_probe: the state that a write finds.
+/// One line of dccp_probe: the state at a write.
 #[derive(Clone, Copy, Debug)]
 struct Line {
     at: Instant,
@@ -52,7 +52,7 @@ impl Run {
         let mut events = Events::default();
         events.set_mask(EventMask::CONTROLLER);
         let mut sender = Ccid3Sender::new(profile.clone(), 16_436);
-        sender.on_handshake_rtt(path.handshake);
+        sender.on_handshake_rtt(Instant::ZERO, path.handshake);
         Self {
             sender,
             receiver: Ccid3Receiver::new(profile.clone()),
@@ -72,7 +72,7 @@ impl Run {
         }
     }
 
-    /// Sends what may leave; the next time to try again.
+    /// Sends the packets that may leave; returns the next time to try again.
     fn send(&mut self, now: Instant) -> Option<Instant> {
         while self.queued > 0 {
             if let SendTime::At(at) = self.sender.send_time(now, PAYLOAD) {
@@ -87,22 +87,18 @@ impl Run {
         None
     }
 
-    /// A packet's way to the receiver and its feedback's way back, in the order of time; nothing
-    /// else happens in between.
+    /// Delivers a packet to the receiver and its feedback to the sender, without other events in
+    /// between.
     fn deliver(&mut self, now: Instant, packet: &Packet) {
-        self.receiver.on_packet(
-            now + self.path.forward,
-            packet,
-            Ecn::NotEct,
-            &mut self.events,
-        );
+        self.receiver
+            .on_packet(now + self.path.forward, packet, Ecn::NotEct);
         self.sender
-            .on_transmitted(now + self.path.stamp, packet.seq, true);
+            .on_transmitted(now + self.path.stamp, packet.seq);
         let arrived = now + self.path.forward;
         if self.receiver.wants_ack(arrived) {
             let mut options = Options::new();
             self.receiver
-                .on_ack_sent(arrived, (SeqNum::default(), PacketType::Ack), &mut options);
+                .on_ack_sent(arrived, SeqNum::default(), PacketType::Ack, &mut options);
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             ack.options = options;
             let back = now + self.path.turn_around;
@@ -135,7 +131,7 @@ impl Run {
             self.observe();
             lines.push(Line {
                 at,
-                state: self.state.expect("the sender has told its state"),
+                state: self.state.expect("the sender has traced its state"),
             });
             self.queued += 1;
             retry = self.send(at);
@@ -197,7 +193,7 @@ fn the_rate_climbs_to_its_published_peak() {
             2..=8 => (1.0, Limit::OnePacketPerRtt),
             9 => (24.0 / 27.0 * 2.0, Limit::SlowStart),
             10 => (21.0 / 27.0 * 4.0, Limit::SlowStart),
-            // The first feedback's own rule, and from line 11 on the rule for idle senders.
+            // The rule for the first feedback, and from line 11 on the rule for idle senders.
             _ => (4.0, Limit::InitialWindow),
         };
         close(packets, per_rtt, 0.001);
@@ -210,7 +206,7 @@ fn the_rate_climbs_to_its_published_peak() {
 }
 
 #[test]
-fn without_feedback_the_rate_dies() {
+fn without_feedback_the_rate_falls_to_its_minimum() {
     let lines = lines(&Profile::linux_2008(), LOOPBACK);
     for (k, published) in [(25, 117.33), (26, 58.67), (27, 29.33)] {
         close(mbps(&lines[k]), published, 0.01);
@@ -219,7 +215,7 @@ fn without_feedback_the_rate_dies() {
     close(lines[27].at.as_secs_f64(), 2.684, 0.001);
     let kbps: Vec<f64> = lines.iter().map(|line| mbps(line) * 1e3).collect();
     let at = |value: f64| kbps.iter().position(|rate| (rate - value).abs() < 0.01);
-    // The sixteenth and seventeenth halvings; s/X passes 50 ms and slows the timer down.
+    // The sixteenth and seventeenth halvings; s/X exceeds 50 ms and lengthens the timer.
     let (sixteenth, seventeenth) = (at(3.58), at(1.79));
     close(lines[sixteenth.expect("3.58")].at.as_secs_f64(), 3.95, 0.05);
     close(
@@ -254,7 +250,7 @@ fn statistics_are_the_published_ones() {
 }
 
 #[test]
-fn a_least_round_trip_time_of_4_microseconds_keeps_the_rate() {
+fn a_minimum_round_trip_time_of_4_microseconds_keeps_the_rate() {
     let profile = Profile {
         rtt_min: Duration::from_micros(4),
         ..Profile::linux_2008()

@@ -1,21 +1,20 @@
-//! The data receiver's half: packets into TFRC's receiver, its reports into options.
+//! The receiver half of CCID 3: passes packets to TFRC's receiver and its feedback to options.
 
 use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, Receiver};
-use crate::dccp::ccid::CcidReceiver;
+use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
-use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
-/// I_0 to I_8. RFC 4342 §8.6.1.
+/// The most loss intervals in feedback: I_0 to I_8 (RFC 4342 §8.6.1).
 const REPORTED: usize = 9;
 
-/// The data receiver's half of CCID-3.
+/// The receiver half of CCID 3.
 #[derive(Clone, Debug)]
 pub struct Ccid3Receiver {
     tfrc: Receiver,
-    /// A sequence number and the unwrapped number that stands for it.
+    /// The greatest sequence number, and its extension beyond 48 bits.
     anchor: Option<(SeqNum, i64)>,
     nonces: NonceSums,
 }
@@ -30,7 +29,7 @@ impl Ccid3Receiver {
         }
     }
 
-    /// The receiver inside.
+    /// The receiver of TFRC.
     pub const fn tfrc(&self) -> &Receiver {
         &self.tfrc
     }
@@ -69,7 +68,7 @@ impl Ccid3Receiver {
         });
     }
 
-    /// RFC 5622 §8.7: CCID-4 reports the losses of exactly the same intervals.
+    /// Dropped Packets of CCID 4: the losses of the same intervals (RFC 5622 §8.7).
     fn push_drop_counts(&self, options: &mut Options) {
         let mut octets = [0; REPORTED * 3];
         let mut len = 0;
@@ -86,13 +85,13 @@ impl Ccid3Receiver {
 }
 
 impl CcidReceiver for Ccid3Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
         let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
         let mut ndp = 0;
         for option in &packet.options {
             match option {
                 DccpOption::NdpCount(count) => ndp = count,
-                // RFC 6323 §3.2.1: zero means that there is no sample yet.
+                // RFC 6323 §3.2.1: zero means no sample yet.
                 DccpOption::RttEstimate(micros) if micros > 0 => {
                     self.tfrc
                         .on_rtt_estimate(Duration::from_micros(u64::from(micros)));
@@ -108,7 +107,7 @@ impl CcidReceiver for Ccid3Receiver {
             marked: ecn == Ecn::Ce,
         };
         self.tfrc.on_packet(now, &arrived);
-        // RFC 4342 §8.6.1: the nonces of other packets do not count.
+        // RFC 4342 §8.6.1: only the nonces of data packets count.
         self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
     }
 
@@ -116,13 +115,8 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.wants_feedback()
     }
 
-    fn on_ack_sent(
-        &mut self,
-        now: Instant,
-        (_, kind): (SeqNum, PacketType),
-        options: &mut Options,
-    ) {
-        // RFC 4342 §8: none of these may stand on Data, and feedback is an Ack or a DataAck.
+    fn on_ack_sent(&mut self, now: Instant, _seq: SeqNum, kind: PacketType, options: &mut Options) {
+        // RFC 4342 §8: these options are not allowed on Data; feedback is an Ack or a DataAck.
         if !matches!(kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
@@ -152,11 +146,10 @@ impl CcidReceiver for Ccid3Receiver {
 
     fn handle_timeout(&mut self, _now: Instant) {}
 
-    fn loss_event_rate(&self) -> f64 {
-        self.tfrc.loss_event_rate()
-    }
-
-    fn losses(&self) -> (u64, u64) {
-        (self.tfrc.packets_lost(), self.tfrc.loss_events())
+    fn losses(&self) -> LossCounts {
+        LossCounts {
+            packets: self.tfrc.packets_lost(),
+            events: self.tfrc.loss_events(),
+        }
     }
 }

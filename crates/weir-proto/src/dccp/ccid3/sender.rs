@@ -1,4 +1,4 @@
-//! The data sender's half: CCVal and options on data packets, feedback from Acks.
+//! The sender half of CCID 3: CCVal and options on data packets, feedback from Acks.
 
 use super::transmit_history::{SentRecord, TransmitHistory};
 use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
@@ -8,27 +8,28 @@ use crate::event::Events;
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 6323 §3.2.1: the value that means "more than 16.7 seconds".
+/// The RTT Estimate for "more than 16.7 seconds" (RFC 6323 §3.2.1).
 const RTT_TOO_LONG: u64 = 0xff_ffff;
-/// The unit of Elapsed Time.
+/// The unit of Elapsed Time (RFC 4340 §13.2).
 const TEN_MICROS: Duration = Duration::from_micros(10);
 
-/// Loss intervals that make up p, with the open one.
+/// Loss intervals in the computation of p, with the open one.
 const INTERVALS: usize = 9;
 
-/// The data sender's half of CCID-3.
+/// The sender half of CCID 3.
 #[derive(Clone, Debug)]
 pub struct Ccid3Sender {
     tfrc: Sender,
     history: TransmitHistory,
     closed: bool,
-    /// The next acknowledgement is not to be trusted.
+    /// The next acknowledgement has a wrong nonce echo.
     nonce_mismatch: bool,
-    /// What such acknowledgements acknowledged, rising: the ends of this many intervals count.
+    /// The acknowledgement numbers of acknowledgements with a wrong nonce echo, ascending, at most
+    /// [`INTERVALS`].
     mismatched_acks: VecDeque<SeqNum>,
 }
 
-/// What an Ack's options say.
+/// The feedback options of an Ack.
 #[derive(Default)]
 struct Options<'a> {
     receive_rate: Option<u32>,
@@ -38,7 +39,7 @@ struct Options<'a> {
 }
 
 impl Ccid3Sender {
-    /// A sender with these rules; `maximum_segment_size` is the payload that fits a packet.
+    /// A sender with these rules; `maximum_segment_size` is in octets of payload.
     pub fn new(profile: Profile, maximum_segment_size: u32) -> Self {
         Self {
             tfrc: Sender::new(profile, maximum_segment_size),
@@ -49,7 +50,7 @@ impl Ccid3Sender {
         }
     }
 
-    /// The rate controller inside.
+    /// The rate controller.
     pub const fn tfrc(&self) -> &Sender {
         &self.tfrc
     }
@@ -62,12 +63,12 @@ impl Ccid3Sender {
         let Some((_, intervals)) = options.intervals else {
             return self.tfrc.loss_event_rate();
         };
-        // RFC 4342 §6: the sender can compute p from the data lengths itself.
+        // RFC 4342 §6: the sender computes p from the data lengths.
         let lengths = LossInterval::read_all(intervals).map(|interval| interval.data_length);
         self.rate_of(lengths)
     }
 
-    /// p if each acknowledgement with a wrong nonce echo had been a mark.
+    /// p if each acknowledgement with a wrong nonce echo is counted as a mark.
     fn mismatch_rate(&self, ack: SeqNum) -> f64 {
         let marks = std::iter::once(ack).chain(self.mismatched_acks.iter().rev().copied());
         let earlier = marks.clone().skip(1);
@@ -84,12 +85,12 @@ impl Ccid3Sender {
 }
 
 impl CcidSender for Ccid3Sender {
-    fn on_handshake_rtt(&mut self, rtt: Duration) {
+    fn on_handshake_rtt(&mut self, _now: Instant, rtt: Duration) {
         self.tfrc.on_handshake_rtt(rtt);
     }
 
     fn on_write(&mut self, now: Instant, payload_len: u32, events: &mut Events) {
-        // Before the handshake is done there is no state that a trace could show.
+        // Before the handshake is complete there is no state to trace.
         if self.tfrc.smoothed_rtt().is_some() {
             self.tfrc.start(now, payload_len);
             self.tfrc.emit(now, events);
@@ -114,7 +115,7 @@ impl CcidSender for Ccid3Sender {
             counter: Some(counter),
         });
         if self.tfrc.profile().rtt_option == RttOption::Send {
-            // RFC 6323 §3.2.1: rounded up to whole microseconds; zero without a sample.
+            // RFC 6323 §3.2.1: rounded up to microseconds; zero without a sample.
             let rtt = self.tfrc.measured_rtt().unwrap_or_default();
             let micros = rtt.as_nanos().div_ceil(1000).min(RTT_TOO_LONG);
             packet.options.push(&DccpOption::RttEstimate(micros as u32));
@@ -122,7 +123,7 @@ impl CcidSender for Ccid3Sender {
         self.tfrc.emit(now, events);
     }
 
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum) {
         self.history.set_sent_at(now, seq);
     }
 
@@ -131,7 +132,7 @@ impl CcidSender for Ccid3Sender {
     }
 
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
-        // RFC 4342 §6: feedback comes in Acks and DataAcks.
+        // RFC 4342 §6: Acks and DataAcks carry feedback.
         if self.closed || !matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
             return;
         }
@@ -193,7 +194,7 @@ fn read_options(packet: &Packet) -> Options<'_> {
         match option {
             DccpOption::ReceiveRate(rate) => read.receive_rate = Some(rate),
             DccpOption::LossEventRate(inverse) => read.inverse_loss_event_rate = Some(inverse),
-            // RFC 4342 §8.6.1: the first option holds the newest intervals.
+            // RFC 4342 §8.6.1: the first option has the newest intervals.
             DccpOption::LossIntervals { skip, intervals } if read.intervals.is_none() => {
                 read.intervals = Some((skip, intervals));
             }

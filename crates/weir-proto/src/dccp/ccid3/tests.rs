@@ -1,8 +1,8 @@
-//! Both halves against each other over a path with loss and delay.
+//! Both halves of CCID 3 over a path with loss and delay.
 
 use super::{Ccid3Receiver, Ccid3Sender};
 use crate::cc::tfrc::{FeedbackOptions, Profile, RttOption, response};
-use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
+use crate::dccp::ccid::{CcidReceiver, CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use crate::event::{EventMask, Events};
 use crate::packet::{Ecn, Payload};
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 const S: u32 = 1000;
 
-/// A greedy sender over a path of constant delay without a queue.
+/// A sender that always has data, over a path with a constant delay and no queue.
 struct Flow {
     sender: Ccid3Sender,
     receiver: Ccid3Receiver,
@@ -26,7 +26,7 @@ struct Flow {
 impl Flow {
     fn new(profile: &Profile, rtt: Duration) -> Self {
         let mut sender = Ccid3Sender::new(profile.clone(), S);
-        sender.on_handshake_rtt(rtt);
+        sender.on_handshake_rtt(Instant::ZERO, rtt);
         let mut events = Events::default();
         events.set_mask(EventMask::NONE);
         Self {
@@ -48,7 +48,7 @@ impl Flow {
             self.sent += 1;
             let mut packet = Packet::data(SeqNum::new(self.sent), Payload::of_len(S));
             self.sender.on_handover(now, &mut packet, &mut self.events);
-            self.sender.on_transmitted(now, packet.seq, true);
+            self.sender.on_transmitted(now, packet.seq);
             if !is_lost() {
                 self.forward.push_back((now + self.delay, packet));
             }
@@ -56,17 +56,16 @@ impl Flow {
     }
 
     fn arrive(&mut self, now: Instant, packet: &Packet) {
-        self.receiver
-            .on_packet(now, packet, Ecn::NotEct, &mut self.events);
+        self.receiver.on_packet(now, packet, Ecn::NotEct);
         if self.receiver.wants_ack(now) {
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             self.receiver
-                .on_ack_sent(now, (SeqNum::new(1), PacketType::Ack), &mut ack.options);
+                .on_ack_sent(now, SeqNum::new(1), PacketType::Ack, &mut ack.options);
             self.backward.push_back((now + self.delay, ack));
         }
     }
 
-    /// Runs until `end`; each step goes to whatever comes next.
+    /// Runs until `end`, from event to event.
     fn run(&mut self, end: Instant, mut is_lost: impl FnMut() -> bool) {
         let mut now = Instant::ZERO;
         while now < end {
@@ -92,7 +91,7 @@ impl Flow {
 }
 
 #[test]
-fn random_loss_gives_the_equations_throughput() {
+fn random_loss_gives_the_throughput_of_the_equation() {
     for name in Profile::NAMES {
         for loss in [0.005, 0.02] {
             let rtt = Duration::from_millis(100);
@@ -101,7 +100,7 @@ fn random_loss_gives_the_equations_throughput() {
             let end = Instant::ZERO + Duration::from_secs(600);
             flow.run(end, || rng.chance(loss));
             let throughput = flow.sent as f64 * f64::from(S) / 600.0;
-            // Losses in one round trip are one event, so p lies below the packet loss rate.
+            // Losses in one round trip are one event, so p is below the packet loss rate.
             let packets_per_rtt = throughput / f64::from(S) * rtt.as_secs_f64();
             let least = f64::from(S) / (rtt.as_secs_f64() * response(loss));
             let ratio = throughput / least;
@@ -109,13 +108,13 @@ fn random_loss_gives_the_equations_throughput() {
                 (0.85..1.5).contains(&ratio),
                 "{name} {loss}: {ratio} {packets_per_rtt}"
             );
-            assert!(flow.receiver.losses().1 > 100);
+            assert!(flow.receiver.losses().events > 100);
         }
     }
 }
 
 #[test]
-fn the_sender_learns_the_same_loss_event_rate_from_either_option() {
+fn both_options_give_the_sender_the_same_loss_event_rate() {
     let rate = |feedback_options| {
         let profile = Profile {
             feedback_options,
@@ -146,7 +145,7 @@ fn losses_are_counted_once_at_the_receiver() {
         lost += u64::from(drop);
         drop
     });
-    let (packets, events) = flow.receiver.losses();
+    let LossCounts { packets, events } = flow.receiver.losses();
     assert!(lost - packets <= 2, "{packets} of {lost}");
     assert!((1..=lost).contains(&events), "{events} events");
 }
@@ -159,20 +158,16 @@ fn feedback_carries_the_options_of_its_profile() {
     ] {
         let mut receiver = Ccid3Receiver::new(profile);
         let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
-        let mut events = Events::default();
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
         let mut options = Options::new();
         receiver.on_ack_sent(
             Instant::ZERO,
-            (SeqNum::new(1), PacketType::Data),
+            SeqNum::new(1),
+            PacketType::Data,
             &mut options,
         );
         assert!(options.is_empty(), "never on Data");
-        receiver.on_ack_sent(
-            Instant::ZERO,
-            (SeqNum::new(1), PacketType::Ack),
-            &mut options,
-        );
+        receiver.on_ack_sent(Instant::ZERO, SeqNum::new(1), PacketType::Ack, &mut options);
         let written: Vec<u8> = options.iter().map(|option| option.kind()).collect();
         assert_eq!(written, kinds);
         assert!(!receiver.wants_ack(Instant::ZERO));
@@ -180,25 +175,25 @@ fn feedback_carries_the_options_of_its_profile() {
 }
 
 #[test]
-fn the_rtt_option_tells_the_receiver() {
+fn the_rtt_estimate_option_reaches_the_receiver() {
     let profile = Profile {
         rtt_option: RttOption::Send,
         ..Profile::rfc5348()
     };
     let mut sender = Ccid3Sender::new(profile.clone(), S);
-    sender.on_handshake_rtt(Duration::from_nanos(5_000_001));
+    sender.on_handshake_rtt(Instant::ZERO, Duration::from_nanos(5_000_001));
     let mut events = Events::default();
     let mut packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
     sender.on_handover(Instant::ZERO, &mut packet, &mut events);
-    let told = packet.options.iter().next();
-    assert_eq!(told, Some(DccpOption::RttEstimate(5001)));
+    let option = packet.options.iter().next();
+    assert_eq!(option, Some(DccpOption::RttEstimate(5001)));
     let mut receiver = Ccid3Receiver::new(profile);
-    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
     assert_eq!(receiver.tfrc().rtt(), Some(Duration::from_micros(5001)));
 }
 
 #[test]
-fn acknowledgements_of_the_unknown_are_ignored() {
+fn acknowledgements_of_unknown_packets_are_ignored() {
     let mut flow = Flow::new(&Profile::rfc5348(), Duration::from_millis(50));
     flow.run(Instant::ZERO + Duration::from_secs(1), || false);
     let now = Instant::ZERO + Duration::from_secs(1);
@@ -218,11 +213,10 @@ fn acknowledgements_of_the_unknown_are_ignored() {
 #[test]
 fn a_sequence_number_that_wraps_is_no_loss() {
     let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
-    let mut events = Events::default();
     let first = SeqNum::new((1 << 48) - 10);
     for k in 0..20 {
         let packet = Packet::data(first.add(k), Payload::of_len(S));
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
     }
-    assert_eq!(receiver.losses(), (0, 0));
+    assert_eq!(receiver.losses(), LossCounts::default());
 }

@@ -1,10 +1,10 @@
-//! The transmit history: when each packet left that has not been acknowledged yet.
+//! The transmit history: the times of sending of packets that are not acknowledged yet.
 
 use crate::dccp::wire::SeqNum;
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// Entries kept at most; the oldest goes first. Five times the packets in flight at 1 Gbit/s with
+/// The most records; the oldest is removed first. Five times the packets in flight at 1 Gbit/s with
 /// packets of 1400 octets and a round-trip time of 150 ms.
 const CAPACITY: usize = 1 << 16;
 
@@ -12,20 +12,20 @@ const CAPACITY: usize = 1 << 16;
 #[derive(Clone, Copy, Debug)]
 pub struct SentRecord {
     pub seq: SeqNum,
-    /// When it left; until then, when it was handed over.
+    /// When it left the host; until then, when it was handed over.
     pub sent_at: Instant,
     /// Its CCVal, if it is a data packet.
     pub counter: Option<u8>,
 }
 
-/// Entries in the order of sequence numbers.
+/// Records in the order of sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub struct TransmitHistory {
     entries: VecDeque<SentRecord>,
 }
 
 impl TransmitHistory {
-    /// A packet is handed over. One that is not after all others is ignored.
+    /// A packet is handed over. A record that is not in order is ignored.
     pub fn push(&mut self, entry: SentRecord) {
         if self
             .entries
@@ -40,7 +40,7 @@ impl TransmitHistory {
         self.entries.push_back(entry);
     }
 
-    /// A packet has left. One that was not handed over here is entered now.
+    /// A packet has left the host. A packet without data gets its record now.
     pub fn set_sent_at(&mut self, now: Instant, seq: SeqNum) {
         // Nearly always the newest.
         let newest_first = self.entries.iter_mut().rev();
@@ -57,7 +57,7 @@ impl TransmitHistory {
         });
     }
 
-    /// The entry of an acknowledged packet; older ones are forgotten.
+    /// The record of an acknowledged packet; older records are removed.
     pub fn acknowledge(&mut self, seq: SeqNum) -> Option<SentRecord> {
         while let Some(first) = self.entries.front() {
             if first.seq == seq {
@@ -66,7 +66,7 @@ impl TransmitHistory {
             if first.seq.is_after(seq) {
                 return None;
             }
-            // An acknowledgement of what was never sent forgets nothing.
+            // An acknowledgement of a packet that was never sent removes no record.
             if self
                 .entries
                 .back()
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_acknowledged_packet_again_and_forgets_older_ones() {
+    fn finds_the_acknowledged_packet_and_removes_older_ones() {
         let mut history = with(1..10);
         for _ in 0..2 {
             let entry = history.acknowledge(SeqNum::new(5));

@@ -1,7 +1,7 @@
-//! Processing a packet: the steps of RFC 4340 §8.5, each a function.
+//! Processes a packet: one function for each step of RFC 4340 §8.5.
 //!
-//! Step 1, the checks of the header, is the decoder's; step 2, finding the connection, the
-//! driver's.
+//! The decoder does step 1, the checks of the header, and the driver step 2, the lookup of the
+//! connection.
 
 use super::{Connection, State};
 use crate::dccp::data_dropped::DropCode;
@@ -21,15 +21,15 @@ mod code {
     pub(super) const BAD_SERVICE_CODE: u8 = 8;
 }
 
-/// Where the part of a packet ends that the checksum covers, from the start of the IP header.
+/// The end of the part of a packet that the checksum covers, from the start of the IP header.
 fn covered_end(packet: &wire::Packet) -> u32 {
     let payload = packet.payload.len() as usize;
     let covered = covered_len(packet.header_len(), payload, packet.cscov);
     IpHeader::V4_OCTETS + covered.unwrap_or(usize::MAX >> 1) as u32
 }
 
-/// Whether a packet has a Data Checksum that its data does not fit (RFC 4340 §9.3). Data without
-/// content is damaged if the network says so: as good as what a checksum finds.
+/// True if a packet has a Data Checksum that does not match its data (RFC 4340 §9.3). A payload
+/// without content does not match if the network damaged it.
 fn is_corrupt(packet: &wire::Packet) -> bool {
     packet.options.iter().any(|option| match option {
         DccpOption::DataChecksum(sum) => {
@@ -52,14 +52,14 @@ impl Connection {
             return;
         };
         if let Some(at) = damaged_at {
-            // RFC 4340 §9.2: damage beyond the coverage is delivered with the payload.
+            // RFC 4340 §9.2: payload that is damaged beyond the coverage is delivered.
             if at.get() < covered_end(&packet) {
                 return;
             }
             packet.payload = packet.payload.damaged();
         }
         if !packet.extended && self.sequence.started && self.state != State::TimeWait {
-            // RFC 4340 §7.6.1: without an agreement short numbers are not even answered.
+            // RFC 4340 §7.6.1: packets with short numbers are ignored unless they are agreed on.
             let allowed = feature::ALLOW_SHORT_SEQNOS;
             if self.negotiation.value(Location::Remote, allowed) == 0 {
                 return;
@@ -89,7 +89,7 @@ impl Connection {
         NEXT
     }
 
-    /// Steps 2 and 3: no connection, or one that listens.
+    /// Steps 2 and 3: CLOSED, TIMEWAIT and LISTEN.
     fn step_3_listen(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         match self.state {
             State::Listen if packet.kind == PacketType::Request => {
@@ -101,7 +101,7 @@ impl Connection {
                 self.enter(now, State::Respond);
                 NEXT
             }
-            // §8.5 step 2: TIMEWAIT answers as if there were no connection.
+            // RFC 4340 §8.5 step 2: TIMEWAIT answers as without a connection.
             State::Listen | State::Closed | State::TimeWait => {
                 self.refuse(now, packet, code::NO_CONNECTION);
                 DONE
@@ -110,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// Step 4: in REQUEST only a Response or Reset to one of our Requests counts.
+    /// Step 4: in REQUEST only a Response or Reset to a Request of this end is valid.
     fn step_4_request(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         if self.state != State::Request {
             return NEXT;
@@ -127,20 +127,20 @@ impl Connection {
         DONE
     }
 
-    /// Steps 5 and 6: the windows. What was accepted in steps 3 and 4 defines them.
+    /// Steps 5 and 6: the sequence and acknowledgement number windows.
     fn step_5_and_6_sequence(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         let ack = self.full_ack(packet);
         if self.sequence.is_valid(packet.kind, packet.seq, ack) {
             return NEXT;
         }
-        // §7.5.3: Syncs that are not valid are dropped without an answer.
+        // RFC 4340 §7.5.3: invalid Syncs are dropped without an answer.
         if !matches!(packet.kind, PacketType::Sync | PacketType::SyncAck) {
             self.send_sync(now, packet);
         }
         DONE
     }
 
-    /// The acknowledgement number, extended from 24 bits if need be.
+    /// The acknowledgement number, extended from 24 bits if it is short.
     fn full_ack(&self, packet: &wire::Packet) -> Option<wire::SeqNum> {
         let ack = packet.ack()?;
         Some(if packet.extended {
@@ -150,10 +150,10 @@ impl Connection {
         })
     }
 
-    /// Step 7: types that do not belong to the role or state.
+    /// Step 7: packet types that are unexpected in the role or state.
     fn step_7_unexpected_type(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         use PacketType::{CloseReq, Data, Request, Response};
-        // Late copies from the handshake are no surprise, and later steps ignore them.
+        // Copies of packets of the handshake are expected, and later steps ignore them.
         let late = self
             .sequence
             .osr
@@ -172,11 +172,11 @@ impl Connection {
         NEXT
     }
 
-    /// Between steps 7 and 8: the packet is valid. Updates the variables of §7.1 and the CCID's
-    /// picture; false for a packet that came before.
+    /// Between steps 7 and 8: the packet is valid. Updates the variables of §7.1 and the CCIDs;
+    /// false for a duplicate.
     fn accept(&mut self, now: Instant, packet: &wire::Packet, ecn: Ecn) -> bool {
         let ack = self.full_ack(packet);
-        // §8.5 step 6: a Sync does not move GAR.
+        // RFC 4340 §8.5 step 6: a Sync does not update GAR.
         let gar = ack.filter(|_| packet.kind != PacketType::Sync);
         let new = self.sequence.on_valid(packet.seq, gar);
         let size = packet.wire_len();
@@ -192,9 +192,9 @@ impl Connection {
         self.events
             .push(now, EventMask::PACKET, || Event::Received { number, size });
         if let (true, Some(receiver)) = (new, &mut self.receiver) {
-            receiver.on_packet(now, packet, ecn, &mut self.events);
+            receiver.on_packet(now, packet, ecn);
             if let Some(ack) = ack {
-                receiver.on_ack_of_ack(now, ack);
+                receiver.on_ack_of_ack(ack);
                 self.data_dropped.on_ack_of_ack(ack);
             }
         }
@@ -208,16 +208,16 @@ impl Connection {
         }
         if matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
             self.acks_received = self.acks_received.saturating_add(1);
-            // A client that repeats its Ack is still in PARTOPEN: anything of ours ends that.
+            // A client that repeats its Ack is in PARTOPEN; a packet of the server ends that state.
             self.ack_pending |= self.state == State::Open && self.server && !self.sent_in_open;
         }
         new
     }
 
-    /// Step 8: options of the connection; those of the CCIDs are read there.
+    /// Step 8: options of the connection; the CCIDs read their own.
     fn step_8_options(&mut self, now: Instant, packet: &wire::Packet) -> Step {
-        // RFC 4340 §5.8.2, §6: on Data no option may end the connection or negotiate. A Reset ends
-        // it in any case and is never answered by another (§8.3.1).
+        // RFC 4340 §5.8.2, §6: no option on Data may end the connection or negotiate. A Reset ends
+        // the connection in any case and is never answered by another (§8.3.1).
         if matches!(packet.kind, PacketType::Data | PacketType::Reset) {
             return NEXT;
         }
@@ -252,7 +252,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The connection ends with a Reset of ours.
+    /// Ends the connection with a Reset.
     fn abort(&mut self, now: Instant, fault: OptionFault) {
         let code = fault.reset_code;
         self.timers.clear();
@@ -262,7 +262,7 @@ impl Connection {
         self.finish(CloseReason::Reset(u64::from(code)));
     }
 
-    /// Step 9.
+    /// Step 9: Reset.
     fn step_9_reset(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         let Some(code) = packet.reset_code() else {
             return NEXT;
@@ -273,7 +273,7 @@ impl Connection {
         self.transmit_queue.clear();
         let reason = match code {
             code::CLOSED => CloseReason::Finished,
-            // The peer has closed already, and its Reset was lost.
+            // The peer has already closed, and its Reset was lost.
             code::NO_CONNECTION if closing => CloseReason::Finished,
             code => CloseReason::Reset(u64::from(code)),
         };
@@ -281,7 +281,7 @@ impl Connection {
         DONE
     }
 
-    /// Step 10: the Response to our Request.
+    /// Step 10: the Response to a Request of this end.
     fn step_10_request(&mut self, now: Instant, packet: &wire::Packet) {
         if self.state != State::Request {
             return;
@@ -295,16 +295,16 @@ impl Connection {
         self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
-    /// The handshake's round-trip time, unless a packet of it was repeated.
+    /// Passes the round-trip time of the handshake to the CCID, unless a packet was repeated.
     fn report_handshake_rtt(&mut self, now: Instant) {
         let first = self.handshake.filter(|handshake| handshake.attempts == 1);
         let sent_at = first.and_then(|handshake| handshake.sent_at);
         if let (Some(sent_at), Some(sender)) = (sent_at, &mut self.sender) {
-            sender.on_handshake_rtt(now.since(sent_at));
+            sender.on_handshake_rtt(now, now.since(sent_at));
         }
     }
 
-    /// Step 11: the server's side of the handshake.
+    /// Step 11: the handshake of the server.
     fn step_11_respond(&mut self, now: Instant, packet: &wire::Packet, ecn: Ecn) -> Step {
         if self.state != State::Respond {
             return NEXT;
@@ -327,21 +327,21 @@ impl Connection {
             self.start_ccids();
             self.report_handshake_rtt(now);
             self.endpoint_events.push_back(EndpointEvent::Connected);
-            // The halves did not exist yet when the packet was accepted.
+            // The CCID halves did not exist when the packet was accepted.
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_packet(now, packet, ecn, &mut self.events);
+                receiver.on_packet(now, packet, ecn);
             }
         }
         NEXT
     }
 
-    /// Step 12: anything but a Response or Sync shows that the server is in OPEN.
+    /// Step 12: a packet other than a Response or Sync shows that the server is in OPEN.
     fn step_12_part_open(&mut self, now: Instant, packet: &wire::Packet) {
         if self.state != State::PartOpen {
             return;
         }
         if packet.kind == PacketType::Response {
-            // What we echo belongs to the Response that we acknowledge.
+            // The echoed cookies are those of the acknowledged Response.
             if packet.seq == self.sequence.gsr {
                 self.keep_cookies(packet);
             }
@@ -355,7 +355,7 @@ impl Connection {
         }
     }
 
-    /// The Init Cookies of a Response (RFC 4340 §8.1.4), in their order.
+    /// Keeps the Init Cookies of a Response in their order (RFC 4340 §8.1.4).
     fn keep_cookies(&mut self, response: &wire::Packet) {
         self.cookies.clear();
         for option in &response.options {
@@ -365,7 +365,7 @@ impl Connection {
         }
     }
 
-    /// Step 13.
+    /// Step 13: CloseReq.
     fn step_13_close_req(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         if packet.kind != PacketType::CloseReq {
             return NEXT;
@@ -378,7 +378,7 @@ impl Connection {
         DONE
     }
 
-    /// Step 14.
+    /// Step 14: Close.
     fn step_14_close(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         if packet.kind != PacketType::Close {
             return NEXT;
@@ -390,7 +390,7 @@ impl Connection {
         DONE
     }
 
-    /// Step 15.
+    /// Step 15: Sync.
     fn step_15_sync(&mut self, now: Instant, packet: &wire::Packet) -> Step {
         match packet.kind {
             PacketType::Sync => {
@@ -402,7 +402,7 @@ impl Connection {
         }
     }
 
-    /// Step 16. A datagram may be empty (§5.4).
+    /// Step 16: data. A datagram may be empty (RFC 4340 §5.4).
     fn step_16_data(&mut self, packet: wire::Packet) {
         if !packet.kind.carries_data() {
             return;

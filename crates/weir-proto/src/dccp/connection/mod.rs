@@ -1,17 +1,18 @@
-//! A DCCP connection end: states, timers, sequence validity, negotiation and the two CCID halves.
+//! One end of a DCCP connection: states, timers, sequence validity, negotiation and the two CCID
+//! halves.
 //!
-//! The steps by which RFC 4340 §8.5 processes a packet are the functions of `input`; what is sent
-//! is made in `output`, what is due in `timer`.
+//! The functions of `input` are the steps of RFC 4340 §8.5, `output` builds packets, and `timer`
+//! processes timeouts.
 //!
-//! Packets have two times of sending: `poll_transmit` hands a packet over, `transmitted` says
-//! when it has really left. Both go to the CCID (see [`CcidSender`](super::ccid::CcidSender)).
+//! Packets have two times of sending: `poll_transmit` hands a packet over, `transmitted` reports
+//! when it has left the host. Both are passed to the CCID (see
+//! [`CcidSender`](super::ccid::CcidSender)).
 //!
-//! Init Cookies (§8.1.4) are echoed by a client; whoever answers Requests without keeping state
-//! makes them, which is the affair of the listener that a server's connections come from.
+//! A client echoes Init Cookies (§8.1.4). They are created by the listener of a server, which
+//! answers Requests without keeping state.
 //!
-//! Does not model: path-MTU discovery, Data Dropped reports, the simultaneous open
-//! of RFC 5596 and several connections behind one listening socket: a listening end takes the
-//! first Request that asks for its service.
+//! Does not model: path-MTU discovery, the simultaneous open of RFC 5596, and several connections
+//! behind one listening socket: a listening end accepts the first Request for its service.
 
 mod input;
 mod output;
@@ -35,10 +36,10 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
 
-/// Octets of a DataAck's header with room for options, which a datagram cannot have: 24 and 32,
-/// so that 1424 fit into 1500, as in Linux.
+/// Octets reserved for the header and options of a DataAck: 24 and 32, so that 1424 octets of
+/// payload fit into an MTU of 1500, as in Linux.
 pub const HEADER_ROOM: u32 = 56;
-/// Octets of a Data Checksum and a short Data Dropped on a DataAck.
+/// Octets reserved for Data Checksum and a short Data Dropped option on a DataAck.
 const CHECKSUM_ROOM: u32 = 6 + 2 + output::DROPS_WITH_DATA as u32;
 
 /// Which congestion control a half-connection uses.
@@ -61,7 +62,7 @@ impl Ccid {
         }
     }
 
-    /// TFRC's rules, if the CCID of this number was agreed on and this is it.
+    /// TFRC's rules, if this is the CCID that was agreed on.
     fn tfrc(&self, agreed: u64) -> Option<Profile> {
         if u64::from(self.number()) != agreed {
             return None;
@@ -140,7 +141,7 @@ settings! {
     }
 }
 
-/// A packet of the handshake and when it left, for its round-trip time.
+/// A packet of the handshake, for the round-trip time of the handshake.
 #[derive(Clone, Copy, Debug)]
 struct HandshakePacket {
     seq: SeqNum,
@@ -159,25 +160,25 @@ pub struct Connection {
     sender: Option<Box<dyn CcidSender>>,
     receiver: Option<Box<dyn CcidReceiver>>,
     handshake: Option<HandshakePacket>,
-    /// The Init Cookies of the Response, as long as they must be echoed.
+    /// The Init Cookies of the Response, while they must be echoed.
     cookies: wire::Options,
     transmit_queue: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
     endpoint_events: VecDeque<EndpointEvent>,
-    /// The application waits for room.
+    /// The application waits for room in the send queue.
     blocked: bool,
-    /// The application wants to close once everything is sent.
+    /// The application has closed; the connection closes once the send queue is empty.
     closing: bool,
-    /// Something was sent since the connection is open.
+    /// A packet was sent in OPEN.
     sent_in_open: bool,
-    /// An acknowledgement is owed, whatever the CCID thinks.
+    /// An acknowledgement must be sent, whether or not the CCID wants one.
     ack_pending: bool,
-    /// Acknowledgements received since we last acknowledged anything.
+    /// Acknowledgements received since the last acknowledgement sent.
     acks_received: u32,
     data_dropped: DataDropped,
     nonces: Option<SentNonces>,
-    /// When the last valid packet came.
+    /// When the last valid packet arrived.
     last_received: Instant,
     last_sync: Option<Instant>,
     last_reset: Option<Instant>,
@@ -186,12 +187,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An end that connects actively.
+    /// A client.
     pub fn client(config: Config) -> Self {
         Self::new(config, false)
     }
 
-    /// An end that listens.
+    /// A server, which listens from the start.
     pub fn server(config: Config) -> Self {
         Self::new(config, true)
     }
@@ -243,13 +244,13 @@ impl Connection {
         }
     }
 
-    /// The state that the connection is in.
+    /// The state of the connection.
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// When the CCID lets the next data packet out, if one waits for its time. Of all that
-    /// [`poll_timeout`](Endpoint::poll_timeout) can mean, this has to be kept most exactly.
+    /// When the CCID allows the next data packet, if one waits for its time: the timeout of
+    /// [`poll_timeout`](Endpoint::poll_timeout) that must be met most exactly.
     pub const fn next_data_at(&self) -> Option<Instant> {
         self.timers.next_data_at
     }
@@ -276,12 +277,12 @@ impl Connection {
         }
     }
 
-    /// The negotiated CCIDs begin their work: both halves exist from here on.
+    /// Creates both CCID halves as negotiated.
     fn start_ccids(&mut self) {
         if self.sender.is_some() {
             return;
         }
-        // §6.1: a CCID cannot be exchanged while it works.
+        // RFC 4340 §6.1: a CCID in use is not changed.
         self.negotiation.freeze(feature::CCID);
         self.sequence.own_window = self
             .negotiation
@@ -289,7 +290,7 @@ impl Connection {
         let packet_size = self.max_payload();
         let send = self.negotiation.value(Location::Local, feature::CCID);
         let receive = self.negotiation.value(Location::Remote, feature::CCID);
-        // What was not agreed on is CCID 2, which everybody has.
+        // Without an agreement the CCID is 2, the default.
         self.sender = Some(match self.config.send_ccid.tfrc(send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
             None => Box::new(ccid2::Ccid2Sender::new(packet_size)),
@@ -301,7 +302,7 @@ impl Connection {
         });
     }
 
-    /// The connection is over for the application.
+    /// Reports the end of the connection to the application.
     fn finish(&mut self, reason: CloseReason) {
         if let Some(sender) = &mut self.sender {
             sender.on_close();
@@ -405,20 +406,22 @@ impl Endpoint for Connection {
             handshake.sent_at = Some(now);
         }
         if let Some(sender) = &mut self.sender {
-            sender.on_transmitted(now, seq, true);
+            sender.on_transmitted(now, seq);
         }
     }
 
     fn statistics(&self) -> Statistics {
         let mut statistics = self.statistics;
         if let Some(sender) = &self.sender {
-            (statistics.packets_lost, statistics.loss_events) = sender.losses();
+            let losses = sender.losses();
+            statistics.packets_lost = losses.packets;
+            statistics.loss_events = losses.events;
             statistics.smoothed_rtt = sender.rtt().unwrap_or_default();
         }
         if let Some(receiver) = &self.receiver {
-            let (lost, events) = receiver.losses();
-            statistics.packets_lost += lost;
-            statistics.loss_events += events;
+            let losses = receiver.losses();
+            statistics.packets_lost += losses.packets;
+            statistics.loss_events += losses.events;
         }
         statistics
     }

@@ -1,4 +1,4 @@
-//! Making packets.
+//! Builds the packets that leave.
 
 use super::{Connection, HandshakePacket, State};
 use crate::dccp::ccid::SendTime;
@@ -10,20 +10,22 @@ use crate::event::{Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::{Duration, Instant};
 
-/// At most one Sync or Reset in this time (RFC 4340 §7.5.4: eight Syncs a second).
+/// The least time between two Syncs or two Resets (RFC 4340 §7.5.4: eight Syncs a second).
 const RATE_LIMIT: Duration = Duration::from_millis(125);
-/// After so many acknowledgements the peer is told that they arrive, so that it can forget them.
+/// After so many received acknowledgements this end acknowledges them, so that the peer can remove
+/// its state about them.
 const ACKS_PER_ANSWER: u32 = 8;
-/// Octets of Data Dropped blocks on a packet that carries data, and on one that does not.
+/// The most octets of Data Dropped blocks on a packet with data.
 pub(super) const DROPS_WITH_DATA: usize = 12;
+/// The most octets of Data Dropped blocks on a packet without data.
 const DROPS_ALONE: usize = 200;
 
 impl Connection {
-    /// Puts the packet into its envelope and counts it.
+    /// Adds ports, checksum coverage and the IP header, and counts the packet.
     fn wrap(&mut self, now: Instant, mut body: wire::Packet) -> Packet {
         body.source_port = self.config.local_port;
         body.destination_port = self.config.remote_port;
-        // RFC 4340 §9.2: no more can be covered than there is.
+        // RFC 4340 §9.2: the coverage cannot exceed the payload.
         let payload = body.payload.len() as usize;
         let coverage = self.config.checksum_coverage;
         let fits = covered_len(0, payload, coverage).is_some();
@@ -56,7 +58,7 @@ impl Connection {
             flow: self.config.flow,
             ip: IpHeader {
                 source: self.config.local,
-                target: self.config.remote,
+                destination: self.config.remote,
                 ecn,
                 ttl: IpHeader::DEFAULT_TTL,
             },
@@ -66,8 +68,8 @@ impl Connection {
         }
     }
 
-    /// RFC 4340 §8.1.4: a Response's Init Cookies go back on everything but Requests and Data until
-    /// the server shows that it has one of them.
+    /// Echoes the Init Cookies of the Response on all packets but Requests and Data, until the
+    /// server has received one (RFC 4340 §8.1.4).
     fn echo_cookies(&self, body: &mut wire::Packet) {
         if matches!(body.kind, PacketType::Request | PacketType::Data) {
             return;
@@ -99,7 +101,7 @@ impl Connection {
         self.transmit_queue.push_back(packet);
     }
 
-    /// Takes a number for a packet of the handshake and remembers it for its round-trip time.
+    /// The number of a packet of the handshake, recorded for its round-trip time.
     fn next_handshake_seq(&mut self) -> SeqNum {
         let seq = self.sequence.next();
         let attempts = self.handshake.map_or(0, |handshake| handshake.attempts) + 1;
@@ -141,7 +143,7 @@ impl Connection {
         self.enqueue(now, wire::Packet::reset(seq, self.sequence.gsr, code, data));
     }
 
-    /// RFC 4340 §8.1.1: a client that gives up says so; it has nothing to acknowledge.
+    /// The Reset of a client that gives up in REQUEST; it acknowledges nothing (RFC 4340 §8.1.1).
     pub(super) fn send_reset_of_request(&mut self, now: Instant) {
         let seq = self.sequence.next();
         self.enqueue(now, wire::Packet::reset(seq, SeqNum::default(), 2, [0; 3]));
@@ -156,15 +158,15 @@ impl Connection {
             return;
         };
         self.last_reset = Some(now);
-        // In REQUEST we have numbers of our own.
+        // In REQUEST this end has sequence numbers of its own.
         if self.state == State::Request {
             reset.seq = self.sequence.next();
         }
         self.enqueue(now, reset);
     }
 
-    /// RFC 4340 §7.5.4: a Sync for a packet out of the windows. It acknowledges the packet's
-    /// number, for a Reset GSR.
+    /// A Sync in answer to a packet with invalid numbers. It acknowledges the packet's number, or
+    /// GSR if the packet is a Reset (RFC 4340 §7.5.4).
     pub(super) fn send_sync(&mut self, now: Instant, packet: &wire::Packet) {
         if self.last_sync.is_some_and(|at| now.since(at) < RATE_LIMIT) {
             return;
@@ -179,7 +181,7 @@ impl Connection {
         self.enqueue(now, wire::Packet::sync(seq, ack));
     }
 
-    /// Asks a silent peer whether it is there (RFC 4340 §5.7): a valid Sync must be answered.
+    /// Probes a silent peer with a Sync, which it must answer (RFC 4340 §5.7).
     pub(super) fn send_probe(&mut self, now: Instant) {
         let seq = self.sequence.next();
         self.enqueue(now, wire::Packet::sync(seq, self.sequence.gsr));
@@ -204,8 +206,8 @@ impl Connection {
             .receiver
             .as_ref()
             .is_some_and(|half| half.wants_ack(now));
-        let talks = self.negotiation.has_pending_confirm() && self.acks_received > 0;
-        (wanted || self.ack_pending || talks).then(|| self.make_ack(now))
+        let confirms = self.negotiation.has_pending_confirm() && self.acks_received > 0;
+        (wanted || self.ack_pending || confirms).then(|| self.make_ack(now))
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Packet> {
@@ -226,7 +228,7 @@ impl Connection {
             self.endpoint_events.push_back(EndpointEvent::Writable);
         }
         let seq = self.sequence.next();
-        // §8.1.5: in PARTOPEN everything acknowledges.
+        // RFC 4340 §8.1.5: in PARTOPEN every packet acknowledges.
         let acknowledges = self.state == State::PartOpen
             || self.ack_pending
             || self.acks_received >= ACKS_PER_ANSWER
@@ -265,7 +267,7 @@ impl Connection {
 
     fn write_acknowledgement(&mut self, now: Instant, packet: &mut wire::Packet) {
         if let Some(receiver) = &mut self.receiver {
-            receiver.on_ack_sent(now, (packet.seq, packet.kind), &mut packet.options);
+            receiver.on_ack_sent(now, packet.seq, packet.kind, &mut packet.options);
         }
         self.negotiation.write(&mut packet.options);
         let most = if packet.kind.carries_data() {
@@ -273,8 +275,8 @@ impl Connection {
         } else {
             DROPS_ALONE
         };
-        let numbers = (packet.seq, self.sequence.gsr);
-        let blocks = self.data_dropped.on_ack_sent(numbers, most);
+        let gsr = self.sequence.gsr;
+        let blocks = self.data_dropped.on_ack_sent(packet.seq, gsr, most);
         if !blocks.is_empty() {
             packet.options.push(&DccpOption::DataDropped(&blocks));
         }
@@ -282,12 +284,12 @@ impl Connection {
         self.acks_received = 0;
     }
 
-    /// The application wants to close: does so once nothing waits to be sent.
+    /// Closes once the application has closed and the send queue is empty.
     pub(super) fn close_when_drained(&mut self, now: Instant) {
         if !self.closing || !self.send_queue.is_empty() || !self.state.takes_data() {
             return;
         }
-        // §8.3: the server asks the client to close, so that the client holds TIMEWAIT.
+        // RFC 4340 §8.3: the server sends CloseReq, so that the client holds TIMEWAIT.
         if self.server {
             self.enter(now, State::CloseReq);
             self.start_closing(now);

@@ -1,33 +1,35 @@
-//! What is due, and when (RFC 4340 §8.1.1–§8.4).
+//! The timers of a connection (RFC 4340 §8.1.1–§8.4).
 
 use super::Connection;
 use crate::dccp::state::State;
 use crate::endpoint::CloseReason;
 use crate::time::{Duration, Instant};
 
-/// RFC 4340 §8.1.1: the first Request is repeated after a second, later ones half as often.
+/// The Request is first repeated after this time, which doubles each time (RFC 4340 §8.1.1).
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time between two repetitions (RFC 4340 §8.1.1).
 const MAX_INTERVAL: Duration = Duration::from_secs(64);
-/// RFC 4340 §8.1.5: the client's Ack in PARTOPEN.
+/// The client first repeats its Ack in PARTOPEN after this time (RFC 4340 §8.1.5).
 const PARTOPEN_INTERVAL: Duration = Duration::from_millis(200);
-/// RFC 4340 §6.6.3: not less than a round-trip time.
+/// Changes are first repeated after this time, at least a round-trip time (RFC 4340 §6.6.3).
 const CHANGE_INTERVAL: Duration = Duration::from_secs(1);
-/// A silent peer is not asked more often.
+/// The least time between two probes of a silent peer.
 const SHORTEST_PROBE: Duration = Duration::from_secs(1);
-/// RFC 4340 §3.4: the round-trip time while none is known.
+/// The round-trip time before the first sample (RFC 4340 §3.4).
 pub(super) const DEFAULT_RTT: Duration = Duration::from_millis(200);
 
 /// The timers of a connection, apart from those of its CCIDs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timers {
-    /// Repeat the Request, Close or CloseReq; in PARTOPEN the Ack, in OPEN one with Changes.
+    /// When to repeat the Request, Close or CloseReq, the Ack in PARTOPEN, or an Ack with Changes
+    /// in OPEN.
     pub(super) repeat: Option<Instant>,
     pub(super) interval: Duration,
-    /// Give up, or leave TIMEWAIT.
+    /// When to give up, or to leave TIMEWAIT.
     pub(super) deadline: Option<Instant>,
-    /// Look whether the peer is silent.
+    /// When to check whether the peer is silent.
     keepalive: Option<Instant>,
-    /// The CCID lets the next data packet out.
+    /// When the CCID allows the next data packet.
     pub(super) next_data_at: Option<Instant>,
 }
 
@@ -48,7 +50,7 @@ impl Timers {
         *self = Self::default();
     }
 
-    /// Repeats after `interval`, then half as often each time.
+    /// Repeats after `interval`, which doubles each time.
     pub(super) fn repeat_after(&mut self, now: Instant, interval: Duration) {
         self.interval = interval;
         self.repeat = Some(now + interval);
@@ -75,22 +77,22 @@ impl Connection {
         self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
-    /// RFC 4340 §8.1.4: half-open connections end after 4 MSL.
+    /// A half-open connection ends after 4 MSL (RFC 4340 §8.1.4).
     pub(super) fn start_respond(&mut self, now: Instant) {
         self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
-    /// OPEN has begun.
+    /// The connection entered OPEN.
     pub(super) fn start_keepalive(&mut self, now: Instant) {
         self.timers.keepalive = self.config.keepalive.map(|silence| now + silence);
-        // Who has answered and not confirmed has not understood, or was not heard.
+        // A Change that is not confirmed yet was lost, or its Confirm was: it is repeated.
         if self.negotiation.is_changing() {
             self.ack_pending = true;
             self.timers.repeat_after(now, CHANGE_INTERVAL);
         }
     }
 
-    /// The peer's silence is looked at once in a while, so that a packet that comes costs nothing.
+    /// Checks whether the peer is silent. The timer is not reset by each packet, which costs less.
     fn check_keepalive(&mut self, now: Instant) {
         let Some(interval) = self.config.keepalive.filter(|_| self.state == State::Open) else {
             return;
@@ -107,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// RFC 4340 §8.3: Close and CloseReq are first repeated after two round-trip times.
+    /// Close and CloseReq are first repeated after two round-trip times (RFC 4340 §8.3).
     pub(super) fn start_closing(&mut self, now: Instant) {
         let rtt = self
             .sender
@@ -120,14 +122,14 @@ impl Connection {
         self.timers.deadline = Some(now + self.config.max_segment_lifetime * 4);
     }
 
-    /// RFC 4340 §8.3: TIMEWAIT lasts 2 MSL.
+    /// TIMEWAIT lasts 2 MSL (RFC 4340 §8.3).
     pub(super) fn start_time_wait(&mut self, now: Instant) {
         self.timers.clear();
         self.timers.deadline = Some(now + self.config.max_segment_lifetime * 2);
     }
 
     pub(super) fn handle_timers(&mut self, now: Instant) {
-        // Looked at again when packets are polled.
+        // The send time is computed again when packets are polled.
         is_due(&mut self.timers.next_data_at, now);
         if is_due(&mut self.timers.repeat, now) {
             self.repeat(now);

@@ -9,10 +9,12 @@
 //! CsCov = 1..15  the first (CsCov - 1) * 4 octets of it
 //! ```
 
+use crate::named::named;
+
 /// The IP protocol number of DCCP (RFC 4340 §19.1).
 pub const PROTOCOL: u8 = 33;
 
-/// What the checksum takes from the IP header (RFC 4340 §9.1).
+/// The pseudoheader: the part of the IP header that the checksum covers (RFC 4340 §9.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PseudoHeader {
     /// IPv4 (RFC 793 §3.1).
@@ -31,31 +33,22 @@ pub enum PseudoHeader {
     },
 }
 
-/// What is known about the checksum of a packet that was received.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChecksumStatus {
-    /// It is right.
-    Good,
-    /// It is wrong: RFC 4340 §9.1 says to ignore the packet.
-    Bad,
-    /// It was not checked: in UDP its value means nothing (RFC 6773 §3.3), and where a capture
-    /// cut the packet its octets are not there.
-    None,
-}
-
-impl ChecksumStatus {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-            Self::None => "none",
-        }
+named! {
+    /// The result of a checksum verification.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChecksumStatus {
+        /// The checksum is right.
+        Good => "good",
+        /// The checksum is wrong, and the packet must be ignored (RFC 4340 §9.1).
+        Bad => "bad",
+        /// The checksum was not verified: in UDP it is not used (RFC 6773 §3.3), and a truncated
+        /// capture lacks the octets.
+        None => "none",
     }
 }
 
-/// The octets that the header checksum covers; `None` if `cscov` asks for more payload than there
-/// is (RFC 4340 §9.2: such a packet must be ignored).
+/// The octets that the header checksum covers; `None` if `cscov` exceeds the payload, in which case
+/// the packet must be ignored (RFC 4340 §9.2).
 pub fn covered_len(header_len: usize, payload_len: usize, cscov: u8) -> Option<usize> {
     let covered = match cscov {
         0 => payload_len,
@@ -64,10 +57,10 @@ pub fn covered_len(header_len: usize, payload_len: usize, cscov: u8) -> Option<u
     (covered <= payload_len).then(|| header_len + covered)
 }
 
-/// The Internet checksum over a pseudoheader and `covered`. Over octets that contain their own
-/// right checksum it is zero.
+/// The Internet checksum over a pseudoheader and `covered`. It is zero over octets that contain
+/// their own right checksum.
 ///
-/// `length` is what the pseudoheader says: the whole transport packet, covered or not.
+/// `length` is the length in the pseudoheader: that of the whole transport packet.
 pub fn internet_checksum(pseudo: &PseudoHeader, protocol: u8, length: u32, covered: &[u8]) -> u16 {
     let addresses = match pseudo {
         PseudoHeader::V4 {
@@ -93,7 +86,7 @@ fn sum(octets: &[u8]) -> u64 {
     words + rest.iter().map(|octet| u64::from(*octet) << 8).sum::<u64>()
 }
 
-/// Adds the carries back in until there are none.
+/// Adds the carries back until there are none.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -111,10 +104,10 @@ pub fn crc32c(data: &[u8]) -> u32 {
 /// The value of a Data Checksum option over this payload, where octets without content count as
 /// zeros (RFC 4340 §9.3).
 ///
-/// SCTP sends its CRC with the least significant octet first (RFC 3309 §2), and DCCP takes SCTP's
-/// algorithm whole. The option's value is read most significant octet first as any other, so it
-/// is the CRC with its octets reversed.
-pub fn data_checksum(payload: &crate::packet::Payload) -> u32 {
+/// SCTP sends its CRC with the least significant octet first (RFC 3309 §2), and DCCP uses the same
+/// algorithm. The value of the option is read most significant octet first, so it is the CRC with
+/// its octets reversed.
+pub fn data_checksum(payload: &crate::payload::Payload) -> u32 {
     let crc = match payload.content() {
         Some(content) => crc32c(content),
         None => !(0..payload.len()).fold(u32::MAX, |crc, _| crc_step(crc, 0)),
@@ -150,7 +143,7 @@ const CRC_TABLE: [u32; 256] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Payload;
+    use crate::payload::Payload;
 
     const LOOPBACK: PseudoHeader = PseudoHeader::V4 {
         source: [127, 0, 0, 1],

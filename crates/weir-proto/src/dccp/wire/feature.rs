@@ -1,12 +1,12 @@
-//! Feature numbers, their reconciliation rules and the forms of their values (RFC 4340 §6.3 and
-//! §6.4, RFC 4342 §8.4, RFC 6323 §3.2.2). What two hosts agree on is the negotiation's affair.
+//! Feature numbers, their reconciliation rules and the encoding of their values (RFC 4340 §6.3 and
+//! §6.4, RFC 4342 §8.4, RFC 6323 §3.2.2).
 
-/// How two hosts come to one value (RFC 4340 §6.3).
+/// A reconciliation rule (RFC 4340 §6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReconciliationRule {
     /// The server's preference list decides; values are single octets.
     ServerPriority,
-    /// The host where the feature is located says it; one number.
+    /// The host at which the feature is located determines its value, which is a number.
     NonNegotiable,
 }
 
@@ -24,7 +24,7 @@ pub const ACK_RATIO: u8 = 5;
 pub const SEND_ACK_VECTOR: u8 = 6;
 /// Whether NDP Counts are sent (§7.7.2).
 pub const SEND_NDP_COUNT: u8 = 7;
-/// What checksum coverage a receiver accepts (§9.2.1).
+/// The checksum coverage that a receiver accepts (§9.2.1).
 pub const MINIMUM_CHECKSUM_COVERAGE: u8 = 8;
 /// Whether Data Checksums are checked (§9.3.1).
 pub const CHECK_DATA_CHECKSUM: u8 = 9;
@@ -51,7 +51,7 @@ pub const fn name(feature: u8) -> Option<&'static str> {
     })
 }
 
-/// The reconciliation rule; `None` for a feature that is not known.
+/// The reconciliation rule; `None` for an unknown feature.
 pub const fn rule(feature: u8) -> Option<ReconciliationRule> {
     match feature {
         SEQUENCE_WINDOW | ACK_RATIO => Some(ReconciliationRule::NonNegotiable),
@@ -70,8 +70,8 @@ pub const fn value_len(feature: u8) -> usize {
     }
 }
 
-/// The wire form of a non-negotiable value, of which the first [`value_len`] octets count; the
-/// high octets of a value too large for it are cut.
+/// The wire form of a non-negotiable value, of which the first [`value_len`] octets are used; the
+/// high octets of a larger value are dropped.
 pub fn encode_number(feature: u8, value: u64) -> ([u8; 8], usize) {
     let len = value_len(feature);
     ((value << (64 - 8 * len)).to_be_bytes(), len)

@@ -1,15 +1,15 @@
-//! From bytes to packets and back (RFC 4340 §5.1 to §5.7), and what makes a packet malformed
+//! Decoding and encoding of packets (RFC 4340 §5.1 to §5.7), and the checks for malformed packets
 //! (§8.5 step 1).
 //!
-//! A [`Packet`] holds what has a meaning. [`Decoded`] adds what has none but must come back when
-//! the very same bytes are written again: reserved bits and the checksum as it arrived.
+//! A [`Packet`] has the fields with a meaning. [`Decoded`] adds the reserved bits and the checksum
+//! as received, so that the same octets can be written again.
 
 use super::checksum::{ChecksumStatus, PROTOCOL, PseudoHeader, covered_len, internet_checksum};
 use super::{Options, Packet, PacketType, SeqNum, Subheader};
-use crate::packet::Payload;
+use crate::payload::Payload;
 use std::fmt;
 
-/// The shortest header: X = 0 and nothing behind it (RFC 4340 §5.1).
+/// Octets of the shortest header: X = 0 and no subheader (RFC 4340 §5.1).
 const MIN_OCTETS: usize = 12;
 /// Data Offset counts 32-bit words in eight bits.
 const MAX_HEADER_OCTETS: usize = 255 * 4;
@@ -27,21 +27,21 @@ pub struct Reserved {
     pub before_ack: u16,
 }
 
-/// A packet together with what only a faithful copy of its bytes needs.
+/// A packet with everything that is needed to write its octets again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded<'a> {
-    /// The packet. Its payload has the right length and no content: that is in
-    /// [`payload`](Self::payload), and [`into_packet`](Self::into_packet) copies it.
+    /// The packet. Its payload is a length without content; [`into_packet`](Self::into_packet) adds
+    /// the content of [`payload`](Self::payload).
     pub packet: Packet,
-    /// The payload, as far as it was there.
+    /// The payload, as far as it was captured.
     pub payload: &'a [u8],
     /// Reserved bits.
     pub reserved: Reserved,
-    /// The checksum as it arrived, not checked: see [`Decoded::checksum_status`].
+    /// The checksum as received, not verified: see [`Decoded::checksum_status`].
     pub checksum: u16,
 }
 
-/// Why bytes are no packet. RFC 4340 §8.5 step 1: it is dropped without an answer.
+/// A reason why a packet is malformed; it is dropped without an answer (RFC 4340 §8.5 step 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Fewer octets than the shortest header has.
@@ -49,7 +49,7 @@ pub enum Malformed {
         /// Octets of the packet.
         octets: usize,
     },
-    /// A type that no RFC gives a meaning.
+    /// A reserved packet type.
     ReservedType(u8),
     /// X = 0 on a type that must have 48-bit numbers.
     ShortSequenceNumbers(PacketType),
@@ -69,22 +69,21 @@ pub enum Malformed {
         /// Octets of the packet.
         octets: usize,
     },
-    /// CsCov wants to cover more payload than there is.
+    /// CsCov exceeds the payload.
     CoverageTooLarge {
         /// CsCov.
         cscov: u8,
         /// Octets of payload.
         payload: usize,
     },
-    /// Only a part of the packet is there (a capture with a small snapshot length), and it does
-    /// not hold the whole header.
-    Cut {
-        /// Octets that are there.
+    /// A capture with a small snapshot length does not contain the whole header.
+    Truncated {
+        /// Octets captured.
         captured: usize,
     },
 }
 
-/// Why a packet has no wire form.
+/// A reason why a packet has no wire form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodeError {
     /// The subheader is that of another type.
@@ -103,7 +102,7 @@ pub enum EncodeError {
         /// Octets of header.
         octets: usize,
     },
-    /// CsCov wants to cover more payload than there is.
+    /// CsCov exceeds the payload.
     CoverageTooLarge {
         /// CsCov.
         cscov: u8,
@@ -117,8 +116,8 @@ pub enum EncodeError {
     },
 }
 
-/// Reads a packet that fills `bytes`. Never panics and never reads past the end. The checksum is
-/// not looked at: see [`Decoded::checksum_status`].
+/// Reads a packet that fills `bytes`. It never panics and never reads past the end. The checksum is
+/// not verified: see [`Decoded::checksum_status`].
 ///
 /// # Errors
 /// [`Malformed`] as RFC 4340 §8.5 step 1 says.
@@ -127,20 +126,20 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Malformed> {
 }
 
 /// Reads a packet of `length` octets of which perhaps only the first, `bytes`, were captured.
-/// Octets beyond `length` (Ethernet's padding) are not looked at.
+/// Octets beyond `length`, such as the padding of Ethernet, are ignored.
 ///
 /// # Errors
-/// As [`decode`], and [`Malformed::Cut`] if the header is not all there.
+/// As [`decode`], and [`Malformed::Truncated`] if the header is incomplete.
 pub fn decode_prefix(bytes: &[u8], length: usize) -> Result<Decoded<'_>, Malformed> {
     let bytes = bytes.get(..length).unwrap_or(bytes);
     if length < MIN_OCTETS {
         return Err(Malformed::TooShort { octets: length });
     }
-    let cut = Malformed::Cut {
+    let truncated = Malformed::Truncated {
         captured: bytes.len(),
     };
-    let (kind, extended) = read_type(*bytes.get(8).ok_or(cut)?)?;
-    let header_len = usize::from(*bytes.get(4).ok_or(cut)?) * 4;
+    let (kind, extended) = read_type(*bytes.get(8).ok_or(truncated)?)?;
+    let header_len = usize::from(*bytes.get(4).ok_or(truncated)?) * 4;
     let fixed_len = kind.fixed_header_len(extended);
     if header_len < fixed_len {
         return Err(Malformed::DataOffsetTooSmall {
@@ -155,8 +154,8 @@ pub fn decode_prefix(bytes: &[u8], length: usize) -> Result<Decoded<'_>, Malform
             octets: length,
         });
     }
-    let (header, payload) = bytes.split_at_checked(header_len).ok_or(cut)?;
-    let decoded = read_header(header, payload, length - header_len).ok_or(cut)?;
+    let (header, payload) = bytes.split_at_checked(header_len).ok_or(truncated)?;
+    let decoded = read_header(header, payload, length - header_len).ok_or(truncated)?;
     let cscov = decoded.packet.cscov;
     if covered_len(header_len, length - header_len, cscov).is_none() {
         return Err(Malformed::CoverageTooLarge {
@@ -178,7 +177,7 @@ fn read_type(octet: u8) -> Result<(PacketType, bool), Malformed> {
     }
 }
 
-/// The fields of a header whose type, X and length have been checked; `None` cannot happen then.
+/// The fields of a header whose type, X and length have been checked, so that `None` cannot occur.
 fn read_header<'a>(header: &[u8], payload: &'a [u8], payload_len: usize) -> Option<Decoded<'a>> {
     let mut rest = header;
     let source_port = take::<2>(&mut rest)? as u16;
@@ -253,8 +252,8 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<u64> {
 }
 
 impl Decoded<'_> {
-    /// Checks the checksum of the bytes that this packet was read from: all of the packet, or
-    /// what a capture has of it. [`ChecksumStatus::None`] if covered octets are missing.
+    /// Verifies the checksum of the octets that this packet was read from: the whole packet, or the
+    /// captured part. [`ChecksumStatus::None`] if covered octets are missing.
     pub fn checksum_status(&self, bytes: &[u8], pseudo: &PseudoHeader) -> ChecksumStatus {
         let header_len = self.packet.header_len();
         let payload_len = self.packet.payload.len() as usize;
@@ -262,7 +261,7 @@ impl Decoded<'_> {
         let Some(covered) = covered.and_then(|covered| bytes.get(..covered)) else {
             return ChecksumStatus::None;
         };
-        // RFC 4340 §9.1 knows no value for "not computed": zero is checked as any other.
+        // RFC 4340 §9.1 has no value for "not computed": zero is verified as any other.
         let length = self.packet.wire_len();
         match internet_checksum(pseudo, PROTOCOL, length, covered) {
             0 => ChecksumStatus::Good,
@@ -278,7 +277,7 @@ impl Decoded<'_> {
         }
     }
 
-    /// Appends the very bytes that this was read from.
+    /// Appends the octets that this was read from.
     ///
     /// # Errors
     /// Only if the packet was changed after it was read.
@@ -319,7 +318,7 @@ impl Packet {
         Ok(())
     }
 
-    /// Everything that keeps a packet from having a wire form.
+    /// Checks that the packet has a wire form.
     fn check(&self) -> Result<(), EncodeError> {
         let payload = self.payload.len() as usize;
         let octets = self.header_len();
@@ -433,7 +432,7 @@ impl fmt::Display for Malformed {
                 "checksum coverage {cscov} wants {} octets of payload, but there are {payload}",
                 usize::from(cscov.saturating_sub(1)) * 4
             ),
-            Self::Cut { captured } => {
+            Self::Truncated { captured } => {
                 write!(
                     f,
                     "the capture cut the packet after {captured} octets, inside its header"

@@ -1,6 +1,6 @@
-//! One entry of CCID-3's Loss Intervals option (RFC 4342 §8.6): nine octets.
+//! One interval of the Loss Intervals option of CCID 3 (RFC 4342 §8.6): nine octets.
 
-/// A loss interval as it is reported.
+/// A loss interval in a Loss Intervals option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossInterval {
     /// Packets in the part without loss; 24 bits.
@@ -20,7 +20,7 @@ impl LossInterval {
     /// Octets on the wire.
     pub const OCTETS: usize = 9;
 
-    /// The wire form. A length that does not fit is reported as the greatest that does.
+    /// The wire form. A length that is too large is reported as the greatest possible one.
     pub fn to_bytes(self) -> [u8; Self::OCTETS] {
         let loss = u32::from(self.nonce) << 23 | self.loss_length.min(BITS_23);
         let fields = [
@@ -35,7 +35,7 @@ impl LossInterval {
         octets
     }
 
-    /// The interval that these octets stand for.
+    /// The interval with this wire form.
     pub fn from_bytes(octets: [u8; Self::OCTETS]) -> Self {
         let field = |start: usize| {
             let octets = octets.iter().skip(start).take(3);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_do_not_fit_become_the_greatest() {
+    fn lengths_that_are_too_large_become_the_greatest() {
         let all = LossInterval {
             lossless_length: u32::MAX,
             nonce: false,

@@ -1,15 +1,15 @@
 //! DCCP packets as typed values with exact sizes, and their codec (RFC 4340 §5).
 //!
-//! [`Packet`] is what the machines exchange. The codec stands at the edge: [`decode`] reads bytes
-//! into a [`Decoded`], which also keeps what only a faithful copy of the bytes needs (reserved
-//! bits, the checksum as it was), and [`Packet::encode`] writes them. Options stay in their wire
-//! form inside [`Options`] and are read one by one as [`DccpOption`].
+//! Endpoints exchange a [`Packet`]. [`decode`] reads octets into a [`Decoded`], which also keeps
+//! the reserved bits and the checksum as received, so that the same octets can be written again;
+//! [`Packet::encode`] writes octets. Options stay in wire form in [`Options`] and are read one by
+//! one as [`DccpOption`].
 //!
 //! Sources: RFC 4340 §5, §7.6, §9; CCID-3's options RFC 4342 §8; RTT Estimate RFC 6323 §3.2;
 //! Listen RFC 5596 §2.2; in UDP RFC 6773 §3.
 //!
-//! Not modelled: Data Checksum is computed and read ([`checksum`]), but nothing here drops a
-//! packet because of it; that is the connection's decision.
+//! Not modelled: the effect of a Data Checksum. It is computed and read here ([`checksum`]); the
+//! connection drops the data.
 
 pub mod checksum;
 pub mod feature;

@@ -1,20 +1,19 @@
 //! Options (RFC 4340 §5.8), kept in their wire form and read as typed values.
 //!
-//! Reading never fails: an option whose length byte makes no sense ends the list (it and all
-//! that follows is ignored), and an option whose data cannot be its type's is given as
-//! [`DccpOption::Other`], so that whoever does not know it ignores it, or answers a Mandatory
-//! before it.
+//! Reading never fails: an option with an invalid length ends the list (it and all that follows are
+//! ignored), and an option with invalid data is read as [`DccpOption::Other`], which is ignored, or
+//! answered with a Reset if it is Mandatory.
 //!
-//! Types 128 to 255 mean what the connection's CCID says (RFC 4340 §10.3). They are read as
-//! CCID-3's (RFC 4342 §8, RFC 6323 §3.2.1); under another CCID whoever reads them ignores them.
+//! The CCID of the connection defines types 128 to 255 (RFC 4340 §10.3). They are read as options
+//! of CCID 3 (RFC 4342 §8, RFC 6323 §3.2.1); other CCIDs ignore them.
 
 use super::PacketType;
 use smallvec::SmallVec;
 
-/// The octets of option data that one option can hold.
+/// The most octets of data of one option.
 const MAX_DATA: usize = 253;
 
-/// The octets of options that fit behind every fixed header: 255 words less the longest one.
+/// The most octets of options after any fixed header: 255 words less the longest fixed header.
 const MAX_OCTETS: usize = 255 * 4 - 28;
 
 /// Options 32 and above are followed by a length (RFC 4340 §5.8).
@@ -34,11 +33,11 @@ pub struct Options {
 pub enum DccpOption<'a> {
     /// Type 0: fills one octet (§5.8.1).
     Padding,
-    /// Type 1: the next option must be understood (§5.8.2).
+    /// Type 1: the next option must be processed (§5.8.2).
     Mandatory,
-    /// Type 2: the receiver does not keep up (§11.6).
+    /// Type 2: the receiver cannot process data fast enough (§11.6).
     SlowReceiver,
-    /// Type 32: asks to change a feature of the sender of this option (§6.1).
+    /// Type 32: requests a change of a feature at the sender of this option (§6.1).
     ChangeL {
         /// Feature number.
         feature: u8,
@@ -49,10 +48,10 @@ pub enum DccpOption<'a> {
     ConfirmL {
         /// Feature number.
         feature: u8,
-        /// The value and the preference list; empty for a feature that is not known.
+        /// The value and the preference list; empty for an unknown feature.
         values: &'a [u8],
     },
-    /// Type 34: asks to change a feature of the receiver of this option (§6.1).
+    /// Type 34: requests a change of a feature at the receiver of this option (§6.1).
     ChangeR {
         /// Feature number.
         feature: u8,
@@ -63,18 +62,18 @@ pub enum DccpOption<'a> {
     ConfirmR {
         /// Feature number.
         feature: u8,
-        /// The value and the preference list; empty for a feature that is not known.
+        /// The value and the preference list; empty for an unknown feature.
         values: &'a [u8],
     },
-    /// Type 36: lets a server forget a half-open connection (§8.1.4).
+    /// Type 36: lets a server keep no state of a half-open connection (§8.1.4).
     InitCookie(&'a [u8]),
     /// Type 37: non-data packets just before this one (§7.7); 48 bits.
     NdpCount(u64),
-    /// Types 38 and 39: run-length encoded history of what arrived (§11.4).
+    /// Types 38 and 39: run-length encoded history of received packets (§11.4).
     AckVector {
         /// The sum of the ECN nonces.
         nonce: bool,
-        /// One octet a cell: two bits of state, six bits of run length less one.
+        /// The cells, one octet each: two bits of state, six bits of run length less one.
         cells: &'a [u8],
     },
     /// Type 40: received but not delivered (§11.7).
@@ -92,13 +91,13 @@ pub enum DccpOption<'a> {
     ElapsedTime(u32),
     /// Type 44: CRC-32c of the payload (§9.3).
     DataChecksum(u32),
-    /// Type 128 of CCID-3 (RFC 6323 §3.2.1): microseconds in 24 bits; zero for none yet.
+    /// Type 128 of CCID 3 (RFC 6323 §3.2.1): microseconds in 24 bits; zero before a sample.
     RttEstimate(u32),
     /// Type 192 of CCID-3 (RFC 4342 §8.5): 1/p in packets, rounded up; 2^32-1 for no loss.
     LossEventRate(u32),
     /// Type 193 of CCID-3 (RFC 4342 §8.6): at least one interval of 9 octets, newest first.
     LossIntervals {
-        /// Packets up to the acknowledgement number that belong to no interval.
+        /// Skip Length: packets up to the acknowledgement number that are in no interval.
         skip: u8,
         /// The intervals: see [`LossInterval`](super::LossInterval).
         intervals: &'a [u8],
@@ -108,7 +107,7 @@ pub enum DccpOption<'a> {
     /// Type 195 of CCID-4 (RFC 5622 §8.7): a Drop Count of 3 octets for each loss interval, newest
     /// first.
     DroppedPackets(&'a [u8]),
-    /// Anything else, and what has a known type with data that cannot be right.
+    /// Any other option, and an option of a known type with invalid data.
     Other {
         /// Option type.
         kind: u8,
@@ -117,7 +116,7 @@ pub enum DccpOption<'a> {
     },
 }
 
-/// One option as it stands on the wire.
+/// One option in wire form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawOption<'a> {
     /// Option type.
@@ -126,8 +125,8 @@ pub struct RawOption<'a> {
     pub data: &'a [u8],
 }
 
-/// Reads an option area one option at a time; ends before the first option whose length makes
-/// no sense, because RFC 4340 §5.8 says to ignore it and all that follows.
+/// Reads an option area one option at a time; ends before the first option with an invalid length,
+/// because it and all that follow are ignored (RFC 4340 §5.8).
 #[derive(Clone, Debug)]
 pub struct RawOptionIter<'a> {
     rest: &'a [u8],
@@ -145,16 +144,15 @@ impl Options {
         Self::default()
     }
 
-    /// Options in wire form, as they are. What is not a multiple of four octets long will be
-    /// padded.
+    /// Options in wire form. They are padded to a multiple of four octets when they are sent.
     pub fn from_wire(bytes: &[u8]) -> Self {
         Self {
             bytes: SmallVec::from_slice(bytes),
         }
     }
 
-    /// The option area of a received packet, without its final padding: at most three octets of
-    /// Padding, so that padding the rest again gives the same area.
+    /// The option area of a received packet without its final padding, which is at most three
+    /// octets, so that padding it again gives the same area.
     pub(super) fn from_area(area: &[u8]) -> Self {
         let mut options = RawOptionIter::new(area);
         let mut end = 0;
@@ -163,7 +161,7 @@ impl Options {
                 end = area.len() - options.rest().len();
             }
         }
-        // What cannot be read as options holds no padding.
+        // Octets that cannot be read as options are not padding.
         let padding = if options.rest().is_empty() {
             (area.len() - end).min(3)
         } else {
@@ -192,7 +190,7 @@ impl Options {
         &self.bytes
     }
 
-    /// The options in their order, paddings too.
+    /// The options in their order, with Padding options.
     pub fn iter(&self) -> OptionIter<'_> {
         OptionIter::new(&self.bytes)
     }
@@ -284,7 +282,7 @@ fn number(octets: &[u8]) -> u64 {
 }
 
 impl<'a> DccpOption<'a> {
-    /// The option that this type and data stand for; [`Other`](Self::Other) if none.
+    /// The option of this type and data; [`Other`](Self::Other) if there is none.
     pub fn from_raw(raw: RawOption<'a>) -> Self {
         let data = raw.data;
         match (raw.kind, data.len()) {
@@ -358,18 +356,18 @@ impl<'a> DccpOption<'a> {
         }
     }
 
-    /// True if a packet of this type may bring the option. On other packets it must be ignored,
-    /// as if it were not there, and so must a Mandatory on Data (RFC 4340 §5.8, table 3).
+    /// True if a packet of this type may carry the option. On other packets it must be ignored, and
+    /// so must Mandatory on Data (RFC 4340 §5.8, table 3).
     pub const fn is_allowed_on(&self, packet: PacketType) -> bool {
         // RFC 5596 §2.2.1: clients ignore all options of a Listen.
         if matches!(packet, PacketType::Listen) {
             return false;
         }
         match self.kind() {
-            // RFC 4340 §11.4, §11.7, §13.2, RFC 4342 §8.6.1: without an acknowledgement number
-            // these have nothing to refer to.
+            // RFC 4340 §11.4, §11.7, §13.2, RFC 4342 §8.6.1: these refer to an acknowledgement
+            // number.
             38..=40 | 43 | 193 => packet.has_ack(),
-            // RFC 4340 §8.1.4: a Request cannot have a cookie yet.
+            // RFC 4340 §8.1.4: a Request has no cookie yet.
             36 => !matches!(packet, PacketType::Request | PacketType::Data),
             1 | 32..=35 | 192 | 194 => !matches!(packet, PacketType::Data),
             _ => true,
@@ -412,7 +410,7 @@ impl<'a> RawOptionIter<'a> {
         Self { rest: bytes }
     }
 
-    /// What has not been read.
+    /// The octets that are not read yet.
     pub const fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -443,7 +441,7 @@ impl<'a> OptionIter<'a> {
         }
     }
 
-    /// What has not been read.
+    /// The octets that are not read yet.
     pub const fn rest(&self) -> &'a [u8] {
         self.raw.rest()
     }

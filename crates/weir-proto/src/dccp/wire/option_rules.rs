@@ -1,24 +1,24 @@
-//! Which options of a packet count, and which of them must be understood (RFC 4340 §5.8,
+//! The options of a packet that apply to its type, and which of them are Mandatory (RFC 4340 §5.8,
 //! table 3, and §5.8.2).
 //!
-//! Padding goes, options that do not belong on the packet's type go, and a Mandatory is joined
-//! with the option behind it. What a connection then does not know it ignores, or answers with
-//! [`OptionFault::mandatory`] if it was marked.
+//! Padding and options that are not allowed on the packet type are left out, and Mandatory is
+//! combined with the option after it. A connection ignores an unknown option, or answers it with
+//! [`OptionFault::mandatory`] if it is Mandatory.
 
 use super::{DccpOption, Options, PacketType, RawOption, RawOptionIter};
 
-/// An option that counts.
+/// An option that applies to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApplicableOption<'a> {
     /// The option.
     pub option: DccpOption<'a>,
-    /// Mandatory stood before it: whoever cannot do what it says must reset the connection.
+    /// Mandatory precedes it: a host that cannot process it must reset the connection.
     pub mandatory: bool,
-    /// The option as it stands on the wire.
+    /// The option in wire form.
     pub raw: RawOption<'a>,
 }
 
-/// Why a packet's options end the connection: a reset code and its data (RFC 4340 §5.6).
+/// A reason to end the connection because of an option: a reset code and its data (RFC 4340 §5.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptionFault {
     /// 5, "Option Error", or 6, "Mandatory Error".
@@ -27,7 +27,7 @@ pub struct OptionFault {
     pub data: [u8; 3],
 }
 
-/// Reads the options that count; see [`Options::applicable_to`]. Ends after a fault.
+/// Reads the applicable options; see [`Options::applicable_to`]. Ends after a fault.
 #[derive(Clone, Debug)]
 pub struct ApplicableOptionIter<'a> {
     raw: RawOptionIter<'a>,
@@ -40,12 +40,12 @@ impl OptionFault {
     const OPTION_ERROR: u8 = 5;
     const MANDATORY_ERROR: u8 = 6;
 
-    /// The answer to an option that was marked Mandatory and cannot be processed.
+    /// The answer to a Mandatory option that cannot be processed.
     pub fn mandatory(raw: RawOption<'_>) -> Self {
         Self::new(Self::MANDATORY_ERROR, raw)
     }
 
-    /// The answer to an option that is wrong in a way that its section calls an error.
+    /// The answer to an option that is an error according to its section.
     pub fn option(raw: RawOption<'_>) -> Self {
         Self::new(Self::OPTION_ERROR, raw)
     }
@@ -60,7 +60,7 @@ impl OptionFault {
 }
 
 impl Options {
-    /// The options that count on a packet of this type, with their Mandatory marks.
+    /// The options that apply to a packet of this type.
     pub fn applicable_to(&self, packet: PacketType) -> ApplicableOptionIter<'_> {
         let raw = self.iter_raw();
         ApplicableOptionIter {
@@ -80,17 +80,17 @@ impl<'a> Iterator for ApplicableOptionIter<'a> {
         while !self.ended {
             let Some(raw) = self.raw.next() else {
                 self.ended = true;
-                // RFC 4340 §5.8.2: a Mandatory with nothing behind it is an error. Behind one
-                // with a nonsensical option nothing is read, so nothing is known to be mandatory.
+                // RFC 4340 §5.8.2: Mandatory as the last option is an error. If an option with an
+                // invalid length follows, the list ends there and Mandatory has no effect.
                 let dangling = self.mandatory && self.raw.rest().is_empty();
                 return dangling.then(|| Err(OptionFault::option(mandatory_itself)));
             };
             let mandatory = std::mem::take(&mut self.mandatory);
             let option = DccpOption::from_raw(raw);
             match option {
-                // "Mandatory Padding" behaves like two octets of Padding.
+                // Mandatory followed by Padding has no effect (RFC 4340 §5.8.2).
                 DccpOption::Padding => {}
-                // On Data a Mandatory is ignored: an attacker could reset with a guessed number.
+                // Mandatory is ignored on Data, so that a guessed number cannot cause a Reset.
                 DccpOption::Mandatory if !option.is_allowed_on(self.packet) => {}
                 DccpOption::Mandatory if mandatory => {
                     self.ended = true;
@@ -104,7 +104,7 @@ impl<'a> Iterator for ApplicableOptionIter<'a> {
                         raw,
                     }));
                 }
-                // Ignored, and so not processed.
+                // Options that do not apply cannot be processed.
                 _ if mandatory => {
                     self.ended = true;
                     return Some(Err(OptionFault::mandatory(raw)));
@@ -152,9 +152,9 @@ mod tests {
         assert_eq!(outcomes(&[1, 1, 2], PacketType::Data), [Ok((2, false))]);
     }
 
-    /// B4: the connection sees the mark on what it does not know, except on Data.
+    /// B4: an unknown option is reported as Mandatory, except on Data.
     #[test]
-    fn mandatory_before_an_unknown_option_is_told() {
+    fn mandatory_before_an_unknown_option_is_reported() {
         assert_eq!(outcomes(&[1, 99, 3, 7], PacketType::Ack), [Ok((99, true))]);
         assert_eq!(
             outcomes(&[1, 99, 3, 7], PacketType::Data),
@@ -173,20 +173,20 @@ mod tests {
 
     /// B5.
     #[test]
-    fn mandatory_padding_is_two_paddings() {
+    fn mandatory_padding_has_no_effect() {
         assert_eq!(outcomes(&[1, 0, 2, 0], PacketType::Ack), [Ok((2, false))]);
         assert_eq!(outcomes(&[1, 0], PacketType::Ack), []);
     }
 
     /// B1 with a Mandatory before it.
     #[test]
-    fn nothing_is_mandatory_behind_the_end_of_the_list() {
+    fn nothing_is_mandatory_after_the_end_of_the_list() {
         assert_eq!(outcomes(&[2, 1, 32, 1], PacketType::Ack), [Ok((2, false))]);
     }
 
-    /// B8: an Ack Vector on Request or Data is ignored; marked, it is an error where marks count.
+    /// B8: an Ack Vector on Request or Data is ignored; a Mandatory one on Request is an error.
     #[test]
-    fn options_on_the_wrong_type_do_not_count() {
+    fn options_on_the_wrong_type_are_ignored() {
         let octets = [38, 3, 0x40, 43, 4, 0, 1, 2];
         for packet in [PacketType::Request, PacketType::Data] {
             assert_eq!(outcomes(&octets, packet), [Ok((2, false))]);

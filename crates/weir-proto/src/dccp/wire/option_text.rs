@@ -1,4 +1,4 @@
-//! Options in words, as they stand in traces and listings for people.
+//! The text form of options in traces and listings.
 
 use super::{DccpOption, LossInterval, RawOption, feature};
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 impl fmt::Display for DccpOption<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Other { kind, data } = *self {
-            // A known type with data that its type cannot have, or a type that is not known.
+            // Invalid data of a known type, or an unknown type.
             return match (RawOption { kind, data }.name(), data.is_empty()) {
                 (Some(name), _) => write!(f, "invalid {name} {}", Hex(data)),
                 (None, true) => write!(f, "option {kind}"),

@@ -1,19 +1,18 @@
-//! A packet as a typed value: what a protocol machine reads and writes, with its exact size on
-//! the wire. Bytes are made and read in the codec.
+//! A packet as a typed value with its exact size on the wire.
 
 use super::{Options, PacketType, SeqNum};
-use crate::packet::Payload;
+use crate::payload::Payload;
 
 /// The part of a packet that depends on its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subheader {
-    /// Nothing: Data.
+    /// No field: Data.
     None,
     /// An acknowledgement number: Ack, DataAck, CloseReq, Close, Sync, SyncAck.
     Ack(SeqNum),
     /// A service code: Request and Listen.
     Service(u32),
-    /// Both: Response.
+    /// An acknowledgement number and a service code: Response.
     AckService(SeqNum, u32),
     /// An acknowledgement number, a reset code and its data: Reset.
     Reset(SeqNum, u8, [u8; 3]),
@@ -28,13 +27,12 @@ pub struct Packet {
     pub destination_port: u16,
     /// Type.
     pub kind: PacketType,
-    /// X: 48-bit sequence numbers. With X = 0 only the low 24 bits of `seq` and of the
-    /// acknowledgement number travel, so the receiver of such a packet must read no more of them
-    /// than [`SeqNum::extended_near`] does.
+    /// X: 48-bit sequence numbers. With X = 0 a packet carries only the low 24 bits of `seq` and of
+    /// the acknowledgement number, which its receiver extends with [`SeqNum::extended_near`].
     pub extended: bool,
     /// CCVal, 4 bits: the sender's CCID may use it (CCID-3: the window counter).
     pub ccval: u8,
-    /// CsCov, 4 bits: what the checksum covers.
+    /// CsCov, 4 bits: the coverage of the checksum.
     pub cscov: u8,
     /// Sequence number.
     pub seq: SeqNum,
@@ -42,7 +40,7 @@ pub struct Packet {
     pub subheader: Subheader,
     /// Options.
     pub options: Options,
-    /// Application data; on Reset the error text; elsewhere filling.
+    /// Application data; the error text of a Reset; padding on other types.
     pub payload: Payload,
 }
 
@@ -96,12 +94,12 @@ impl Packet {
         }
     }
 
-    /// The server's wish that the client close (RFC 4340 §5.5).
+    /// A CloseReq: the server asks the client to close (RFC 4340 §5.5).
     pub fn close_req(seq: SeqNum, ack: SeqNum) -> Self {
         Self::bare(PacketType::CloseReq, seq, Subheader::Ack(ack))
     }
 
-    /// The end of the connection (RFC 4340 §5.5).
+    /// A Close (RFC 4340 §5.5).
     pub fn close(seq: SeqNum, ack: SeqNum) -> Self {
         Self::bare(PacketType::Close, seq, Subheader::Ack(ack))
     }
@@ -121,8 +119,8 @@ impl Packet {
         Self::bare(PacketType::SyncAck, seq, Subheader::Ack(ack))
     }
 
-    /// A server's Listen, which opens the way through its NAT (RFC 5596 §2.2.1). Its sequence
-    /// number is zero and means nothing.
+    /// A Listen of a server, which opens a path through its NAT (RFC 5596 §2.2.1). Its sequence
+    /// number is zero.
     pub fn listen(service_code: u32) -> Self {
         Self::bare(
             PacketType::Listen,
@@ -131,8 +129,8 @@ impl Packet {
         )
     }
 
-    /// The Reset that answers this packet where it has no connection (RFC 4340 §8.3.1), with the
-    /// packet's ports the other way round. `None` for a Reset, which is never answered by another.
+    /// The Reset that answers this packet if it belongs to no connection (RFC 4340 §8.3.1), with
+    /// the ports exchanged. `None` for a Reset, which is never answered by another.
     pub fn refusal(&self, code: u8) -> Option<Self> {
         if self.kind == PacketType::Reset {
             return None;
@@ -205,7 +203,7 @@ impl Packet {
         (self.header_len() as u32).saturating_add(self.payload.len())
     }
 
-    /// True if the fields after the sequence number are those of the type.
+    /// True if the subheader is that of the type.
     pub(super) const fn subheader_fits(&self) -> bool {
         matches!(
             (self.kind, self.subheader),
@@ -238,7 +236,7 @@ mod tests {
     const ACK: SeqNum = SeqNum::new(9);
 
     #[test]
-    fn accessors_give_what_the_type_has() {
+    fn accessors_return_the_fields_of_the_type() {
         let reset = Packet::reset(SEQ, ACK, 5, [1, 2, 3]);
         assert_eq!(reset.ack(), Some(ACK));
         assert_eq!(

@@ -1,31 +1,31 @@
-//! A packet's journey through its bytes, for runs that prove that typed packets and wire format
-//! are the same thing (`[run] codec = true`).
+//! Encoding and decoding of every packet, for runs that show that typed packets and wire format are
+//! equivalent (`[run] codec = true`).
 
 use super::checksum::{ChecksumStatus, PseudoHeader};
 use super::{EncodeError, Malformed, Packet, decode};
 use std::fmt;
 
-/// Any addresses will do: both ends of the journey use the same.
+/// Addresses for the pseudoheader, the same for encoding and decoding.
 const ADDRESSES: PseudoHeader = PseudoHeader::V4 {
     source: [192, 0, 2, 1],
     destination: [192, 0, 2, 2],
 };
 
-/// Why a packet did not come through.
+/// A reason why a packet was not reproduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTripError {
-    /// It has no wire form.
+    /// The packet has no wire form.
     Encode(EncodeError),
-    /// Its wire form is no packet.
+    /// Its wire form is malformed.
     Decode(Malformed),
     /// Its wire form has a wrong checksum.
     Checksum,
 }
 
 impl Packet {
-    /// The packet that arrives when this one is encoded and decoded. It equals this one, except
-    /// that with X = 0 its numbers have 24 bits. A payload without content comes back without.
-    /// `buffer` is room for the bytes, kept by the caller so that nothing is allocated here.
+    /// Encodes and decodes this packet. The result equals it, except that with X = 0 its numbers
+    /// have 24 bits; a payload without content stays one. `buffer` holds the octets and is reused,
+    /// so that nothing is allocated here.
     ///
     /// # Errors
     /// [`RoundTripError`] for a packet that no implementation would send or accept.
@@ -60,7 +60,7 @@ impl std::error::Error for RoundTripError {}
 mod tests {
     use super::*;
     use crate::dccp::wire::{DccpOption, SeqNum};
-    use crate::packet::Payload;
+    use crate::payload::Payload;
 
     #[test]
     fn simulated_packets_come_back_the_same() {

@@ -1,8 +1,8 @@
 //! Sequence and acknowledgement numbers: 48 bits on a circle (RFC 4340 §3.1, §7.1), and the short
 //! form of 24 bits that Data, Ack and DataAck may carry (§7.6).
 //!
-//! "Greater" means ahead by less than half of the circle. Two numbers that lie exactly half a
-//! circle apart have no order; [`SeqNum::since`] then gives -2^47 in both directions.
+//! A number is greater if it is ahead by less than half of the circle. Two numbers exactly half a
+//! circle apart have no order; [`SeqNum::since`] is -2^47 in both directions.
 
 use std::fmt;
 
@@ -13,12 +13,13 @@ const SHORT_HALF: u64 = 1 << 23;
 
 /// A sequence or acknowledgement number: 48 bits, circular (RFC 4340 §7.1).
 ///
-/// There is no `Ord`: a circle has none. Compare with [`is_after`](Self::is_after) and its kin.
+/// Numbers on a circle have no `Ord`; compare them with [`is_after`](Self::is_after) and the
+/// similar methods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SeqNum(u64);
 
 impl SeqNum {
-    /// The number that `value` has modulo 2^48.
+    /// `value` modulo 2^48.
     pub const fn new(value: u64) -> Self {
         Self(value & MASK)
     }
@@ -50,7 +51,7 @@ impl SeqNum {
 
     /// Steps from `other` to this number: positive if this one is after it; in [-2^47, 2^47).
     pub const fn since(self, other: Self) -> i64 {
-        // RFC 4340 §3.1: numbers moved to the top 48 bits compare by ordinary two's complement.
+        // RFC 4340 §3.1: numbers shifted to the top 48 bits compare in two's complement.
         let shift = u64::BITS - BITS;
         ((self.0.wrapping_sub(other.0) << shift) as i64) >> shift
     }
@@ -85,7 +86,7 @@ impl SeqNum {
         if other.is_after(self) { other } else { self }
     }
 
-    /// The low 24 bits: what a packet with X = 0 carries.
+    /// The low 24 bits, which a packet with X = 0 carries.
     pub const fn short(self) -> u32 {
         (self.0 & SHORT_MASK) as u32
     }

@@ -1,5 +1,5 @@
-//! One end of a connection: what arrives ([`receive`]), what an acknowledgement or a timer does
-//! ([`recovery`]), what is due to leave ([`transmit`]).
+//! One end of a connection: processing packets ([`receive`]), acknowledgements and the loss timer
+//! ([`recovery`]), and building packets ([`transmit`]).
 
 mod receive;
 mod recovery;
@@ -13,31 +13,31 @@ mod tests;
 use super::ack::ReceivedPackets;
 use super::config::{Config, Handshake};
 use super::error::TransportError;
-use super::loss::{LostPacket, SentPacket, SentPackets};
-use super::rtt::RttEstimator;
+use super::loss::{LostPacket, PROBE_TIMEOUT, SentPacket, SentPackets};
 use super::streams::{Role, Streams};
 use super::wire::{PacketNumber, SpaceId};
+use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Event, EventMask, Events, Limit, WindowState};
+use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// Where a connection is in its life (RFC 9000 §10.2 for the end of it).
+/// The state of a connection (for its termination RFC 9000 §10.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// A client that was not told to connect, or a server that has heard nothing.
+    /// A client before `connect`, or a server before the first packet.
     Idle,
-    /// A client that waits for the server's answer.
+    /// A client that waits for the server's Initial packet.
     Handshaking,
-    /// Data may flow.
+    /// Data can be sent.
     Established,
-    /// We have closed and answer late packets until the time is over.
+    /// This end has closed; it answers packets with CONNECTION_CLOSE until this time.
     Closing(Instant),
-    /// The peer has closed: we are silent.
+    /// The peer has closed; this end sends nothing.
     Draining,
-    /// It is over.
+    /// The connection has ended.
     Closed,
 }
 
@@ -48,7 +48,21 @@ struct PacketSpace {
     received: ReceivedPackets,
 }
 
-/// What CONNECTION_CLOSE says.
+/// Octets received and sent before the client's address is validated (RFC 9000 §8.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct AmplificationBudget {
+    received: u64,
+    sent: u64,
+}
+
+impl AmplificationBudget {
+    /// Octets that may still be sent: three times what was received.
+    const fn left(self) -> u64 {
+        (3 * self.received).saturating_sub(self.sent)
+    }
+}
+
+/// The fields of CONNECTION_CLOSE.
 #[derive(Clone, Copy, Debug, Default)]
 struct CloseFrame {
     code: u64,
@@ -62,31 +76,30 @@ pub struct Connection {
     state: State,
     initial: PacketSpace,
     data: PacketSpace,
-    /// The Initial space is in use.
+    /// The Initial space has not been discarded.
     has_initial: bool,
-    /// The handshake message is to be sent.
+    /// The handshake message must be sent.
     crypto_due: bool,
-    /// The client's address is known to be its own (RFC 9000 §8.1); octets before that.
-    validated: bool,
-    octets_before_validation: (u64, u64),
+    /// Address validation (RFC 9000 §8.1); `None` once the peer's address is validated.
+    amplification: Option<AmplificationBudget>,
     streams: Streams,
     controller: BoxedController,
     rtt: RttEstimator,
     bytes_in_flight: u64,
-    /// The controller lets one packet out beyond the window.
+    /// One packet may leave beyond the window at the start of recovery.
     recovery_probe: bool,
-    /// The last round of sending ended because there was nothing to send.
+    /// Sending last stopped for lack of data.
     app_limited: bool,
     pto_count: u32,
     probes_due: u8,
-    /// CE counter that the peer reported last; `None` once its counters made no sense.
+    /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ce: Option<u64>,
-    /// Lost packets of this recovery, while the rules ask whether they were lost.
+    /// Lost packets of this recovery period that may be spurious losses.
     spurious_candidates: Vec<PacketNumber>,
     idle_since: Instant,
     close_frame: CloseFrame,
     close_due: bool,
-    /// The application closes once everything is sent.
+    /// The application has closed; the connection closes once all data is acknowledged.
     closing: bool,
     write_blocked: bool,
     readable_told: bool,
@@ -99,12 +112,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// The end that connects.
+    /// The client.
     pub fn client(config: Config) -> Self {
         Self::new(config, Role::Client)
     }
 
-    /// The end that is connected to; it listens from the start.
+    /// The server, which listens from the start.
     pub fn server(config: Config) -> Self {
         let mut server = Self::new(config, Role::Server);
         if server.config.handshake == Handshake::Established {
@@ -128,8 +141,7 @@ impl Connection {
             data: space(false),
             has_initial,
             crypto_due: false,
-            validated: role == Role::Client || !has_initial,
-            octets_before_validation: (0, 0),
+            amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
             controller: (config.controller.make)(&config.window()),
             rtt: RttEstimator::default(),
@@ -182,7 +194,8 @@ impl Connection {
         self.endpoint_events.push_back(EndpointEvent::Connected);
     }
 
-    /// Sends CONNECTION_CLOSE and waits for three probe timeouts (RFC 9000 §10.2).
+    /// Sends CONNECTION_CLOSE and stays in the closing state for three probe timeouts (RFC 9000
+    /// §10.2).
     fn close_with(&mut self, now: Instant, close_frame: CloseFrame, reason: CloseReason) {
         self.close_frame = close_frame;
         self.close_due = true;
@@ -199,7 +212,7 @@ impl Connection {
         self.close_with(now, close_frame, CloseReason::Reset(error.code));
     }
 
-    /// Closes in good order once there is nothing left to send.
+    /// Closes once the application has closed and all data is acknowledged.
     fn close_if_done(&mut self, now: Instant) {
         if self.closing && self.state == State::Established && self.streams.all_sent() {
             let close_frame = CloseFrame {
@@ -218,36 +231,26 @@ impl Connection {
 
     /// PTO without backoff (RFC 9002 §6.2.1).
     fn probe_timeout(&self) -> Duration {
-        self.rtt.pto_base() + self.config.ack.max_delay
+        self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.config.ack.max_delay
     }
 
     #[inline]
-    fn push_window(&mut self, now: Instant) {
+    fn emit_window(&mut self, now: Instant) {
         if !self.events.wants(EventMask::CONTROLLER) {
             return;
         }
-        let rtt = self.rtt.get();
-        let limit = if self.app_limited && self.streams.is_blocked() {
-            Limit::FlowControl
-        } else {
-            self.controller.limit()
-        };
-        let state = WindowState {
-            cwnd: self.controller.window(),
-            bytes_in_flight: self.bytes_in_flight,
-            partial_bytes_acked: self.controller.partial_bytes_acked(),
-            ssthresh: self.controller.ssthresh(),
-            rtt: rtt.latest,
-            smoothed_rtt: rtt.smoothed,
-            state: self.controller.state(),
-            limit,
-        };
+        let mut state = self
+            .controller
+            .snapshot(self.bytes_in_flight, self.rtt.get());
+        if self.app_limited && self.streams.is_blocked() {
+            state.limit = Limit::FlowControl;
+        }
         self.events
             .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }
 
     fn idle_deadline(&self) -> Option<Instant> {
-        // RFC 9000 §10.1: at least three probe timeouts, so that a loss can be repaired.
+        // RFC 9000 §10.1: at least three probe timeouts, so that losses can be recovered.
         let timeout = self.config.idle_timeout?.max(self.probe_timeout() * 3);
         matches!(self.state, State::Handshaking | State::Established)
             .then(|| self.idle_since + timeout)
@@ -258,7 +261,7 @@ impl Endpoint for Connection {
     #[inline]
     fn handle(&mut self, now: Instant, packet: Packet) {
         if packet.damaged_at.is_some() {
-            // RFC 9001 §5.5: it would fail authentication.
+            // RFC 9001 §5.5: a damaged packet fails authentication and is discarded.
             return;
         }
         if let Body::Quic(quic) = packet.body {

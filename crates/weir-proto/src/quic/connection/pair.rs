@@ -1,5 +1,5 @@
-//! Two connections with a constant delay between them and a closure that drops: the fixture of
-//! the connection's tests. The wire takes no time beyond the delay.
+//! Two connections with a constant delay between them and a closure that drops packets: the
+//! fixture of the connection's tests. The path has no rate limit.
 
 use super::Connection;
 use crate::endpoint::{Endpoint, EndpointEvent};
@@ -16,7 +16,7 @@ pub enum Side {
     Server,
 }
 
-/// Decides whether a packet that this side sends is lost.
+/// Returns true for a packet of this side that is lost.
 pub type Dropper = Box<dyn FnMut(Side, &Packet) -> bool>;
 
 pub struct Pair {
@@ -25,24 +25,24 @@ pub struct Pair {
     pub server: Connection,
     pub delay: Duration,
     pub drop: Dropper,
-    /// The side that writes for ever, in pieces of 15000 octets.
+    /// The side that writes without end, 15000 octets at a time.
     pub bulk: Option<Side>,
-    /// The server's application reads.
+    /// The application of the server reads.
     pub reads: bool,
-    /// Every packet goes through the codec.
+    /// Every packet is encoded and decoded.
     pub codec: bool,
-    /// The client's next packet is marked with congestion on its way.
+    /// The client's next packet gets Congestion Experienced.
     pub mark_next: bool,
     pub endpoint_events: Vec<(Side, EndpointEvent)>,
     pub octets_read: u64,
     pub largest_window: u64,
     pub smallest_window: u64,
-    /// The most by which the client's flight grew beyond its window.
+    /// The most octets in flight of the client beyond its window, while they grew.
     pub overshoot: u64,
     pub flight: u64,
-    /// What has bound the client's window.
+    /// The rules that bound the client's window.
     pub limits: BTreeSet<Limit>,
-    /// Sizes of QUIC packets that the client sent, and of those that were lost.
+    /// Sizes of all QUIC packets that the client sent.
     pub sizes: Vec<u32>,
     in_flight: BTreeMap<(Instant, u64), (Side, Packet)>,
     sequence: u64,
@@ -75,12 +75,12 @@ impl Pair {
         }
     }
 
-    /// Connects and watches the client's window.
+    /// Connects, with the client's window traced.
     pub fn started(config: Config) -> Self {
         let mut pair = Self::new(config);
         pair.client.events.set_mask(EventMask::CONTROLLER);
         pair.client.connect(pair.now);
-        pair.settle();
+        pair.exchange();
         pair
     }
 
@@ -91,8 +91,8 @@ impl Pair {
         }
     }
 
-    /// Applications, then everything that leaves now.
-    pub fn settle(&mut self) {
+    /// Runs the applications, then sends all packets that leave now.
+    pub fn exchange(&mut self) {
         let now = self.now;
         for side in [Side::Client, Side::Server] {
             while let Some(event) = self.end(side).poll_event() {
@@ -170,9 +170,9 @@ impl Pair {
         packet
     }
 
-    /// Runs to this time; fails if the machines spin.
+    /// Runs to this time; fails if an endpoint spins.
     pub fn run_until(&mut self, until: Instant) {
-        self.settle();
+        self.exchange();
         let mut at_one_time = 0;
         loop {
             let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
@@ -201,7 +201,7 @@ impl Pair {
                     self.end(side).handle_timeout(now);
                 }
             }
-            self.settle();
+            self.exchange();
         }
     }
 
@@ -209,8 +209,7 @@ impl Pair {
         self.run_until(self.now + span);
     }
 
-    /// Octets of QUIC packets with data that the server received in a span from now, as a rate
-    /// in Mbit/s.
+    /// The rate in Mbit/s of QUIC packets with data at the server over a span from now.
     pub fn throughput_over(&mut self, span: Duration) -> f64 {
         let before = self.server.statistics().data_bytes_received;
         self.run_for(span);

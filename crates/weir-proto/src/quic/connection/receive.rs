@@ -1,4 +1,4 @@
-//! What arrives (RFC 9000 §12.3, §12.4 and §13).
+//! Processes arriving packets (RFC 9000 §12.3, §12.4 and §13).
 
 use super::{Connection, State};
 use crate::endpoint::{CloseReason, EndpointEvent};
@@ -14,7 +14,7 @@ impl Connection {
     pub(super) fn receive(&mut self, now: Instant, packet: Packet, size: u32, ecn: Ecn) {
         match self.state {
             State::Closing(_) => {
-                // RFC 9000 §10.2.1: whoever has not heard of the end is told again.
+                // RFC 9000 §10.2.1: the closing endpoint repeats CONNECTION_CLOSE.
                 self.close_due |= !has_connection_close(&packet);
                 return;
             }
@@ -41,7 +41,7 @@ impl Connection {
         self.close_if_done(now);
     }
 
-    /// False for packets that are dropped unread: duplicates, and those of a space without keys.
+    /// False for packets that are discarded: duplicates, and those of a space without keys.
     fn accepts(&mut self, packet: &Packet) -> bool {
         let has_keys = match packet.space {
             SpaceId::Initial => self.has_initial,
@@ -56,8 +56,8 @@ impl Connection {
 
     fn count_received(&mut self, now: Instant, packet: &Packet, size: u32) {
         self.idle_since = now;
-        if !self.validated {
-            self.octets_before_validation.0 += u64::from(size);
+        if let Some(budget) = &mut self.amplification {
+            budget.received += u64::from(size);
         }
         let statistics = &mut self.statistics;
         statistics.packets_received += 1;
@@ -74,9 +74,9 @@ impl Connection {
     fn process(&mut self, now: Instant, packet: Packet) -> Result<(), TransportError> {
         let space = packet.space;
         if space == SpaceId::Data && self.has_initial {
-            // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet proves the address, and ends
-            // the use of Initial packets.
-            self.validated = true;
+            // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet validates the address, and
+            // Initial packets are no longer used.
+            self.amplification = None;
             self.discard_initial(now);
         }
         for frame in packet.frames {
@@ -120,8 +120,8 @@ impl Connection {
                 } else {
                     CloseReason::Reset(code)
                 };
-                // RFC 9000 §10.2.2: silent from now on; there is no timer to wait for, because a
-                // drained connection and a closed one answer alike.
+                // RFC 9000 §10.2.2: nothing is sent from now on. The draining state needs no timer,
+                // because a draining and a closed connection behave alike.
                 self.enter(now, State::Draining);
                 self.endpoint_events
                     .push_back(EndpointEvent::Closed(reason));
@@ -136,7 +136,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The peer's half of the handshake: the server answers, the client may send.
+    /// The peer's handshake message arrived: the server answers, the client may send.
     fn on_crypto(&mut self, now: Instant) {
         if matches!(self.state, State::Idle | State::Handshaking) {
             self.crypto_due = self.role == Role::Server;
@@ -150,13 +150,13 @@ fn has_connection_close(packet: &Packet) -> bool {
     frames.any(|frame| matches!(frame, Frame::ConnectionClose { .. }))
 }
 
-/// True if the packet has application data.
+/// True if the packet carries application data.
 pub(super) fn carries_data(packet: &Packet) -> bool {
     let mut frames = packet.frames.iter();
     frames.any(|frame| matches!(frame, Frame::Stream(_)))
 }
 
-/// RFC 9000 §17.2.2.
+/// True if an Initial packet may carry the frame (RFC 9000 §17.2.2).
 const fn is_allowed_in_initial(frame: &Frame) -> bool {
     matches!(
         frame,

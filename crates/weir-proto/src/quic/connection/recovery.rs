@@ -1,15 +1,15 @@
-//! What acknowledgements and the loss timer do (RFC 9002 §5, §6 and appendix A).
+//! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
 use super::{Connection, State};
 use crate::cc::{Acked, CongestionEvent};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
-use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, RetransmitFrame};
+use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame};
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::Instant;
 
-/// Doublings of the probe timeout after which it grows no more.
+/// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
 
 impl Connection {
@@ -29,8 +29,8 @@ impl Connection {
             return Ok(());
         }
         if space == SpaceId::Initial {
-            // RFC 9000 §8.1: only the owner of the address can acknowledge.
-            self.validated = true;
+            // RFC 9000 §8.1: an acknowledgement validates the address.
+            self.amplification = None;
         }
         self.sample_rtt(now, space, ack, newly_acked);
         self.acked = acked;
@@ -60,12 +60,12 @@ impl Connection {
             SpaceId::Initial => crate::time::Duration::ZERO,
             SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
         };
-        self.rtt.update(now, latest, delay);
+        self.rtt.on_delayed_sample(now, latest, delay);
         self.events.push(now, EventMask::RTT, || Event::Rtt(latest));
     }
 
-    /// RFC 9000 §13.4.2 and RFC 9002 appendix B.7: new marks are a congestion event, and
-    /// counters that go down end the use of ECN.
+    /// Processes ECN counts: a higher CE count is a congestion event (RFC 9002 appendix B.7), a
+    /// lower one ends the use of ECN (RFC 9000 §13.4.2).
     fn process_ecn(&mut self, now: Instant, space: SpaceId, ack: &Ack, newly_acked: NewlyAcked) {
         if !self.config.ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return;
@@ -124,12 +124,12 @@ impl Connection {
                     RetransmitFrame::FlowControl(_) => {}
                 }
             }
-            self.push_window(now);
+            self.emit_window(now);
         }
         self.acked = acked;
     }
 
-    /// Finds lost packets and reacts (RFC 9002 appendices A.10 and B.8).
+    /// Detects lost packets and reacts (RFC 9002 appendices A.10 and B.8).
     fn detect_losses(&mut self, now: Instant, space: SpaceId) {
         let mut lost = std::mem::take(&mut self.lost);
         lost.clear();
@@ -174,56 +174,56 @@ impl Connection {
             self.spurious_candidates.clear();
         }
         self.lost = lost;
-        self.push_window(now);
+        self.emit_window(now);
     }
 
-    /// Packets that were declared lost and have arrived after all: once all of them have, the
-    /// reduction was a mistake.
+    /// Removes acknowledged packets from the candidates. Once all of them are acknowledged, the
+    /// losses were spurious and the reduction is undone.
     fn detect_spurious_losses(&mut self, now: Instant, ack: &Ack) {
         if self.spurious_candidates.is_empty() {
             return;
         }
-        let named = |number: PacketNumber| {
+        let is_acked = |number: PacketNumber| {
             let mut ranges = ack.ranges();
             ranges.any(|range| (range.smallest..=range.largest).contains(&number))
         };
-        self.spurious_candidates.retain(|number| !named(*number));
+        self.spurious_candidates.retain(|number| !is_acked(*number));
         if self.spurious_candidates.is_empty() {
             self.controller.on_spurious_congestion_event(now);
-            self.push_window(now);
+            self.emit_window(now);
         }
     }
 
-    /// What a lost packet said is to be said again.
+    /// Schedules the frames of a lost packet to be sent again.
     pub(super) fn retransmit(&mut self, frames: &[RetransmitFrame]) {
         for frame in frames {
             match frame {
                 RetransmitFrame::Stream(frame) => self.streams.on_lost(frame),
                 RetransmitFrame::Crypto => self.crypto_due = true,
                 RetransmitFrame::FlowControl(frame) => {
-                    self.streams.on_flow_control_frame_lost(frame)
+                    self.streams.on_flow_control_frame_lost(frame);
                 }
             }
         }
     }
 
-    /// The one timer of loss detection (RFC 9002 appendix A.8): the time threshold if a packet
-    /// waits for it, otherwise the probe timeout.
+    /// The loss detection timer (RFC 9002 appendix A.8): the time threshold if a packet waits for
+    /// it, otherwise the probe timeout.
     pub(super) fn loss_timer(&self) -> Option<Instant> {
         let losses = [self.initial.sent.loss_time(), self.data.sent.loss_time()];
         if let Some(at) = losses.into_iter().flatten().min() {
             return Some(at);
         }
-        // RFC 9002 §6.2.2.1: whoever must not send needs no timer.
+        // RFC 9002 §6.2.2.1: a server at its anti-amplification limit sets no timer.
         if self.is_amplification_limited() || self.probes_due > 0 {
             return None;
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
-        let base = self.rtt.pto_base();
-        // RFC 9002 §6.2.2.1: a client without an answer keeps asking, so that the server may
-        // send more.
-        let asks = self.state == State::Handshaking;
-        let initial = (self.initial.sent.is_waiting() || asks)
+        let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
+        // RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
+        // more.
+        let probes = self.state == State::Handshaking;
+        let initial = (self.initial.sent.is_waiting() || probes)
             .then(|| self.initial.sent.last_eliciting_at() + base * backoff);
         let data = self.data.sent.is_waiting().then(|| {
             self.data.sent.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff
@@ -256,7 +256,7 @@ impl Connection {
         }
     }
 
-    /// The Initial space is used no more (RFC 9002 §6.4).
+    /// Discards the Initial space (RFC 9002 §6.4).
     pub(super) fn discard_initial(&mut self, now: Instant) {
         if !self.has_initial {
             return;
@@ -267,6 +267,6 @@ impl Connection {
         self.initial.received.take_ack(now);
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
         self.pto_count = 0;
-        self.push_window(now);
+        self.emit_window(now);
     }
 }

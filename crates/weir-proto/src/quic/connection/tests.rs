@@ -1,4 +1,4 @@
-//! Connections against each other: the published identities, and what must hold under loss.
+//! Pairs of connections: the published results, and properties under loss.
 
 use super::pair::{Pair, Side, periodic};
 use super::*;
@@ -14,7 +14,7 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// The published experiment: no flow control, always data, packets of 1252 octets.
+/// The published experiment: no flow control, unlimited data, packets of 1252 octets.
 fn lossy_link(preset: &str, every: u32) -> Config {
     let mut config = Config::named(preset).unwrap();
     config.handshake = Handshake::Established;
@@ -26,7 +26,7 @@ fn lossy_link(preset: &str, every: u32) -> Config {
     config
 }
 
-/// Mbit/s in whole cycles of 7 and of 8 round trips of 2 ms, after slow start.
+/// The throughput in Mbit/s over whole cycles of 7 and of 8 round trips of 2 ms, after slow start.
 fn measure(config: Config, drop: pair::Dropper) -> (f64, u64) {
     let mut pair = Pair::started(config);
     pair.bulk = Some(Side::Client);
@@ -45,14 +45,14 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
 }
 
 #[test]
-fn with_every_other_packet_acknowledged_it_takes_eight_round_trips() {
+fn with_an_ack_for_every_other_packet_it_takes_eight_round_trips() {
     let (throughput, window) = measure(lossy_link("inet-2025", 2), periodic(51));
     assert_eq!(window, 12_520);
     assert!((throughput / 31.3 - 1.0).abs() < 0.001, "{throughput}");
 }
 
 #[test]
-fn the_model_of_today_is_markedly_faster() {
+fn the_current_model_is_markedly_faster() {
     for (every, old) in [(1, 35.77), (2, 31.30)] {
         let (throughput, _) = measure(lossy_link("inet-now", every), periodic(51));
         println!("inet-now, every {every}: {throughput:.3} Mbit/s");
@@ -61,7 +61,7 @@ fn the_model_of_today_is_markedly_faster() {
 }
 
 #[test]
-fn random_loss_of_the_same_rate_gives_more() {
+fn random_loss_of_the_same_rate_gives_a_higher_throughput() {
     for (every, old) in [(1, 35.77), (2, 31.30)] {
         let mut sum = 0.0;
         for seed in 1..=5 {
@@ -88,7 +88,7 @@ fn every_packet_is_full_while_there_is_data() {
 }
 
 #[test]
-fn the_codec_changes_nothing() {
+fn the_codec_does_not_change_results() {
     let run = |codec| {
         let mut config = Config::named("rfc9002").unwrap();
         config.ecn = true;
@@ -167,7 +167,7 @@ fn never_more_in_flight_than_the_window_allows() {
         pair.bulk = Some(Side::Client);
         pair.drop = periodic(51);
         pair.run_for(Duration::from_secs(3));
-        // A reduction leaves the flight above the window; only the probe adds to it.
+        // After a reduction more is in flight than the window; only the probe may be added.
         assert_eq!(pair.overshoot > 0, recovery_probe);
         assert!(pair.flight > 0);
     }
@@ -217,7 +217,7 @@ fn probes_follow_the_doubling_timeout() {
     let start = pair.now;
     pair.client.write(start, Payload::of_len(1000)).unwrap();
     pair.sizes.clear();
-    pair.settle();
+    pair.exchange();
     for (after, sent) in [(30, 1), (31, 2), (92, 2), (93, 3), (216, 3), (217, 4)] {
         pair.run_until(start + millis(after));
         assert_eq!(pair.sizes.len(), sent, "after {after} ms");
@@ -247,7 +247,7 @@ fn a_long_outage_is_persistent_congestion() {
 }
 
 #[test]
-fn flow_control_limits_to_the_credit_in_a_round_trip() {
+fn flow_control_limits_the_data_of_a_round_trip() {
     let mut config = lossy_link("inet-2025", 1);
     config.flow_control.initial_max_data = 10_000;
     let mut pair = Pair::started(config);
@@ -262,7 +262,7 @@ fn flow_control_limits_to_the_credit_in_a_round_trip() {
 }
 
 #[test]
-fn writing_blocks_at_the_limit_and_goes_on_below_the_low_water_mark() {
+fn writing_blocks_at_the_limit_and_resumes_below_the_low_water_mark() {
     let mut config = lossy_link("inet-2025", 1);
     config.send_queue_limit = 100_000;
     config.low_water_ratio = 0.4;
@@ -301,8 +301,8 @@ fn bundled_acknowledgements_cover_packets_that_need_none() {
         pair.run_for(millis(400));
         let received = &mut pair.server.data.received;
         let ranges = received.take_ack(pair.now).unwrap().ranges().count();
-        // One range for each loss so far, up to the 32 that are kept: nobody acknowledges
-        // acknowledgements alone.
+        // One range for each loss so far, up to the 32 that are kept, because packets with
+        // acknowledgements alone are not acknowledged.
         assert_eq!(ranges, 32);
         assert_eq!(pair.client.data.received.has_unacked_others(), !bundle);
     }
@@ -337,7 +337,7 @@ fn ack(smallest: u64, largest: u64) -> Frame {
     })
 }
 
-/// A client that has sent packets 0 to 9, its initial window, and nothing else.
+/// A client that has sent packets 0 to 9, its initial window.
 fn client_with_a_window_sent(config: Config) -> Connection {
     let mut client = Connection::client(config);
     client.connect(Instant::ZERO);
@@ -351,8 +351,9 @@ fn client_with_a_window_sent(config: Config) -> Connection {
 
 #[test]
 fn whether_losses_or_acknowledgements_come_first_is_a_rule() {
-    // Packet 0 is lost and 1 to 9 arrive. First the loss: half of 10 packets, and what is
-    // acknowledged belongs to recovery. First the others: slow start to 19 packets, then half.
+    // Packet 0 is lost and 1 to 9 arrive. With losses first the window is half of 10 packets, and
+    // the acknowledged packets belong to recovery. With acknowledgements first it grows to 19
+    // packets in slow start and is then halved.
     for (losses_before_acks, window) in [(true, 5 * 1252), (false, 19 * 1252 / 2)] {
         let mut config = lossy_link("inet-2025", 1);
         config.rules.losses_before_acks = losses_before_acks;
@@ -364,7 +365,7 @@ fn whether_losses_or_acknowledgements_come_first_is_a_rule() {
 }
 
 #[test]
-fn a_reduction_is_taken_back_when_the_lost_packets_turn_up() {
+fn a_reduction_is_undone_when_the_lost_packets_are_acknowledged() {
     for (undo_spurious, window) in [(false, 5), (true, 10)] {
         let mut config = lossy_link("inet-2025", 1);
         config.rules.undo_spurious = undo_spurious;
@@ -453,10 +454,10 @@ fn a_duplicate_changes_nothing() {
 }
 
 #[test]
-fn a_server_sends_at_most_three_times_what_an_unproven_client_sent() {
+fn a_server_sends_at_most_three_times_what_an_unvalidated_client_sent() {
     let mut pair = Pair::started(Config::named("rfc9002").unwrap());
     pair.bulk = Some(Side::Server);
-    // The client's first packet arrives, nothing after it.
+    // Only the first packet of the client arrives.
     let mut sent = [0, 0];
     pair.drop = Box::new(move |side, packet| {
         sent[usize::from(side == Side::Server)] += packet.size - 28;
@@ -464,7 +465,7 @@ fn a_server_sends_at_most_three_times_what_an_unproven_client_sent() {
         side == Side::Client
     });
     pair.run_for(Duration::from_secs(5));
-    assert!(!pair.server.validated);
+    assert!(pair.server.amplification.is_some());
 }
 
 #[test]
@@ -480,7 +481,7 @@ fn an_idle_connection_ends_only_by_rule() {
 }
 
 #[test]
-fn closing_while_blocked_ends_when_the_credit_comes() {
+fn closing_while_blocked_ends_when_the_maximum_is_raised() {
     let mut config = lossy_link("inet-2025", 1);
     config.flow_control.initial_max_data = 5_000;
     let mut pair = Pair::started(config);
@@ -545,7 +546,7 @@ fn headers_have_the_sizes_of_their_presets() {
 
 proptest! {
     #[test]
-    fn no_packet_from_anywhere_makes_it_panic_or_spin(
+    fn no_packet_makes_it_panic_or_spin(
         packets in prop::collection::vec(
             (prop::collection::vec(wire::tests::frame(), 1..4), 0..40_u64, any::<bool>()),
             1..30,
@@ -582,7 +583,7 @@ proptest! {
 }
 
 #[test]
-fn a_handshake_over_jumbo_frames_takes_no_longer() {
+fn a_handshake_with_jumbo_frames_takes_no_longer() {
     let mut sizes = Vec::new();
     for max_datagram_size in [1200, 8972] {
         let mut config = Config::named("rfc9002").unwrap();
@@ -590,7 +591,7 @@ fn a_handshake_over_jumbo_frames_takes_no_longer() {
         let mut pair = Pair::started(config);
         pair.bulk = Some(Side::Client);
         pair.run_for(Duration::from_millis(500));
-        assert!(pair.server.validated, "{max_datagram_size}");
+        assert!(pair.server.amplification.is_none(), "{max_datagram_size}");
         sizes.push(pair.sizes.iter().copied().max());
     }
     assert!(sizes[0] < sizes[1] && sizes[1] > Some(8000), "{sizes:?}");

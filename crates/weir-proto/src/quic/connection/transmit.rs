@@ -1,7 +1,7 @@
-//! What is due to leave (RFC 9000 §13.1 and §14.1, RFC 9002 §7).
+//! Builds the packets that leave (RFC 9000 §13.1 and §14.1, RFC 9002 §7).
 //!
-//! Acknowledgements alone are outside the window; everything else waits for it. A data packet is
-//! filled up while there is data, lost pieces first.
+//! The window does not apply to packets with acknowledgements alone. A data packet is filled while
+//! there is data, lost data first.
 
 use super::{Connection, State};
 use crate::cc::Sent;
@@ -10,13 +10,13 @@ use crate::event::{Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
-use crate::quic::wire::{self, Frame, SpaceId};
+use crate::quic::wire::{self, Frame, PacketNumber, SpaceId};
 use crate::time::Instant;
 use smallvec::SmallVec;
 
-/// Octets to which a datagram with an Initial packet is padded (RFC 9000 §14.1).
+/// The least size of a datagram with an Initial packet, in octets (RFC 9000 §14.1).
 const INITIAL_DATAGRAM: u32 = 1200;
-/// Octets of the handshake message: about those of a TLS ClientHello.
+/// Octets of the handshake message, about as many as a TLS ClientHello has.
 const CRYPTO_LEN: u32 = 300;
 
 /// A packet under construction.
@@ -70,19 +70,17 @@ impl Connection {
         self.build_data(now)
     }
 
-    /// Octets of the largest datagram that may leave. RFC 9000 §8.1: before it knows that the
-    /// address is the client's own, a server sends at most three times what it got.
+    /// Octets of the largest datagram that may leave. Before the client's address is validated, a
+    /// server sends at most three times what it received (RFC 9000 §8.1).
     fn datagram_limit(&self) -> u32 {
         let largest = self.config.datagram_size();
-        if self.validated {
-            return largest;
-        }
-        let (received, sent) = self.octets_before_validation;
-        let left = (3 * received).saturating_sub(sent);
-        largest.min(u32::try_from(left).unwrap_or(u32::MAX))
+        self.amplification.map_or(largest, |budget| {
+            largest.min(u32::try_from(budget.left()).unwrap_or(u32::MAX))
+        })
     }
 
-    /// What is left would not hold a datagram with an Initial packet (RFC 9000 §14.1).
+    /// True if the budget before address validation is too small for a datagram with an Initial
+    /// packet (RFC 9000 §14.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
         self.datagram_limit() < self.config.datagram_size().min(INITIAL_DATAGRAM)
     }
@@ -106,7 +104,7 @@ impl Connection {
 
     fn build_close(&mut self, now: Instant) -> Packet {
         let close_frame = self.close_frame;
-        // RFC 9000 §10.2.3: an Initial packet must not carry the application's close.
+        // RFC 9000 §10.2.3: an Initial packet carries CONNECTION_CLOSE of type 0x1c only.
         let space = if self.has_initial {
             SpaceId::Initial
         } else {
@@ -122,7 +120,7 @@ impl Connection {
         self.finish(now, builder)
     }
 
-    /// The handshake message and what is to be said of the peer's.
+    /// An Initial packet with the handshake message or an acknowledgement.
     fn build_initial(&mut self, now: Instant) -> Option<Packet> {
         let ack_due = self.initial.received.ack_is_due(now);
         if !self.crypto_due && !ack_due {
@@ -140,8 +138,8 @@ impl Connection {
             };
             builder.push_retransmittable(frame, RetransmitFrame::Crypto);
         }
-        // RFC 9000 §14.1: a client pads all of its Initial packets, a server those that must be
-        // acknowledged.
+        // RFC 9000 §14.1: a client pads all of its Initial packets, a server those that are
+        // ack-eliciting.
         if self.role == Role::Client || !builder.sent.retransmit.is_empty() {
             let header = &self.config.header;
             let frames: u32 = builder.frames.iter().map(|frame| frame.len(false)).sum();
@@ -160,7 +158,7 @@ impl Connection {
         }
     }
 
-    /// True if the window, a probe timeout or the start of recovery lets a packet out.
+    /// True if the window, a probe timeout or the start of recovery allows a packet.
     fn may_send(&self) -> bool {
         let mds = u64::from(self.config.datagram_size());
         let cwnd = self.controller.window();
@@ -174,7 +172,7 @@ impl Connection {
         let may_send = self.may_send();
         let mut has_stream_data = may_send && self.streams.has_stream_data();
         if may_send && !has_stream_data && self.probes_due > 0 {
-            // RFC 9002 §6.2.4: without new data a probe repeats what is in flight.
+            // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
             let retransmit: SmallVec<[RetransmitFrame; 1]> =
                 self.data.sent.oldest_retransmit().into();
             self.retransmit(&retransmit);
@@ -210,8 +208,8 @@ impl Connection {
         Some(self.finish(now, builder))
     }
 
-    /// True if frames about credit leave now. They wait for a packet that leaves anyway, unless
-    /// none is to come.
+    /// True if flow control frames leave now. They wait for a packet that is sent anyway, unless
+    /// none is expected.
     fn flow_control_is_due(&self, packet_leaves: bool) -> bool {
         let due = self.streams.max_frame_needed() || self.streams.blocked_frame_needed();
         let waits = self.data.received.has_unacked_eliciting()
@@ -244,12 +242,12 @@ impl Connection {
         }
     }
 
-    /// Gives the packet its number, its size and its place in the books.
+    /// Completes the packet with its number and size, and records it as sent.
     fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
         let header = self.config.header;
         let mut frames_len = wire::frames_len(&builder.frames);
-        // RFC 9001 §5.4.2: four octets of number and frames, so that there is a sample to
-        // protect the header with.
+        // RFC 9001 §5.4.2: packet number and frames have at least four octets, so that there is a
+        // sample for header protection.
         let shortest = 4 - u32::from(builder.number_len.min(4));
         if header.tag_len > 0 && frames_len < shortest {
             builder.frames.push(Frame::Padding(shortest - frames_len));
@@ -257,7 +255,7 @@ impl Connection {
         }
         let size = header.overhead(builder.space, builder.number_len) + frames_len;
         let ack_eliciting = builder.sent.ack_eliciting || !builder.sent.retransmit.is_empty();
-        // RFC 9002 §2: in flight are packets with anything but ACK and CONNECTION_CLOSE.
+        // RFC 9002 §2: packets that are ack-eliciting or contain PADDING are in flight.
         let padded = builder
             .frames
             .iter()
@@ -284,11 +282,11 @@ impl Connection {
                 bytes: u64::from(size),
                 bytes_in_flight: self.bytes_in_flight,
             });
-            self.push_window(now);
+            self.emit_window(now);
         } else {
             self.space(space).sent.skip();
         }
-        self.count_sent(now, (number, size), has_data);
+        self.count_sent(now, number, size, has_data);
         let packet = wire::Packet {
             number,
             number_len: builder.number_len,
@@ -298,9 +296,9 @@ impl Connection {
         self.wrap(packet, size)
     }
 
-    fn count_sent(&mut self, now: Instant, (number, size): (u64, u32), has_data: bool) {
-        if !self.validated {
-            self.octets_before_validation.1 += u64::from(size);
+    fn count_sent(&mut self, now: Instant, number: PacketNumber, size: u32, has_data: bool) {
+        if let Some(budget) = &mut self.amplification {
+            budget.sent += u64::from(size);
         }
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(size);

@@ -35,7 +35,7 @@ fn ack(ranges: &[(u64, u64)]) -> Ack {
 
 fn rtt(millis: u64) -> RttEstimator {
     let mut rtt = RttEstimator::default();
-    rtt.update(at(0), Duration::from_millis(millis), Duration::ZERO);
+    rtt.on_sample(at(0), Duration::from_millis(millis));
     rtt
 }
 
@@ -43,6 +43,17 @@ fn numbers(lost: &[LostPacket]) -> Vec<(PacketNumber, LossTrigger)> {
     lost.iter()
         .map(|lost| (lost.number, lost.trigger))
         .collect()
+}
+
+#[test]
+fn timeouts_follow_the_round_trip_time() {
+    let ms = Duration::from_millis;
+    let mut rtt = RttEstimator::default();
+    assert_eq!(rtt.timeout(&PROBE_TIMEOUT, 0), ms(999));
+    rtt.on_delayed_sample(at(0), ms(100), ms(25));
+    assert_eq!(rtt.timeout(&PROBE_TIMEOUT, 0), ms(300));
+    rtt.on_delayed_sample(at(0), ms(140), ms(20));
+    assert_eq!(loss_delay(&rtt), Duration::from_micros(157_500));
 }
 
 #[test]
@@ -102,21 +113,21 @@ fn follows_the_table_of_thresholds() {
 fn each_packet_is_acknowledged_once_and_the_largest_first() {
     let mut packets = sent(&[0, 0, 0, 0, 0]);
     let mut acked = Vec::new();
-    let news = packets
+    let newly_acked = packets
         .acknowledge(&ack(&[(3, 4), (0, 1)]), &mut acked)
         .unwrap();
     let order: Vec<u64> = acked.iter().map(|(number, _)| *number).collect();
     assert_eq!(order, [4, 3, 1, 0]);
-    assert!(news.ack_eliciting && news.largest_sent_at.is_some());
+    assert!(newly_acked.ack_eliciting && newly_acked.largest_sent_at.is_some());
     acked.clear();
-    let news = packets.acknowledge(&ack(&[(0, 4)]), &mut acked).unwrap();
+    let newly_acked = packets.acknowledge(&ack(&[(0, 4)]), &mut acked).unwrap();
     assert_eq!(acked.len(), 1);
-    assert_eq!(news.largest_sent_at, None);
+    assert_eq!(newly_acked.largest_sent_at, None);
     assert!(!packets.is_waiting());
 }
 
 #[test]
-fn acknowledging_what_was_not_sent_is_a_violation() {
+fn acknowledging_a_packet_that_was_not_sent_is_a_violation() {
     let mut packets = sent(&[0, 0]);
     for largest in [2, 3, u64::MAX] {
         let error = packets
@@ -141,7 +152,7 @@ fn the_example_of_rfc_9002_establishes_persistent_congestion() {
         packets
             .acknowledge(&ack(&[(0, 0)]), &mut Vec::new())
             .unwrap();
-        rtt.update(at(200), Duration::from_millis(200), Duration::ZERO);
+        rtt.on_sample(at(200), Duration::from_millis(200));
         let after = Duration::from_millis(threshold);
         assert!(!packets.detect_lost(at(1200), &rtt, after, &mut lost));
         packets
@@ -174,14 +185,14 @@ fn losses_before_the_first_sample_do_not_count() {
         .acknowledge(&ack(&[(5, 5)]), &mut Vec::new())
         .unwrap();
     let mut rtt = RttEstimator::default();
-    rtt.update(at(9100), Duration::from_millis(97), Duration::ZERO);
+    rtt.on_sample(at(9100), Duration::from_millis(97));
     let mut lost = Vec::new();
     assert!(!packets.detect_lost(at(9100), &rtt, Duration::from_secs(3), &mut lost));
     assert_eq!(lost.len(), 3);
 }
 
 #[test]
-fn numbers_that_nobody_acknowledges_leave_nothing_behind() {
+fn packets_that_are_not_in_flight_use_no_memory() {
     let mut packets = SentPackets::default();
     for _ in 0..1000 {
         packets.skip();

@@ -1,4 +1,4 @@
-//! The streams of a connection (RFC 9000 §2 and §3) and the connection's credit.
+//! The streams of a connection (RFC 9000 §2 and §3) and the connection's flow control.
 //!
 //! Not modelled: RESET_STREAM, STOP_SENDING, priorities, and MAX_STREAMS beyond the first limit.
 
@@ -15,16 +15,16 @@ use super::error::TransportError;
 use super::flow_control::{ReceiverFlowControl, SenderFlowControl};
 use super::wire::{Frame, StreamFrame};
 
-/// Which end of the connection this is.
+/// The role of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The one that connects.
+    /// It opens the connection.
     Client,
-    /// The one that is connected to.
+    /// It accepts the connection.
     Server,
 }
 
-/// A stream: two halves, or one if it is unidirectional.
+/// A stream with two halves, or one if it is unidirectional.
 #[derive(Clone, Debug)]
 struct Stream {
     id: u64,
@@ -38,7 +38,7 @@ pub struct Streams {
     role: Role,
     config: FlowControlConfig,
     all: Vec<Stream>,
-    /// Where the search for data begins: one after the stream that sent last.
+    /// Index at which the search for data begins: after the stream that sent last.
     next_to_send: usize,
     unsent: u64,
     sender_flow_control: SenderFlowControl,
@@ -46,7 +46,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// No streams.
+    /// A connection without streams.
     pub fn new(role: Role, config: FlowControlConfig) -> Self {
         Self {
             role,
@@ -74,7 +74,7 @@ impl Streams {
         id & 1 == self.first_local_id()
     }
 
-    /// Where the stream is, made first if it may be.
+    /// The index of a stream, which is opened if it does not exist.
     fn open(&mut self, id: u64) -> Result<usize, TransportError> {
         // One stream is the common case.
         if self.all.first().is_some_and(|stream| stream.id == id) {
@@ -102,7 +102,8 @@ impl Streams {
         Ok(at)
     }
 
-    /// RFC 9000 §19.8: a stream of ours must have been opened before the peer speaks of it.
+    /// The index of a stream in a frame of the peer. A stream of this end must exist already
+    /// (RFC 9000 §19.8).
     fn open_for_peer(&mut self, id: u64) -> Result<usize, TransportError> {
         let known = self.all.binary_search_by_key(&id, |stream| stream.id);
         match known {
@@ -130,8 +131,8 @@ impl Streams {
         self.all.get_mut(at)?.receive.as_mut()
     }
 
-    /// Writes so many octets on a stream, which is opened if need be; false if this end may not
-    /// send on it.
+    /// Writes so many octets on a stream, which is opened if it does not exist; false if this end
+    /// may not send on it.
     pub fn write(&mut self, id: u64, octets: u64) -> bool {
         let Ok(at) = self.open(id) else { return false };
         let Some(send) = &mut self.all[at].send else {
@@ -142,7 +143,7 @@ impl Streams {
         true
     }
 
-    /// Nothing more will be written on any stream that was opened.
+    /// Ends all streams: nothing more will be written.
     pub fn finish(&mut self) {
         for send in self
             .all
@@ -153,7 +154,7 @@ impl Streams {
         }
     }
 
-    /// True once all that was written, and the ends of streams, are acknowledged.
+    /// True once all data and the ends of all streams are acknowledged.
     pub fn all_sent(&self) -> bool {
         let mut senders = self.all.iter().filter_map(|stream| stream.send.as_ref());
         senders.all(SendStream::is_done)
@@ -181,13 +182,13 @@ impl Streams {
         0
     }
 
-    /// True if there is something to read.
+    /// True if a stream has data to read.
     pub fn is_readable(&self) -> bool {
         let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
         receivers.any(|receive| receive.readable() > 0)
     }
 
-    /// A frame arrived; how many of its octets are new.
+    /// A STREAM frame arrived; returns how many of its octets are new.
     pub fn on_stream_frame(&mut self, frame: &StreamFrame) -> Result<u64, TransportError> {
         let at = self.open_for_peer(frame.id)?;
         let Some(receive) = &mut self.all[at].receive else {
@@ -200,7 +201,7 @@ impl Streams {
         Ok(new)
     }
 
-    /// A frame of the peer's that is about credit.
+    /// A flow control frame of the peer arrived.
     pub fn on_flow_control_frame(&mut self, frame: &Frame) -> Result<(), TransportError> {
         match *frame {
             Frame::MaxData(maximum) => self.sender_flow_control.update(maximum),
@@ -214,7 +215,6 @@ impl Streams {
                 send.credit.update(maximum);
             }
             Frame::DataBlocked(limit) => {
-                // It knows less than we have announced: a frame of ours was lost.
                 self.receiver_flow_control.on_blocked(limit);
             }
             Frame::StreamDataBlocked { id, limit } => {
@@ -231,7 +231,7 @@ impl Streams {
         Ok(())
     }
 
-    /// True if a frame can be sent.
+    /// True if stream data can be sent.
     #[inline]
     pub fn has_stream_data(&self) -> bool {
         let credit = self.sender_flow_control.available();
@@ -239,12 +239,12 @@ impl Streams {
         senders.any(|send| send.has_stream_data(credit))
     }
 
-    /// True if there is data that only credit keeps from leaving.
+    /// True if there is data that only flow control holds back.
     pub fn is_blocked(&self) -> bool {
         self.unsent > 0 && !self.has_stream_data()
     }
 
-    /// The next frame that fits into `room` octets; streams take turns.
+    /// The next STREAM frame that fits into `room` octets; streams take turns.
     pub fn next_frame(&mut self, room: u32) -> Option<StreamFrame> {
         let credit = self.sender_flow_control.available();
         let count = self.all.len();
@@ -263,7 +263,7 @@ impl Streams {
         None
     }
 
-    /// A frame was acknowledged.
+    /// A STREAM frame was acknowledged.
     #[inline]
     pub fn on_acked(&mut self, frame: &StreamFrame) {
         if let Some(send) = self.sender(frame.id) {
@@ -271,21 +271,21 @@ impl Streams {
         }
     }
 
-    /// A frame was lost, or is to be sent once more as a probe.
+    /// A STREAM frame was lost, or is sent again as a probe.
     pub fn on_lost(&mut self, frame: &StreamFrame) {
         if let Some(send) = self.sender(frame.id) {
             send.on_lost(frame);
         }
     }
 
-    /// True if the peer should hear of new credit.
+    /// True if a MAX_DATA or MAX_STREAM_DATA frame is due.
     #[inline]
     pub fn max_frame_needed(&self) -> bool {
         let mut receivers = self.all.iter().filter_map(|stream| stream.receive.as_ref());
         self.receiver_flow_control.frame_needed() || receivers.any(ReceiveStream::max_frame_needed)
     }
 
-    /// True if the peer should hear that we are blocked.
+    /// True if a DATA_BLOCKED or STREAM_DATA_BLOCKED frame is due.
     #[inline]
     pub fn blocked_frame_needed(&self) -> bool {
         if self.unsent == 0 {
@@ -296,7 +296,7 @@ impl Streams {
             || senders.any(|send| send.is_blocked() && send.credit.blocked_frame_needed())
     }
 
-    /// The next frame about credit, if one is due.
+    /// The next MAX_DATA or MAX_STREAM_DATA frame, if one is due.
     pub fn next_max_frame(&mut self) -> Option<Frame> {
         if let Some(maximum) = self.receiver_flow_control.take_new_maximum() {
             return Some(Frame::MaxData(maximum));
@@ -314,7 +314,7 @@ impl Streams {
         None
     }
 
-    /// The next frame that says we are blocked, if one is due.
+    /// The next DATA_BLOCKED or STREAM_DATA_BLOCKED frame, if one is due.
     pub fn next_blocked_frame(&mut self) -> Option<Frame> {
         if self.unsent == 0 {
             return None;
@@ -332,7 +332,7 @@ impl Streams {
         None
     }
 
-    /// A frame about credit was lost: say what is true now.
+    /// A flow control frame was lost: its current value is sent again.
     pub fn on_flow_control_frame_lost(&mut self, frame: &Frame) {
         match *frame {
             Frame::MaxData(_) => self.receiver_flow_control.frame_lost(),

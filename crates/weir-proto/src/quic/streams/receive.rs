@@ -1,14 +1,14 @@
-//! The receiving half of a stream: puts the pieces together. Lengths only.
+//! The receiving half of a stream: reassembly. Lengths only.
 
 use crate::quic::error::TransportError;
 use crate::quic::flow_control::ReceiverFlowControl;
 use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
 
-/// Gaps that a stream may have: a peer that leaves more is hostile, not unlucky.
+/// The most ranges of octets that a stream may have, to bound memory against a hostile peer.
 const MAX_RANGES: usize = 1 << 16;
 
-/// A stream that we receive.
+/// The receiving half of a stream.
 #[derive(Clone, Debug)]
 pub struct ReceiveStream {
     pub(super) credit: ReceiverFlowControl,
@@ -19,17 +19,17 @@ pub struct ReceiveStream {
     final_size: Option<u64>,
 }
 
-/// What a frame brought.
+/// The effect of a STREAM frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedOctets {
-    /// Octets by which the highest offset grew: they use the connection's credit.
+    /// Octets by which the highest offset grew; they count for the connection's flow control.
     pub advance: u64,
     /// Octets that had not arrived before.
     pub new: u64,
 }
 
 impl ReceiveStream {
-    /// An empty stream.
+    /// A stream without data.
     pub fn new(credit: ReceiverFlowControl) -> Self {
         Self {
             credit,
@@ -40,7 +40,7 @@ impl ReceiveStream {
         }
     }
 
-    /// A frame arrives.
+    /// A STREAM frame arrives.
     pub fn on_stream_frame(
         &mut self,
         frame: &StreamFrame,
@@ -57,7 +57,7 @@ impl ReceiveStream {
         Ok(ReceivedOctets { advance, new })
     }
 
-    /// RFC 9000 §4.5: the size of a stream is final.
+    /// Checks that the final size does not change (RFC 9000 §4.5).
     fn check_final_size(&mut self, end: u64, fin: bool) -> Result<(), TransportError> {
         let error = TransportError::final_size("the stream's final size changed");
         match self.final_size {
@@ -72,7 +72,7 @@ impl ReceiveStream {
         }
     }
 
-    /// Octets in order that the application has not read.
+    /// Octets that arrived in order and are not read yet.
     #[inline]
     pub fn readable(&self) -> u64 {
         let first = self.arrived.first();
@@ -81,7 +81,7 @@ impl ReceiveStream {
             .map_or(0, |range| range.end - self.read)
     }
 
-    /// The application reads what is there, at most `limit` octets.
+    /// The application reads at most `limit` octets; returns how many.
     pub fn read(&mut self, limit: u64) -> u64 {
         let octets = self.readable().min(limit);
         self.read += octets;
@@ -89,7 +89,7 @@ impl ReceiveStream {
         octets
     }
 
-    /// True if new credit is due and would be of use.
+    /// True if a MAX_STREAM_DATA frame is due and more data is expected.
     #[inline]
     pub fn max_frame_needed(&self) -> bool {
         self.final_size.is_none() && self.credit.frame_needed()

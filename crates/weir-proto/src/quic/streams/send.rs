@@ -1,10 +1,10 @@
-//! The sending half of a stream: what was written, sent, acknowledged and lost. Lengths only.
+//! The sending half of a stream: octets written, sent, acknowledged and lost. Lengths only.
 
 use crate::quic::flow_control::SenderFlowControl;
 use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
 
-/// A stream that we send on.
+/// The sending half of a stream.
 #[derive(Clone, Debug)]
 pub struct SendStream {
     id: u64,
@@ -15,14 +15,14 @@ pub struct SendStream {
     sent: u64,
     acked: RangeSet,
     lost: RangeSet,
-    /// The application will write no more.
+    /// The application has finished writing.
     finished: bool,
     fin_sent: bool,
     fin_acked: bool,
 }
 
 impl SendStream {
-    /// An empty stream.
+    /// A stream without data.
     pub fn new(id: u64, credit: u64) -> Self {
         Self {
             id,
@@ -42,7 +42,7 @@ impl SendStream {
         self.written = self.written.saturating_add(octets);
     }
 
-    /// The application has written everything.
+    /// The application has finished writing.
     pub fn finish(&mut self) {
         self.finished = true;
     }
@@ -53,14 +53,14 @@ impl SendStream {
         self.written - self.sent
     }
 
-    /// True once everything and the end are acknowledged.
+    /// True once all data and the end of the stream are acknowledged.
     pub fn is_done(&self) -> bool {
         let whole = 0..self.written;
         let all = self.written == 0 || self.acked.first() == Some(&whole);
         self.finished && self.fin_acked && all
     }
 
-    /// True if [`next_frame`](Self::next_frame) has something, given the connection's credit.
+    /// True if [`next_frame`](Self::next_frame) returns a frame, given the connection's credit.
     #[inline]
     pub fn has_stream_data(&self, connection_credit: u64) -> bool {
         !self.lost.is_empty()
@@ -68,14 +68,14 @@ impl SendStream {
             || (self.finished && !self.fin_sent && self.unsent() == 0)
     }
 
-    /// True if there is new data and this stream's credit is used up.
+    /// True if there is new data and the stream's flow control holds it back.
     #[inline]
     pub fn is_blocked(&self) -> bool {
         self.unsent() > 0 && self.credit.available() == 0
     }
 
-    /// The next frame that fits into `room` octets, frame head included: lost octets first.
-    /// The second value says how many octets are sent for the first time.
+    /// The next frame that fits into `room` octets, its header included: lost octets first. The
+    /// second value is the number of octets that are sent for the first time.
     pub fn next_frame(&mut self, room: u32, connection_credit: u64) -> Option<(StreamFrame, u64)> {
         let again = self.lost.first().cloned();
         let offset = again.as_ref().map_or(self.sent, |range| range.start);
@@ -111,7 +111,7 @@ impl SendStream {
         Some((frame, new))
     }
 
-    /// The peer has this frame.
+    /// This frame was acknowledged.
     #[inline]
     pub fn on_acked(&mut self, frame: &StreamFrame) {
         let range = frame.offset..frame.offset + u64::from(frame.len);
@@ -122,7 +122,7 @@ impl SendStream {
         self.fin_acked |= frame.fin;
     }
 
-    /// This frame was lost: what of it the peer does not have is sent again.
+    /// This frame was lost: its octets that are not acknowledged are sent again.
     pub fn on_lost(&mut self, frame: &StreamFrame) {
         let range = frame.offset..frame.offset + u64::from(frame.len);
         self.lost.insert(range.clone());

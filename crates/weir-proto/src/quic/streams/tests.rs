@@ -1,4 +1,4 @@
-//! Streams: reassembly in any order, retransmission, turns and credit.
+//! Streams: reassembly in any order, retransmission, taking turns and flow control.
 
 use super::*;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn frame(id: u64, offset: u64, len: u32) -> StreamFrame {
 
 proptest! {
     #[test]
-    fn a_stream_is_whole_in_whatever_order_its_pieces_come(
+    fn a_stream_is_reassembled_from_frames_in_any_order(
         cuts in prop::collection::btree_set(1_u64..5000, 0..40),
         seed in any::<u64>(),
     ) {
@@ -41,7 +41,7 @@ proptest! {
         let (mut new, mut read) = (0, 0);
         for frame in &frames {
             new += streams.on_stream_frame(frame).unwrap();
-            // A second copy brings nothing.
+            // A duplicate has no new octets.
             prop_assert_eq!(streams.on_stream_frame(frame).unwrap(), 0);
             read += streams.read(u64::MAX);
         }
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_lost_is_sent_again_until_all_is_acknowledged(
+    fn lost_data_is_sent_again_until_all_is_acknowledged(
         total in 1_u64..20_000,
         seed in any::<u64>(),
     ) {
@@ -90,7 +90,7 @@ fn streams_take_turns() {
 }
 
 #[test]
-fn each_stream_and_the_connection_have_their_own_credit() {
+fn each_stream_and_the_connection_have_their_own_flow_control() {
     let mut streams = Streams::new(Role::Client, CONFIG);
     for id in [0, 4, 8] {
         streams.write(id, 60_000);
@@ -121,7 +121,7 @@ fn each_stream_and_the_connection_have_their_own_credit() {
 }
 
 #[test]
-fn credit_is_renewed_as_the_application_reads_and_repeated_if_lost() {
+fn the_maximum_is_raised_as_the_application_reads_and_repeated_if_lost() {
     let mut streams = Streams::new(Role::Server, CONFIG);
     streams.on_stream_frame(&frame(0, 0, 30_000)).unwrap();
     assert_eq!(streams.next_max_frame(), None);
@@ -134,7 +134,7 @@ fn credit_is_renewed_as_the_application_reads_and_repeated_if_lost() {
     assert_eq!(streams.next_max_frame(), None);
     streams.on_flow_control_frame_lost(&renewed);
     assert_eq!(streams.next_max_frame(), Some(renewed.clone()));
-    // A sender that is blocked below what was announced has missed it.
+    // A sender that is blocked below the announced maximum has not received it.
     let blocked = |limit| Frame::StreamDataBlocked { id: 0, limit };
     streams.on_flow_control_frame(&blocked(75_000)).unwrap();
     assert_eq!(streams.next_max_frame(), None);
@@ -145,7 +145,7 @@ fn credit_is_renewed_as_the_application_reads_and_repeated_if_lost() {
 #[test]
 fn directions_of_streams_are_respected() {
     let mut server = Streams::new(Role::Server, CONFIG);
-    // 3 is the server's own unidirectional stream, 2 the client's.
+    // Stream 3 is unidirectional from the server, stream 2 from the client.
     assert!(server.write(3, 10));
     assert!(!server.write(2, 10));
     assert_eq!(

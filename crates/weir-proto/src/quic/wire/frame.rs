@@ -7,14 +7,14 @@ use std::sync::Arc;
 /// Packet numbers from `smallest` to `largest`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckRange {
-    /// The first.
+    /// The smallest packet number.
     pub smallest: u64,
-    /// The last.
+    /// The largest packet number.
     pub largest: u64,
 }
 
-/// The ranges of an ACK frame below its newest one, newest first. Shared between the frames of a
-/// receiver, because they change only when a gap does.
+/// The ranges of an ACK frame below its newest one, newest first. The frames of a receiver share
+/// them, because they change only with the gaps.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OlderRanges {
     ranges: Vec<AckRange>,
@@ -39,7 +39,7 @@ impl OlderRanges {
     }
 }
 
-/// The Gap field (RFC 9000 §19.3.1): missing packets between two ranges, less one.
+/// The Gap field (RFC 9000 §19.3.1): the number of packets missing between two ranges, less one.
 const fn gap(above: u64, range: &AckRange) -> u64 {
     above.saturating_sub(range.largest).saturating_sub(2)
 }
@@ -60,13 +60,13 @@ pub struct EcnCounts {
 pub struct Ack {
     /// Largest NewlyAcked.
     pub largest: u64,
-    /// Where the range of the largest begins.
+    /// The first packet number of the newest range.
     pub smallest: u64,
-    /// ACK Delay as sent: to be shifted by the ack_delay_exponent.
+    /// ACK Delay as sent, to be shifted by the ack_delay_exponent.
     pub delay: u64,
-    /// The ranges below.
+    /// The ranges below the newest one.
     pub older: Option<Arc<OlderRanges>>,
-    /// ECN counts, if any marked packet arrived.
+    /// ECN counts, once a packet with an ECN codepoint has arrived.
     pub ecn: Option<Box<EcnCounts>>,
 }
 
@@ -122,7 +122,7 @@ impl Ack {
         let largest = reader.varint()?;
         let delay = reader.varint()?;
         let count = reader.varint()?;
-        // A range takes two octets or more: the count cannot make us reserve more than came.
+        // A range takes at least two octets, so the count cannot reserve more than the packet has.
         if count > reader.remaining() as u64 / 2 {
             return Err(WireError::Truncated);
         }
@@ -158,21 +158,21 @@ impl Ack {
     }
 }
 
-/// A piece of a stream (RFC 9000 §19.8): a length without content.
+/// A STREAM frame (RFC 9000 §19.8): a length without content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamFrame {
-    /// Stream.
+    /// Stream ID.
     pub id: u64,
-    /// Where the piece begins.
+    /// Offset of the first octet.
     pub offset: u64,
-    /// Octets.
+    /// Octets of stream data.
     pub len: u32,
-    /// The stream ends with this piece.
+    /// FIN: the stream ends with this frame.
     pub fin: bool,
 }
 
 impl StreamFrame {
-    /// Octets before the data, without the Length field.
+    /// Octets of the frame before its data, without the Length field.
     #[inline]
     pub const fn head_len(id: u64, offset: u64) -> u32 {
         let offset_len = if offset == 0 { 0 } else { varint::len(offset) };
@@ -189,31 +189,31 @@ pub enum Frame {
     Ping,
     /// ACK.
     Ack(Ack),
-    /// CRYPTO: octets of a handshake message.
+    /// CRYPTO: handshake data.
     Crypto {
-        /// Where they begin.
+        /// Offset of the first octet.
         offset: u64,
-        /// How many.
+        /// Octets of handshake data.
         len: u32,
     },
     /// STREAM.
     Stream(StreamFrame),
-    /// MAX_DATA: the connection's credit.
+    /// MAX_DATA: octets that may be sent on the connection.
     MaxData(u64),
-    /// MAX_STREAM_DATA: a stream's credit.
+    /// MAX_STREAM_DATA: octets that may be sent on a stream.
     MaxStreamData {
-        /// Stream.
+        /// Stream ID.
         id: u64,
         /// Octets that may be sent on it.
         maximum: u64,
     },
-    /// DATA_BLOCKED: the credit at which the sender stands.
+    /// DATA_BLOCKED: the connection's maximum, which blocks the sender.
     DataBlocked(u64),
-    /// STREAM_DATA_BLOCKED: likewise for a stream.
+    /// STREAM_DATA_BLOCKED: a stream's maximum, which blocks the sender.
     StreamDataBlocked {
-        /// Stream.
+        /// Stream ID.
         id: u64,
-        /// The credit.
+        /// The maximum.
         limit: u64,
     },
     /// CONNECTION_CLOSE.
@@ -222,7 +222,7 @@ pub enum Frame {
         code: u64,
         /// The type of the frame that caused it; `None` if the application closes.
         frame_type: Option<u64>,
-        /// Octets of the reason phrase, whose text is not kept.
+        /// Octets of the reason phrase, whose text is skipped.
         reason_len: u32,
     },
     /// HANDSHAKE_DONE.
@@ -238,7 +238,7 @@ impl Frame {
         )
     }
 
-    /// Octets on the wire. A STREAM frame that is the `last` one of its packet has no Length.
+    /// Octets on the wire. A STREAM frame that is the `last` frame of its packet has no Length.
     pub fn len(&self, last: bool) -> u32 {
         match self {
             Self::Padding(count) => *count,
@@ -276,7 +276,7 @@ impl Frame {
         }
     }
 
-    /// Appends the frame; content that is not kept is written as zeros.
+    /// Appends the frame in wire form, with zeros as its content.
     pub fn put(&self, out: &mut Vec<u8>, last: bool) {
         let zeros = |out: &mut Vec<u8>, count: u32| out.resize(out.len() + count as usize, 0);
         let fields = |out: &mut Vec<u8>, kind: u8, values: &[u64]| {
@@ -327,6 +327,9 @@ impl Frame {
     }
 
     /// Reads the next frame.
+    ///
+    /// # Errors
+    /// [`WireError`] if the octets are not a frame.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
         let kind = reader.varint()?;
         Ok(match kind {
@@ -374,14 +377,14 @@ impl Frame {
     }
 }
 
-/// Skips content with a Length before it; its length.
+/// Skips content with a Length before it; returns its length.
 fn content(reader: &mut Reader<'_>, offset: u64) -> Result<u32, WireError> {
     let len = reader.varint()?;
     reader.take(len)?;
     checked_len(offset, len)
 }
 
-/// RFC 9000 §19.8: no octet of a stream may lie beyond 2^62 - 1.
+/// Checks that no octet of a stream has an offset beyond 2^62 - 1 (RFC 9000 §19.8).
 fn checked_len(offset: u64, len: u64) -> Result<u32, WireError> {
     if offset + len > varint::MAX {
         return Err(WireError::Encoding);

@@ -1,11 +1,11 @@
 //! QUIC packets as typed values with exact sizes, and their codec (RFC 9000 §16, §17, §19).
 //!
-//! One packet in one UDP datagram. Two forms: the short header of 1-RTT packets
+//! A UDP datagram carries one packet, with one of two headers: the short header of 1-RTT packets
 //!   1 octet, connection id, packet number, frames, AEAD tag
-//! and the Initial long header with version, both connection ids, an empty token and a Length of
-//! two octets. Connection ids are zeros; header protection and encryption are not done, but the
-//! octets of the tag count if the [`HeaderFormat`] says so. Stream and handshake content are
-//! lengths: written as zeros, read and forgotten.
+//! or the long header of Initial packets with version, both connection ids, an empty token and a
+//! Length of two octets. Connection ids are zeros. Packets are not encrypted, but the octets of the
+//! tag count if the [`HeaderFormat`] has one. Stream and handshake data are lengths: they are
+//! written as zeros and skipped when read.
 //!
 //! A STREAM frame at the end of a packet is written without its Length field, any other with it.
 //!
@@ -28,10 +28,10 @@ use varint::Reader;
 /// A packet number: 0 to 2^62 - 1, counted separately in each space (RFC 9000 §12.3).
 pub type PacketNumber = u64;
 
-/// Which header a packet has and which packet numbers it uses (RFC 9000 §12.3).
+/// A packet-number space, which also determines the header (RFC 9000 §12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceId {
-    /// Initial packets: the exchange before data may flow.
+    /// Initial packets: the handshake.
     Initial,
     /// 1-RTT packets.
     Data,
@@ -69,15 +69,15 @@ settings! {
 }
 
 impl HeaderFormat {
-    /// The 13 octets of the INET model: 1 + 8 + 4, nothing for encryption.
+    /// The 13 octets of the INET model: 1 + 8 + 4, without a tag.
     pub const INET: Self = Self {
         connection_id_len: 8,
         number_len: PacketNumberLen::Four,
         tag_len: 0,
     };
 
-    /// Octets of the number `number` when `largest_acked` is the newest that the peer has
-    /// acknowledged (RFC 9000 appendix A.2: twice the span must be representable).
+    /// Octets of this packet number when `largest_acked` is the largest acknowledged one: twice the
+    /// distance must be representable (RFC 9000 appendix A.2).
     pub fn number_len(&self, number: u64, largest_acked: Option<u64>) -> u8 {
         match self.number_len {
             PacketNumberLen::One => 1,
@@ -96,7 +96,7 @@ impl HeaderFormat {
         }
     }
 
-    /// Octets of a packet around its frames: header and tag.
+    /// Octets of header and tag.
     #[inline]
     pub fn overhead(&self, space: SpaceId, number_len: u8) -> u32 {
         let id = u32::from(self.connection_id_len);
@@ -109,18 +109,18 @@ impl HeaderFormat {
     }
 }
 
-/// Why octets are not a packet.
+/// A reason why octets cannot be read as a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireError {
     /// The packet ends within a field.
     Truncated,
-    /// The header is none of those that are modelled.
+    /// The header is neither that of a 1-RTT nor that of an Initial packet.
     Header,
-    /// There is no frame in it.
+    /// The packet has no frame.
     NoFrames,
-    /// A frame of a type that is not modelled.
+    /// A frame has a type that is not modelled.
     UnknownFrame(u64),
-    /// A field has a value that its frame does not allow.
+    /// A field of a frame has a value that is not allowed.
     Encoding,
 }
 
@@ -143,16 +143,16 @@ impl std::error::Error for WireError {}
 pub struct Packet {
     /// Packet number.
     pub number: PacketNumber,
-    /// Octets in which it is written, 1 to 4.
+    /// Octets of the packet number on the wire, 1 to 4.
     pub number_len: u8,
-    /// Its packet-number space, which decides its header.
+    /// Its packet-number space, which determines its header.
     pub space: SpaceId,
-    /// Frames in their order.
+    /// Its frames in their order.
     pub frames: SmallVec<[Frame; 2]>,
 }
 
 impl Packet {
-    /// Octets of the frames.
+    /// Octets of all frames.
     pub fn frames_len(&self) -> u32 {
         frames_len(&self.frames)
     }
@@ -163,12 +163,12 @@ impl Packet {
         self.frames_len().saturating_add(overhead)
     }
 
-    /// True if the peer must acknowledge it (RFC 9000 §13.2).
+    /// True if the packet is ack-eliciting (RFC 9000 §13.2).
     pub fn is_ack_eliciting(&self) -> bool {
         self.frames.iter().any(Frame::is_ack_eliciting)
     }
 
-    /// Appends the packet.
+    /// Appends the packet in wire form.
     pub fn encode(&self, format: &HeaderFormat, out: &mut Vec<u8>) {
         let number_len = self.number_len.clamp(1, 4);
         let id_len = usize::from(format.connection_id_len);
@@ -198,8 +198,11 @@ impl Packet {
         out.resize(out.len() + usize::from(format.tag_len), 0);
     }
 
-    /// Reads a packet from a datagram's octets. `expected` says which packet number comes next in
-    /// a space, to complete the truncated one (RFC 9000 appendix A.3).
+    /// Reads a packet from the octets of a datagram. `expected` returns the next packet number of a
+    /// space, with which the truncated number is completed (RFC 9000 appendix A.3).
+    ///
+    /// # Errors
+    /// [`WireError`] if the octets are not a packet.
     pub fn decode(
         bytes: &[u8],
         format: &HeaderFormat,
@@ -249,7 +252,7 @@ pub fn frames_len(frames: &[Frame]) -> u32 {
     lens.fold(0, u32::saturating_add)
 }
 
-/// The long header after its first octet, up to the packet number; its Length field.
+/// Reads the long header after its first octet, up to the packet number; returns its Length field.
 fn read_long(reader: &mut Reader<'_>, id_len: u64) -> Result<u64, WireError> {
     if reader.number(4)? != 1 {
         return Err(WireError::Header);
@@ -271,7 +274,7 @@ fn read_long(reader: &mut Reader<'_>, id_len: u64) -> Result<u64, WireError> {
     }
 }
 
-/// The packet number nearest to the expected one that ends in these bits.
+/// The packet number nearest to the expected one that has these low bits.
 fn complete(expected: u64, truncated: u64, len: u8) -> u64 {
     let window = 1_u64 << (8 * u32::from(len));
     let candidate = (expected & !(window - 1)) | truncated;

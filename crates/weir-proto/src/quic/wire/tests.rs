@@ -1,4 +1,4 @@
-//! The codec: golden octets from RFC 9000, round trips, and octets from anywhere.
+//! The codec: golden octets from RFC 9000, round trips, and arbitrary octets.
 
 use super::*;
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn integers_are_those_of_rfc_9000_appendix_a_1() {
             );
         }
     }
-    // The last line of the table: a form longer than needed.
+    // The last line of the table: a value that is not in its shortest form.
     assert_eq!(Reader::new(&hex("4025")).varint(), Ok(37));
 }
 
@@ -48,14 +48,8 @@ fn packet_numbers_are_those_of_rfc_9000_appendix_a() {
     assert_eq!(complete(0xa82f_30eb, 0x9b32, 2), 0xa82f_9b32);
 }
 
-#[test]
-fn packets_have_these_octets() {
-    let data = |frames| Packet {
-        number: 0x0102,
-        number_len: 2,
-        space: SpaceId::Data,
-        frames,
-    };
+/// The frames of a packet and their octets.
+fn encoded_frames() -> Vec<(SmallVec<[Frame; 2]>, &'static str)> {
     let stream = |offset, len, fin| {
         Frame::Stream(StreamFrame {
             id: 4,
@@ -81,7 +75,7 @@ fn packets_have_these_octets() {
             ce: 1,
         })),
     });
-    let cases = [
+    vec![
         // Type, id, offset; the last frame of a packet has no length.
         (smallvec![stream(3000, 3, true)], "0d 04 4bb8 000000"),
         (
@@ -116,13 +110,23 @@ fn packets_have_these_octets() {
             smallvec![Frame::HandshakeDone, Frame::Padding(3)],
             "1e 000000",
         ),
-    ];
+    ]
+}
+
+#[test]
+fn packets_have_these_octets() {
+    let data = |frames| Packet {
+        number: 0x0102,
+        number_len: 2,
+        space: SpaceId::Data,
+        frames,
+    };
     let format = HeaderFormat {
         connection_id_len: 4,
         number_len: PacketNumberLen::Two,
         tag_len: 2,
     };
-    for (frames, octets) in cases {
+    for (frames, octets) in encoded_frames() {
         let packet = data(frames);
         let mut out = Vec::new();
         packet.encode(&format, &mut out);
@@ -160,9 +164,9 @@ fn an_initial_packet_has_the_long_header() {
 fn hostile_acknowledgements_are_errors() {
     let format = HeaderFormat::INET;
     for (frame, error) in [
-        // The first range reaches below zero.
+        // The first range extends below zero.
         ("02 05 00 00 06", WireError::Encoding),
-        // The gap reaches below zero.
+        // The gap extends below zero.
         ("02 05 00 01 05 00 00", WireError::Encoding),
         // More ranges than octets.
         ("02 05 00 ffffffffffffffff 00", WireError::Truncated),
@@ -270,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn octets_from_anywhere_never_panic(
+    fn arbitrary_octets_never_panic(
         first in prop_oneof![Just(0x43_u8), Just(0xc0), any::<u8>()],
         rest in prop::collection::vec(any::<u8>(), 0..200),
         expected in any::<u64>(),
@@ -285,7 +289,9 @@ proptest! {
     }
 
     #[test]
-    fn every_prefix_of_a_packet_is_refused_or_read(frames in prop::collection::vec(frame(), 1..4)) {
+    fn every_prefix_of_a_packet_is_rejected_or_read(
+        frames in prop::collection::vec(frame(), 1..4),
+    ) {
         let packet = Packet {
             number: 7,
             number_len: 1,

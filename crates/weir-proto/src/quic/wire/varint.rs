@@ -1,8 +1,9 @@
-//! Variable-length integers (RFC 9000 §16): two bits of length, then 6, 14, 30 or 62 bits.
+//! Variable-length integers (RFC 9000 §16): two bits of length, then 6, 14, 30 or 62 bits of
+//! value.
 
 use super::WireError;
 
-/// The largest value that can be written.
+/// The largest value.
 pub const MAX: u64 = (1 << 62) - 1;
 
 /// Octets of `value`; values beyond [`MAX`] count as 8.
@@ -27,7 +28,7 @@ pub fn put(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Reads a packet from its beginning; never past its end.
+/// Reads octets from the beginning of a packet, and never past its end.
 #[derive(Clone, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -44,7 +45,7 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// The next octet, left in place.
+    /// The next octet, which is not consumed.
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }

@@ -1,14 +1,25 @@
-//! Processing segments and timeouts.
+//! Processes arriving segments and timeouts.
 
 use super::{Connection, MAX_EXPIRIES, Recovery, State};
 use crate::cc::{Acked, CongestionEvent};
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask, LossTrigger, WindowState};
+use crate::event::{Event, EventMask, LossTrigger};
 use crate::packet::Ecn;
 use crate::tcp::scoreboard::SentSegment;
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, SynOptions, flag};
 use crate::time::Instant;
+
+/// How an acknowledgement number relates to HighACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AckKind {
+    /// It acknowledges new data.
+    Advance,
+    /// It is a duplicate acknowledgement (RFC 5681 §2).
+    Duplicate,
+    /// It is neither.
+    Other,
+}
 
 impl Connection {
     pub(super) fn enter(&mut self, now: Instant, state: State, name: &'static str) {
@@ -41,13 +52,14 @@ impl Connection {
                 self.establish(now);
                 self.receiver.ack_now();
             }
-            // Our answer was lost.
+            // The SYN-ACK was lost.
             State::SynReceived if !acknowledges => self.send_syn(now),
             State::Established if acknowledges => self.receiver.ack_now(),
             _ => {}
         }
     }
 
+    /// Takes over what a SYN says about the peer.
     pub(super) fn apply_syn(&mut self, packet: &TcpPacket, options: SynOptions) {
         self.peer_sequence = packet.seq;
         self.peer_window_scale = options.window_scale.min(14);
@@ -58,7 +70,7 @@ impl Connection {
 
     pub(super) fn establish(&mut self, now: Instant) {
         if self.handshake.attempts == 1 {
-            self.timer.on_sample(now.since(self.handshake.sent_at));
+            self.timer.on_sample(now, now.since(self.handshake.sent_at));
         }
         self.timer.on_ack(now, false);
         self.enter(now, State::Established, "ESTABLISHED");
@@ -134,11 +146,17 @@ impl Connection {
             return self.receiver.ack_now();
         }
         let window = u64::from(packet.window) << self.peer_window_scale;
-        let advanced = ack > self.scoreboard.high_ack();
-        let duplicate = ack == self.scoreboard.high_ack()
+        let kind = if ack > self.scoreboard.high_ack() {
+            AckKind::Advance
+        } else if ack == self.scoreboard.high_ack()
             && packet.payload.is_empty()
             && window == self.peer_window
-            && !self.scoreboard.is_empty();
+            && !self.scoreboard.is_empty()
+        {
+            AckKind::Duplicate
+        } else {
+            AckKind::Other
+        };
         self.peer_window = window;
         if ack > high_data && !self.fin.acknowledged {
             self.fin.acknowledged = true;
@@ -147,17 +165,17 @@ impl Connection {
         let in_flight = self.scoreboard.pipe();
         self.update_scoreboard(ack.min(high_data), packet);
         self.report_acknowledged(now, in_flight);
-        if advanced {
+        if kind == AckKind::Advance {
             let outstanding =
                 !self.scoreboard.is_empty() || (self.fin.sent && !self.fin.acknowledged);
             self.timer.on_ack(now, outstanding);
         }
-        self.recover(now, advanced, duplicate);
+        self.recover(now, kind);
         self.handle_ece(now, packet, ack);
         self.emit_window(now);
     }
 
-    /// Updates the scoreboard and notes which segments are newly acknowledged.
+    /// Updates the scoreboard and collects the newly acknowledged segments.
     pub(super) fn update_scoreboard(&mut self, ack: u64, packet: &TcpPacket) {
         let Self {
             scoreboard,
@@ -167,8 +185,8 @@ impl Connection {
         } = self;
         acked.clear();
         let near = scoreboard.high_ack();
-        // A segment that was sent twice gives no sample: its length is noted with time zero.
-        let mut note = |segment: &SentSegment| {
+        // A retransmitted segment gives no sample: it is collected with time zero.
+        let mut collect = |segment: &SentSegment| {
             let sent_at = if segment.retransmitted_ever {
                 Instant::ZERO
             } else {
@@ -176,7 +194,7 @@ impl Connection {
             };
             acked.push((sent_at, segment.len));
         };
-        scoreboard.on_cumulative_ack(ack, &mut note);
+        scoreboard.on_cumulative_ack(ack, &mut collect);
         for &(start, end) in packet.sack.as_slice() {
             let bounds = (
                 unwrap(config.initial_sequence, start, near),
@@ -186,16 +204,17 @@ impl Connection {
                 && start < end
                 && end <= scoreboard.high_data()
             {
-                scoreboard.on_sack(start, end, &mut note);
+                scoreboard.on_sack(start, end, &mut collect);
             }
         }
     }
 
+    /// Takes the round-trip time sample and tells the controller what was acknowledged.
     pub(super) fn report_acknowledged(&mut self, now: Instant, mut bytes_in_flight: u64) {
         let newest = self.acked.iter().map(|&(sent_at, _)| sent_at).max();
         if let Some(sent_at) = newest.filter(|&at| at > Instant::ZERO) {
             let sample = now.since(sent_at);
-            self.timer.on_sample(sample);
+            self.timer.on_sample(now, sample);
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
         let rtt = self.timer.rtt();
@@ -204,9 +223,9 @@ impl Connection {
         for &(sent_at, len) in &self.acked {
             let bytes = u64::from(len);
             let sent_at = match self.recovery {
-                // RFC 5681 §3.2: no growth before recovery is over.
+                // RFC 5681 §3.2: the window does not grow in fast recovery.
                 Recovery::Fast { .. } => None,
-                // RFC 5681 §3.1: after a timeout the window grows by slow start again.
+                // RFC 5681 §3.1: after a timeout the window grows in slow start.
                 Recovery::Timeout { .. } => Some(now),
                 Recovery::None => Some(sent_at).filter(|&at| at > Instant::ZERO),
             };
@@ -225,7 +244,8 @@ impl Connection {
         }
     }
 
-    pub(super) fn recover(&mut self, now: Instant, advanced: bool, duplicate: bool) {
+    /// Detects losses and enters or leaves fast recovery (RFC 6675 §5, RFC 6582 §3.2).
+    pub(super) fn recover(&mut self, now: Instant, kind: AckKind) {
         if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
             && self.scoreboard.high_ack() >= point
         {
@@ -254,13 +274,13 @@ impl Connection {
         } else {
             // RFC 6582 §3.2: three duplicate ACKs, then one segment per partial acknowledgement.
             let fast = matches!(self.recovery, Recovery::Fast { .. });
-            self.duplicate_acks = if advanced {
-                0
-            } else {
-                self.duplicate_acks + u32::from(duplicate)
-            };
+            match kind {
+                AckKind::Advance => self.duplicate_acks = 0,
+                AckKind::Duplicate => self.duplicate_acks += 1,
+                AckKind::Other => {}
+            }
             let third = self.duplicate_acks == 3 && self.recovery == Recovery::None;
-            if (third || (fast && advanced))
+            if (third || (fast && kind == AckKind::Advance))
                 && let Some(segment) = scoreboard.mark_first_lost()
             {
                 note(&segment);
@@ -277,6 +297,7 @@ impl Connection {
         }
     }
 
+    /// Reports a congestion event to the controller.
     pub(super) fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
         self.statistics.loss_events += 1;
         let bytes_in_flight = self.scoreboard.pipe();
@@ -294,7 +315,7 @@ impl Connection {
         });
     }
 
-    /// RFC 3168 §6.1.2: at most one reduction per window of data.
+    /// Reacts to ECE: at most one reduction per window of data (RFC 3168 §6.1.2).
     pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
         if self.ecn
             && packet.has(flag::ECE)
@@ -315,16 +336,7 @@ impl Connection {
             ..
         } = self;
         self.events.push(now, EventMask::CONTROLLER, || {
-            Event::Window(WindowState {
-                cwnd: controller.window(),
-                bytes_in_flight: scoreboard.pipe(),
-                partial_bytes_acked: controller.partial_bytes_acked(),
-                ssthresh: controller.ssthresh(),
-                rtt: timer.rtt().latest,
-                smoothed_rtt: timer.rtt().smoothed,
-                state: controller.state(),
-                limit: controller.limit(),
-            })
+            Event::Window(controller.snapshot(scoreboard.pipe(), timer.rtt()))
         });
     }
 
@@ -347,7 +359,7 @@ impl Connection {
             ..
         } = self;
         scoreboard.mark_all_lost(|_| statistics.packets_lost += 1);
-        // RFC 5681 §3.1: ssthresh is held only while the timer repeats the same segment.
+        // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
         let repeated = self.expired_at == Some(self.scoreboard.high_ack());
         if !repeated {
             self.reduce(now, first, false);

@@ -1,4 +1,5 @@
-//! One end of a connection: handshake, sending under the window, recovery, and the receiver.
+//! One end of a connection: the handshake, sending within the window, loss recovery and the
+//! receiver.
 
 mod input;
 mod output;
@@ -17,9 +18,9 @@ use crate::settings::{bytes, count};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
-/// RFC 9293 §3.8.3 (R2): expiries in a row after which the connection is given up.
+/// R2: expiries in a row after which the connection is closed (RFC 9293 §3.8.3).
 const MAX_EXPIRIES: u32 = 15;
-/// Shift of the window field that both ends offer.
+/// The window scale that both ends offer (RFC 7323 §2).
 const WINDOW_SCALE: u8 = 10;
 
 settings! {
@@ -62,7 +63,7 @@ enum State {
     Established,
 }
 
-/// Which loss recovery is under way; each lasts until its point is cumulatively acknowledged.
+/// The loss recovery in progress; it ends when its point is cumulatively acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,
@@ -79,7 +80,7 @@ pub struct Connection {
     scoreboard: Scoreboard,
     receiver: Receiver,
     recovery: Recovery,
-    /// The first segment that the timer repeated last.
+    /// The first outstanding octet when the retransmission timer last expired.
     expired_at: Option<u64>,
     duplicate_acks: u32,
     peer_window: u64,
@@ -112,7 +113,7 @@ struct Handshake {
     attempts: u32,
 }
 
-/// The ends of the two streams. A FIN takes one number behind the last octet.
+/// The FINs of the two directions. A FIN takes the sequence number after the last octet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fin {
     due: bool,

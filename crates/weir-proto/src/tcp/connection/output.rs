@@ -1,4 +1,4 @@
-//! Making segments.
+//! Builds the segments that leave.
 
 use super::{Connection, Recovery, State, WINDOW_SCALE};
 use crate::cc::Sent;
@@ -11,39 +11,13 @@ use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 
 impl Connection {
+    /// A segment with these flags and this payload; adds the acknowledgement and the ECN flags.
     pub(super) fn build(&mut self, flags: u8, seq: u32, payload: Payload) -> Packet {
-        let acks = self.state != State::SynSent;
-        let peer_sequence = self.peer_sequence;
-        let (sack, ack) = if acks && flags & flag::SYN == 0 {
-            let blocks = self
-                .receiver
-                .on_ack_sent(|offset| wrap(peer_sequence, offset));
-            let fin = u64::from(self.fin.received);
-            (
-                if self.sack {
-                    blocks
-                } else {
-                    SackBlocks::default()
-                },
-                wrap(peer_sequence, self.receiver.next() + fin),
-            )
-        } else {
-            (
-                SackBlocks::default(),
-                if acks { wrap(peer_sequence, 0) } else { 0 },
-            )
-        };
-        let mut flags = flags | if acks { flag::ACK } else { 0 };
-        let data = !payload.is_empty();
-        if self.ecn && flags & flag::SYN == 0 {
-            flags |= if self.ece_pending { flag::ECE } else { 0 };
-            if data && self.cwr_pending {
-                flags |= flag::CWR;
-                self.cwr_pending = false;
-            }
-        }
-        let window = self.config.receive_buffer.saturating_sub(self.unread);
         let syn = flags & flag::SYN != 0;
+        let data = !payload.is_empty();
+        let (ack, sack) = self.acknowledgement(syn);
+        let flags = self.with_ack_and_ecn(flags, data);
+        let window = self.config.receive_buffer.saturating_sub(self.unread);
         let scale = if syn { 0 } else { WINDOW_SCALE };
         let body = TcpPacket {
             source_port: self.config.local.0 as u16,
@@ -70,8 +44,8 @@ impl Connection {
             flow: self.config.flow,
             ip: IpHeader {
                 source: self.config.local,
-                target: self.config.remote,
-                // RFC 3168 §6.1.1 and §6.1.4: neither SYN nor pure acknowledgements are capable.
+                destination: self.config.remote,
+                // RFC 3168 §6.1.1 and §6.1.4: SYNs and pure ACKs are not ECN-capable.
                 ecn: if self.ecn && data {
                     Ecn::Ect0
                 } else {
@@ -83,6 +57,45 @@ impl Connection {
             damaged_at: None,
             body: Body::Tcp(body),
         }
+    }
+
+    /// The acknowledgement number and the SACK blocks of a segment.
+    fn acknowledgement(&mut self, syn: bool) -> (u32, SackBlocks) {
+        let peer_sequence = self.peer_sequence;
+        if self.state == State::SynSent {
+            return (0, SackBlocks::default());
+        }
+        if syn {
+            return (wrap(peer_sequence, 0), SackBlocks::default());
+        }
+        let blocks = self
+            .receiver
+            .on_ack_sent(|offset| wrap(peer_sequence, offset));
+        let fin = u64::from(self.fin.received);
+        let ack = wrap(peer_sequence, self.receiver.next() + fin);
+        (
+            ack,
+            if self.sack {
+                blocks
+            } else {
+                SackBlocks::default()
+            },
+        )
+    }
+
+    /// The flags with ACK, and with ECE and CWR where RFC 3168 §6.1 asks for them.
+    fn with_ack_and_ecn(&mut self, mut flags: u8, data: bool) -> u8 {
+        if self.state != State::SynSent {
+            flags |= flag::ACK;
+        }
+        if self.ecn && flags & flag::SYN == 0 {
+            flags |= if self.ece_pending { flag::ECE } else { 0 };
+            if data && self.cwr_pending {
+                flags |= flag::CWR;
+                self.cwr_pending = false;
+            }
+        }
+        flags
     }
 
     pub(super) fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
@@ -102,7 +115,8 @@ impl Connection {
         packet
     }
 
-    /// RFC 6675 §4, NextSeg(), with the window in front of it.
+    /// The next segment with data that the window lets out: retransmissions first (RFC 6675 §4,
+    /// NextSeg()).
     pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
         let segment = u64::from(self.config.segment_size);
         let inflation = if self.sack {
@@ -125,7 +139,7 @@ impl Connection {
         let credit = (self.scoreboard.high_ack() + self.peer_window)
             .saturating_sub(self.scoreboard.high_data());
         let len = self.unsent.min(segment);
-        // Silly-window avoidance: a short segment only at the end of what was written.
+        // Silly window avoidance: only the last segment of what was written may be short.
         if len > 0 && len <= credit {
             let start = self.scoreboard.high_data();
             self.unsent -= len;
@@ -140,6 +154,7 @@ impl Connection {
         None
     }
 
+    /// Tells the application that the send buffer has room again.
     pub(super) fn notify_writable(&mut self) {
         if self.blocked && self.unsent <= self.config.send_buffer / 2 {
             self.blocked = false;
@@ -147,6 +162,7 @@ impl Connection {
         }
     }
 
+    /// The FIN, once all data was sent, or its retransmission.
     pub(super) fn next_fin(&mut self, now: Instant) -> Option<Packet> {
         let ready = self.closing && self.unsent == 0 && (!self.fin.sent || self.fin.due);
         if !ready {

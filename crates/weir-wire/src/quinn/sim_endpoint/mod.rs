@@ -1,20 +1,19 @@
-//! quinn's state machine as an endpoint of the simulator: a real QUIC implementation, with TLS,
+//! quinn's state machine as an endpoint of the simulator: a complete QUIC implementation with TLS,
 //! beside the lean one of `weir-proto`.
 //!
-//! quinn-proto does no input and output and reads no clock, so that it runs in virtual time: its
-//! instants are one real instant, taken when the endpoint is made, and virtual time added to it.
-//! By the seed, what quinn does and when is the same in every run. Octets are not, because TLS
-//! draws its keys from the system; their number is.
+//! quinn-proto does no I/O and reads no clock, so it can run in virtual time: its instants are the
+//! real instant at which the endpoint was made plus virtual time. With the same seed, quinn does
+//! the same things at the same times in every run. The octets differ, because TLS draws its keys
+//! from the system, but not their number.
 //!
-//! Data written goes into one unidirectional stream. Packets hold the real datagrams, encrypted.
-//! A packet's number in traces is that of its datagram, since quinn's own are hidden from the
-//! receiver; which packets quinn declares lost it does not tell either, only how many.
+//! Written data goes into one unidirectional stream. Packets hold the encrypted datagrams. A
+//! packet's number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn
+//! reports how many packets are lost, but not which.
 
-mod node;
+mod endpoint;
 
 use super::identity;
-use super::observed::SharedControllerState;
-use super::path_controller::span;
+use super::observed::ControllerView;
 use super::sim_config::SimConfig;
 use crate::error::Error;
 use bytes::{Bytes, BytesMut};
@@ -34,12 +33,12 @@ use weir_proto::time::{Duration, Instant};
 
 /// Octets of IP and UDP headers.
 const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
-/// What is written when the content does not matter.
+/// The data written for a payload without content.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-/// Where the peer is; quinn wants an address, the simulator has its own.
+/// The peer's address. quinn needs one; the simulator addresses packets itself.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Idle,
@@ -48,42 +47,42 @@ enum State {
     Closed,
 }
 
-/// One end of one connection.
+/// An endpoint with one connection.
 pub struct SimEndpoint {
     endpoint: proto::Endpoint,
-    /// At the end that connects.
+    /// At the client, until it connects.
     client: Option<ClientConfig>,
     inner: Option<(ConnectionHandle, Box<proto::Connection>)>,
     /// quinn's instant at the start of the run.
     base: time::Instant,
     state: State,
     ecn: bool,
-    outgoing: Option<StreamId>,
-    incoming: Option<StreamId>,
-    /// Written by the application, not yet taken by quinn.
+    send_stream: Option<StreamId>,
+    receive_stream: Option<StreamId>,
+    /// Data written by the application that quinn has not taken yet.
     pending: Bytes,
     write_blocked: bool,
-    /// The application closes once everything has arrived.
+    /// The application has closed: the connection closes when all data has arrived.
     closing: bool,
-    /// Datagrams that belong to no connection.
+    /// quinn's answers to datagrams that belong to no connection.
     replies: VecDeque<Vec<u8>>,
     buffer: Vec<u8>,
     timeout: Option<Instant>,
-    news: VecDeque<EndpointEvent>,
-    next_id: u64,
-    view: SharedControllerState,
-    told: Option<WindowState>,
+    endpoint_events: VecDeque<EndpointEvent>,
+    next_packet_id: u64,
+    view: ControllerView,
+    emitted: Option<WindowState>,
     events: Events,
     statistics: Statistics,
 }
 
 impl SimEndpoint {
-    /// The end that connects.
+    /// An endpoint that connects.
     ///
     /// # Errors
     /// [`Error::Tls`] if TLS cannot be set up.
     pub fn client(config: &SimConfig, seed: u64) -> Result<Self, Error> {
-        let view = SharedControllerState::new();
+        let view = ControllerView::new();
         let client = config.client(&view)?;
         let mut rng = Rng::stream(seed, "quinn/client");
         let endpoint = config.endpoint(&mut rng);
@@ -91,12 +90,12 @@ impl SimEndpoint {
         Ok(Self::new(config, endpoint, Some(client), view))
     }
 
-    /// The end that is connected to; it listens from the start.
+    /// An endpoint that accepts a connection.
     ///
     /// # Errors
     /// [`Error::Tls`] if TLS cannot be set up.
     pub fn server(config: &SimConfig, seed: u64) -> Result<Self, Error> {
-        let view = SharedControllerState::new();
+        let view = ControllerView::new();
         let server = config.server(&view)?;
         let mut rng = Rng::stream(seed, "quinn/server");
         let endpoint = config.endpoint(&mut rng);
@@ -109,7 +108,7 @@ impl SimEndpoint {
         config: &SimConfig,
         endpoint: proto::Endpoint,
         client: Option<ClientConfig>,
-        view: SharedControllerState,
+        view: ControllerView,
     ) -> Self {
         Self {
             endpoint,
@@ -118,18 +117,18 @@ impl SimEndpoint {
             base: time::Instant::now(),
             state: State::Idle,
             ecn: config.ecn,
-            outgoing: None,
-            incoming: None,
+            send_stream: None,
+            receive_stream: None,
             pending: Bytes::new(),
             write_blocked: false,
             closing: false,
             replies: VecDeque::new(),
             buffer: Vec::new(),
             timeout: None,
-            news: VecDeque::new(),
-            next_id: 0,
+            endpoint_events: VecDeque::new(),
+            next_packet_id: 0,
             view,
-            told: None,
+            emitted: None,
             events: Events::default(),
             statistics: Statistics::default(),
         }
@@ -148,7 +147,7 @@ impl SimEndpoint {
             .unwrap_or_default()
     }
 
-    fn enter(&mut self, now: Instant, state: State) {
+    fn set_state(&mut self, now: Instant, state: State) {
         self.state = state;
         let name = match state {
             State::Idle => "idle",
@@ -162,13 +161,14 @@ impl SimEndpoint {
 
     fn end(&mut self, now: Instant, reason: CloseReason) {
         if self.state != State::Closed {
-            self.enter(now, State::Closed);
-            self.news.push_back(EndpointEvent::Closed(reason));
+            self.set_state(now, State::Closed);
+            self.endpoint_events
+                .push_back(EndpointEvent::Closed(reason));
         }
     }
 
-    /// Moves what quinn has to say, until it is silent; then looks at its timer and window.
-    fn settle(&mut self, now: Instant) {
+    /// Processes quinn's events until there are none left, then updates the timer and the trace.
+    fn process_events(&mut self, now: Instant) {
         while let Some((handle, connection)) = &mut self.inner {
             while let Some(event) = connection.poll_endpoint_events() {
                 if let Some(answer) = self.endpoint.handle_event(*handle, event) {
@@ -180,56 +180,53 @@ impl SimEndpoint {
             };
             self.on_event(now, event);
         }
-        self.look_at_timer(now);
-        self.look_at_controller(now);
+        self.update_timeout(now);
+        self.emit_controller_events(now);
     }
 
-    fn look_at_timer(&mut self, now: Instant) {
+    fn update_timeout(&mut self, now: Instant) {
         let connection = self.inner.as_mut();
         let timeout = connection.and_then(|(_, connection)| connection.poll_timeout());
-        // The pacer may round a wait down to none at all: virtual time must advance.
+        // quinn's pacer may round a wait down to zero, but virtual time must advance.
         let next = now + Duration::from_nanos(1);
         self.timeout = timeout
-            .map(|at| (Instant::ZERO + span(at.saturating_duration_since(self.base))).max(next));
+            .map(|at| at.saturating_duration_since(self.base))
+            .map(|elapsed| (Instant::ZERO + Duration::from(elapsed)).max(next));
     }
 
     fn smoothed_rtt(&self) -> Duration {
         match &self.inner {
-            Some((_, connection)) if !self.view.lock().latest_rtt.is_zero() => {
-                span(connection.rtt())
-            }
+            Some((_, connection)) if self.view.lock().has_rtt() => connection.rtt().into(),
             _ => Duration::ZERO,
         }
     }
 
-    fn look_at_controller(&mut self, now: Instant) {
-        if let Some(sample) = self.view.lock().fresh_rtt.take() {
+    fn emit_controller_events(&mut self, now: Instant) {
+        if let Some(sample) = self.view.lock().new_rtt_sample.take() {
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
         if !self.events.wants(EventMask::CONTROLLER) || self.inner.is_none() {
             return;
         }
         let smoothed_rtt = self.smoothed_rtt();
-        let view = self.view.lock();
-        let state = view.window(smoothed_rtt);
-        drop(view);
-        if self.told != Some(state) {
-            self.told = Some(state);
+        let window = self.view.lock().window(smoothed_rtt);
+        if self.emitted != Some(window) {
+            self.emitted = Some(window);
             self.events
-                .push(now, EventMask::CONTROLLER, || Event::Window(state));
+                .push(now, EventMask::CONTROLLER, || Event::Window(window));
         }
     }
 
     fn on_event(&mut self, now: Instant, event: proto::Event) {
         match event {
             proto::Event::Connected => {
-                self.enter(now, State::Established);
+                self.set_state(now, State::Established);
                 if let Some((_, connection)) = &mut self.inner {
-                    self.outgoing = connection.streams().open(Dir::Uni);
+                    self.send_stream = connection.streams().open(Dir::Uni);
                 }
-                self.news.push_back(EndpointEvent::Connected);
+                self.endpoint_events.push_back(EndpointEvent::Connected);
             }
-            proto::Event::ConnectionLost { reason } => self.end(now, reason_of(&reason)),
+            proto::Event::ConnectionLost { reason } => self.end(now, close_reason(&reason)),
             proto::Event::Stream(event) => self.on_stream_event(now, &event),
             proto::Event::HandshakeDataReady
             | proto::Event::DatagramReceived
@@ -241,28 +238,31 @@ impl SimEndpoint {
         match event {
             StreamEvent::Opened { dir: Dir::Uni } => {
                 if let Some((_, connection)) = &mut self.inner {
-                    self.incoming = connection.streams().accept(Dir::Uni).or(self.incoming);
+                    self.receive_stream = connection
+                        .streams()
+                        .accept(Dir::Uni)
+                        .or(self.receive_stream);
                 }
-                self.news.push_back(EndpointEvent::Readable);
+                self.endpoint_events.push_back(EndpointEvent::Readable);
             }
-            StreamEvent::Readable { .. } => self.news.push_back(EndpointEvent::Readable),
+            StreamEvent::Readable { .. } => self.endpoint_events.push_back(EndpointEvent::Readable),
             StreamEvent::Writable { .. } => {
-                self.hand_over();
+                self.write_pending();
                 self.finish_if_done(now);
                 if self.pending.is_empty() && std::mem::take(&mut self.write_blocked) {
-                    self.news.push_back(EndpointEvent::Writable);
+                    self.endpoint_events.push_back(EndpointEvent::Writable);
                 }
             }
             StreamEvent::Finished { .. } | StreamEvent::Stopped { .. } if self.closing => {
-                self.say_farewell(now);
+                self.close_connection(now);
             }
             _ => {}
         }
     }
 
-    /// Gives quinn what it takes of the data that waits.
-    fn hand_over(&mut self) {
-        let (Some((_, connection)), Some(id)) = (&mut self.inner, self.outgoing) else {
+    /// Passes pending data to quinn, as far as it takes it.
+    fn write_pending(&mut self) {
+        let (Some((_, connection)), Some(id)) = (&mut self.inner, self.send_stream) else {
             return;
         };
         while !self.pending.is_empty() {
@@ -273,27 +273,27 @@ impl SimEndpoint {
             match result {
                 Ok(_) => {}
                 Err(proto::WriteError::Blocked) => return,
-                // The stream takes nothing any more.
+                // The stream was stopped.
                 Err(_) => self.pending = Bytes::new(),
             }
         }
     }
 
-    /// The end of the stream, once the application closes and quinn has all of its data.
+    /// Finishes the stream, if the application has closed and quinn has all data.
     fn finish_if_done(&mut self, now: Instant) {
         if !self.closing || !self.pending.is_empty() || self.state != State::Established {
             return;
         }
-        let finished = match (&mut self.inner, self.outgoing) {
+        let finished = match (&mut self.inner, self.send_stream) {
             (Some((_, connection)), Some(id)) => connection.send_stream(id).finish().is_ok(),
             _ => false,
         };
         if !finished {
-            self.say_farewell(now);
+            self.close_connection(now);
         }
     }
 
-    fn say_farewell(&mut self, now: Instant) {
+    fn close_connection(&mut self, now: Instant) {
         let at = self.at(now);
         if let Some((_, connection)) = &mut self.inner {
             connection.close(at, VarInt::from_u32(0), Bytes::new());
@@ -301,7 +301,7 @@ impl SimEndpoint {
         self.end(now, CloseReason::Finished);
     }
 
-    /// A datagram for the connection, or one that begins it. False if it belongs to nobody.
+    /// Handles a datagram; returns whether it belongs to the connection or begins it.
     fn receive(&mut self, now: Instant, data: BytesMut, ecn: Option<EcnCodepoint>) -> bool {
         let at = self.at(now);
         self.buffer.clear();
@@ -321,7 +321,7 @@ impl SimEndpoint {
                 match accepted {
                     Ok((handle, connection)) => {
                         self.inner = Some((handle, Box::new(connection)));
-                        self.enter(now, State::Handshaking);
+                        self.set_state(now, State::Handshaking);
                         true
                     }
                     Err(error) => {
@@ -332,7 +332,7 @@ impl SimEndpoint {
                     }
                 }
             }
-            // A second attempt of the same peer: its first connection is the one that counts.
+            // A second connection attempt of the peer.
             Some(DatagramEvent::NewConnection(incoming)) => {
                 self.endpoint.ignore(incoming);
                 false
@@ -345,9 +345,10 @@ impl SimEndpoint {
         }
     }
 
+    /// A packet with this datagram, counted and traced as sent.
     fn packet(&mut self, now: Instant, ecn: Ecn, datagram: &[u8]) -> Packet {
-        let id = self.next_id;
-        self.next_id += 1;
+        let id = self.next_packet_id;
+        self.next_packet_id += 1;
         let payload = Payload::from_bytes(datagram);
         let size = payload.len();
         self.statistics.packets_sent += 1;
@@ -368,7 +369,7 @@ impl SimEndpoint {
         }
     }
 
-    /// The next datagram of the connection, left in the buffer.
+    /// Writes the connection's next datagram into the buffer; returns its codepoint.
     fn next_datagram(&mut self, now: Instant) -> Option<Ecn> {
         let at = self.at(now);
         let before = self.frames().0;
@@ -377,19 +378,16 @@ impl SimEndpoint {
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
         let after = self.frames().0;
         self.statistics.data_packets_sent += u64::from(after.stream > before.stream);
-        if eliciting(&after) > eliciting(&before) {
-            self.view.lock().bytes_in_flight += self.buffer.len() as u64;
+        if ack_eliciting(&after) > ack_eliciting(&before) {
+            self.view.lock().add_in_flight(self.buffer.len() as u64);
         }
-        Some(match transmit.ecn {
-            Some(EcnCodepoint::Ect0) if self.ecn => Ecn::Ect0,
-            Some(EcnCodepoint::Ect1) if self.ecn => Ecn::Ect1,
-            _ => Ecn::NotEct,
-        })
+        let ecn = transmit.ecn.filter(|_| self.ecn);
+        Some(Ecn::from_bits(ecn.map_or(0, |ecn| ecn as u8)))
     }
 }
 
-/// Frames that ask for an acknowledgement (RFC 9000 §13.2.1), of the kinds that occur here.
-fn eliciting(frames: &FrameStats) -> u64 {
+/// How many ack-eliciting frames there are (RFC 9000 §13.2.1), of the kinds that occur here.
+fn ack_eliciting(frames: &FrameStats) -> u64 {
     frames.crypto
         + frames.data_blocked
         + frames.max_data
@@ -406,7 +404,7 @@ fn eliciting(frames: &FrameStats) -> u64 {
         + u64::from(frames.handshake_done)
 }
 
-fn reason_of(error: &ConnectionError) -> CloseReason {
+fn close_reason(error: &ConnectionError) -> CloseReason {
     match error {
         ConnectionError::ApplicationClosed(close) if close.error_code.into_inner() == 0 => {
             CloseReason::Finished
@@ -428,7 +426,7 @@ impl std::fmt::Debug for SimEndpoint {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SimEndpoint")
             .field("state", &self.state)
-            .field("cwnd", &self.view.lock().cwnd)
+            .field("cwnd", &self.view.window())
             .finish_non_exhaustive()
     }
 }

@@ -1,24 +1,23 @@
 //! Two endpoints over a path of constant delay that loses packets by their number.
 
-use super::super::observed::CongestionControlAlgorithm;
+use super::super::CongestionControlAlgorithm;
 use super::*;
 use weir_proto::endpoint::{Endpoint, WriteError};
 
 const DELAY: Duration = Duration::from_millis(20);
 
-/// What happened, without the octets.
+/// Every sent packet: when, from which end, its number and its size.
 type Log = Vec<(Instant, usize, u64, u32)>;
 
 struct Path {
     ends: [SimEndpoint; 2],
     now: Instant,
-    /// When it arrives, at which end, what.
-    flying: VecDeque<(Instant, usize, Packet)>,
-    /// Packets of the client that get lost.
+    /// Packets on the path: when they arrive, and at which end.
+    in_transit: VecDeque<(Instant, usize, Packet)>,
+    /// Which of the client's packets are lost.
     losses: fn(u64) -> bool,
-    /// Every packet as it left.
     log: Log,
-    news: [Vec<EndpointEvent>; 2],
+    endpoint_events: [Vec<EndpointEvent>; 2],
     received: Vec<u8>,
     received_octets: u64,
     /// Octets that the client still has to write.
@@ -32,10 +31,10 @@ impl Path {
         let mut path = Self {
             ends: [client, server],
             now: Instant::ZERO,
-            flying: VecDeque::new(),
+            in_transit: VecDeque::new(),
             losses,
             log: Log::new(),
-            news: Default::default(),
+            endpoint_events: Default::default(),
             received: Vec::new(),
             received_octets: 0,
             to_write: 0,
@@ -47,8 +46,8 @@ impl Path {
 
     fn flush(&mut self) {
         for end in 0..2 {
-            while let Some(news) = self.ends[end].poll_event() {
-                self.news[end].push(news);
+            while let Some(endpoint_events) = self.ends[end].poll_event() {
+                self.endpoint_events[end].push(endpoint_events);
             }
             while let Some(payload) = self.ends[end].read(self.now) {
                 self.received_octets += u64::from(payload.len());
@@ -69,7 +68,8 @@ impl Path {
             while let Some(packet) = self.ends[end].poll_transmit(self.now) {
                 self.log.push((self.now, end, packet.id, packet.size));
                 if end == 1 || !(self.losses)(packet.id) {
-                    self.flying.push_back((self.now + DELAY, 1 - end, packet));
+                    self.in_transit
+                        .push_back((self.now + DELAY, 1 - end, packet));
                 }
             }
         }
@@ -77,7 +77,7 @@ impl Path {
 
     fn run(&mut self, until: Instant) {
         loop {
-            let arrival = self.flying.front().map(|(at, ..)| *at);
+            let arrival = self.in_transit.front().map(|(at, ..)| *at);
             let timers = self.ends.iter().filter_map(Endpoint::poll_timeout).min();
             let Some(at) = arrival.into_iter().chain(timers).min() else {
                 break;
@@ -88,11 +88,11 @@ impl Path {
             assert!(at >= self.now, "time runs forwards");
             self.now = at;
             while self
-                .flying
+                .in_transit
                 .front()
                 .is_some_and(|(arrival, ..)| *arrival <= at)
             {
-                if let Some((_, end, packet)) = self.flying.pop_front() {
+                if let Some((_, end, packet)) = self.in_transit.pop_front() {
                     self.ends[end].handle(at, packet);
                 }
             }
@@ -114,11 +114,11 @@ fn seconds(seconds: u64) -> Instant {
 }
 
 #[test]
-fn data_arrives_whole_in_spite_of_losses_and_the_connection_ends_in_good_order() {
+fn data_arrives_whole_in_spite_of_losses_and_the_connection_closes() {
     let mut path = Path::new(&config("newreno"), 1, |id| id % 50 == 49);
     path.run(seconds(1));
-    assert!(path.news[0].contains(&EndpointEvent::Connected));
-    assert!(path.news[1].contains(&EndpointEvent::Connected));
+    assert!(path.endpoint_events[0].contains(&EndpointEvent::Connected));
+    assert!(path.endpoint_events[1].contains(&EndpointEvent::Connected));
     let text: Vec<u8> = (0..40_000_u32).map(|at| (at % 251) as u8).collect();
     path.ends[0]
         .write(path.now, Payload::from_bytes(&text))
@@ -132,8 +132,8 @@ fn data_arrives_whole_in_spite_of_losses_and_the_connection_ends_in_good_order()
     path.flush();
     path.run(seconds(31));
     let closed = EndpointEvent::Closed(CloseReason::Finished);
-    assert_eq!(path.news[0].last(), Some(&closed));
-    assert_eq!(path.news[1].last(), Some(&closed));
+    assert_eq!(path.endpoint_events[0].last(), Some(&closed));
+    assert_eq!(path.endpoint_events[1].last(), Some(&closed));
     let [sent, received] = [0, 1].map(|end| path.ends[end].statistics());
     assert_eq!(received.payload_received, 1_040_000);
     assert!(received.data_packets_received > 800, "{received:?}");
@@ -162,7 +162,7 @@ fn timeline(controller: &str, seed: u64) -> (Log, [Statistics; 2]) {
 
 #[test]
 fn the_same_seed_gives_the_same_timeline_under_every_controller() {
-    for controller in weir_proto::cc::window::names().chain(["quinn-newreno", "quinn-cubic"]) {
+    for controller in CongestionControlAlgorithm::names() {
         let first = timeline(controller, 7);
         assert!(first.1[1].payload_received > 1_000_000, "{controller}");
         assert_eq!(first, timeline(controller, 7), "{controller}");
@@ -170,7 +170,7 @@ fn the_same_seed_gives_the_same_timeline_under_every_controller() {
 }
 
 #[test]
-fn our_newreno_that_counts_bytes_sends_what_quinns_own_sends() {
+fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
     use weir_proto::cc::window::{Increase, Rules, WindowConfig};
     let rules = Rules {
         increase: Increase::ByteCounting,
@@ -182,37 +182,37 @@ fn our_newreno_that_counts_bytes_sends_what_quinns_own_sends() {
         initial_window: Some(12_000),
         ..WindowConfig::default()
     };
-    let ours = super::super::ControllerConfig::named("newreno").unwrap();
-    let ours = SimConfig::new(
-        CongestionControlAlgorithm::Weir(ours.with_config(window)),
+    let newreno = super::super::ControllerConfig::named("newreno").unwrap();
+    let weir = SimConfig::new(
+        CongestionControlAlgorithm::Weir(newreno.with_config(window)),
         1252,
     );
-    // One loss: at a second one ours forgets what was acknowledged towards the next increase,
-    // and quinn's does not.
+    // One loss: at a second one, Weir's controller forgets the octets acknowledged towards the next
+    // increase and quinn's does not.
     let run = |config: &SimConfig| {
         let mut path = Path::new(config, 7, |id| id == 199);
         path.to_write = 3_000_000;
         path.run(seconds(20));
         (path.log, path.ends[0].statistics())
     };
-    let (ours, ours_counted) = run(&ours);
-    let (theirs, theirs_counted) = run(&config("quinn-newreno"));
-    assert_eq!(ours_counted.loss_events, 1);
-    assert!(ours_counted.packets_sent > 2400, "{ours_counted:?}");
-    assert_eq!(ours_counted, theirs_counted);
-    assert_eq!(ours, theirs);
+    let (weir, weir_stats) = run(&weir);
+    let (quinn, quinn_stats) = run(&config("quinn-newreno"));
+    assert_eq!(weir_stats.loss_events, 1);
+    assert!(weir_stats.packets_sent > 2400, "{weir_stats:?}");
+    assert_eq!(weir_stats, quinn_stats);
+    assert_eq!(weir, quinn);
 }
 
 #[test]
-fn the_window_is_told_with_what_is_in_flight() {
+fn window_events_contain_the_octets_in_flight() {
     let mut path = Path::new(&config("cubic"), 1, |id| id == 100);
     for end in &mut path.ends {
         end.events().unwrap().set_mask(EventMask::ALL);
     }
     path.to_write = 500_000;
     path.run(seconds(10));
-    let told: Vec<_> = path.ends[0].events.drain().collect();
-    let windows: Vec<WindowState> = told
+    let events: Vec<_> = path.ends[0].events.drain().collect();
+    let windows: Vec<WindowState> = events
         .iter()
         .filter_map(|(_, event)| match event {
             Event::Window(state) => Some(*state),
@@ -220,7 +220,7 @@ fn the_window_is_told_with_what_is_in_flight() {
         })
         .collect();
     assert_eq!(windows[0].cwnd, 12_520);
-    // A reduction leaves more in flight than the window.
+    // After a reduction more is in flight than the window.
     let growing = windows.iter().filter(|window| window.state == "slow_start");
     assert!(growing.clone().count() > 10);
     assert!(
@@ -240,40 +240,43 @@ fn the_window_is_told_with_what_is_in_flight() {
     assert_eq!(last.bytes_in_flight, 0, "everything was acknowledged");
     assert!(last.ssthresh.is_some() && last.rtt >= DELAY * 2);
     assert_eq!(last.smoothed_rtt, path.ends[0].statistics().smoothed_rtt);
-    // A mean of samples is seldom one of them where they change.
+    // The smoothed time differs from a sample while samples change.
     let differs = |window: &WindowState| window.smoothed_rtt != window.rtt;
     assert!(windows.iter().any(differs));
-    let samples = told
+    let samples = events
         .iter()
         .filter(|(_, event)| matches!(event, Event::Rtt(_)));
     assert!(samples.count() > 50);
 }
 
 #[test]
-fn nobody_answers_and_the_connection_times_out() {
+fn a_connection_without_an_answer_times_out() {
     let mut path = Path::new(&config("newreno"), 1, |_| true);
     path.run(seconds(60));
-    assert_eq!(path.news[0], [EndpointEvent::Closed(CloseReason::TimedOut)]);
+    assert_eq!(
+        path.endpoint_events[0],
+        [EndpointEvent::Closed(CloseReason::TimedOut)]
+    );
     assert_eq!(path.ends[0].poll_timeout(), None);
 }
 
 #[test]
 fn a_damaged_datagram_is_dropped() {
     let mut path = Path::new(&config("newreno"), 1, |_| false);
-    for (_, _, packet) in &mut path.flying {
+    for (_, _, packet) in &mut path.in_transit {
         packet.damaged_at = std::num::NonZeroU32::new(40);
     }
     path.run(Instant::ZERO + DELAY);
     assert_eq!(path.ends[1].statistics().packets_received, 0);
     path.run(seconds(5));
     assert!(
-        path.news[0].contains(&EndpointEvent::Connected),
-        "it asks again"
+        path.endpoint_events[0].contains(&EndpointEvent::Connected),
+        "it is sent again"
     );
 }
 
 #[test]
-fn congestion_marks_reach_the_controller_and_may_be_switched_off() {
+fn congestion_marks_reach_the_controller_unless_ecn_is_off() {
     let run = |ecn: bool| {
         let mut path = Path::new(
             &SimConfig {
@@ -287,7 +290,7 @@ fn congestion_marks_reach_the_controller_and_may_be_switched_off() {
         path.to_write = 200_000;
         path.flush();
         let mut marked = 0;
-        for (_, end, packet) in &mut path.flying {
+        for (_, end, packet) in &mut path.in_transit {
             if *end == 1 && packet.ip.ecn == Ecn::Ect0 {
                 packet.ip.ecn = Ecn::Ce;
                 marked += 1;

@@ -15,9 +15,9 @@ mod socket;
 
 use super::data_path::{Listener, TestInfo, Transport};
 use super::failure;
-use super::options::{ClientOptions, TestOptions};
+use super::options::{ClientOptions, DEFAULT_CONTROLLER, TestOptions};
 use crate::exit::Failure;
-use path::QuicPath;
+use path::{Progress, QuicPath};
 use quinn::{ConnectionError, Endpoint, EndpointConfig, Incoming, TokioRuntime};
 use serde_json::{Value, json};
 use socket::Socket;
@@ -57,7 +57,8 @@ pub struct Quic {
 impl Quic {
     /// As the options say.
     pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
-        let controller = options.controller.as_deref().unwrap_or("cubic").to_owned();
+        let controller = options.controller.as_deref();
+        let controller = controller.unwrap_or(DEFAULT_CONTROLLER).to_owned();
         let config = TracedConfig {
             algorithm: CongestionControlAlgorithm::named(&controller)
                 .map_err(|error| Failure::Usage(error.to_string()))?,
@@ -114,13 +115,14 @@ impl Transport for Quic {
             transport: MeasuredTransport::Quinn(self.config.algorithm.name()),
             events: traced.events,
         };
-        Ok(QuicPath::new(
+        Ok(QuicPath {
             connection,
-            traced.controller,
+            controller: traced.controller,
             control,
-            Some(endpoint),
+            endpoint: Some(endpoint),
             info,
-        ))
+            progress: Progress::default(),
+        })
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<QuicListener, Failure> {
@@ -228,8 +230,14 @@ async fn open(incoming: Incoming, config: TracedConfig) -> Option<QuicPath> {
             transport: MeasuredTransport::Quinn(config.algorithm.name()),
             events: traced.events,
         };
-        let controller = traced.controller;
-        Some(QuicPath::new(connection, controller, control, None, info))
+        Some(QuicPath {
+            connection,
+            controller: traced.controller,
+            control,
+            endpoint: None,
+            info,
+            progress: Progress::default(),
+        })
     };
     timeout(HANDSHAKE_TIMEOUT, arriving).await.ok()?
 }

@@ -29,20 +29,20 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One end of a test over QUIC.
 pub struct QuicPath {
-    connection: Connection,
+    pub connection: Connection,
     /// The controller of this end.
-    controller: ControllerView,
+    pub controller: ControllerView,
     /// The stream of control messages.
-    control: (SendStream, RecvStream),
+    pub control: (SendStream, RecvStream),
     /// Of a client, closed with the connection.
-    endpoint: Option<Endpoint>,
-    info: TestInfo,
-    progress: Progress,
+    pub endpoint: Option<Endpoint>,
+    pub info: TestInfo,
+    pub progress: Progress,
 }
 
 /// How far a transfer is, for those that look at it from outside.
 #[derive(Clone, Default)]
-struct Progress {
+pub struct Progress {
     /// Octets that the receiver has, as far as this end knows.
     delivered: Arc<AtomicU64>,
     /// Octets that this end has written.
@@ -52,25 +52,6 @@ struct Progress {
 }
 
 impl QuicPath {
-    /// Of a connection with this controller and control stream; a client has an endpoint of its
-    /// own.
-    pub fn new(
-        connection: Connection,
-        controller: ControllerView,
-        control: (SendStream, RecvStream),
-        endpoint: Option<Endpoint>,
-        info: TestInfo,
-    ) -> Self {
-        Self {
-            connection,
-            controller,
-            control,
-            endpoint,
-            info,
-            progress: Progress::default(),
-        }
-    }
-
     /// Sends, and counts what the receiver reports; returns how long the data took.
     async fn send(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), String>) {
         let reports = &mut self.control.1;
@@ -114,7 +95,7 @@ impl QuicPath {
                     Err(error) => break Err(error),
                 },
                 _ = tick.tick() => {
-                    // If the connection has ended, the stream of data says so.
+                    // The end of the connection is reported by the stream of data.
                     let _ = control::write(reports, report(octets, false)).await;
                 }
                 () = &mut interrupted => {
@@ -161,7 +142,7 @@ impl Writer<'_> {
         let opened = self.connection.open_uni().await;
         let mut stream = opened.map_err(|error| error.to_string())?;
         let data = Bytes::from(vec![0x57; usize::from(self.request.length)]);
-        let mut pacing = Pacing::start(&self.request);
+        let mut pacing = Pacing::start(self.request);
         let end = pacing.end();
         let writing = async {
             loop {
@@ -198,7 +179,7 @@ impl Writer<'_> {
 async fn follow_reports(stream: &mut RecvStream, delivered: &AtomicU64) {
     while let Some(message) = control::read(stream).await {
         if let Message::Report(report) = message {
-            delivered.fetch_max(report.counts.octets, Ordering::Relaxed);
+            delivered.fetch_max(report.stats.octets, Ordering::Relaxed);
         }
     }
 }
@@ -207,7 +188,7 @@ async fn follow_reports(stream: &mut RecvStream, delivered: &AtomicU64) {
 /// round trip itself, so that there is nothing else to report.
 fn report(octets: u64, last: bool) -> Message {
     Message::Report(Report {
-        counts: ReceptionStats {
+        stats: ReceptionStats {
             octets,
             ..ReceptionStats::default()
         },
@@ -221,12 +202,11 @@ async fn next_octets(
     connection: &Connection,
     stream: &mut Option<RecvStream>,
 ) -> Result<u64, String> {
-    let stream = match stream {
-        Some(stream) => stream,
-        None => {
-            let accepted = connection.accept_uni().await;
-            stream.insert(accepted.map_err(|error| error.to_string())?)
-        }
+    let stream = if let Some(stream) = stream {
+        stream
+    } else {
+        let accepted = connection.accept_uni().await;
+        stream.insert(accepted.map_err(|error| error.to_string())?)
     };
     match stream.read_chunk(usize::MAX, true).await {
         Ok(Some(chunk)) => Ok(chunk.bytes.len() as u64),
@@ -255,9 +235,10 @@ impl DataPath for QuicPath {
             let limit = limit.unwrap_or_else(|| controller.limit());
             Counters {
                 octets: progress.delivered.load(Ordering::Relaxed),
-                details: match sends {
-                    true => details(&stats, controller.window(), limit),
-                    false => String::new(),
+                details: if sends {
+                    details(&stats, controller.window(), limit)
+                } else {
+                    String::new()
                 },
                 fields: json!({
                     "sender": sends,
@@ -278,9 +259,10 @@ impl DataPath for QuicPath {
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
         let started = Instant::now();
-        let (ended, result) = match self.info.sends {
-            true => self.send(interrupt).await,
-            false => self.receive(interrupt).await,
+        let (ended, result) = if self.info.sends {
+            self.send(interrupt).await
+        } else {
+            self.receive(interrupt).await
         };
         Transfer {
             seconds: ended.duration_since(started).as_secs_f64(),
@@ -322,7 +304,7 @@ impl DataPath for QuicPath {
     }
 }
 
-/// What the line of a sender says.
+/// The text of a line of a sender.
 fn details(stats: &ConnectionStats, window: u64, limit: &str) -> String {
     let path = &stats.path;
     let share = path.lost_packets as f64 / path.sent_packets.max(1) as f64;

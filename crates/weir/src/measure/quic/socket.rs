@@ -1,5 +1,5 @@
-//! The UDP socket under quinn: a capture sees its datagrams, and a client hears when nobody
-//! listens, which quinn's own socket keeps to itself.
+//! The UDP socket under quinn: a capture sees its datagrams, and a client learns that the server's
+//! port is closed, which quinn's own socket does not report.
 
 use quinn::udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 use quinn::{AsyncUdpSocket, UdpPoller};
@@ -67,7 +67,7 @@ impl Socket {
         }))
     }
 
-    /// Waits until the peer's host says that nobody has the port.
+    /// Waits until the peer's host reports that the port is closed.
     pub async fn refused(&self) {
         loop {
             tokio::select! {
@@ -76,7 +76,7 @@ impl Socket {
                     return std::future::pending().await;
                 },
             }
-            // The error is no datagram, which is why those that read are not woken.
+            // The error is no datagram, so that tasks that read are not woken.
             match self.io.take_error() {
                 Ok(Some(error)) if error.kind() == ErrorKind::ConnectionRefused => return,
                 _ => {
@@ -87,33 +87,34 @@ impl Socket {
         }
     }
 
-    fn hear(&self, error: &io::Error) {
+    fn note_refusal(&self, error: &io::Error) {
         if error.kind() == ErrorKind::ConnectionRefused {
             self.refused.notify_one();
         }
     }
 
-    fn show(&self, way: &Way, octets: &[u8], segment: usize) {
+    /// Gives datagrams to the capture, if there is one.
+    fn capture(&self, path: &DatagramPath, octets: &[u8], segment: usize) {
         let Some(tap) = &self.tap else { return };
         let ours = self.local.ip().to_canonical();
-        let unknown = match way.peer.ip().to_canonical() {
+        let unknown = match path.peer.ip().to_canonical() {
             IpAddr::V4(_) if ours.is_unspecified() => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             _ => ours,
         };
-        let ip = way.ours.map_or(unknown, |ip| ip.to_canonical());
+        let ip = path.ours.map_or(unknown, |ip| ip.to_canonical());
         let ours = SocketAddr::new(ip, self.local.port());
-        let peer = SocketAddr::new(way.peer.ip().to_canonical(), way.peer.port());
-        let (from, to) = match way.direction {
+        let peer = SocketAddr::new(path.peer.ip().to_canonical(), path.peer.port());
+        let (from, to) = match path.direction {
             Direction::Sent => (ours, peer),
             Direction::Received => (peer, ours),
         };
         for octets in octets.chunks(segment.max(1)) {
             tap.datagram(&TappedDatagram {
                 at: Instant::now(),
-                direction: way.direction,
+                direction: path.direction,
                 from,
                 to,
-                ecn: match way.ecn {
+                ecn: match path.ecn {
                     None => Ecn::NotEct,
                     Some(EcnCodepoint::Ect0) => Ecn::Ect0,
                     Some(EcnCodepoint::Ect1) => Ecn::Ect1,
@@ -125,8 +126,8 @@ impl Socket {
     }
 }
 
-/// Whence and whither, as the socket says it.
-struct Way {
+/// The addresses of a datagram, as the socket has them.
+struct DatagramPath {
     direction: Direction,
     peer: SocketAddr,
     ours: Option<IpAddr>,
@@ -147,13 +148,13 @@ impl AsyncUdpSocket for Socket {
         if let Err(error) = &sent
             && error.kind() == ErrorKind::ConnectionRefused
         {
-            // An answer to an earlier datagram, in whose place this one was not sent.
-            self.hear(error);
+            // The kernel reports the ICMP error of an earlier datagram instead of sending this one.
+            self.note_refusal(error);
             sent = self.io.try_io(Interest::WRITABLE, send);
         }
         match sent {
             Ok(()) => {
-                let way = Way {
+                let path = DatagramPath {
                     direction: Direction::Sent,
                     peer: transmit.destination,
                     ours: transmit.src_ip,
@@ -161,11 +162,11 @@ impl AsyncUdpSocket for Socket {
                 };
                 let whole = transmit.contents.len();
                 let segment = transmit.segment_size.unwrap_or(whole);
-                self.show(&way, transmit.contents, segment);
+                self.capture(&path, transmit.contents, segment);
                 Ok(())
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // What the kernel refuses is lost, as on any wire: too large for the path, say.
+            // A datagram that the kernel refuses is lost like any other: it may be too large.
             Err(_) => Ok(()),
         }
     }
@@ -184,18 +185,18 @@ impl AsyncUdpSocket for Socket {
             match received {
                 Ok(count) => {
                     for (meta, buffer) in metas.iter().zip(buffers.iter()).take(count) {
-                        let way = Way {
+                        let path = DatagramPath {
                             direction: Direction::Received,
                             peer: meta.addr,
                             ours: meta.dst_ip,
                             ecn: meta.ecn,
                         };
                         let octets = buffer.get(..meta.len).unwrap_or_default();
-                        self.show(&way, octets, meta.stride);
+                        self.capture(&path, octets, meta.stride);
                     }
                     return Poll::Ready(Ok(count));
                 }
-                Err(error) => self.hear(&error),
+                Err(error) => self.note_refusal(&error),
             }
         }
     }
@@ -217,7 +218,7 @@ impl AsyncUdpSocket for Socket {
     }
 }
 
-/// One of those that wait for room in the socket.
+/// A task that waits for room in the socket.
 struct Poller {
     socket: Arc<Socket>,
     waiting: Option<Waiting>,

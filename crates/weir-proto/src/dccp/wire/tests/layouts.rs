@@ -1,11 +1,11 @@
-//! Each packet type in its octets, and its checksum (RFC 4340 §5, §9).
+//! The octets of each packet type and its checksum (RFC 4340 §5, §9).
 
 use super::{PSEUDO, encoded, seq};
 use crate::dccp::wire::checksum::ChecksumStatus;
 use crate::dccp::wire::{Packet, Reserved, decode, decode_prefix};
 use crate::packet::Payload;
 
-/// Both directions at once: the packet has these bytes, and these bytes are the packet.
+/// Checks encoding and decoding: the packet has these octets, and these octets are the packet.
 #[track_caller]
 fn assert_layout(packet: &Packet, bytes: &[u8]) {
     assert_eq!(encoded(packet), bytes);
@@ -163,9 +163,9 @@ fn checksum_of_a_whole_packet() {
     );
 }
 
-/// RFC 4340 §9.2: octets behind the coverage may change, octets before it may not.
+/// RFC 4340 §9.2: octets beyond the coverage may change, covered octets may not.
 #[test]
-fn partial_coverage_protects_only_what_it_covers() {
+fn partial_coverage_protects_only_the_covered_octets() {
     let mut packet = Packet::data(seq(1), Payload::from_bytes(&[7; 20]));
     packet.cscov = 3;
     let mut bytes = Vec::new();
@@ -187,7 +187,7 @@ fn partial_coverage_protects_only_what_it_covers() {
             "octet {index}"
         );
     }
-    // A capture that has the covered part only can still be checked.
+    // A capture with only the covered part can still be verified.
     let cut = &bytes[..24];
     let decoded = decode_prefix(cut, bytes.len()).unwrap();
     assert_eq!(decoded.checksum_status(cut, &PSEUDO), ChecksumStatus::Good);
@@ -195,7 +195,7 @@ fn partial_coverage_protects_only_what_it_covers() {
 
 /// A8: zero does not mean "no checksum" on protocol 33.
 #[test]
-fn a_checksum_of_zero_is_checked() {
+fn a_checksum_of_zero_is_verified() {
     let bytes = encoded(&Packet::new_ack(seq(1), seq(2)));
     assert_eq!(bytes[6..8], [0, 0]);
     let decoded = decode(&bytes).unwrap();

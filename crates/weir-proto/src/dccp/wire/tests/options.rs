@@ -1,4 +1,4 @@
-//! Each option in its octets, and what is no option (RFC 4340 §5.8).
+//! The octets of each option, and invalid options (RFC 4340 §5.8).
 
 use super::{encoded, seq};
 use crate::dccp::wire::{
@@ -54,7 +54,7 @@ fn general_options_have_the_layouts_of_the_rfc() {
 
 /// RFC 4340 §6.1 and §6.2.
 #[test]
-fn feature_options_put_the_feature_before_its_values() {
+fn feature_options_have_the_feature_before_its_values() {
     let (change, confirm): (&[u8], &[u8]) = (&[3, 2], &[2, 3, 2]);
     assert_layouts(&[
         (
@@ -115,7 +115,7 @@ fn options_of_ccid_3_have_the_layouts_of_its_rfcs() {
 }
 
 #[test]
-fn an_rtt_too_long_for_its_option_is_the_greatest() {
+fn an_rtt_too_long_for_its_option_becomes_the_greatest_value() {
     let mut options = Options::new();
     options.push(&DccpOption::RttEstimate(0x100_0000));
     assert_eq!(options.as_bytes(), [128, 5, 255, 255, 255]);
@@ -131,9 +131,9 @@ fn padding_fills_the_last_word_only() {
     assert_eq!(decode(&bytes).unwrap().packet, packet);
 }
 
-/// Linux pads in front, others pad with whole words: the same area must come back.
+/// Linux pads before the options, other hosts with whole words: the same area is written again.
 #[test]
-fn unusual_padding_comes_back_as_it_was() {
+fn unusual_padding_is_reproduced() {
     for area in [
         [0, 37, 3, 5, 0, 0, 0, 0],
         [0, 0, 0, 0, 0, 0, 0, 0],
@@ -153,9 +153,9 @@ fn unusual_padding_comes_back_as_it_was() {
     }
 }
 
-/// B1: the walk ends at the option whose length makes no sense; what came before counts.
+/// B1: reading ends at the option with an invalid length; the options before it are read.
 #[test]
-fn options_end_at_the_first_nonsensical_length() {
+fn options_end_at_the_first_invalid_length() {
     for tail in [
         &[32][..],
         &[32, 0],
@@ -175,7 +175,7 @@ fn options_end_at_the_first_nonsensical_length() {
     }
 }
 
-/// B2: the shape of CVE-2011-1770, where the length lacks the fixed part.
+/// B2: CVE-2011-1770, where the length does not include the fixed part.
 #[test]
 fn options_of_length_two_are_harmless() {
     for kind in 32..=u8::MAX {
@@ -189,9 +189,9 @@ fn options_of_length_two_are_harmless() {
     }
 }
 
-/// B6: RFC 4340 §5.8: options with invalid values are ignored, so they are of no known type.
+/// B6: options with invalid values are ignored, so they are read as unknown (RFC 4340 §5.8).
 #[test]
-fn data_of_the_wrong_length_makes_an_unknown_option() {
+fn an_option_with_data_of_the_wrong_length_is_unknown() {
     for (kind, lengths) in [
         (37, &[0, 7, 8][..]),
         (41, &[0, 3, 5]),
@@ -216,7 +216,7 @@ fn data_of_the_wrong_length_makes_an_unknown_option() {
 }
 
 #[test]
-fn options_without_wire_form_are_refused_whole() {
+fn options_without_wire_form_are_rejected_entirely() {
     let mut options = Options::new();
     assert!(!options.push(&DccpOption::InitCookie(&[0; 254])));
     assert!(!options.push(&DccpOption::Other {
@@ -224,7 +224,7 @@ fn options_without_wire_form_are_refused_whole() {
         data: &[1]
     }));
     assert!(options.is_empty());
-    // Three options of 255 octets and one of 227 fill the 992 octets behind the longest header.
+    // Three options of 255 octets and one of 227 fill the 992 octets after the longest header.
     for length in [253, 253, 253, 225] {
         assert!(options.push(&DccpOption::InitCookie(&[1; 253][..length])));
     }
@@ -237,7 +237,7 @@ fn options_without_wire_form_are_refused_whole() {
 
 /// RFC 4340 table 3 and the sections that it names.
 #[test]
-fn packet_types_say_which_options_count() {
+fn packet_types_determine_which_options_apply() {
     let on =
         |kind: u8, packet: PacketType| DccpOption::Other { kind, data: &[] }.is_allowed_on(packet);
     for kind in [1, 32, 33, 34, 35, 36, 38, 39, 40, 43, 192, 193, 194] {

@@ -79,7 +79,7 @@ fn any_packet() -> impl Strategy<Value = Packet> {
 
 proptest! {
     #[test]
-    fn what_is_encoded_decodes_to_the_same(packet in any_packet()) {
+    fn decoding_is_the_inverse_of_encoding(packet in any_packet()) {
         let mut bytes = Vec::new();
         packet.encode(Some(&PSEUDO), &mut bytes).unwrap();
         prop_assert_eq!(bytes.len() as u32, packet.wire_len());
@@ -100,7 +100,7 @@ proptest! {
         }
     }
 
-    /// Whatever decodes encodes to the same bytes, whichever octet was hit.
+    /// A packet with one changed octet that can be decoded is encoded to the same octets again.
     #[test]
     fn mutated_packets_decode_faithfully_or_not_at_all(packet in any_packet(), mask in 1u8..) {
         let mut bytes = encoded(&packet);
@@ -121,7 +121,7 @@ proptest! {
         mut bytes in vec(any::<u8>(), 12..200),
         offset in 3u8..30,
     ) {
-        // Half of the octets' freedom goes into passing the first checks.
+        // Some octets are chosen so that the first checks pass.
         bytes[4] = offset;
         bytes[8] %= 11 << 1;
         if let Ok(decoded) = decode(&bytes) {
@@ -132,9 +132,9 @@ proptest! {
         }
     }
 
-    /// What is read as a typed option is written as an option that reads the same.
+    /// A typed option that was read is written as an option that reads the same.
     #[test]
-    fn typed_options_survive_their_smallest_form(
+    fn typed_options_keep_their_value_in_the_smallest_form(
         kind in any::<u8>(),
         data in vec(any::<u8>(), 0..30),
     ) {

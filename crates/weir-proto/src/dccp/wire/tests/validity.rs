@@ -1,4 +1,4 @@
-//! What is no packet, and what has no wire form (RFC 4340 §8.5 step 1).
+//! Malformed packets, and packets without a wire form (RFC 4340 §8.5 step 1).
 
 use super::{PSEUDO, encoded, seq};
 use crate::dccp::wire::checksum::ChecksumStatus;
@@ -9,7 +9,7 @@ use crate::packet::Payload;
 
 /// A1 to A7 of the list of hostile inputs.
 #[test]
-fn malformed_packets_are_named() {
+fn malformed_packets_have_a_reason() {
     let ack = encoded(&Packet::new_ack(seq(1), seq(2)));
     let with = |index: usize, octet: u8| {
         let mut bytes = ack.clone();
@@ -62,7 +62,7 @@ fn malformed_packets_are_named() {
     assert_eq!(decode(&with(5, 15)), Err(expected));
 }
 
-/// A9: reserved bits are ignored, and kept for the copy.
+/// A9: reserved bits are ignored, and kept for writing the packet again.
 #[test]
 fn reserved_bits_are_ignored_but_kept() {
     for extended in [true, false] {
@@ -97,7 +97,7 @@ fn the_longest_header_is_read_once() {
 }
 
 #[test]
-fn a_cut_packet_is_read_if_its_header_is_there() {
+fn a_truncated_packet_is_read_if_its_header_is_complete() {
     let packet = Packet::data_ack(seq(1), seq(2), Payload::of_len(1000));
     let bytes = encoded(&packet);
     let decoded = decode_prefix(&bytes[..30], bytes.len()).expect("header is there");
@@ -107,7 +107,7 @@ fn a_cut_packet_is_read_if_its_header_is_there() {
         ChecksumStatus::None
     );
     for captured in 0..24 {
-        let expected = Malformed::Cut { captured };
+        let expected = Malformed::Truncated { captured };
         assert_eq!(
             decode_prefix(&bytes[..captured], bytes.len()),
             Err(expected)
@@ -116,7 +116,7 @@ fn a_cut_packet_is_read_if_its_header_is_there() {
 }
 
 #[test]
-fn packets_without_wire_form_are_refused_and_nothing_is_written() {
+fn packets_without_wire_form_are_rejected_and_nothing_is_written() {
     let base = || Packet::data(seq(1), Payload::of_len(4));
     let refused = |packet: Packet| {
         let mut out = vec![42];

@@ -1,0 +1,212 @@
+//! The allowed rate X of TFRC's sender after feedback (RFC 3448 §4.3, RFC 5348 §4.3).
+//!
+//!   p > 0:  X = max(min(X_calc, m), s/t_mbi)
+//!   p = 0:  X = max(min(2X, m), floor), at most once a round-trip time
+//!
+//! m is 2·X_recv, modified by the profile's idle rule; the floor is s/R or W_init/R. Each change
+//! records the rule that bound X.
+
+use super::{FeedbackState, Sender};
+use crate::cc::tfrc::profile::{IdleRule, InitialWindow, SlowStartFloor, WindowBase};
+use crate::cc::tfrc::{DEFAULT_RTT, MAX_RATE};
+use crate::event::Limit;
+use crate::time::{Duration, Instant};
+
+/// An upper bound of X in octets per second, and its rule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateBound {
+    pub rate: f64,
+    pub limit: Limit,
+}
+
+impl Sender {
+    /// W_init/R, once R is known.
+    pub(super) fn initial_rate(&self) -> Option<f64> {
+        let window = match self.profile.initial_window {
+            InitialWindow::OneSegment => self.segment_size,
+            InitialWindow::Rfc3390 => {
+                let base = match self.profile.initial_window_base {
+                    WindowBase::SegmentSize => self.segment_size,
+                    WindowBase::MaximumSegmentSize => f64::from(self.maximum_segment_size),
+                };
+                (4.0 * base).min((2.0 * base).max(4380.0))
+            }
+        };
+        let rtt = self.smoothed_rtt?;
+        Some(self.profile.arithmetic.rate(window, rtt))
+    }
+
+    /// s/t_mbi (RFC 5348 §4.3).
+    pub(super) fn minimum_rate(&self) -> f64 {
+        self.segment_size / 64.0
+    }
+
+    pub(super) fn set_rate(&mut self, rate: f64, limit: Limit) {
+        let least = self.minimum_rate();
+        self.allowed_rate = rate.clamp(least, MAX_RATE);
+        self.limit = if rate < least {
+            Limit::MinimumRate
+        } else {
+            limit
+        };
+    }
+
+    /// t_ipi from X.
+    pub(super) fn set_interval(&mut self) {
+        let arithmetic = self.profile.arithmetic;
+        let interval = arithmetic.interval(self.segment_size, self.allowed_rate);
+        self.inter_packet_interval = interval.max(self.least_interval());
+    }
+
+    /// The minimum interval of small packets (RFC 4828 §3); zero without them.
+    pub(super) fn least_interval(&self) -> Duration {
+        let rules = &self.profile.small_packets;
+        rules.map_or(Duration::ZERO, |rules| rules.min_interval)
+    }
+
+    pub(super) fn start_at_initial_rate(&mut self, now: Instant) {
+        if let Some(rate) = self.initial_rate() {
+            self.set_rate(rate, Limit::InitialWindow);
+            self.set_interval();
+            self.time_last_doubled = Some(now);
+        }
+    }
+
+    /// The upper bound of X after feedback.
+    pub(super) fn bound(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        loss_increased: bool,
+    ) -> RateBound {
+        if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
+            return self.set_bound(now, sent_at, loss_increased);
+        }
+        self.last_value_bound(now)
+    }
+
+    /// m from the last X_recv: twice that, or W_init/R for an idle sender.
+    pub(super) fn last_value_bound(&self, now: Instant) -> RateBound {
+        let twice = 2.0 * self.receive_rate;
+        match self.initial_rate() {
+            Some(initial) if self.is_idle(now) && initial > twice => RateBound {
+                rate: initial,
+                limit: Limit::InitialWindow,
+            },
+            _ => RateBound {
+                rate: twice,
+                limit: Limit::TwiceReceiveRate,
+            },
+        }
+    }
+
+    /// recv_limit (RFC 5348 §4.3 step 4).
+    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> RateBound {
+        let rtt = self.smoothed_rtt.unwrap_or_default();
+        let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
+        let set = &mut self.receive_rate_set;
+        if !data_limited {
+            set.update(self.receive_rate, now, rtt);
+        } else if loss_increased {
+            set.halve();
+            set.maximize(0.85 * self.receive_rate, now);
+            return RateBound {
+                rate: set.max(),
+                limit: Limit::DataLimited,
+            };
+        } else {
+            set.maximize(self.receive_rate, now);
+        }
+        RateBound {
+            rate: 2.0 * set.max(),
+            limit: Limit::TwiceReceiveRate,
+        }
+    }
+
+    fn is_idle(&self, now: Instant) -> bool {
+        match self.profile.idle_rule {
+            IdleRule::Never | IdleRule::DataLimitedIntervals => false,
+            IdleRule::NothingSentSince => self.idle,
+            IdleRule::WindowCounter => {
+                let arithmetic = self.profile.arithmetic;
+                let silence = now.since(self.window_counter.last_change());
+                let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT).as_nanos().max(1);
+                arithmetic.time(silence).as_nanos() / rtt
+                    >= u64::from(self.profile.idle_round_trips)
+            }
+        }
+    }
+
+    fn calculate_rate(&mut self, rtt: Duration) {
+        self.equation_rate = (self.loss_event_rate > 0.0).then(|| {
+            let p = self.wireless.loss_event_rate(self.loss_event_rate);
+            let rtt = self.wireless.equation_rtt(rtt);
+            let rate = match &self.profile.small_packets {
+                None => self.equation.rate(self.segment_size, rtt, p),
+                // RFC 4828 §3.
+                Some(rules) => {
+                    let nominal = f64::from(rules.nominal_size);
+                    self.equation.rate(nominal, rtt, p) * rules.share(self.segment_size)
+                }
+            };
+            (rate * self.wireless.factor(p)).min(MAX_RATE)
+        });
+    }
+
+    /// Updates X (RFC 5348 §4.3 step 4).
+    pub(super) fn update_rate(&mut self, now: Instant, bound: RateBound) {
+        let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+        let old = self.allowed_rate;
+        self.calculate_rate(rtt);
+        if let Some(equation_rate) = self.equation_rate {
+            if equation_rate <= bound.rate {
+                self.set_rate(equation_rate, Limit::Equation);
+            } else {
+                self.set_rate(bound.rate, bound.limit);
+            }
+        } else if self.may_double(now, rtt) {
+            self.slow_start(rtt, bound);
+            self.time_last_doubled = Some(now);
+        }
+        if let Some(least) = self.wireless.minimum_rate()
+            && self.allowed_rate < least
+            && self.feedback_state == FeedbackState::Fresh
+        {
+            self.set_rate(least, Limit::MinimumRate);
+        }
+        if self.allowed_rate != old {
+            self.set_interval();
+        }
+    }
+
+    fn may_double(&self, now: Instant, rtt: Duration) -> bool {
+        let arithmetic = self.profile.arithmetic;
+        self.time_last_doubled
+            .is_none_or(|last| arithmetic.time(now.since(last)) >= rtt)
+    }
+
+    fn slow_start(&mut self, rtt: Duration, bound: RateBound) {
+        let arithmetic = self.profile.arithmetic;
+        let (floor, floor_limit) = match self.profile.slow_start_floor {
+            SlowStartFloor::SegmentPerRtt => (
+                arithmetic.rate(self.segment_size, rtt),
+                Limit::OnePacketPerRtt,
+            ),
+            SlowStartFloor::InitialRate => {
+                (self.initial_rate().unwrap_or(0.0), Limit::InitialWindow)
+            }
+        };
+        let doubled = 2.0 * self.allowed_rate;
+        let wanted = if doubled <= bound.rate {
+            (doubled, Limit::SlowStart)
+        } else {
+            (bound.rate, bound.limit)
+        };
+        let (rate, limit) = if wanted.0 < floor {
+            (floor, floor_limit)
+        } else {
+            wanted
+        };
+        self.set_rate(rate, limit);
+    }
+}

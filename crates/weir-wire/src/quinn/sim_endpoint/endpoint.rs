@@ -1,0 +1,167 @@
+//! The simulator's trait [`Endpoint`].
+
+use super::{PEER, SimEndpoint, State, ZEROS, identity};
+use bytes::{Bytes, BytesMut};
+use quinn_proto::EcnCodepoint;
+use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
+use weir_proto::event::{Event, EventMask, Events};
+use weir_proto::packet::{Body, Ecn, Packet, Payload};
+use weir_proto::time::Instant;
+
+impl Endpoint for SimEndpoint {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        if packet.damaged_at.is_some() {
+            // The UDP checksum fails.
+            return;
+        }
+        let Body::Other(payload) = &packet.body else {
+            return;
+        };
+        let Some(datagram) = payload.content() else {
+            return;
+        };
+        let ecn = EcnCodepoint::from_bits(packet.ip.ecn.bits());
+        let before = self.frames().1;
+        if self.receive(now, BytesMut::from(datagram), ecn) {
+            let size = payload.len();
+            let has_data = self.frames().1.stream > before.stream;
+            let statistics = &mut self.statistics;
+            statistics.packets_received += 1;
+            statistics.bytes_received += u64::from(size);
+            if has_data {
+                statistics.data_packets_received += 1;
+                statistics.data_bytes_received += u64::from(size);
+            }
+            let number = packet.id;
+            self.events
+                .push(now, EventMask::PACKET, || Event::Received { number, size });
+        }
+        self.process_events(now);
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.timeout.is_none_or(|at| now < at) {
+            return;
+        }
+        let at = self.at(now);
+        if let Some((_, connection)) = &mut self.inner {
+            connection.handle_timeout(at);
+        }
+        self.process_events(now);
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(self.packet(now, Ecn::NotEct, &reply));
+        }
+        let ecn = self.next_datagram(now);
+        let buffer = std::mem::take(&mut self.buffer);
+        let packet = ecn.map(|ecn| self.packet(now, ecn, &buffer));
+        self.buffer = buffer;
+        self.process_events(now);
+        packet
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.timeout
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+
+    fn connect(&mut self, now: Instant) {
+        let at = self.at(now);
+        let Some(config) = self.client.take() else {
+            return;
+        };
+        match self.endpoint.connect(at, config, PEER, identity::NAME) {
+            Ok((handle, connection)) => {
+                self.inner = Some((handle, Box::new(connection)));
+                self.set_state(now, State::Handshaking);
+            }
+            Err(_) => self.end(now, CloseReason::Reset(0)),
+        }
+        self.process_events(now);
+    }
+
+    fn close(&mut self, now: Instant) {
+        if self.closing {
+            return;
+        }
+        self.closing = true;
+        match self.state {
+            State::Established => self.finish_if_done(now),
+            State::Idle | State::Handshaking => self.close_connection(now),
+            State::Closed => {}
+        }
+        self.process_events(now);
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.closing {
+            return Err(WriteError::Closed);
+        }
+        match self.state {
+            State::Established => {}
+            State::Handshaking => return Err(WriteError::Blocked),
+            State::Idle | State::Closed => return Err(WriteError::Closed),
+        }
+        if !self.pending.is_empty() {
+            self.write_blocked = true;
+            return Err(WriteError::Blocked);
+        }
+        let len = data.len();
+        self.pending = match data.content() {
+            Some(content) => Bytes::copy_from_slice(content),
+            None => ZEROS
+                .get(..len as usize)
+                .map_or_else(|| Bytes::from(vec![0; len as usize]), Bytes::from_static),
+        };
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(len));
+        self.write_pending();
+        self.process_events(now);
+        Ok(())
+    }
+
+    fn read(&mut self, now: Instant) -> Option<Payload> {
+        let id = self.receive_stream?;
+        let (_, connection) = self.inner.as_mut()?;
+        let mut stream = connection.recv_stream(id);
+        let mut chunks = stream.read(true).ok()?;
+        let chunk = chunks.next(usize::MAX);
+        // The result says whether to send flow-control credit, which `poll_transmit` does anyway.
+        let _ = chunks.finalize();
+        let payload = match chunk {
+            Ok(Some(chunk)) => Some(Payload::from_bytes(&chunk.bytes)),
+            Ok(None) | Err(_) => None,
+        };
+        if let Some(payload) = &payload {
+            self.statistics.payload_received += u64::from(payload.len());
+        }
+        self.process_events(now);
+        payload
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.endpoint_events.pop_front()
+    }
+
+    fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
+
+    fn statistics(&self) -> Statistics {
+        let path = self
+            .inner
+            .as_ref()
+            .map(|(_, connection)| connection.stats().path)
+            .unwrap_or_default();
+        let loss_events = self.view.lock().congestion_events;
+        Statistics {
+            packets_lost: path.lost_packets,
+            loss_events,
+            smoothed_rtt: self.smoothed_rtt(),
+            ..self.statistics
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Packets that enter and leave a simulated network through its ports.
+
+use std::borrow::Cow;
+use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
+
+/// The flow of entering packets, and the hosts that they go between.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Route {
+    pub(super) flow: FlowId,
+    pub(super) source: HostId,
+    pub(super) target: HostId,
+}
+
+impl Route {
+    /// A packet of `size` octets on this route, with these octets as its content.
+    pub(super) fn packet(self, ecn: Ecn, size: u32, octets: &[u8]) -> Packet {
+        Packet {
+            id: 0,
+            flow: self.flow,
+            ip: IpHeader {
+                source: self.source,
+                destination: self.target,
+                ecn,
+                ttl: IpHeader::DEFAULT_TTL,
+            },
+            size,
+            damaged_at: None,
+            body: Body::Other(Payload::from_bytes(octets)),
+        }
+    }
+}
+
+/// The content of a leaving packet; `None` if it has none.
+pub(super) fn content(packet: &Packet) -> Option<Cow<'_, [u8]>> {
+    match &packet.body {
+        Body::Other(payload) => payload.content().map(Cow::Borrowed),
+        _ => None,
+    }
+}
+
+/// Flips a bit of the octet where the network has damaged a leaving packet, if it has. `headers`
+/// octets of the packet come before the content: damage in them falls on its first octet.
+pub(super) fn apply_damage(packet: &Packet, headers: u32, content: &mut Cow<'_, [u8]>) {
+    if let Some(at) = packet.damaged_at {
+        let at = at.get().saturating_sub(headers) as usize;
+        if let Some(octet) = content.to_mut().get_mut(at) {
+            *octet ^= 1;
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The task that moves messages between a socket and its tests, and the handles of tests.
+
+use super::address_validation::AddressValidator;
+use super::session::Session;
+use super::{EndReason, MIN_LENGTH, TestStats};
+use crate::address::{canonical, unspecified_for};
+use crate::clock::Clock;
+use crate::config::{EndpointConfig, random_u64};
+use crate::ecn;
+use crate::error::Error;
+use crate::send_queue::{Destination, SendQueue};
+use crate::socket::Socket;
+use crate::test_protocol::{Message, TestConfig, Token};
+use crate::timer::Timer;
+use quinn_udp::{EcnCodepoint, RecvMeta};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use tokio::sync::{mpsc, watch};
+use weir_proto::packet::Ecn;
+use weir_proto::time::Instant;
+
+/// The most tests of a listener at a time.
+const MAX_TESTS: usize = 1024;
+/// Datagrams of one test before the next has its turn, as many as in one segmented send.
+const DATAGRAMS_PER_TURN: usize = 32;
+/// Datagrams in the send queue from which on no more are written.
+const MAX_QUEUED: usize = 256;
+/// From one update of the stats to the next while nothing else happens.
+const STATS_NANOS: u64 = 50_000_000;
+/// How often a listener without tests checks whether its handle has been dropped.
+const HANDLE_CHECK_NANOS: u64 = 1_000_000_000;
+
+/// A peer and the number of its test.
+type TestKey = (SocketAddr, u64);
+
+/// The state of a test that its handle sees.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// The server has not answered the Request yet.
+    requesting: bool,
+    ended: Option<EndReason>,
+    stats: TestStats,
+}
+
+impl Progress {
+    fn of(session: &Session, now: Instant) -> Self {
+        Self {
+            requesting: session.is_requesting(),
+            ended: session.end_reason(),
+            stats: session.stats(now),
+        }
+    }
+}
+
+/// One end of a test. Dropping it stops the test.
+#[derive(Debug)]
+pub struct Test {
+    key: TestKey,
+    config: TestConfig,
+    progress: watch::Receiver<Progress>,
+    /// Asks the driver to stop a test.
+    stops: mpsc::UnboundedSender<TestKey>,
+}
+
+impl Test {
+    /// Requests a test from the server at this address, from a socket of its own; returns when the
+    /// server has accepted it. The socket's settings are those of `endpoint`.
+    ///
+    /// # Errors
+    /// [`Error::Socket`]; [`Error::Randomness`]; [`Error::Refused`] if an ICMP message says that no
+    /// process listens there; [`Error::TimedOut`] without an answer; [`Error::Busy`] if the server
+    /// runs too many tests; [`Error::TooLarge`] for a length that does not fit into a datagram.
+    pub async fn connect(
+        to: SocketAddr,
+        config: TestConfig,
+        endpoint: &EndpointConfig,
+    ) -> Result<Self, Error> {
+        if config.length > TestConfig::MAX_LENGTH {
+            return Err(Error::TooLarge {
+                octets: config.length.into(),
+                limit: TestConfig::MAX_LENGTH.into(),
+            });
+        }
+        let mut socket = Socket::bind_udp(unspecified_for(to), endpoint)?;
+        socket.connect(to)?;
+        let mut driver = TestDriver::new(socket, None)?;
+        let session = Session::client(random_u64()?, config, driver.clock.now());
+        let test = driver.add(session, to, None);
+        tokio::spawn(driver.run());
+        test.wait_for(|progress| !progress.requesting).await?;
+        Ok(test)
+    }
+
+    /// What the test sends.
+    pub const fn config(&self) -> &TestConfig {
+        &self.config
+    }
+
+    /// The peer's UDP address.
+    pub const fn peer_address(&self) -> SocketAddr {
+        canonical(self.key.0)
+    }
+
+    /// The test's progress.
+    pub fn stats(&self) -> TestStats {
+        self.progress.borrow().stats
+    }
+
+    /// Stops the test early. Both ends still agree on what was sent and received.
+    pub fn stop(&self) {
+        // If the driver has ended, so has the test.
+        let _ = self.stops.send(self.key);
+    }
+
+    /// Waits for the end of the test.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] if the peer has stopped sending messages.
+    pub async fn ended(&self) -> Result<(), Error> {
+        self.wait_for(|progress| progress.ended.is_some()).await
+    }
+
+    /// Waits until the condition holds; fails if the test has then ended for another reason than
+    /// that it is done.
+    async fn wait_for(&self, condition: impl Fn(&Progress) -> bool) -> Result<(), Error> {
+        let mut progress = self.progress.clone();
+        let reached = progress.wait_for(condition).await;
+        let ended = reached.map_err(|_| Error::Closed)?.ended;
+        let failed = ended.filter(|reason| *reason != EndReason::Done);
+        failed.map_or(Ok(()), |reason| Err(reason.error(self.key.0)))
+    }
+}
+
+impl Drop for Test {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl EndReason {
+    const fn error(self, peer: SocketAddr) -> Error {
+        let peer = canonical(peer);
+        match self {
+            Self::Done => Error::Closed,
+            Self::Refused => Error::Refused(peer),
+            Self::TimedOut => Error::TimedOut(peer),
+            Self::Busy => Error::Busy(peer),
+        }
+    }
+}
+
+/// A server's socket, which accepts tests.
+#[derive(Debug)]
+pub struct TestListener {
+    local: SocketAddr,
+    tests: mpsc::Receiver<Test>,
+}
+
+impl TestListener {
+    /// Listens at this address, port 0 for any. The socket's settings are those of `endpoint`.
+    ///
+    /// # Errors
+    /// [`Error::Socket`]; [`Error::Randomness`].
+    pub async fn bind(address: SocketAddr, endpoint: &EndpointConfig) -> Result<Self, Error> {
+        let socket = Socket::bind_udp(address, endpoint)?;
+        let local = socket.local();
+        let (sink, tests) = mpsc::channel(MAX_TESTS);
+        let driver = TestDriver::new(socket, Some(sink))?;
+        tokio::spawn(driver.run());
+        // Lets the driver start before the caller announces the address.
+        tokio::task::yield_now().await;
+        Ok(Self { local, tests })
+    }
+
+    /// The socket's address.
+    pub const fn local_address(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// The next test, which has begun.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] if the listener's task has ended.
+    pub async fn accept(&mut self) -> Result<Test, Error> {
+        self.tests.recv().await.ok_or(Error::Closed)
+    }
+}
+
+/// The driver's side of a test.
+struct DrivenTest {
+    session: Session,
+    local_ip: Option<IpAddr>,
+    progress: watch::Sender<Progress>,
+}
+
+/// The part of a driver that accepts tests.
+struct Acceptor {
+    validator: AddressValidator,
+    sink: mpsc::Sender<Test>,
+}
+
+impl Acceptor {
+    /// Checks the token of a Request; returns a Challenge if it is missing or not valid.
+    fn validate(&self, key: TestKey, token: Option<Token>, now: Instant) -> Result<(), Message> {
+        let (client, id) = key;
+        match token {
+            Some(token) if self.validator.is_valid(client, id, now, &token) => Ok(()),
+            _ => Err(Message::Challenge(self.validator.token(client, id, now))),
+        }
+    }
+}
+
+/// The task behind a socket.
+struct TestDriver {
+    clock: Clock,
+    socket: Socket,
+    tests: BTreeMap<TestKey, DrivenTest>,
+    /// At a listener.
+    acceptor: Option<Acceptor>,
+    stops: mpsc::UnboundedReceiver<TestKey>,
+    /// For the handles of new tests.
+    stop_sender: mpsc::UnboundedSender<TestKey>,
+    send_queue: SendQueue,
+}
+
+impl TestDriver {
+    fn new(socket: Socket, sink: Option<mpsc::Sender<Test>>) -> Result<Self, Error> {
+        let (stop_sender, stops) = mpsc::unbounded_channel();
+        let acceptor = match sink {
+            Some(sink) => Some(Acceptor {
+                validator: AddressValidator::new()?,
+                sink,
+            }),
+            None => None,
+        };
+        Ok(Self {
+            clock: Clock::start(),
+            socket,
+            tests: BTreeMap::new(),
+            acceptor,
+            stops,
+            stop_sender,
+            send_queue: SendQueue::default(),
+        })
+    }
+
+    /// Adds a session; returns the handle of its test.
+    fn add(&mut self, session: Session, peer: SocketAddr, local_ip: Option<IpAddr>) -> Test {
+        let key = (peer, session.id());
+        let (sender, progress) = watch::channel(Progress::of(&session, self.clock.now()));
+        let test = Test {
+            key,
+            config: *session.config(),
+            progress,
+            stops: self.stop_sender.clone(),
+        };
+        let driven = DrivenTest {
+            session,
+            local_ip,
+            progress: sender,
+        };
+        self.tests.insert(key, driven);
+        test
+    }
+
+    /// Runs until no test is left and no new one can come.
+    async fn run(mut self) {
+        // Without a timer no datagram could be paced.
+        let Ok(mut timer) = Timer::new() else { return };
+        loop {
+            if self.acceptor.as_ref().is_some_and(|a| a.sink.is_closed()) {
+                self.acceptor = None;
+            }
+            if self.tests.is_empty() && self.acceptor.is_none() {
+                return;
+            }
+            let wait = self.next_wakeup();
+            if wait < Timer::MIN_SLEEP_NANOS {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::select! {
+                    biased;
+                    Some(key) = self.stops.recv() => self.stop(key),
+                    _ = self.socket.readable() => {}
+                    _ = timer.sleep(wait) => {}
+                }
+            }
+            while let Ok(key) = self.stops.try_recv() {
+                self.stop(key);
+            }
+            let read = self.read();
+            self.write();
+            if self.socket.take_refused() {
+                let now = self.clock.now();
+                for test in self.tests.values_mut() {
+                    test.session.on_refused(now);
+                }
+            }
+            self.publish();
+            if read {
+                // Lets waiting tasks run before the next read.
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+
+    /// Nanoseconds until the driver has something to do even if no message comes.
+    fn next_wakeup(&self) -> u64 {
+        if !self.send_queue.is_empty() {
+            return SendQueue::RETRY_NANOS;
+        }
+        let now = self.clock.now();
+        let timeouts = self.tests.values().map(|test| test.session.next_timeout());
+        let next = timeouts.flatten().min();
+        let wait = next.map_or(u64::MAX, |next| next.since(now).as_nanos());
+        wait.min(if self.tests.is_empty() {
+            HANDLE_CHECK_NANOS
+        } else {
+            STATS_NANOS
+        })
+    }
+
+    fn stop(&mut self, key: TestKey) {
+        if let Some(test) = self.tests.get_mut(&key) {
+            test.session.stop(self.clock.now());
+        }
+    }
+
+    /// Reads and handles a batch of messages; returns whether there was anything to read.
+    fn read(&mut self) -> bool {
+        let Self {
+            clock,
+            socket,
+            tests,
+            acceptor,
+            send_queue,
+            ..
+        } = &mut *self;
+        let mut accepted = Vec::new();
+        let reads = socket.read(|meta, octets| {
+            let Some((id, message)) = Message::read(octets) else {
+                return;
+            };
+            let (now, key) = (clock.now(), (meta.addr, id));
+            if let Some(test) = tests.get_mut(&key) {
+                let marked = ecn::from_udp(meta.ecn) == Ecn::Ce;
+                test.session.receive(now, message, octets.len(), marked);
+                return;
+            }
+            let (Some(acceptor), Message::Request(config, token)) = (&*acceptor, message) else {
+                return;
+            };
+            if config.length < MIN_LENGTH {
+                return;
+            }
+            let answer = match acceptor.validate(key, token, now) {
+                Err(challenge) => challenge,
+                Ok(()) if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
+                Ok(()) => {
+                    accepted.push((Session::server(id, config, now), meta.addr, meta.dst_ip));
+                    return;
+                }
+            };
+            send_queue.push(|out| {
+                answer.write(id, out);
+                Some(reply_destination(meta))
+            });
+        });
+        for (session, peer, local_ip) in accepted {
+            // The same Request may have been read twice.
+            if self.tests.contains_key(&(peer, session.id())) {
+                continue;
+            }
+            let test = self.add(session, peer, local_ip);
+            if let Some(acceptor) = &self.acceptor {
+                // If the channel is full, dropping the handle stops the test.
+                let _ = acceptor.sink.try_send(test);
+            }
+        }
+        reads > 0
+    }
+
+    /// Writes due messages of all tests in turn, and sends what is queued.
+    fn write(&mut self) {
+        for (&(peer, _), test) in &mut self.tests {
+            let DrivenTest {
+                session, local_ip, ..
+            } = test;
+            let destination = Destination {
+                peer,
+                local_ip: *local_ip,
+                ecn: session.config().ecn.then_some(EcnCodepoint::Ect0),
+            };
+            for _ in 0..DATAGRAMS_PER_TURN {
+                let now = self.clock.now();
+                if self.send_queue.len() >= MAX_QUEUED {
+                    session.on_socket_full(now);
+                    break;
+                }
+                let mut wrote = false;
+                self.send_queue.push(|out| {
+                    wrote = session.write(now, out);
+                    wrote.then_some(destination)
+                });
+                if !wrote {
+                    break;
+                }
+            }
+        }
+        self.socket.write(&mut self.send_queue);
+    }
+
+    /// Publishes the progress of all tests and removes those that have ended.
+    fn publish(&mut self) {
+        let now = self.clock.now();
+        self.tests.retain(|_, test| {
+            let new = Progress::of(&test.session, now);
+            test.progress.send_if_modified(|progress| {
+                // Waiting tasks are not woken for new stats only.
+                let changed = (progress.requesting, progress.ended) != (new.requesting, new.ended);
+                *progress = new;
+                changed
+            });
+            test.session.end_reason().is_none()
+        });
+    }
+}
+
+fn reply_destination(meta: &RecvMeta) -> Destination {
+    Destination {
+        peer: meta.addr,
+        local_ip: meta.dst_ip,
+        ecn: None,
+    }
+}
+
+#[cfg(test)]
+#[path = "driver_tests.rs"]
+mod tests;

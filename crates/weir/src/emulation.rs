@@ -1,0 +1,316 @@
+//! A link of the simulator between real programs, driven in real time: as a UDP relay between two
+//! ports, or in front of a program in a network namespace of its own.
+
+use crate::capture::PacketCapture;
+use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
+use crate::terminal;
+use crate::testbed::{RealTimePart, lateness, wire_failure};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time;
+use weir_lab::run::{RunError, Scope};
+use weir_lab::scenario::Scenario;
+use weir_proto::packet::{Body, HostId, Packet};
+use weir_proto::time::{Duration, Instant};
+use weir_wire::Direction;
+use weir_wire::netns::{BlockedSignals, Namespace};
+use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
+use weir_wire::testbed::create_tun;
+
+/// A link on which nothing was under way for so long is idle: its ends had time to answer.
+const IDLE: time::Duration = time::Duration::from_millis(100);
+/// How long a link stays at most for the last packets of a program.
+const DRAIN_TIMEOUT: time::Duration = time::Duration::from_secs(2);
+/// The end of an emulation without one: beyond any use, and short enough for any sum of times.
+const YEAR: time::Duration = time::Duration::from_hours(365 * 24);
+
+/// A link to be emulated.
+pub struct Emulation {
+    /// The network, between the hosts of its first flow.
+    pub scenario: Scenario,
+    /// How long; `None` until it is stopped.
+    pub time: Option<time::Duration>,
+    /// The file for a capture.
+    pub pcap: Option<PathBuf>,
+}
+
+impl Emulation {
+    /// The link, and the hosts at its ends.
+    fn link(&self) -> Result<(RealTimePart, [HostId; 2]), Failure> {
+        let mut scenario = self.scenario.clone();
+        let time = self.time.unwrap_or(YEAR);
+        scenario.run.duration = Duration::from_nanos(time.as_nanos() as u64);
+        let network = RealTimePart::untraced(&scenario, Scope::Network)?;
+        let flow = scenario.flows.first();
+        let index = |name: &str| scenario.hosts.iter().position(|host| host.name == name);
+        let ends = flow.and_then(|flow| Some([index(&flow.from)?, index(&flow.to)?]));
+        match ends {
+            Some(ends) => Ok((network, ends.map(|end| HostId(end as u32)))),
+            None => Err(Failure::Failed("the scenario has no flow".to_owned())),
+        }
+    }
+
+    fn capture(&self, interface: &str) -> Result<Option<PacketCapture>, Failure> {
+        let start = |path: &PathBuf| PacketCapture::on_one(path, interface, 0);
+        self.pcap.as_ref().map(start).transpose()
+    }
+
+    /// The shortest MTU of all links.
+    fn mtu(&self) -> Option<u32> {
+        let links = self.scenario.links.iter();
+        let mtus = links.flat_map(|link| [link.forward.mtu.0, link.backward.mtu.0]);
+        mtus.min()
+    }
+
+    /// Relays datagrams between clients at the address `listen`, any port of loopback by default,
+    /// and a server.
+    pub fn relay(&self, listen: Option<SocketAddr>, server: SocketAddr) -> Result<(), Failure> {
+        let (link, [near, far]) = self.link()?;
+        let loopback = match server {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        };
+        let at = listen.unwrap_or(SocketAddr::new(loopback, 0));
+        let mut relay = UdpRelay::bind(at, server, near, far)
+            .map_err(|error| Failure::Failed(format!("cannot use {at}: {error}")))?;
+        let stop = interrupt_flag()?;
+        let capture = self.capture("relay")?;
+        if let Some(capture) = &capture {
+            relay.set_tap(capture.tap());
+        }
+        let address = relay.local_address()?;
+        terminal::status(&format!("relay at {address} to {server}"));
+        let busy = AtomicBool::new(false);
+        drive_link(MonitoredLink { link, busy: &busy }, &mut relay, &stop)?;
+        let longest = relay.longest_packet();
+        if let Some(mtu) = self.mtu().filter(|mtu| *mtu < longest) {
+            terminal::status(&format!(
+                "some packets were too long for the link and dropped: up to {longest} octets with \
+                 IP and UDP headers, of which it takes {mtu} (the word mtu allows more)"
+            ));
+        }
+        capture.map_or(Ok(()), PacketCapture::finish)
+    }
+
+    /// Runs a program with these arguments in a network namespace behind the link.
+    pub fn program(&self, program: &str, arguments: &[String]) -> Result<(), Failure> {
+        // Ctrl-C is for the program: it and its link end together.
+        let signals = BlockedSignals::block()?;
+        let (link, ends) = self.link()?;
+        let mtu = self.scenario.links.first();
+        let mtu = mtu.map_or(1500, |link| link.forward.mtu.0);
+        let access = AccessLink::create(mtu, ends).map_err(with_alternative)?;
+        let [here, there] = access.addresses;
+        terminal::status(&format!(
+            "{program} is at {there}; this host is {here} to it (WEIR_HOST)"
+        ));
+        let capture = self.capture(program)?;
+        let mut devices: Box<dyn PortIo + Send> = match &capture {
+            Some(capture) => Box::new(CapturedDevices {
+                devices: access.devices,
+                capture,
+            }),
+            None => Box::new(access.devices),
+        };
+        let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
+        let link = MonitoredLink { link, busy: &busy };
+        let status = std::thread::scope(|scope| {
+            let driver = scope.spawn(|| drive_link(link, &mut *devices, &stop));
+            let mut command = Command::new(program);
+            command.args(arguments).env("WEIR_HOST", here.to_string());
+            let status = access.namespace.run(move || {
+                let mut child = signals.spawn(&mut command)?;
+                signals.forward_to(&child)?;
+                child.wait()
+            });
+            if matches!(status, Ok(Ok(_))) {
+                wait_until_idle(&busy);
+            }
+            stop.store(true, Ordering::Relaxed);
+            let driven = driver.join();
+            driven.map_err(|_| Failure::Failed("the link panicked".to_owned()))??;
+            status
+                .map_err(wire_failure)?
+                .map_err(|error| Failure::Usage(format!("cannot start \"{program}\": {error}")))
+        })?;
+        drop(devices);
+        capture.map_or(Ok(()), PacketCapture::finish)?;
+        exit_status(program, status)
+    }
+}
+
+/// Drives a link until it is stopped; prints its counters.
+fn drive_link(
+    mut link: MonitoredLink<'_>,
+    ports: &mut dyn PortIo,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let duration = link.link.0.end().since(Instant::ZERO);
+    let late = drive(&mut link, ports, duration, stop)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    for (name, direction) in link.link.0.finish().summary.links {
+        terminal::status(&format!(
+            "{name}: {} packets dropped, {} marked, queue {:.0} bytes (mean), {} bytes (max)",
+            direction.drops, direction.marks, direction.queue_bytes.mean, direction.queue_bytes.max,
+        ));
+    }
+    terminal::status(&lateness(late.p99(), late.max()));
+    Ok(())
+}
+
+/// Waits until nothing is under way any more: a program's last packets, which close its
+/// connections, leave when it has ended.
+fn wait_until_idle(busy: &AtomicBool) {
+    let start = time::Instant::now();
+    let mut last_busy = start;
+    while last_busy.elapsed() < IDLE && start.elapsed() < DRAIN_TIMEOUT {
+        std::thread::sleep(IDLE / 10);
+        if busy.swap(false, Ordering::Relaxed) {
+            last_busy = time::Instant::now();
+        }
+    }
+}
+
+/// The status of a program that has ended, as a shell has it.
+fn exit_status(program: &str, status: ExitStatus) -> Result<(), Failure> {
+    if status.success() {
+        return Ok(());
+    }
+    if status.signal().is_some() {
+        terminal::status(&format!("{program} ended with {status}"));
+    }
+    let code = status.code().or_else(|| Some(128 + status.signal()?));
+    match code.map(u8::try_from) {
+        Some(Ok(code)) => Err(Failure::Program(code)),
+        _ => Err(Failure::Failed(format!("{program} ended with {status}"))),
+    }
+}
+
+/// A namespace and this host, with the device of a link at each.
+struct AccessLink {
+    namespace: Namespace,
+    /// Of this host, and in the namespace.
+    addresses: [Ipv4Addr; 2],
+    devices: TunDevices,
+}
+
+impl AccessLink {
+    /// Creates both; packets of the namespace enter the link at the first host.
+    fn create(mtu: u32, [near, far]: [HostId; 2]) -> Result<Self, weir_wire::Error> {
+        let namespace = Namespace::new()?;
+        let [here, there] = addresses();
+        let name = format!("weir{}", std::process::id());
+        let ours = create_tun(&name, mtu)?;
+        let inner_name = name.clone();
+        let theirs = namespace.run(move || create_tun(&inner_name, mtu))??;
+        let configure = |own: Ipv4Addr, peer: Ipv4Addr| {
+            let mut lines = vec![format!("addr add {own} peer {peer} dev {name}")];
+            if Path::new("/proc/sys/net/ipv6").exists() {
+                // Else both kernels send router solicitations over the link.
+                lines.push(format!("link set {name} addrgenmode none"));
+            }
+            lines.push(format!("link set {name} up"));
+            lines
+        };
+        Namespace::ip_here(&configure(here, there))?;
+        let mut inside = configure(there, here);
+        inside.push("link set lo up".to_owned());
+        inside.push(format!("route add default via {here} dev {name}"));
+        namespace.ip(&inside)?;
+        let mut devices = TunDevices::default();
+        let no_routes = BTreeMap::new();
+        let failed = |error| weir_wire::Error::System("use a device".to_owned(), error);
+        devices
+            .add(theirs, near, no_routes.clone(), Some(far))
+            .and_then(|()| devices.add(ours, far, no_routes, Some(near)))
+            .map_err(failed)?;
+        Ok(Self {
+            namespace,
+            addresses: [here, there],
+            devices,
+        })
+    }
+}
+
+/// The addresses of this host and of the namespace, which differ for emulations that run at the same
+/// time.
+fn addresses() -> [Ipv4Addr; 2] {
+    let number = std::process::id();
+    let (third, fourth) = ((number >> 6) as u8, (number << 2) as u8);
+    // RFC 6598 §7: addresses for use inside a provider's network.
+    [1, 2].map(|end| Ipv4Addr::new(100, 64, third, fourth | end))
+}
+
+/// A failure with the way around it.
+fn with_alternative(error: weir_wire::Error) -> Failure {
+    match wire_failure(error) {
+        Failure::Unavailable(message) => Failure::Unavailable(format!(
+            "{message}; without it, --listen and --to relay UDP from one port to another"
+        )),
+        failure => failure,
+    }
+}
+
+/// Devices whose packets are captured.
+struct CapturedDevices<'a> {
+    devices: TunDevices,
+    capture: &'a PacketCapture,
+}
+
+impl CapturedDevices<'_> {
+    fn capture(&self, direction: Direction, packet: &Packet) {
+        if let Body::Other(payload) = &packet.body {
+            let octets = payload.content().unwrap_or_default();
+            self.capture.packet(direction, octets);
+        }
+    }
+}
+
+impl PortIo for CapturedDevices<'_> {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.devices.descriptors()
+    }
+    fn receive(&mut self) -> Option<Packet> {
+        let packet = self.devices.receive()?;
+        self.capture(Direction::Received, &packet);
+        Some(packet)
+    }
+    fn send(&mut self, host: HostId, packet: Packet) {
+        self.capture(Direction::Sent, &packet);
+        self.devices.send(host, packet);
+    }
+}
+
+/// A link that shows other threads whether packets are under way on it.
+struct MonitoredLink<'a> {
+    link: RealTimePart,
+    busy: &'a AtomicBool,
+}
+
+impl RealtimeNetwork for MonitoredLink<'_> {
+    type Error = RunError;
+
+    fn advance(&mut self, now: Instant) -> Result<(), RunError> {
+        self.link.advance(now)
+    }
+    fn inject(&mut self, packet: Packet) -> Result<(), RunError> {
+        self.busy.store(true, Ordering::Relaxed);
+        self.link.inject(packet)
+    }
+    fn poll_port(&mut self) -> Option<(HostId, Packet)> {
+        self.link.poll_port()
+    }
+    fn next_event(&mut self) -> Option<Instant> {
+        let next = self.link.next_event();
+        if next.is_some() {
+            self.busy.store(true, Ordering::Relaxed);
+        }
+        next
+    }
+}
