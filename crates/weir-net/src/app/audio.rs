@@ -3,7 +3,7 @@
 //! The stream is a row of **units** of equal size and playing time: mp3 frames (417 octets, 26 ms
 //! at 128 kbit/s) or ogg pages (4 kB, a quarter of a second). The sender puts them into packets.
 //! With forward error correction, packets form groups of n, of which the first k carry data: any
-//! k of them give back the whole group (an erasure code such as Reed-Solomon), and the n packets
+//! k of them restore the whole group (an erasure code such as Reed-Solomon), and the n packets
 //! are spread evenly over the group's playing time. Without it every packet is a group of one,
 //! spaced like the music.
 //!
@@ -17,9 +17,9 @@
 //! stream has been delivered up to its end: the timetable stays that of a live stream, so what
 //! comes too late is not played.
 //!
-//! Every datagram carries an 8-octet header of group and index. The content is not music; what is
-//! judged is which octets are there in time. Does not model: codecs' own concealment, clocks that
-//! differ, adaptation of the bitrate.
+//! Every datagram carries an 8-octet header of group and index. The content is not music; the
+//! listener only judges which octets arrive in time. Does not model: codecs' own concealment,
+//! clocks that differ, adaptation of the bitrate.
 
 use super::{
     App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Delivery, PlaybackReport,
@@ -222,7 +222,7 @@ impl App for AudioSource {
                 if stream {
                     return;
                 }
-                // A datagram that finds no room is gone: media does not wait.
+                // A datagram without room in the send queue is dropped: media do not wait.
                 self.session.statistics.writes_skipped += 1;
             }
             self.index += 1;
@@ -247,7 +247,7 @@ impl App for AudioSource {
     }
 }
 
-/// What a listener noticed.
+/// What a listener heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AudioStatistics {
     /// Units that were due.
@@ -256,9 +256,9 @@ pub struct AudioStatistics {
     pub on_time: u64,
     /// Played thanks to the correction.
     pub repaired: u64,
-    /// Not played, but there later.
+    /// Not played, but received later.
     pub late: u64,
-    /// Not played and never there.
+    /// Not played and never received.
     pub lost: u64,
     /// Played though a payload was corrupted.
     pub corrupted: u64,
@@ -409,8 +409,8 @@ impl AudioSink {
         (own, repaired)
     }
 
-    /// True if one of the packets of a unit came damaged. The code does not repair it: it knows
-    /// of erasures, not of errors.
+    /// True if one of the packets of a unit came damaged. The code does not repair it: it
+    /// corrects erasures, not errors.
     fn is_damaged(&self, unit: u64) -> bool {
         if self.stream.delivery == Delivery::Stream {
             return false;
@@ -426,7 +426,7 @@ impl AudioSink {
         })
     }
 
-    /// Plays what is due, and forgets what no unit needs any more.
+    /// Plays the units that are due, and removes the groups that no later unit needs.
     fn play(&mut self, now: Instant) {
         while let Some(deadline) = self.deadline(self.unit).filter(|&at| at <= now) {
             let (own, repaired) = match self.stream.delivery {
@@ -450,7 +450,7 @@ impl AudioSink {
             }
             self.unit += 1;
         }
-        self.settle();
+        self.count_missed_units();
     }
 
     fn end_gap(&mut self, since: Instant, until: Instant) {
@@ -462,9 +462,9 @@ impl AudioSink {
         self.silent_since = None;
     }
 
-    /// Says late or lost of units missed so long ago that nothing more is awaited: a hundred
-    /// groups. Keeps the memory bounded.
-    fn settle(&mut self) {
+    /// Counts units as late or lost that were missed more than a hundred groups ago, for which no
+    /// packet can be expected any more. Keeps the memory bounded.
+    fn count_missed_units(&mut self) {
         if self.stream.delivery == Delivery::Stream {
             return;
         }
@@ -483,7 +483,7 @@ impl AudioSink {
         self.groups = self.groups.split_off(&old.saturating_sub(2).min(needed));
     }
 
-    /// What the listener noticed so far; a gap that still lasts counts up to `now`.
+    /// What the listener heard up to `now`; a gap that still lasts counts up to `now`.
     pub fn audio_statistics(&self, now: Instant) -> AudioStatistics {
         let mut audio = self.audio;
         for &unit in &self.missed {
@@ -515,7 +515,7 @@ impl App for AudioSink {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        // Every unit that is due is a moment: gaps begin and end there.
+        // A timeout at every unit: gaps begin and end when a unit is due.
         self.deadline(self.unit).filter(|_| !self.done())
     }
 
