@@ -99,7 +99,7 @@ impl Cbr {
         from + Duration::from_nanos(u64::try_from(exact / rate).unwrap_or(u64::MAX).max(1))
     }
 
-    /// Makes the write that is due, or says what became of it; false to wait for room.
+    /// Makes the write that is due, or skips it; false if it must wait for room.
     fn write(&mut self, now: Instant, due: Instant, endpoint: &mut dyn Endpoint) -> bool {
         let may_try = self.session.writable || self.config.when_blocked == OverflowPolicy::Skip;
         let len = self.config.packet;

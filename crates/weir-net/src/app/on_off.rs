@@ -103,7 +103,7 @@ impl OnOff {
                 least * libm::pow(1.0 - self.rng.uniform(), -1.0 / SHAPE)
             }
         };
-        // A day at most: Pareto has no mean to speak of in its tail.
+        // A day at most, because the tail of a Pareto distribution with shape 1.5 has no bound.
         Duration::from_secs_f64(drawn.min(86_400.0))
     }
 
