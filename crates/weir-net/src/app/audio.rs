@@ -28,6 +28,7 @@ pub use sink::{AudioSink, AudioStatistics};
 pub use source::AudioSource;
 
 use super::{AppEnvironment, AppPair, AppSettings, Contradiction, Delivery, WriteLoad};
+use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count};
 use weir_proto::time::Duration;
 
@@ -88,6 +89,14 @@ impl AppSettings for AudioConfig {
         AppPair {
             source: Box::new(AudioSource::new(stream)),
             sink: Box::new(AudioSink::new(stream)),
+        }
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            bitrate: 64_000 + rng.below(1_000_000),
+            fec_packets: 1 + rng.below(3) as u32,
+            ..Self::default()
         }
     }
 

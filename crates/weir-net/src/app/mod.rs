@@ -21,6 +21,7 @@ pub use sink::Sink;
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
+use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
 /// Makes from one line for each application the configuration of any, and the dispatch to it.
@@ -43,6 +44,14 @@ macro_rules! applications {
         })*
 
         impl AppConfig {
+            /// A configuration of a random application for property tests.
+            pub fn arbitrary(rng: &mut Rng) -> Self {
+                let any: &[fn(&mut Rng) -> Self] = &[
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
+                ];
+                any[rng.below(any.len() as u64) as usize](rng)
+            }
+
             fn settings(&self) -> &dyn AppSettings {
                 match self {
                     $(Self::$name(config) => config,)*
@@ -102,6 +111,11 @@ trait AppSettings {
 
     /// How much it writes by itself; `None` if it writes all that the transport takes.
     fn load(&self) -> Option<WriteLoad>;
+
+    /// A configuration for property tests: small writes, an end if it writes all that it can.
+    fn arbitrary(rng: &mut Rng) -> Self
+    where
+        Self: Sized;
 
     /// Finds a key that contradicts another one.
     fn check(&self) -> Result<(), Contradiction> {

@@ -50,6 +50,16 @@ impl AppSettings for OnOffConfig {
         AppPair::with_sink(OnOff::new(*self, Rng::stream(environment.seed, &stream)))
     }
 
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            packet: 40 + rng.below(1461) as u32,
+            rate: 10_000 + rng.below(10_000_000),
+            on: Duration::from_millis(1 + rng.below(20)),
+            off: Duration::from_millis(rng.below(20)),
+            lengths: LengthDistribution::default(),
+        }
+    }
+
     fn packet(&self) -> u32 {
         self.packet
     }
