@@ -5,14 +5,14 @@
 //! the endpoint when its packet has left, lets its timers fire at ticks, and takes away what the
 //! flow's loss model says. A packet lost at the socket counts as sent to its endpoint.
 
-use crate::app::{App, AppStatistics, AudioStatistics};
+use crate::app::{App, AppReport};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::loss::Loss;
 use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Instant;
 
 /// What a flow's endpoint has given to the network and got from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,16 +102,8 @@ impl Agent {
         self.endpoint.statistics()
     }
 
-    pub(crate) fn app_statistics(&self) -> AppStatistics {
-        self.app.statistics()
-    }
-
-    pub(crate) fn audio(&self, now: Instant) -> Option<AudioStatistics> {
-        self.app.audio(now)
-    }
-
-    pub(crate) fn gaps(&self, now: Instant) -> Vec<(Instant, Duration)> {
-        self.app.gaps(now)
+    pub(crate) fn app_report(&self, now: Instant) -> AppReport {
+        self.app.report(now)
     }
 
     pub(crate) fn app_done(&self) -> bool {
@@ -159,7 +151,6 @@ impl Agent {
     fn follow_schedule(&mut self, now: Instant) {
         if self.schedule.start.is_some_and(|at| at <= now) {
             self.schedule.start = None;
-            self.app.start(now);
             if self.schedule.connects {
                 self.endpoint.connect(now);
             }
@@ -184,7 +175,7 @@ impl Agent {
         };
         packet.flow = self.address.flow;
         packet.ip.source = self.address.host;
-        packet.ip.target = self.address.peer;
+        packet.ip.destination = self.address.peer;
         if packet.ip.ttl == 0 {
             packet.ip.ttl = IpHeader::DEFAULT_TTL;
         }

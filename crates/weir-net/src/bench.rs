@@ -9,8 +9,8 @@
 use crate::app::{Bulk, BulkConfig, Sink};
 use crate::event_queue::EventQueue;
 use crate::{
-    FlowConfig, HostTiming, LinkConfig, LinkId, LossConfig, Network, NetworkError, QueueConfig,
-    Side, Stuck, queue::QueueLimit, simulate,
+    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LinkId, LossConfig, Network, NetworkError,
+    QueueConfig, QueueLimit, Side, Stuck, simulate,
 };
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
@@ -151,9 +151,9 @@ fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
         rate: Some(rate),
         delay: ROUND_TRIP / 2,
         mtu: Some(1500),
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Bytes(bandwidth_delay_product),
-        },
+        }),
         shaper: None,
         loss: LossConfig::None,
         ..LinkConfig::default()

@@ -9,29 +9,35 @@
 //! Does not model: a busy processor. The delays are constant and packets do not wait for each
 //! other in the stack; a tick may delay a timer and never makes it early.
 
+use weir_proto::settings::{count, or_word};
 use weir_proto::time::{Duration, Instant};
 
-/// The timing of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HostTiming {
-    /// From the hand-over by the endpoint until the packet enters its first link.
-    pub transmit_delay: Duration,
-    /// When the endpoint is told that its packet has left.
-    pub stamp: SendTimestamp,
-    /// From the end of the last link until the endpoint handles the packet.
-    pub receive_delay: Duration,
-    /// Timers of the endpoints fire at ticks of this frequency; `None` means exactly on time.
-    pub timer_hz: Option<u32>,
+weir_proto::settings! {
+    /// How long a host takes between a protocol and the wire.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct HostTiming {
+        /// Time from the protocol's handing over of a packet until it enters the wire.
+        pub transmit_delay: Duration,
+        /// Which moment the protocol takes as the time of sending: the handing over, or when the
+        /// packet has really left.
+        pub stamp: SendTimestamp,
+        /// Time from the wire until the protocol handles the packet.
+        pub receive_delay: Duration,
+        /// Timers fire at ticks of this frequency, in hertz; "ideal" fires them exactly.
+        pub timer_hz: Option<u32> => or_word("ideal", count(1..=1_000_000_000, "hertz")),
+    }
 }
 
-/// The moment that counts as the time of sending.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SendTimestamp {
-    /// When the endpoint hands the packet over.
-    Handover,
-    /// When the packet enters the wire.
-    #[default]
-    Transmitted,
+weir_proto::keywords! {
+    /// The moment that counts as the time of sending.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum SendTimestamp {
+        /// When the endpoint hands the packet over.
+        Handover = "handover",
+        /// When the packet enters the wire.
+        #[default]
+        Transmitted = "transmitted",
+    }
 }
 
 impl HostTiming {

@@ -27,7 +27,7 @@ pub mod simulator;
 pub mod wifi;
 
 pub use agent::AgentCounters;
-pub use app::{App, AppStatistics};
+pub use app::{App, AppConfig, AppReport, AppStatistics};
 pub use host_timing::{HostTiming, SendTimestamp};
 pub use link::{LinkChange, LinkConfig, LinkCounters};
 pub use loss::LossConfig;
@@ -35,6 +35,6 @@ pub use netem::NetemConfig;
 pub use network::{
     FlowConfig, FlowCounters, LinkId, MediumId, Network, NetworkError, Side, SourceKind,
 };
-pub use queue::{QueueConfig, QueueLimit};
+pub use queue::{DropTailConfig, QueueConfig, QueueLimit};
 pub use rate_trace::OCTETS as OCTETS_PER_OPPORTUNITY;
 pub use simulator::{RunCounters, Stuck, inject, simulate};

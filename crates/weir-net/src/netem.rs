@@ -15,57 +15,57 @@
 use std::num::NonZeroU32;
 use weir_proto::packet::IpHeader;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{count, fraction};
 use weir_proto::time::Duration;
 
-/// How delays vary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Distribution {
-    /// Uniformly: netem's default.
-    #[default]
-    Uniform,
-    /// Normally.
-    Normal,
-    /// With a long tail.
-    Pareto,
+weir_proto::keywords! {
+    /// The distribution of delays around the link's.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Distribution {
+        /// Uniformly within jitter: netem's default.
+        #[default]
+        Uniform = "uniform",
+        /// Normally, with jitter as the deviation.
+        Normal = "normal",
+        /// With a long tail, and jitter as the deviation.
+        Pareto = "pareto",
+    }
 }
 
-/// A chance, and how much each draw follows the one before.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CorrelatedChance {
-    /// Probability in [0, 1].
-    pub probability: f64,
-    /// Correlation in [0, 1].
-    pub correlation: f64,
-}
-
-/// The impairments of a link. The default has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct NetemConfig {
-    /// How far delays vary around the link's.
-    pub jitter: Duration,
-    /// Correlation of successive delays in [0, 1].
-    pub jitter_correlation: f64,
-    /// How delays vary.
-    pub distribution: Distribution,
-    /// Packets do not overtake each other.
-    pub keep_order: bool,
-    /// Packets that are not delayed.
-    pub reorder: CorrelatedChance,
-    /// Only each so many packets may be reordered; 0 and 1 mean any.
-    pub reorder_gap: u64,
-    /// Packets that come twice.
-    pub duplicate: CorrelatedChance,
-    /// Packets that are damaged.
-    pub corrupt: CorrelatedChance,
+weir_proto::settings! {
+    /// The impairments of a link, in the words of tc-netem(8).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct NetemConfig {
+        /// How far delays vary around the link's `delay`.
+        pub jitter: Duration,
+        /// How much each delay follows the one before, 0 to 1.
+        pub jitter_correlation: f64 => fraction(),
+        /// How delays vary: within jitter, or with jitter as their deviation.
+        pub distribution: Distribution,
+        /// Packets whose delays differ wait for each other.
+        pub keep_order: bool,
+        /// Probability that a packet is not delayed.
+        pub reorder: f64 => fraction(),
+        /// Its correlation.
+        pub reorder_correlation: f64 => fraction(),
+        /// Only each so many packets may be reordered; 0 for any.
+        pub reorder_gap: u64 => count(0..=1_000_000, "packets"),
+        /// Probability that a packet arrives twice.
+        pub duplicate: f64 => fraction(),
+        /// Its correlation.
+        pub duplicate_correlation: f64 => fraction(),
+        /// Probability that an octet of a packet is damaged.
+        pub corrupt: f64 => fraction(),
+        /// Its correlation.
+        pub corrupt_correlation: f64 => fraction(),
+    }
 }
 
 impl NetemConfig {
     /// True if it changes nothing.
     pub fn is_none(&self) -> bool {
-        self.jitter.is_zero()
-            && [self.reorder, self.duplicate, self.corrupt]
-                .iter()
-                .all(|chance| chance.probability <= 0.0)
+        let chances = [self.reorder, self.duplicate, self.corrupt];
+        self.jitter.is_zero() && chances.iter().all(|&chance| chance <= 0.0)
     }
 }
 
@@ -88,8 +88,9 @@ impl Correlated {
         self.last
     }
 
-    fn chance(&mut self, chance: CorrelatedChance) -> bool {
-        chance.probability > 0.0 && self.draw(chance.correlation) < chance.probability
+    /// True with this probability; each draw follows the one before with this correlation.
+    fn chance(&mut self, probability: f64, correlation: f64) -> bool {
+        probability > 0.0 && self.draw(correlation) < probability
     }
 }
 
@@ -155,7 +156,9 @@ impl Netem {
 
     /// What becomes of a packet of this size on a wire of this delay.
     pub(crate) fn draw(&mut self, delay: Duration, size: u32) -> Impairments {
-        let copy = self.duplicates.chance(self.config.duplicate);
+        let copy = self
+            .duplicates
+            .chance(self.config.duplicate, self.config.duplicate_correlation);
         let reordered = self.reorders_next();
         Impairments {
             delay: if reordered {
@@ -172,7 +175,12 @@ impl Netem {
     fn reorders_next(&mut self) -> bool {
         self.since_reordered += 1;
         let due = self.since_reordered >= self.config.reorder_gap.max(1);
-        let reordered = due && self.reorders.chance(self.config.reorder);
+        let NetemConfig {
+            reorder,
+            reorder_correlation,
+            ..
+        } = self.config;
+        let reordered = due && self.reorders.chance(reorder, reorder_correlation);
         if reordered {
             self.since_reordered = 0;
         }
@@ -203,7 +211,12 @@ impl Netem {
     }
 
     fn damage(&mut self, size: u32) -> Damage {
-        if !self.corruptions.chance(self.config.corrupt) {
+        let NetemConfig {
+            corrupt,
+            corrupt_correlation,
+            ..
+        } = self.config;
+        if !self.corruptions.chance(corrupt, corrupt_correlation) {
             return Damage::None;
         }
         let place = self.places.below(u64::from(size)) as u32;
@@ -274,10 +287,7 @@ mod tests {
     #[test]
     fn each_gapth_packet_is_not_delayed() {
         let config = NetemConfig {
-            reorder: CorrelatedChance {
-                probability: 1.0,
-                correlation: 0.0,
-            },
+            reorder: 1.0,
             reorder_gap: 5,
             ..NetemConfig::default()
         };
@@ -290,13 +300,9 @@ mod tests {
 
     #[test]
     fn chances_are_met_and_damage_is_anywhere() {
-        let chance = |probability| CorrelatedChance {
-            probability,
-            correlation: 0.0,
-        };
         let config = NetemConfig {
-            duplicate: chance(0.1),
-            corrupt: chance(0.2),
+            duplicate: 0.1,
+            corrupt: 0.2,
             ..NetemConfig::default()
         };
         let mut netem = Netem::new(config, 1, "test");

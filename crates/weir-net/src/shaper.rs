@@ -6,24 +6,64 @@
 //! on plus `overhead`: a qdisc on an Ethernet device counts 14 octets more than IP. Linux drops a
 //! packet larger than the bucket when it comes, and so does the link.
 //!
-//! The queue in front is the link's own. Under FQ-CoDel, whose next packet is not known before it
+//! With `limit` or `latency` the queue in front of the bucket is first in, first out, as tbf's
+//! own; without either it is the link's. Under FQ-CoDel, whose next packet is not known before it
 //! is taken, the bucket waits for tokens for the largest packet seen and charges the true size.
 
-use weir_proto::time::Instant;
+use weir_proto::settings::{Form, Keyword, bit_rate, bytes, natural, or_table, or_word};
+use weir_proto::time::{Duration, Instant};
 
 const NANO: u128 = 1_000_000_000;
 
-/// The parameters of tc's `tbf`, without its limit, which is that of the link's queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TokenBucketConfig {
-    /// Bits per second.
-    pub rate: u64,
-    /// Octets that may leave at once.
-    pub burst: u64,
-    /// Bits per second within a burst, and the octets of one step of it.
-    pub peak: Option<(u64, u64)>,
-    /// Octets that each packet counts beyond its IP size.
-    pub overhead: u32,
+/// A shaper that a link may have: `{ kind = "none" }` or `{ kind = "tbf", … }`.
+pub const fn shaper() -> impl Form<Option<TokenBucketConfig>> {
+    or_table(
+        Keyword {
+            word: "none",
+            doc: "Packets start as soon as the transmitter is free.",
+        },
+        Keyword {
+            word: "tbf",
+            doc: "A token bucket as Linux's tbf: `rate`, `burst`, `limit`, `peakrate`.",
+        },
+    )
+}
+
+weir_proto::settings! {
+    /// A token bucket and the limit of the queue in front of it, in the words of tc-tbf(8).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct TokenBucketConfig {
+        /// Bits per second.
+        pub rate: u64 [required] => bit_rate(),
+        /// Bytes that may leave at once; a larger packet never passes.
+        pub burst: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// The most bytes that wait for tokens; or write `latency`.
+        pub limit: Option<u64> => or_word("by_latency", bytes(1..=MAX_OCTETS)),
+        /// In place of `limit`: the longest time that a packet waits for tokens.
+        pub latency: Option<Duration> => or_word("by_limit", natural()),
+        /// Bits per second within a burst.
+        pub peakrate: Option<u64> => or_word("unlimited", bit_rate()),
+        /// Bytes of one step at the peak rate: tc's mtu of tbf.
+        pub peakmtu: u64 = 1540 => bytes(1..=MAX_OCTETS),
+        /// Bytes that each packet counts beyond its IP size: 14 on Ethernet.
+        pub overhead: u32 => bytes(0..=1000),
+    }
+}
+
+const MAX_OCTETS: u64 = 1 << 50;
+
+impl TokenBucketConfig {
+    /// The most octets that wait, first in, first out; `None` if neither `limit` nor `latency` is
+    /// set. A latency stands for what the bucket lets through in that time and its burst, as tc
+    /// computes it.
+    pub fn queue_limit(&self) -> Option<u64> {
+        let within = |latency: Duration| {
+            let bits = u128::from(self.rate) * u128::from(latency.as_nanos());
+            let octets = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+            octets.saturating_add(self.burst)
+        };
+        self.limit.or(self.latency.map(within))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +105,11 @@ pub(crate) struct TokenBucket {
 
 impl TokenBucket {
     pub(crate) fn new(config: TokenBucketConfig) -> Self {
-        let TokenBucketConfig {
-            rate,
-            burst,
-            peak,
-            overhead,
-        } = config;
+        let step = |rate| Bucket::full(rate, config.peakmtu);
         Self {
-            bucket: Bucket::full(rate, burst),
-            peak: peak.map(|(rate, mtu)| Bucket::full(rate, mtu)),
-            overhead,
+            bucket: Bucket::full(config.rate, config.burst),
+            peak: config.peakrate.map(step),
+            overhead: config.overhead,
             filled_at: Instant::ZERO,
         }
     }
@@ -107,7 +142,7 @@ impl TokenBucket {
         let need = self.need(size);
         let wait = self.bucket.wait_for(need);
         let wait = wait.max(self.peak.map_or(0, |peak| peak.wait_for(need)));
-        self.filled_at + weir_proto::time::Duration::from_nanos(wait)
+        self.filled_at + Duration::from_nanos(wait)
     }
 
     /// A packet of this size starts.
@@ -128,7 +163,6 @@ impl TokenBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::time::Duration;
 
     /// Start times in microseconds of packets that all wait from time zero on.
     fn starts(config: TokenBucketConfig, sizes: &[u32]) -> Vec<u64> {
@@ -144,26 +178,28 @@ mod tests {
             .collect()
     }
 
-    const TBF: TokenBucketConfig = TokenBucketConfig {
-        rate: 1_000_000,
-        burst: 10_000,
-        peak: None,
-        overhead: 0,
-    };
+    fn tbf() -> TokenBucketConfig {
+        TokenBucketConfig {
+            rate: 1_000_000,
+            burst: 10_000,
+            ..TokenBucketConfig::default()
+        }
+    }
 
     #[test]
     fn lets_a_burst_pass_and_then_keeps_the_rate() {
         // `tbf rate 1000kbit burst 10000`: six packets of 1500 at once leave 1000 octets; the
         // seventh waits for 500 (4 ms), each later one for 1500 (12 ms).
-        let times = starts(TBF, &[1500; 10]);
+        let times = starts(tbf(), &[1500; 10]);
         assert_eq!(times, [0, 0, 0, 0, 0, 0, 4_000, 16_000, 28_000, 40_000]);
     }
 
     #[test]
     fn the_peak_rate_spaces_a_burst() {
         let config = TokenBucketConfig {
-            peak: Some((2_000_000, 1_500)),
-            ..TBF
+            peakrate: Some(2_000_000),
+            peakmtu: 1_500,
+            ..tbf()
         };
         assert_eq!(starts(config, &[1500; 4]), [0, 6_000, 12_000, 18_000]);
     }
@@ -173,7 +209,7 @@ mod tests {
         let config = TokenBucketConfig {
             rate: 3,
             burst: 100,
-            ..TBF
+            ..tbf()
         };
         let mut bucket = TokenBucket::new(config);
         bucket.on_start(Instant::ZERO, 100);

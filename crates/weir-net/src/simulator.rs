@@ -78,7 +78,7 @@ pub fn simulate(
 /// [`Stuck`] as [`simulate`].
 pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> Result<(), Stuck> {
     network.update_routes();
-    let (from, to) = (packet.ip.source, packet.ip.target);
+    let (from, to) = (packet.ip.source, packet.ip.destination);
     let link = network.ports.first_link(from, to);
     let stored = network.pool.insert(link.unwrap_or(0), |slot| {
         *slot = Some(packet);
@@ -219,7 +219,7 @@ impl<'a> Run<'a> {
     /// A packet has come to a host: it is for an agent there, or goes on.
     #[inline]
     fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Result<(), Stuck> {
-        if packet.ip.target == host {
+        if packet.ip.destination == host {
             let agent = self.network.receiving_agent(packet.flow, packet.ip.source);
             let Some(id) = agent else {
                 self.leave_by_port(host, packet);
@@ -237,7 +237,7 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
-        let next = self.network.routes.next(host, packet.ip.target);
+        let next = self.network.routes.next(host, packet.ip.destination);
         match next.filter(|_| packet.ip.ttl > 0) {
             Some(link) => self.enter_link(link, packet),
             None => self.drop_unreachable(packet),
@@ -305,10 +305,10 @@ impl<'a> Run<'a> {
 
     /// Hands a packet to the medium that the way of this number, behind the links', leads over.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
-        let (medium, from, to) = self.network.medium_hops[id as usize - self.network.links.len()];
+        let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;
         let place = &mut self.network.media[medium as usize];
-        place.medium.handle(now, (from, to), packet);
+        place.medium.handle(now, hop, packet);
         self.observe_medium(medium);
     }
 

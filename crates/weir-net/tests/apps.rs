@@ -35,7 +35,10 @@ fn run(
         EndpointAction::HandedOver { at, .. } => Some(*at as f64 / 1e6),
         _ => None,
     });
-    (times.collect(), network.app_statistics(flow, Side::Sender))
+    (
+        times.collect(),
+        network.app_report(flow, Side::Sender).statistics,
+    )
 }
 
 fn cbr(when_blocked: OverflowPolicy, count: Option<u64>) -> Box<Cbr> {

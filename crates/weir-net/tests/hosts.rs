@@ -4,6 +4,7 @@ mod common;
 
 use common::{EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_flow, wire};
 use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::loss::PeriodicLossConfig;
 use weir_net::{
     FlowConfig, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind, simulate,
 };
@@ -205,7 +206,10 @@ fn hosts_forward_and_count_what_they_cannot() {
     assert_eq!(network.flow_counters(there).packets_unreachable, 0);
     assert_eq!(network.flow_counters(nowhere).packets_unreachable, 2);
     assert_eq!(
-        network.app_statistics(there, Side::Receiver).bytes_read,
+        network
+            .app_report(there, Side::Receiver)
+            .statistics
+            .bytes_read,
         3000
     );
 }
@@ -243,7 +247,7 @@ fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
     let (sender, log) = PlainEndpoint::new();
     let flow = network
         .add_flow(FlowConfig {
-            loss: LossConfig::Periodic { every: 2 },
+            loss: LossConfig::Periodic(PeriodicLossConfig { every: 2 }),
             ..plain_flow(
                 "f",
                 (from, to),
@@ -295,9 +299,9 @@ fn flows_start_and_stop_when_they_should() {
         .unwrap();
     simulate(&mut network, at(5_000_000_000), &mut ()).unwrap();
     // 10 ms apart, from 1.003 s on, closed at 1.05 s: five.
-    let app = network.app_statistics(flow, Side::Sender);
+    let app = network.app_report(flow, Side::Sender).statistics;
     assert_eq!((app.writes, app.connected_at), (5, Some(at(1_000_000_000))));
-    let sink = network.app_statistics(flow, Side::Receiver);
+    let sink = network.app_report(flow, Side::Receiver).statistics;
     assert_eq!(sink.first_read_at, Some(at(1_004_000_000)));
     assert_eq!(sink.last_read_at, Some(at(1_044_000_000)));
     assert!(network.app_done(flow, Side::Sender));

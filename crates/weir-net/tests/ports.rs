@@ -4,9 +4,10 @@ mod common;
 
 use common::{at, millis, wire};
 use weir_net::app::{Cbr, CbrConfig, OverflowPolicy, Sink};
+use weir_net::loss::RandomLossConfig;
 use weir_net::{
-    FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig, Network,
-    QueueConfig, QueueLimit, Side, inject, simulate,
+    DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
+    Network, QueueConfig, QueueLimit, Side, inject, simulate,
 };
 use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
 use weir_proto::time::{Duration, Instant};
@@ -23,12 +24,12 @@ fn hosts(network: &mut Network) -> [HostId; 2] {
 fn rough_link(network: &mut Network, [from, to]: [HostId; 2]) {
     let link = LinkConfig {
         rate: Some(1_000_000),
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(5),
-        },
-        loss: LossConfig::Random {
-            probability: Probability::new(0.05).unwrap(),
-        },
+        }),
+        loss: LossConfig::Random(RandomLossConfig {
+            rate: Probability::new(0.05).unwrap(),
+        }),
         netem: NetemConfig {
             jitter: millis(20),
             ..NetemConfig::default()
@@ -97,7 +98,7 @@ fn in_two(until: Instant) -> (FlowCounters, u64) {
         }
         simulate(&mut middle, now, &mut ()).unwrap();
         while let Some((host, packet)) = middle.poll_port() {
-            assert_eq!(host, packet.ip.target);
+            assert_eq!(host, packet.ip.destination);
             inject(&mut ends, packet, &mut ()).unwrap();
         }
         let due = [ends.next_event(), middle.next_event()];
@@ -140,7 +141,7 @@ fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
         flow: FlowId(3),
         ip: IpHeader {
             source: a,
-            target: b,
+            destination: b,
             ..IpHeader::default()
         },
         size: 100,

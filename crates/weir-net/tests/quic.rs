@@ -5,6 +5,7 @@ mod common;
 use common::{Recorder, at};
 use weir_net::app::{Bulk, BulkConfig, Sink};
 use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, WARM_UP};
+use weir_net::loss::PeriodicLossConfig;
 use weir_net::{FlowConfig, HostTiming, LossConfig, Network, Side, simulate};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
@@ -61,7 +62,7 @@ fn transfer(mask: EventMask) -> (Network, Recorder) {
             total: Some(10_000_000),
         })),
         sink: Box::new(Sink::new()),
-        loss: LossConfig::Periodic { every: 50 },
+        loss: LossConfig::Periodic(PeriodicLossConfig { every: 50 }),
         connects: Side::Sender,
         start: Instant::ZERO,
         stop: None,
@@ -77,7 +78,7 @@ fn transfer(mask: EventMask) -> (Network, Recorder) {
 fn a_lossy_transfer_arrives_whole_and_ends_in_good_order() {
     let (network, _) = transfer(EventMask::NONE);
     let flow = network.flow_ids().next().unwrap();
-    let sink = network.app_statistics(flow, Side::Receiver);
+    let sink = network.app_report(flow, Side::Receiver).statistics;
     assert_eq!(sink.bytes_read, 10_000_000);
     assert_eq!(sink.closed, Some(CloseReason::Finished));
     assert!(network.app_done(flow, Side::Sender));
@@ -100,8 +101,8 @@ fn watching_a_transfer_does_not_change_it() {
     assert_eq!(watched.flow_counters(flow), unwatched.flow_counters(flow));
     for side in [Side::Sender, Side::Receiver] {
         assert_eq!(
-            watched.app_statistics(flow, side),
-            unwatched.app_statistics(flow, side)
+            watched.app_report(flow, side).statistics,
+            unwatched.app_report(flow, side).statistics
         );
     }
 }

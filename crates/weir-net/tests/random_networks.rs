@@ -5,8 +5,8 @@ mod common;
 
 use common::{EndpointAction, Log, PlainEndpoint, Recorder, at, plain_flow};
 use weir_net::app::{App, Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy};
-use weir_net::netem::{CorrelatedChance, Distribution};
-use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
+use weir_net::loss::RandomLossConfig;
+use weir_net::netem::Distribution;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
     Audibility, ChannelConfig, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
@@ -42,72 +42,16 @@ fn seeds() -> Vec<u64> {
     }
 }
 
-fn probability(p: f64) -> Probability {
-    Probability::new(p).expect("in [0, 1]")
-}
-
-fn random_loss(rng: &mut Rng) -> LossConfig {
-    match rng.below(5) {
-        0 => LossConfig::Periodic {
-            every: rng.below(40),
-        },
-        1 => LossConfig::Random {
-            probability: probability(0.1 * rng.uniform()),
-        },
-        2 => LossConfig::Gilbert {
-            to_bad: probability(0.1),
-            to_good: probability(0.5),
-            loss_in_good: probability(0.0),
-            loss_in_bad: probability(rng.uniform()),
-        },
-        _ => LossConfig::None,
-    }
-}
-
-fn random_queue(rng: &mut Rng, limit: QueueLimit) -> QueueConfig {
-    let codel = CodelConfig {
-        limit: 1 + rng.below(20),
-        ..CodelConfig::default()
-    };
-    match rng.below(6) {
-        0 => QueueConfig::Red(RedConfig {
-            limit: 1500 + rng.below(30_000),
-            min: 1500,
-            max: 6000,
-            probability: rng.uniform(),
-            weight: rng.uniform(),
-            packet_time: Duration::from_nanos(MILLISECOND),
-            gentle: rng.chance(0.5),
-            ecn: false,
-        }),
-        1 => QueueConfig::Codel(codel),
-        2 => QueueConfig::FqCodel(FqCodelConfig {
-            codel,
-            ..FqCodelConfig::default()
-        }),
-        3 => QueueConfig::Pie(PieConfig {
-            limit: 1 + rng.below(20),
-            ..PieConfig::default()
-        }),
-        _ => QueueConfig::DropTail { limit },
-    }
-}
-
 fn random_shaper(rng: &mut Rng) -> Option<TokenBucketConfig> {
     rng.chance(0.2).then(|| TokenBucketConfig {
         rate: 100_000 + rng.below(10_000_000),
         burst: 1500 + rng.below(10_000),
-        peak: None,
         overhead: 14,
+        ..TokenBucketConfig::default()
     })
 }
 
 fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkConfig {
-    let limit = if rng.chance(0.5) {
-        QueueLimit::Packets(1 + rng.below(20))
-    } else {
-        QueueLimit::Bytes(1500 + rng.below(30_000))
-    };
     LinkConfig {
         name,
         from,
@@ -115,26 +59,28 @@ fn random_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkCon
         rate: rng.chance(0.8).then(|| 100_000 + rng.below(100_000_000)),
         delay: Duration::from_nanos(rng.below(5 * MILLISECOND)),
         mtu: rng.chance(0.3).then_some(1200),
-        queue: random_queue(rng, limit),
+        queue: QueueConfig::arbitrary(rng),
         shaper: random_shaper(rng),
-        loss: random_loss(rng),
+        loss: LossConfig::arbitrary(rng),
         ..LinkConfig::default()
     }
 }
 
 fn random_netem(rng: &mut Rng) -> NetemConfig {
-    let mut chance = || CorrelatedChance {
-        probability: if rng.chance(0.5) {
+    let chance = |rng: &mut Rng| {
+        if rng.chance(0.5) {
             0.2 * rng.uniform()
         } else {
             0.0
-        },
-        correlation: rng.uniform(),
+        }
     };
     NetemConfig {
-        reorder: chance(),
-        duplicate: chance(),
-        corrupt: chance(),
+        reorder: chance(rng),
+        reorder_correlation: rng.uniform(),
+        duplicate: chance(rng),
+        duplicate_correlation: rng.uniform(),
+        corrupt: chance(rng),
+        corrupt_correlation: rng.uniform(),
         jitter: Duration::from_nanos(rng.below(3 * MILLISECOND)),
         jitter_correlation: rng.uniform(),
         distribution: [
@@ -154,7 +100,7 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
     let mut times: Vec<u64> = (0..rng.below(4)).map(|_| rng.below(300)).collect();
     times.sort_unstable();
     let changes = times.into_iter().map(|millis| LinkChange {
-        at: at(millis * MILLISECOND),
+        at: Duration::from_millis(millis),
         rate: rng
             .chance(0.5)
             .then(|| rng.chance(0.8).then(|| 50_000 + rng.below(50_000_000))),
@@ -162,7 +108,7 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             .chance(0.5)
             .then(|| Duration::from_nanos(rng.below(9 * MILLISECOND))),
         shaper_rate: rng.chance(0.5).then(|| 100_000 + rng.below(1_000_000)),
-        loss: rng.chance(0.5).then(|| random_loss(rng)),
+        loss: rng.chance(0.5).then(|| LossConfig::arbitrary(rng)),
         netem: rng.chance(0.5).then(|| random_netem(rng)),
     });
     let changes = changes.collect();
@@ -184,9 +130,8 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
 
 /// A cell that all hosts share, with queues, noise and interference.
 fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
-    let station = |rng: &mut Rng, host| StationConfig {
-        host,
-        queue: random_queue(rng, QueueLimit::Packets(15)),
+    let station = |rng: &mut Rng| StationConfig {
+        queue: QueueConfig::arbitrary(rng),
         mtu: [1200, 1500][rng.below(2) as usize],
         rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
         retry_limit: 1 + rng.below(7) as u32,
@@ -194,16 +139,16 @@ fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
     MediumConfig {
         name: "cell".to_owned(),
         phy: [Standard::B, Standard::BShort, Standard::G][rng.below(3) as usize].into(),
-        stations: hosts.iter().map(|&host| station(rng, host)).collect(),
+        stations: hosts.iter().map(|&host| (host, station(rng))).collect(),
         channel: ChannelConfig {
-            snr_db: vec![(Instant::ZERO, 5.0 + 30.0 * rng.uniform())],
             interference: vec![InterferenceConfig {
-                start: Instant::ZERO,
-                stop: at(200 * MILLISECOND),
-                mean_on: Duration::from_millis(2),
-                mean_off: Duration::from_millis(10),
+                from: Duration::ZERO,
+                until: Duration::from_millis(200),
+                on: Duration::from_millis(2),
+                off: Duration::from_millis(10),
                 heard: [Audibility::Everywhere, Audibility::AtReceivers][rng.below(2) as usize],
             }],
+            ..ChannelConfig::with_snr_db(5.0 + 30.0 * rng.uniform())
         },
     }
 }
@@ -262,7 +207,7 @@ fn random_network(seed: u64) -> RandomNetwork {
             let sender = PlainEndpoint::default();
             let logs = [sender.log.clone(), receiver.log.clone()];
             let config = FlowConfig {
-                loss: random_loss(&mut rng),
+                loss: LossConfig::arbitrary(&mut rng),
                 start: at(rng.below(30 * MILLISECOND)),
                 ..plain_flow(
                     &n.to_string(),
@@ -289,14 +234,7 @@ fn assert_link(seed: u64, config: &LinkConfig, c: &LinkCounters, earlier: &LinkC
     let inside = c.bytes_queued + c.bytes_in_flight;
     let gone = c.bytes_delivered + c.bytes_dropped;
     assert_eq!(c.bytes_in, gone + inside, "octets, {what}");
-    let limit = match config.queue {
-        QueueConfig::DropTail { limit } => limit,
-        QueueConfig::Red(red) => QueueLimit::Bytes(red.limit),
-        QueueConfig::Codel(codel) => QueueLimit::Packets(codel.limit),
-        QueueConfig::FqCodel(fq) => QueueLimit::Packets(fq.codel.limit),
-        QueueConfig::Pie(pie) => QueueLimit::Packets(pie.limit),
-    };
-    match limit {
+    match config.queue.limit() {
         QueueLimit::Packets(limit) => assert!(c.max_packets_queued <= limit, "{what}"),
         QueueLimit::Bytes(limit) => assert!(c.max_bytes_queued <= limit, "{what}"),
     }
@@ -606,9 +544,9 @@ fn a_new_flow_does_not_change_the_random_numbers_of_another() {
             }))
         };
         let lossy = |name, logged: PlainEndpoint| FlowConfig {
-            loss: LossConfig::Random {
-                probability: probability(0.1),
-            },
+            loss: LossConfig::Random(RandomLossConfig {
+                rate: Probability::clamped(0.1),
+            }),
             ..plain_flow(name, (from, to), (PlainEndpoint::default(), logged), app())
         };
         if with_other {
@@ -623,7 +561,10 @@ fn a_new_flow_does_not_change_the_random_numbers_of_another() {
         simulate(&mut network, Instant::from_nanos(MILLISECOND * 9), &mut ()).expect("not stuck");
         let lost = network.flow_counters(flow).sender.packets_lost_at_socket;
         assert!((50..150).contains(&lost), "{lost}");
-        assert_eq!(network.app_statistics(flow, Side::Sender).writes, 1000);
+        assert_eq!(
+            network.app_report(flow, Side::Sender).statistics.writes,
+            1000
+        );
         arrivals(&log)
     };
     assert_eq!(run(false), run(true));

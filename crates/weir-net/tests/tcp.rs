@@ -4,10 +4,11 @@ mod common;
 
 use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
+use weir_net::loss::RandomLossConfig;
 use weir_net::queue::RedConfig;
 use weir_net::{
-    FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig, QueueLimit, Side,
-    simulate,
+    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig,
+    QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{Rules, WindowConfig, named};
 use weir_proto::endpoint::CloseReason;
@@ -31,9 +32,9 @@ impl Path {
         Self {
             rate,
             one_way: Duration::from_millis(millis),
-            queue: QueueConfig::DropTail {
+            queue: QueueConfig::DropTail(DropTailConfig {
                 limit: QueueLimit::Packets(packets),
-            },
+            }),
             loss: LossConfig::None,
         }
     }
@@ -150,9 +151,9 @@ fn throughput_under_random_loss_is_that_of_mathis() {
     // costs about a tenth at these windows.
     for p in [0.001, 0.01] {
         let mut path = Path::droptail(1_000_000_000, 25, 10_000);
-        path.loss = LossConfig::Random {
-            probability: Probability::new(p).expect("in [0, 1]"),
-        };
+        path.loss = LossConfig::Random(RandomLossConfig {
+            rate: Probability::new(p).expect("in [0, 1]"),
+        });
         let (mut network, flow) = bulk_network(path, "newreno", Config::default(), None);
         let measured = goodput(&mut network, flow, 10, 300);
         let mathis = f64::from(MSS) * 8.0 / 0.05 * (1.5 / p).sqrt();
@@ -168,9 +169,9 @@ fn throughput_under_random_loss_is_that_of_mathis() {
 fn delivers_every_octet_once_and_closes_in_good_order() {
     for sack in [true, false] {
         let mut path = Path::droptail(5_000_000, 10, 10);
-        path.loss = LossConfig::Random {
-            probability: Probability::new(0.05).expect("in [0, 1]"),
-        };
+        path.loss = LossConfig::Random(RandomLossConfig {
+            rate: Probability::new(0.05).expect("in [0, 1]"),
+        });
         let total = 3_000_001;
         let config = Config {
             sack,
@@ -183,7 +184,7 @@ fn delivers_every_octet_once_and_closes_in_good_order() {
             total
         );
         for side in [Side::Sender, Side::Receiver] {
-            let closed = network.app_statistics(flow, side).closed;
+            let closed = network.app_report(flow, side).statistics.closed;
             assert_eq!(closed, Some(CloseReason::Finished), "{side:?}, sack {sack}");
         }
     }
@@ -221,12 +222,12 @@ fn a_marked_flow_loses_nothing_and_still_slows_down() {
 #[test]
 fn gives_up_when_nobody_answers() {
     let mut path = Path::droptail(10_000_000, 20, 33);
-    path.loss = LossConfig::Random {
-        probability: Probability::new(1.0).expect("in [0, 1]"),
-    };
+    path.loss = LossConfig::Random(RandomLossConfig {
+        rate: Probability::new(1.0).expect("in [0, 1]"),
+    });
     let (mut network, flow) = bulk_network(path, "newreno", Config::default(), None);
     simulate(&mut network, at(3_600 * SECOND), &mut ()).expect("not stuck");
-    let closed = network.app_statistics(flow, Side::Sender).closed;
+    let closed = network.app_report(flow, Side::Sender).statistics.closed;
     assert_eq!(closed, Some(CloseReason::TimedOut));
 }
 

@@ -4,10 +4,10 @@ mod common;
 
 use common::at;
 use weir_net::app::{Bulk, BulkConfig, Sink};
-use weir_net::wifi::{ChannelConfig, MediumConfig, RateControlConfig, Standard, StationConfig};
+use weir_net::wifi::{ChannelConfig, MediumConfig, Standard, StationConfig};
 use weir_net::{
-    FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig, QueueLimit,
-    Side, simulate,
+    DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, MediumId, Network, QueueConfig,
+    QueueLimit, Side, simulate,
 };
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::{FlowId, HostId};
@@ -76,14 +76,11 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
         };
         network.add_link(link).expect("a valid link");
     }
-    let station = |&host: &HostId| StationConfig {
-        host,
-        queue: QueueConfig::DropTail {
+    let station = StationConfig {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(queue_limit),
-        },
-        mtu: 1500,
-        rate_control: RateControlConfig::Aarf,
-        retry_limit: 7,
+        }),
+        ..StationConfig::default()
     };
     let medium = network
         .add_medium(MediumConfig {
@@ -92,12 +89,9 @@ fn cell(stations: u32, snr_db: f64, queue_limit: u64) -> Cell {
             stations: [&[access_point], laptops.as_slice()]
                 .concat()
                 .iter()
-                .map(station)
+                .map(|&host| (host, station))
                 .collect(),
-            channel: ChannelConfig {
-                snr_db: vec![(Instant::ZERO, snr_db)],
-                interference: vec![],
-            },
+            channel: ChannelConfig::with_snr_db(snr_db),
         })
         .expect("a valid medium");
     let flows = laptops

@@ -6,96 +6,51 @@
 //! [`RateState`] and [`WindowState`] hold the values of a controller's trace columns: a new column
 //! is a field here and a line in the laboratory's table of columns.
 
+use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
-/// Which rule bound an allowed rate or window when it last changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Limit {
-    /// No rule has bound it yet.
-    #[default]
-    None,
-    /// TFRC: the throughput equation (RFC 5348 §3.1).
-    Equation,
-    /// TFRC: twice the receive rate that the receiver reported (RFC 5348 §4.3).
-    TwiceReceiveRate,
-    /// TFRC: the initial window per round-trip time (RFC 5348 §4.2).
-    InitialWindow,
-    /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
-    OnePacketPerRtt,
-    /// TFRC: the nofeedback timer expired (RFC 5348 §4.4).
-    NofeedbackHalving,
-    /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
-    MinimumRate,
-    /// TFRC: the round-trip time grew, so the time between packets did (RFC 5348 §4.5).
-    OscillationReduction,
-    /// TFRC: losses in a data-limited interval (RFC 5348 §4.3).
-    DataLimited,
-    /// Slow start: the rate or window doubles once a round-trip time.
-    SlowStart,
-    /// Congestion avoidance: additive increase or the controller's equivalent.
-    CongestionAvoidance,
-    /// Recovery: reduced after a loss or an ECN mark.
-    Recovery,
-    /// Persistent congestion: the window starts again from its minimum (RFC 9002 §7.6).
-    PersistentCongestion,
-    /// A retransmission timeout.
-    Timeout,
-    /// The minimum window (RFC 9002 §7.2).
-    MinimumWindow,
-    /// The application had no data to send.
-    ApplicationLimited,
-    /// The receiver's flow control.
-    FlowControl,
-    /// The sender's pacer.
-    Pacing,
-}
-
-impl Limit {
-    /// All limits, in the order of their codes.
-    pub const ALL: [Self; 18] = [
-        Self::None,
-        Self::Equation,
-        Self::TwiceReceiveRate,
-        Self::InitialWindow,
-        Self::OnePacketPerRtt,
-        Self::NofeedbackHalving,
-        Self::MinimumRate,
-        Self::OscillationReduction,
-        Self::DataLimited,
-        Self::SlowStart,
-        Self::CongestionAvoidance,
-        Self::Recovery,
-        Self::PersistentCongestion,
-        Self::Timeout,
-        Self::MinimumWindow,
-        Self::ApplicationLimited,
-        Self::FlowControl,
-        Self::Pacing,
-    ];
-
-    /// The name in traces and plot legends.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Equation => "equation",
-            Self::TwiceReceiveRate => "twice_receive_rate",
-            Self::InitialWindow => "initial_window",
-            Self::OnePacketPerRtt => "one_packet_per_rtt",
-            Self::NofeedbackHalving => "nofeedback_halving",
-            Self::MinimumRate => "minimum_rate",
-            Self::OscillationReduction => "oscillation_reduction",
-            Self::DataLimited => "data_limited",
-            Self::SlowStart => "slow_start",
-            Self::CongestionAvoidance => "congestion_avoidance",
-            Self::Recovery => "recovery",
-            Self::PersistentCongestion => "persistent_congestion",
-            Self::Timeout => "timeout",
-            Self::MinimumWindow => "minimum_window",
-            Self::ApplicationLimited => "application_limited",
-            Self::FlowControl => "flow_control",
-            Self::Pacing => "pacing",
-        }
+named! {
+    /// Which rule bound an allowed rate or window when it last changed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Limit {
+        /// No rule has bound it yet.
+        #[default]
+        None => "none",
+        /// TFRC: the throughput equation (RFC 5348 §3.1).
+        Equation => "equation",
+        /// TFRC: twice the receive rate that the receiver reported (RFC 5348 §4.3).
+        TwiceReceiveRate => "twice_receive_rate",
+        /// TFRC: the initial window per round-trip time (RFC 5348 §4.2).
+        InitialWindow => "initial_window",
+        /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
+        OnePacketPerRtt => "one_packet_per_rtt",
+        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4).
+        NofeedbackHalving => "nofeedback_halving",
+        /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
+        MinimumRate => "minimum_rate",
+        /// TFRC: the round-trip time grew, so the time between packets did (RFC 5348 §4.5).
+        OscillationReduction => "oscillation_reduction",
+        /// TFRC: losses in a data-limited interval (RFC 5348 §4.3).
+        DataLimited => "data_limited",
+        /// Slow start: the rate or window doubles once a round-trip time.
+        SlowStart => "slow_start",
+        /// Congestion avoidance: additive increase or the controller's equivalent.
+        CongestionAvoidance => "congestion_avoidance",
+        /// Recovery: reduced after a loss or an ECN mark.
+        Recovery => "recovery",
+        /// Persistent congestion: the window starts again from its minimum (RFC 9002 §7.6).
+        PersistentCongestion => "persistent_congestion",
+        /// A retransmission timeout.
+        Timeout => "timeout",
+        /// The minimum window (RFC 9002 §7.2).
+        MinimumWindow => "minimum_window",
+        /// The application had no data to send.
+        ApplicationLimited => "application_limited",
+        /// The receiver's flow control.
+        FlowControl => "flow_control",
+        /// The sender's pacer.
+        Pacing => "pacing",
     }
 }
 
@@ -145,58 +100,37 @@ pub struct WindowState {
     pub limit: Limit,
 }
 
-/// Why the network dropped a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// The queue had no room.
-    QueueFull,
-    /// The active queue management dropped it although the queue had room.
-    Aqm,
-    /// The loss model of the link or socket dropped it.
-    LossModel,
-    /// It was not acknowledged on the air after its last retry (IEEE 802.11).
-    RetryLimit,
-    /// It is larger than the link's MTU.
-    TooLarge,
-    /// Its IP header was damaged.
-    Damaged,
-    /// There is no route to its destination, or its hop limit is zero.
-    Unreachable,
-}
-
-impl DropReason {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::Aqm => "aqm",
-            Self::LossModel => "loss_model",
-            Self::RetryLimit => "retry_limit",
-            Self::TooLarge => "too_large",
-            Self::Damaged => "damaged",
-            Self::Unreachable => "unreachable",
-        }
+named! {
+    /// Why the network dropped a packet.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DropReason {
+        /// The queue had no room.
+        QueueFull => "queue_full",
+        /// The active queue management dropped it although the queue had room.
+        Aqm => "aqm",
+        /// The loss model of the link or socket dropped it.
+        LossModel => "loss_model",
+        /// It was not acknowledged on the air after its last retry (IEEE 802.11).
+        RetryLimit => "retry_limit",
+        /// It is larger than the link's MTU.
+        TooLarge => "too_large",
+        /// Its IP header was damaged.
+        Damaged => "damaged",
+        /// There is no route to its destination, or its hop limit is zero.
+        Unreachable => "unreachable",
     }
 }
 
-/// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LossTrigger {
-    /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
-    /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
-    PacketThreshold,
-    /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
-    /// expired.
-    TimeThreshold,
-}
-
-impl LossTrigger {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PacketThreshold => "packet_threshold",
-            Self::TimeThreshold => "time_threshold",
-        }
+named! {
+    /// What made a sender declare a packet lost, as `trigger` in qlog's `packet_lost`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LossTrigger {
+        /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
+        /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
+        PacketThreshold => "packet_threshold",
+        /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
+        /// expired.
+        TimeThreshold => "time_threshold",
     }
 }
 

@@ -11,6 +11,7 @@ pub mod cc;
 pub mod dccp;
 pub mod endpoint;
 pub mod event;
+mod named;
 pub mod packet;
 mod payload;
 pub mod quic;

@@ -58,7 +58,7 @@ pub struct IpHeader {
     /// Source address.
     pub source: HostId,
     /// Destination address.
-    pub target: HostId,
+    pub destination: HostId,
     /// ECN codepoint.
     pub ecn: Ecn,
     /// Time to live: hops left.

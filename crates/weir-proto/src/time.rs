@@ -39,11 +39,6 @@ impl Instant {
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
-
-    /// Whole microseconds since `earlier`, as the Linux kernel's `ktime_us_delta` counts them.
-    pub const fn micros_since(self, earlier: Self) -> i64 {
-        (self.0 as i64).saturating_sub(earlier.0 as i64) / 1_000
-    }
 }
 
 impl Duration {

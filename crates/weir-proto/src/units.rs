@@ -1,8 +1,8 @@
 //! Quantities with their units, and the only place that parses texts such as `5ms` or `1Mbit`.
 //!
 //! Unit names are those of tc, netem and iperf3. Rates are in bits per second. Lower-case `mbps`
-//! means bytes per second in tc and bits per second elsewhere, so it is rejected with a message that
-//! names both.
+//! means bytes per second in tc and bits per second elsewhere, so it is rejected with a message
+//! that names both.
 
 use crate::time::Duration;
 use std::fmt;
@@ -53,6 +53,11 @@ impl Probability {
     /// The value, if it lies in [0, 1].
     pub fn new(p: f64) -> Option<Self> {
         (0.0..=1.0).contains(&p).then_some(Self(p))
+    }
+
+    /// The value, or the nearest in [0, 1]; not a number gives 0.
+    pub fn clamped(p: f64) -> Self {
+        Self(if p > 0.0 { p.min(1.0) } else { 0.0 })
     }
 
     /// The number in [0, 1].

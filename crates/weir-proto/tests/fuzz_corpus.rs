@@ -1,5 +1,5 @@
-//! The seeds of the fuzz target `dccp_codec` without libFuzzer: each seed, each of its prefixes, and
-//! each seed with one octet changed.
+//! The seeds of the fuzz target `dccp_codec` without libFuzzer: each seed, each of its prefixes,
+//! and each seed with one octet changed.
 
 #[path = "../../../fuzz/checks/dccp_codec.rs"]
 mod dccp_codec;

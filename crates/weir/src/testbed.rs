@@ -82,7 +82,10 @@ fn bucket(shaper: SegmentShaper) -> TokenBucket {
         rate: shaper.bucket.rate,
         burst: shaper.bucket.burst,
         limit: shaper.limit,
-        peak: shaper.bucket.peak,
+        peak: shaper
+            .bucket
+            .peakrate
+            .map(|rate| (rate, shaper.bucket.peakmtu)),
         overhead: shaper.bucket.overhead,
     }
 }
@@ -287,7 +290,7 @@ fn count_buckets(
             summary.drops += bucket.drops.saturating_sub(old.drops);
             let bytes = bucket.bytes.saturating_sub(old.bytes);
             let rate = bytes as f64 * 8.0 / seconds;
-            summary.utilisation = (rate / shaper.bucket.rate as f64).min(1.0);
+            summary.utilisation = (rate / shaper.rate as f64).min(1.0);
         }
     }
 }

@@ -184,18 +184,18 @@ impl Simulation {
         };
         let mut gaps = Vec::new();
         for (index, flow) in self.sim.flows.iter().enumerate() {
-            let audio = self.sim.audio(flow.id);
+            let playback = self.sim.playback(flow.id);
             let (rtts, rate) = self.recorder.distributions(index, end);
             let result = FlowSummary {
                 rtt_s: rtts.summary(),
                 rate_bps: rate.summary(),
                 goodput_cov: self.smoothness.of_flow(index),
                 ended: self.sim.ended(flow.id),
-                audio: audio.as_ref().map(|(statistics, _)| (*statistics).into()),
+                audio: playback.as_ref().map(|playback| playback.statistics.into()),
                 ..FlowSummary::between(&before.flows[index], &after.flows[index], window)
             };
             summary.flows.insert(flow.name.clone(), result);
-            gaps.push(audio.map(|(_, gaps)| gap_table(&gaps)));
+            gaps.push(playback.map(|playback| gap_table(&playback.gaps)));
         }
         for (index, (name, _)) in self.sim.links.iter().enumerate() {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);

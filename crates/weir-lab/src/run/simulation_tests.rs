@@ -58,7 +58,7 @@ fn scenario(text: &str) -> Scenario {
 /// The packet with the addresses of the other part.
 fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
     packet.ip.source = place(packet.ip.source);
-    packet.ip.target = place(packet.ip.target);
+    packet.ip.destination = place(packet.ip.destination);
     packet
 }
 

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Step};
 use super::error::{Problem, ScenarioError, suggestion};
-use super::model::{Application, Flow, Host, Scenario};
+use super::model::{Flow, Host, Scenario};
 use super::network::parse_rate_trace;
 use super::transport::Transport;
 use super::wifi::Wifi;
@@ -10,12 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use weir_proto::dccp::HEADER_ROOM;
 use weir_proto::packet::IpHeader;
+use weir_proto::settings::Variants as _;
 use weir_proto::time::Duration;
 
 /// The most flows of a scenario, `count` included.
 pub const MAX_FLOWS: u64 = 100_000;
 /// The most hosts or links of a scenario.
-const MAX_TARGETS: usize = 10_000;
+const MAX_NODES: usize = 10_000;
 /// The longest run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 /// The smallest datagram that every QUIC path carries (RFC 9000 §14).
@@ -116,8 +117,8 @@ impl Check<'_> {
                 self.scenario.hosts.push(host);
             }
         }
-        if self.scenario.hosts.len() > MAX_TARGETS || self.scenario.links.len() > MAX_TARGETS {
-            let message = format!("expected at most {MAX_TARGETS} hosts and links");
+        if self.scenario.hosts.len() > MAX_NODES || self.scenario.links.len() > MAX_NODES {
+            let message = format!("expected at most {MAX_NODES} hosts and links");
             return self.error(&[], message, "make the scenario smaller");
         }
         let joined: BTreeSet<&String> = joined.iter().collect();
@@ -282,24 +283,16 @@ impl Check<'_> {
             let (flow, index) = (Step::Key("flow"), Step::Index(index));
             [flow, index, Step::Key("app"), Step::Key(key)]
         };
-        match &flow.app {
-            Application::Bulk(_) if matches!(flow.transport, Transport::Udp(_)) => {
-                let message = "bulk: UDP takes as much as it is given, without end".to_owned();
-                let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
-                self.error(&at("kind"), message, help)
-            }
-            Application::OnOff(on_off) if on_off.on.is_zero() => self.error(
-                &at("on"),
-                "on: expected more than 0s".to_owned(),
-                "write \"1s\"",
-            ),
-            Application::Audio(audio) if audio.fec.1 < audio.fec.0 => {
-                let (data, packets) = audio.fec;
-                let message =
-                    format!("fec_packets: {packets} is less than the {data} that carry data");
-                self.error(&at("fec_packets"), message, "write at least as many")
-            }
-            _ => Ok(()),
+        let takes_all = flow.app.load().is_none();
+        if takes_all && matches!(flow.transport, Transport::Udp(_)) {
+            let kind = flow.app.word();
+            let message = format!("{kind}: UDP takes as much as it is given, without end");
+            let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
+            return self.error(&at("kind"), message, help);
+        }
+        match flow.app.check() {
+            Ok(()) => Ok(()),
+            Err(wrong) => self.error(&at(wrong.key), wrong.message, wrong.help),
         }
     }
 
@@ -328,12 +321,7 @@ impl Check<'_> {
             Transport::Tcp(_) => return Ok(()),
             Transport::Dccp(_) | Transport::Udp(_) => {}
         }
-        let packet = match flow.app {
-            Application::Bulk(bulk) => bulk.packet,
-            Application::Cbr(cbr) => cbr.packet,
-            Application::OnOff(on_off) => on_off.packet,
-            Application::Audio(audio) => audio.packet,
-        };
+        let packet = flow.app.packet();
         let headers = match &flow.transport {
             Transport::Udp(_) => IpHeader::UDP_OCTETS,
             _ => HEADER_ROOM,
@@ -388,21 +376,12 @@ impl Check<'_> {
         let duration = self.scenario.run.duration;
         let mut writes = 0.0;
         for (index, flow) in self.scenario.flows.iter().enumerate() {
-            let (rate, count) = match flow.app {
-                Application::Cbr(cbr) => {
-                    (cbr.rate as f64 / (f64::from(cbr.packet) * 8.0), cbr.count)
-                }
-                Application::OnOff(app) => (app.rate as f64 / (f64::from(app.packet) * 8.0), None),
-                Application::Audio(audio) => {
-                    let share = f64::from(audio.fec.1) / f64::from(audio.fec.0.max(1));
-                    let octets = f64::from(audio.packet.min(audio.unit));
-                    (audio.bitrate as f64 * share / (octets * 8.0), None)
-                }
-                Application::Bulk(_) => continue,
+            let Some(load) = flow.app.load() else {
+                continue;
             };
             let end = flow.stop.map_or(duration, |stop| stop.min(duration));
             let active = end.saturating_sub(flow.start).as_secs_f64();
-            let each = (active * rate).min(count.unwrap_or(u64::MAX) as f64);
+            let each = (active * load.per_second).min(load.count.unwrap_or(u64::MAX) as f64);
             writes += each * f64::from(flow.count);
             if writes > MAX_WRITES {
                 let path = [
@@ -445,7 +424,7 @@ fn neighbours(scenario: &Scenario) -> Neighbours<'_> {
     }
     for wifi in &scenario.wifi {
         for (near, far) in wifi.pairs() {
-            let mtu = near.mtu.0;
+            let mtu = near.config.mtu;
             neighbours
                 .entry(&near.host)
                 .or_default()

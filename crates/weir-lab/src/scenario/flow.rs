@@ -1,12 +1,14 @@
 //! `[[flow]]` and its application: the keys of the traffic.
 
-use super::model::{Application, Flow};
+use super::model::Flow;
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Purpose, Section, Variants, Visitor};
+use weir_net::AppConfig;
 use weir_net::app::{
-    AudioConfig, BulkConfig, CbrConfig, Delivery, LengthDistribution, OnOffConfig, OverflowPolicy,
+    AudioConfig, AudioFormat, BulkConfig, CbrConfig, LengthDistribution, OnOffConfig,
+    OverflowPolicy,
 };
-use weir_proto::time::Duration;
+use weir_proto::settings::Settings as _;
 
 impl Section for Flow {
     fn visit(&mut self, v: &mut dyn Visitor) {
@@ -45,7 +47,7 @@ impl Section for Flow {
     }
 }
 
-impl Variants for Application {
+impl Variants for AppConfig {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("bulk", "Writes as much as the transport takes."),
@@ -76,21 +78,9 @@ impl Variants for Application {
     }
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
-            "cbr" => Self::Cbr(CbrConfig {
-                packet: 1400,
-                rate: 1,
-                offset: Duration::ZERO,
-                count: None,
-                when_blocked: OverflowPolicy::default(),
-            }),
-            "on_off" => Self::OnOff(OnOffConfig {
-                packet: 1400,
-                rate: 1,
-                on: Duration::from_secs(1),
-                off: Duration::from_secs(1),
-                lengths: LengthDistribution::default(),
-            }),
-            "audio" => Self::Audio(MP3),
+            "cbr" => Self::Cbr(CbrConfig::default()),
+            "on_off" => Self::OnOff(OnOffConfig::default()),
+            "audio" => Self::Audio(AudioConfig::default()),
             _ => Self::default(),
         };
     }
@@ -112,23 +102,6 @@ fn packet(slot: &mut u32) -> Octets<'_, u32> {
         max: 65_535,
     }
 }
-
-/// Frames of 26 ms at 128 kbit/s, one a packet: 44.1 kHz, MPEG 1 layer 3.
-const MP3: AudioConfig = AudioConfig {
-    bitrate: 128_000,
-    unit: 418,
-    packet: 426,
-    fec: (1, 1),
-    playout: Duration::from_millis(1000),
-    delivery: Delivery::Datagrams,
-};
-
-/// Pages of 4 kB, in packets of 1400 bytes.
-const OGG: AudioConfig = AudioConfig {
-    unit: 4096,
-    packet: 1400,
-    ..MP3
-};
 
 fn visit_on_off(on_off: &mut OnOffConfig, v: &mut dyn Visitor) {
     let (required, optional) = (Need::Required, Need::Optional);
@@ -157,16 +130,21 @@ fn visit_on_off(on_off: &mut OnOffConfig, v: &mut dyn Visitor) {
 
 fn visit_audio(audio: &mut AudioConfig, v: &mut dyn Visitor) {
     let optional = Need::Optional;
-    let mut format = if audio.unit == OGG.unit { "ogg" } else { "mp3" };
     let words = &mut Choice {
-        slot: &mut format,
-        words: &[("mp3", "mp3"), ("ogg", "ogg")],
+        slot: &mut audio.format,
+        words: &[("mp3", AudioFormat::Mp3), ("ogg", AudioFormat::Ogg)],
     };
     let doc = "Sizes as in \"mp3\" (frames of 418 bytes, one a packet) or \"ogg\" (pages of \
                4096 bytes in packets of 1400).";
     v.value("format", doc, optional, words);
     if v.purpose() == Purpose::Read {
-        *audio = if format == "ogg" { OGG } else { MP3 };
+        let word = if audio.format == AudioFormat::Ogg {
+            "ogg"
+        } else {
+            "mp3"
+        };
+        *audio = AudioConfig::default();
+        audio.apply_preset(word);
     }
     let doc = "Bits per second of the music.";
     v.value("bitrate", doc, optional, &mut BitRate(&mut audio.bitrate));
@@ -186,11 +164,17 @@ fn visit_audio(audio: &mut AudioConfig, v: &mut dyn Visitor) {
         unit: "packets",
     };
     let doc = "Packets of a group that carry data; any so many give back the group.";
-    v.value("fec_data", doc, optional, &mut count(&mut audio.fec.0));
+    v.value("fec_data", doc, optional, &mut count(&mut audio.fec_data));
     let doc = "Packets of a group, those of the correction included; 1 for none.";
-    v.value("fec_packets", doc, optional, &mut count(&mut audio.fec.1));
+    v.value(
+        "fec_packets",
+        doc,
+        optional,
+        &mut count(&mut audio.fec_packets),
+    );
     let doc = "From the first packet's arrival until the music starts.";
     v.value("playout", doc, optional, &mut audio.playout);
+    audio.normalise();
 }
 
 fn visit_bulk(bulk: &mut BulkConfig, v: &mut dyn Visitor) {

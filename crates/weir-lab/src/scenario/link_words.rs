@@ -14,6 +14,10 @@ use super::{Scenario, parse};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
+use weir_net::QueueConfig;
+use weir_net::queue::TcQueue;
+use weir_proto::settings::{Kind, Variants as _};
+use weir_proto::units;
 
 /// Why words are no link: the option, the word or value that is wrong, and what was expected.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +30,26 @@ pub struct LinkWordsError {
 /// What is wrong with one direction's words.
 type Wrong = String;
 
-const KEYS: &str = "rate, delay, loss, duplicate, corrupt, reorder, gap, limit, mtu, mahimahi, \
-                    tbf, pfifo, bfifo, red, codel, fq_codel or pie";
+/// The words of netem and the names of shapers and queues, as a sentence lists them.
+fn keys() -> String {
+    let netem = "rate, delay, loss, duplicate, corrupt, reorder, gap, limit, mtu, mahimahi, tbf";
+    format!("{netem}, {}", list(&queue_names(), "or"))
+}
+
+/// What tc calls each queue discipline.
+fn queue_names() -> Vec<&'static str> {
+    QueueConfig::tc_names()
+        .map(|queue| queue.name.name)
+        .collect()
+}
+
+/// `a, b or c`.
+fn list(words: &[&str], conjunction: &str) -> String {
+    match words.split_last() {
+        Some((last, rest)) => format!("{} {conjunction} {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
 
 type Words<'a> = Peekable<SplitWhitespace<'a>>;
 
@@ -36,10 +58,7 @@ type Words<'a> = Peekable<SplitWhitespace<'a>>;
 enum Owner {
     Netem,
     Shaper,
-    Queue {
-        /// It counts what waits in octets.
-        octets: bool,
-    },
+    Queue(TcQueue),
 }
 
 /// The keys of one direction, as TOML.
@@ -93,6 +112,11 @@ fn direction(text: &str) -> Result<String, Wrong> {
     let mut keys = Keys::default();
     let mut owner = Owner::Netem;
     while let Some(word) = words.next() {
+        if let Some(queue) = QueueConfig::tc_names().find(|queue| queue.name.name == word) {
+            keys.queue_is(queue.kind)?;
+            owner = Owner::Queue(queue);
+            continue;
+        }
         match (owner, word) {
             // Where the kernel shall put it.
             (_, "sudo" | "tc" | "qdisc" | "add" | "replace" | "change" | "root") => {}
@@ -104,21 +128,26 @@ fn direction(text: &str) -> Result<String, Wrong> {
                 owner = Owner::Shaper;
                 put(&mut keys.shaper, "kind", "\"tbf\"")?;
             }
-            (_, "pfifo" | "bfifo" | "red" | "codel" | "fq_codel" | "pie") => {
-                owner = Owner::Queue {
-                    octets: matches!(word, "bfifo" | "red"),
-                };
-                let fifo = matches!(word, "pfifo" | "bfifo");
-                let kind = if fifo { "droptail" } else { word };
-                keys.queue_is(kind)?;
-            }
             (_, "mahimahi") => keys.trace(&next(&mut words, word, "a file")?)?,
             (Owner::Netem, _) => keys.netem(word, &mut words)?,
             (Owner::Shaper, _) => keys.bucket(word, &mut words)?,
-            (Owner::Queue { octets }, _) => keys.queue_has(word, octets, &mut words)?,
+            (Owner::Queue(queue), _) => keys.queue_has(word, queue, &mut words)?,
         }
     }
     Ok(keys.toml())
+}
+
+/// True if the key of some queue is true or false: tc writes it without a value.
+fn is_flag(key: &str) -> bool {
+    let is_boolean = |kind| matches!(kind_of_key(kind, key), Some(Kind::Boolean));
+    QueueConfig::tc_names().any(|queue| is_boolean(queue.kind))
+}
+
+/// What the key of a kind of queue may be, if it has such a key.
+fn kind_of_key(kind: &str, key: &str) -> Option<Kind> {
+    let fields = QueueConfig::of_kind(kind)?.table().fields;
+    let field = fields.into_iter().find(|field| field.key == key)?;
+    Some(field.kind)
 }
 
 fn unknown(word: &str, expected: &str) -> Wrong {
@@ -184,7 +213,7 @@ impl Keys {
                 let gap = value(&next(words, word, "packets")?);
                 put(&mut self.netem, "reorder_gap", gap)
             }
-            _ => Err(unknown(word, KEYS)),
+            _ => Err(unknown(word, &keys())),
         }
     }
 
@@ -265,32 +294,36 @@ impl Keys {
 
     fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
         put(&mut self.queue, "kind", format!("\"{kind}\"")).map_err(|_| {
-            "a link has one queue, expected one of limit, pfifo, bfifo, red, codel, \
-                          fq_codel and pie"
-                .to_owned()
+            let names = list(&queue_names(), "and");
+            format!("a link has one queue, expected one of limit, {names}")
         })
     }
 
-    /// A word of a queue, whose limit may be in octets.
-    fn queue_has(&mut self, word: &str, octets: bool, words: &mut Words<'_>) -> Result<(), Wrong> {
+    /// A word of a queue: a key of its configuration, with a value in tc's unit of that key.
+    fn queue_has(
+        &mut self,
+        word: &str,
+        queue: TcQueue,
+        words: &mut Words<'_>,
+    ) -> Result<(), Wrong> {
         let name = |c: char| c.is_ascii_lowercase() || c == '_';
-        let (key, flag) = match word {
-            "noecn" => ("ecn", Some("false")),
-            "ecn" | "gentle" => (word, Some("true")),
-            _ if word.chars().all(name) => (word, None),
-            _ => return Err(unknown(word, "a key of the queue")),
-        };
-        if let Some(flag) = flag {
-            return put(&mut self.queue, key, flag);
+        if !word.chars().all(name) {
+            return Err(unknown(word, "a key of the queue"));
         }
-        let word = next(words, word, "a value")?;
-        let value = match key {
-            "limit" | "min" | "max" if octets => size(&word),
-            "quantum" => size(&word),
-            "target" | "interval" | "tupdate" | "max_burst" | "packet_time" => time(&word),
-            _ => value(&word),
+        if is_flag(word) {
+            return put(&mut self.queue, word, "true");
+        }
+        if let Some(key) = word.strip_prefix("no").filter(|key| is_flag(key)) {
+            return put(&mut self.queue, key, "false");
+        }
+        let text = next(words, word, "a value")?;
+        let value = match kind_of_key(queue.kind, word) {
+            Some(Kind::AnyOf(_)) if queue.name.limit_in_octets => size(&text),
+            Some(Kind::Bytes { .. }) => size(&text),
+            Some(Kind::Quantity(quantity)) if *quantity == units::DURATION => time(&text),
+            _ => value(&text),
         };
-        put(&mut self.queue, key, value)
+        put(&mut self.queue, word, value)
     }
 
     fn trace(&mut self, file: &str) -> Result<(), Wrong> {
@@ -319,8 +352,9 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use weir_net::loss::GilbertLossConfig;
     use weir_net::netem::Distribution;
-    use weir_net::{LossConfig, QueueConfig, QueueLimit};
+    use weir_net::{DropTailConfig, LossConfig, QueueLimit};
     use weir_proto::time::Duration;
     use weir_proto::units::Probability;
 
@@ -338,22 +372,19 @@ mod tests {
         assert_eq!(link.netem.jitter_correlation, 0.25);
         assert_eq!(link.netem.distribution, Distribution::Normal);
         let limit = QueueLimit::Packets(50);
-        assert_eq!(link.queue, QueueConfig::DropTail { limit });
-        let LossConfig::Random { probability } = link.loss else {
+        assert_eq!(link.queue, QueueConfig::DropTail(DropTailConfig { limit }));
+        let LossConfig::Random(random) = link.loss else {
             panic!("{:?}", link.loss);
         };
-        assert_eq!(probability.get(), 0.001);
+        assert_eq!(random.rate.get(), 0.001);
     }
 
     #[test]
     fn a_bucket_and_a_queue_have_words_of_their_own() {
         let shaped = link("tbf rate 1000kbit buffer 10000 limit 30000 netem delay 5000");
         let shaper = shaped.shaper.expect("there is a bucket");
-        assert_eq!(
-            (shaper.bucket.rate, shaper.bucket.burst),
-            (1_000_000, 10_000)
-        );
-        assert_eq!((shaper.limit(), shaped.rate), (30_000, None));
+        assert_eq!((shaper.rate, shaper.burst), (1_000_000, 10_000));
+        assert_eq!((shaper.queue_limit(), shaped.rate), (Some(30_000), None));
         assert_eq!(shaped.delay, Duration::from_millis(5));
         let managed = link("rate 10mbit fq_codel limit 1000 target 5ms ecn");
         let QueueConfig::FqCodel(queue) = managed.queue else {
@@ -362,17 +393,17 @@ mod tests {
         assert!(queue.codel.ecn && queue.codel.limit == 1000);
         let limit = QueueLimit::Bytes(30_000);
         let bytes = link("bfifo limit 30000").queue;
-        assert_eq!(bytes, QueueConfig::DropTail { limit });
+        assert_eq!(bytes, QueueConfig::DropTail(DropTailConfig { limit }));
     }
 
     #[test]
     fn bursts_of_loss_are_those_of_netem() {
-        let LossConfig::Gilbert {
+        let LossConfig::Gilbert(GilbertLossConfig {
             to_bad,
             to_good,
             loss_in_good,
             loss_in_bad,
-        } = link("loss gemodel 1% 10% 70% 0.1%").loss
+        }) = link("loss gemodel 1% 10% 70% 0.1%").loss
         else {
             panic!("it is another model");
         };
@@ -386,14 +417,14 @@ mod tests {
                       normal loss 1% duplicate 1% corrupt 0.1% reorder 25% 50% gap 5";
         let netem = link(pasted);
         assert_eq!(netem.delay, Duration::from_millis(100));
-        assert_eq!(netem.netem.reorder.probability, 0.25);
+        assert_eq!(netem.netem.reorder, 0.25);
         assert_eq!(netem.netem.reorder_gap, 5);
         let both = link(
             "tc qdisc add dev eth0 root handle 1: tbf rate 1mbit burst 32kbit latency 400ms \
              tc qdisc add dev eth0 parent 1:1 handle 10: netem delay 5msec",
         );
         let shaper = both.shaper.expect("there is a bucket");
-        assert_eq!((shaper.bucket.rate, shaper.bucket.burst), (1_000_000, 4096));
+        assert_eq!((shaper.rate, shaper.burst), (1_000_000, 4096));
         assert_eq!(both.delay, Duration::from_millis(5));
         assert_eq!(link("rate 1000").rate, Some(1000));
         let managed = link("rate 1mbit red limit 400kb min 30000 max 90000 noecn").queue;

@@ -4,6 +4,7 @@ use super::document::Node;
 use super::error::Problem;
 use super::visit::{Need, Value, Variants, Visitor};
 use weir_net::LossConfig;
+use weir_net::loss::{GilbertLossConfig, PeriodicLossConfig, RandomLossConfig, TraceLossConfig};
 use weir_proto::units::Probability;
 
 /// The rate of periodic losses: 1/rate packets are delivered, then one is dropped.
@@ -64,24 +65,18 @@ impl Variants for LossConfig {
     fn kind(&self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::Periodic { .. } => "periodic",
-            Self::Random { .. } => "random",
-            Self::Gilbert { .. } => "gilbert",
-            Self::Trace { .. } => "trace",
+            Self::Periodic(_) => "periodic",
+            Self::Random(_) => "random",
+            Self::Gilbert(_) => "gilbert",
+            Self::Trace(_) => "trace",
         }
     }
     fn set_kind(&mut self, kind: &str) {
-        let zero = Probability::default();
         *self = match kind {
-            "periodic" => Self::Periodic { every: 1 },
-            "random" => Self::Random { probability: zero },
-            "gilbert" => Self::Gilbert {
-                to_bad: zero,
-                to_good: zero,
-                loss_in_good: zero,
-                loss_in_bad: Probability::new(1.0).unwrap_or(zero),
-            },
-            "trace" => Self::Trace { drops: Vec::new() },
+            "periodic" => Self::Periodic(PeriodicLossConfig::default()),
+            "random" => Self::Random(RandomLossConfig::default()),
+            "gilbert" => Self::Gilbert(GilbertLossConfig::default()),
+            "trace" => Self::Trace(TraceLossConfig::default()),
             _ => Self::None,
         };
     }
@@ -89,38 +84,33 @@ impl Variants for LossConfig {
         let (required, optional) = (Need::Required, Need::Optional);
         match self {
             Self::None => {}
-            Self::Periodic { every } => v.value(
+            Self::Periodic(config) => v.value(
                 "rate",
                 "1/rate packets are delivered, then one is lost; 1/rate must be whole.",
                 required,
-                &mut PeriodicRate(every),
+                &mut PeriodicRate(&mut config.every),
             ),
-            Self::Random { probability } => v.value(
+            Self::Random(config) => v.value(
                 "rate",
                 "The probability that a packet is lost.",
                 required,
-                probability,
+                &mut config.rate,
             ),
-            Self::Gilbert {
-                to_bad,
-                to_good,
-                loss_in_good,
-                loss_in_bad,
-            } => {
+            Self::Gilbert(config) => {
                 let doc = "Probability per packet of going from the good state to the bad one.";
-                v.value("to_bad", doc, required, to_bad);
+                v.value("to_bad", doc, required, &mut config.to_bad);
                 let doc = "Probability per packet of going from the bad state to the good one.";
-                v.value("to_good", doc, required, to_good);
+                v.value("to_good", doc, required, &mut config.to_good);
                 let doc = "Probability of loss in the good state.";
-                v.value("loss_in_good", doc, optional, loss_in_good);
+                v.value("loss_in_good", doc, optional, &mut config.loss_in_good);
                 let doc = "Probability of loss in the bad state.";
-                v.value("loss_in_bad", doc, optional, loss_in_bad);
+                v.value("loss_in_bad", doc, optional, &mut config.loss_in_bad);
             }
-            Self::Trace { drops } => v.value(
+            Self::Trace(config) => v.value(
                 "drops",
                 "Numbers of the packets that are lost, counted from 0.",
                 required,
-                drops,
+                &mut config.drops,
             ),
         }
     }

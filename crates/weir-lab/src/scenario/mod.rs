@@ -39,14 +39,13 @@ pub use check::MAX_FLOWS;
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
 pub use link_words::{LinkWordsError, link_scenario};
-pub use model::{Application, Direction, Flow, Host, Link, Mtu, RateTrace, Run, Scenario, Shaper};
-pub use netem::{Change, LossChange, NetemChange};
+pub use model::{Direction, Flow, Host, Link, Mtu, RateTrace, Run, Scenario};
 pub use overrides::{Override, parse_with};
 pub use quinn::Quinn;
 pub use schema::schema;
 pub use tcp::Tcp;
 pub use transport::{Dccp, Quic, Transport, Udp};
-pub use wifi::{Interference, RateControl, RetryLimit, Signal, Station, Wifi};
+pub use wifi::{Station, Wifi};
 
 use document::Document;
 

@@ -1,13 +1,11 @@
 //! What a scenario says: the run, its hosts, links and flows, with every default filled in.
 
-use super::netem::Change;
 use super::transport::Transport;
 use super::value::Count;
 use super::visit::{Need, Section, Visitor};
 use super::wifi::Wifi;
-use weir_net::app::{AudioConfig, BulkConfig, CbrConfig, OnOffConfig};
 use weir_net::shaper::TokenBucketConfig;
-use weir_net::{HostTiming, LossConfig, NetemConfig, QueueConfig};
+use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
 use weir_proto::time::Duration;
 
 /// A checked scenario. [`parse`](super::parse) makes it.
@@ -76,7 +74,7 @@ pub struct Direction {
     /// Where packets wait for their transmission.
     pub queue: QueueConfig,
     /// What delays the start of transmissions.
-    pub shaper: Option<Shaper>,
+    pub shaper: Option<TokenBucketConfig>,
     /// What gets lost on the wire.
     pub loss: LossConfig,
     /// What else happens on the wire.
@@ -84,7 +82,7 @@ pub struct Direction {
     /// In place of a rate: times in milliseconds at which 1504 octets may leave.
     pub rate_trace: RateTrace,
     /// What changes when.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LinkChange>,
 }
 
 /// Delivery opportunities, by a file or its content.
@@ -94,30 +92,6 @@ pub struct RateTrace {
     pub file: Option<String>,
     /// Milliseconds, in order; none without a trace.
     pub millis: Vec<u64>,
-}
-
-/// A token bucket and the queue in front of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shaper {
-    /// The bucket.
-    pub bucket: TokenBucketConfig,
-    /// The most octets that wait, first in, first out; `None` if `latency` says it.
-    pub limit: Option<u64>,
-    /// The longest that a packet waits; `None` if `limit` says it.
-    pub latency: Option<Duration>,
-}
-
-impl Shaper {
-    /// The most octets that wait. A latency stands for what the bucket lets through in that time
-    /// and its burst, as tc computes it.
-    pub fn limit(&self) -> u64 {
-        let within = |latency: Duration| {
-            let bits = u128::from(self.bucket.rate) * u128::from(latency.as_nanos());
-            let octets = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
-            octets.saturating_add(self.bucket.burst)
-        };
-        self.limit.or(self.latency.map(within)).unwrap_or(0)
-    }
 }
 
 /// The largest packet of a link in octets, IP header included.
@@ -138,7 +112,7 @@ pub struct Flow {
     /// The protocol that carries it.
     pub transport: Transport,
     /// What writes the data.
-    pub app: Application,
+    pub app: AppConfig,
     /// What the sender's packets suffer at its socket, before the wire.
     pub loss: LossConfig,
     /// When the connection is opened.
@@ -147,19 +121,6 @@ pub struct Flow {
     pub stagger: Duration,
     /// When the sender stops writing; `None` at the end of the run.
     pub stop: Option<Duration>,
-}
-
-/// `app = { … }`: what writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Application {
-    /// As much as the transport takes.
-    Bulk(BulkConfig),
-    /// At constant intervals.
-    Cbr(CbrConfig),
-    /// At constant intervals for a while, then not.
-    OnOff(OnOffConfig),
-    /// Music for a listener. What carries it follows from the transport.
-    Audio(AudioConfig),
 }
 
 impl Default for Run {
@@ -187,21 +148,12 @@ impl Default for Flow {
             from: String::new(),
             to: String::new(),
             transport: Transport::default(),
-            app: Application::default(),
+            app: AppConfig::default(),
             loss: LossConfig::None,
             start: Duration::ZERO,
             stagger: Duration::ZERO,
             stop: None,
         }
-    }
-}
-
-impl Default for Application {
-    fn default() -> Self {
-        Self::Bulk(BulkConfig {
-            packet: 1400,
-            total: None,
-        })
     }
 }
 

@@ -5,9 +5,8 @@ use super::error::ScenarioError;
 use super::model::Direction;
 use super::value::{BitRate, Choice, Count, Fraction, OrWord};
 use super::visit::{Need, Section, Variants, Visitor};
-use weir_net::netem::{CorrelatedChance, Distribution, NetemConfig};
+use weir_net::netem::{Distribution, NetemConfig};
 use weir_net::{LinkChange, LossConfig};
-use weir_proto::time::{Duration, Instant};
 
 impl Section for NetemConfig {
     fn visit(&mut self, v: &mut dyn Visitor) {
@@ -37,7 +36,7 @@ impl Section for NetemConfig {
             v,
             ["reorder", "reorder_correlation"],
             doc,
-            &mut self.reorder,
+            [&mut self.reorder, &mut self.reorder_correlation],
         );
         let gap = &mut Count {
             slot: &mut self.reorder_gap,
@@ -55,7 +54,7 @@ impl Section for NetemConfig {
             v,
             ["duplicate", "duplicate_correlation"],
             doc,
-            &mut self.duplicate,
+            [&mut self.duplicate, &mut self.duplicate_correlation],
         );
         let doc = [
             "Probability that an octet of a packet is damaged.",
@@ -65,7 +64,7 @@ impl Section for NetemConfig {
             v,
             ["corrupt", "corrupt_correlation"],
             doc,
-            &mut self.corrupt,
+            [&mut self.corrupt, &mut self.corrupt_correlation],
         );
     }
 }
@@ -74,54 +73,15 @@ fn chance(
     v: &mut dyn Visitor,
     keys: [&'static str; 2],
     docs: [&'static str; 2],
-    chance: &mut CorrelatedChance,
+    [probability, correlation]: [&mut f64; 2],
 ) {
-    let probability = &mut Fraction(&mut chance.probability);
+    let probability = &mut Fraction(probability);
     v.value(keys[0], docs[0], Need::Optional, probability);
-    let correlation = &mut Fraction(&mut chance.correlation);
+    let correlation = &mut Fraction(correlation);
     v.value(keys[1], docs[1], Need::Optional, correlation);
 }
 
-/// `[[link.change]]`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Change {
-    /// When.
-    pub at: Duration,
-    /// Bits per second, `Some(None)` without limit; `None` as before.
-    pub rate: Option<Option<u64>>,
-    /// Propagation delay; `None` as before.
-    pub delay: Option<Duration>,
-    /// The token bucket's bits per second; `None` as before.
-    pub shaper_rate: Option<u64>,
-    /// What gets lost.
-    pub loss: LossChange,
-    /// What else happens.
-    pub netem: NetemChange,
-}
-
-/// A new loss model; `None` keeps the one there is.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LossChange(pub Option<LossConfig>);
-
-/// New impairments; `None` keeps those that there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct NetemChange(pub Option<NetemConfig>);
-
-impl Change {
-    /// The change as the link makes it.
-    pub(crate) fn config(&self) -> LinkChange {
-        LinkChange {
-            at: Instant::ZERO + self.at,
-            rate: self.rate,
-            delay: self.delay,
-            shaper_rate: self.shaper_rate,
-            loss: self.loss.0.clone(),
-            netem: self.netem.0,
-        }
-    }
-}
-
-impl Section for Change {
+impl Section for LinkChange {
     fn visit(&mut self, v: &mut dyn Visitor) {
         let optional = Need::Optional;
         let doc = "When it changes; what is on the wire keeps its arrival.";
@@ -158,7 +118,7 @@ impl Section for Change {
     }
 }
 
-impl Variants for LossChange {
+impl Variants for Option<LossConfig> {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("same", "As before."),
@@ -173,23 +133,23 @@ impl Variants for LossChange {
         ]
     }
     fn kind(&self) -> &'static str {
-        self.0.as_ref().map_or("same", Variants::kind)
+        self.as_ref().map_or("same", Variants::kind)
     }
     fn set_kind(&mut self, kind: &str) {
-        self.0 = (kind != "same").then(|| {
+        *self = (kind != "same").then(|| {
             let mut loss = LossConfig::None;
             loss.set_kind(kind);
             loss
         });
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        if let Some(loss) = &mut self.0 {
+        if let Some(loss) = self {
             Variants::visit(loss, v);
         }
     }
 }
 
-impl Variants for NetemChange {
+impl Variants for Option<NetemConfig> {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("same", "As before."),
@@ -197,13 +157,13 @@ impl Variants for NetemChange {
         ]
     }
     fn kind(&self) -> &'static str {
-        if self.0.is_some() { "netem" } else { "same" }
+        if self.is_some() { "netem" } else { "same" }
     }
     fn set_kind(&mut self, kind: &str) {
-        self.0 = (kind == "netem").then(NetemConfig::default);
+        *self = (kind == "netem").then(NetemConfig::default);
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        if let Some(netem) = &mut self.0 {
+        if let Some(netem) = self {
             Section::visit(netem, v);
         }
     }

@@ -2,13 +2,11 @@
 
 use super::document::Node;
 use super::error::Problem;
-use super::model::Shaper;
 use super::value::{BitRate, Count, Fraction, Octets, OrWord};
 use super::visit::{Need, Value, Variants, Visitor};
 use weir_net::queue::{CodelConfig, FqCodelConfig, PieConfig, RedConfig};
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::{QueueConfig, QueueLimit};
-use weir_proto::time::Duration;
 
 const MAX_PACKETS: u64 = 1 << 32;
 const MAX_OCTETS: u64 = 1 << 50;
@@ -81,7 +79,7 @@ impl Variants for QueueConfig {
     }
     fn kind(&self) -> &'static str {
         match self {
-            Self::DropTail { .. } => "droptail",
+            Self::DropTail(_) => "droptail",
             Self::Red(_) => "red",
             Self::Codel(_) => "codel",
             Self::FqCodel(_) => "fq_codel",
@@ -90,7 +88,7 @@ impl Variants for QueueConfig {
     }
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
-            "red" => Self::Red(RED),
+            "red" => Self::Red(RedConfig::default()),
             "codel" => Self::Codel(CodelConfig::default()),
             "fq_codel" => Self::FqCodel(FqCodelConfig::default()),
             "pie" => Self::Pie(PieConfig::default()),
@@ -99,11 +97,11 @@ impl Variants for QueueConfig {
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
         match self {
-            Self::DropTail { limit } => v.value(
+            Self::DropTail(config) => v.value(
                 "limit",
                 "What it holds at most: packets as a number, or bytes such as \"30000b\".",
                 Need::Optional,
-                &mut QueueLimitValue(limit),
+                &mut QueueLimitValue(&mut config.limit),
             ),
             Self::Red(red) => visit_red(red, v),
             Self::Codel(codel) => visit_codel(codel, v),
@@ -112,18 +110,6 @@ impl Variants for QueueConfig {
         }
     }
 }
-
-/// What tc's red has no default for is required.
-const RED: RedConfig = RedConfig {
-    limit: 0,
-    min: 0,
-    max: 0,
-    probability: 0.02,
-    weight: 0.002,
-    packet_time: Duration::from_millis(1),
-    gentle: true,
-    ecn: false,
-};
 
 fn visit_red(red: &mut RedConfig, v: &mut dyn Visitor) {
     let (required, optional) = (Need::Required, Need::Optional);
@@ -228,7 +214,7 @@ fn packets(name: &'static str, slot: &mut u64, v: &mut dyn Visitor) {
     );
 }
 
-impl Variants for Option<Shaper> {
+impl Variants for Option<TokenBucketConfig> {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("none", "Packets start as soon as the transmitter is free."),
@@ -242,25 +228,10 @@ impl Variants for Option<Shaper> {
         if self.is_some() { "tbf" } else { "none" }
     }
     fn set_kind(&mut self, kind: &str) {
-        let bucket = TokenBucketConfig {
-            rate: 0,
-            burst: 0,
-            peak: None,
-            overhead: 0,
-        };
-        *self = (kind == "tbf").then_some(Shaper {
-            bucket,
-            limit: None,
-            latency: None,
-        });
+        *self = (kind == "tbf").then(TokenBucketConfig::default);
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        let Some(Shaper {
-            bucket,
-            limit,
-            latency,
-        }) = self
-        else {
+        let Some(bucket) = self else {
             return;
         };
         let (required, optional) = (Need::Required, Need::Optional);
@@ -278,7 +249,7 @@ impl Variants for Option<Shaper> {
         let doc = "Bytes that may leave at once; a larger packet never passes.";
         v.value("burst", doc, required, &mut octets(&mut bucket.burst));
         let waiting = &mut OrWord {
-            slot: limit,
+            slot: &mut bucket.limit,
             word: "by_latency",
             inner: |slot| {
                 let (min, max) = (1, MAX_OCTETS);
@@ -288,16 +259,14 @@ impl Variants for Option<Shaper> {
         let doc = "The most bytes that wait for tokens; or write `latency`.";
         v.value("limit", doc, optional, waiting);
         let longest = &mut OrWord {
-            slot: latency,
+            slot: &mut bucket.latency,
             word: "by_limit",
             inner: |slot| Box::new(slot),
         };
         let doc = "In place of `limit`: the longest time that a packet waits for tokens.";
         v.value("latency", doc, optional, longest);
-        let mut peak = bucket.peak.map(|(rate, _)| rate);
-        let mut step = bucket.peak.map_or(1540, |(_, step)| step);
         let rate = &mut OrWord {
-            slot: &mut peak,
+            slot: &mut bucket.peakrate,
             word: "unlimited",
             inner: |slot| Box::new(BitRate(slot)),
         };
@@ -308,8 +277,7 @@ impl Variants for Option<Shaper> {
             rate,
         );
         let doc = "Bytes of one step at the peak rate: tc's mtu of tbf.";
-        v.value("peakmtu", doc, optional, &mut octets(&mut step));
-        bucket.peak = peak.map(|rate| (rate, step));
+        v.value("peakmtu", doc, optional, &mut octets(&mut bucket.peakmtu));
         let overhead = &mut Octets {
             slot: &mut bucket.overhead,
             min: 0,

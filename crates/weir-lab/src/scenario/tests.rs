@@ -1,7 +1,8 @@
 use super::overrides::{grid, parse_seeds, parse_set};
 use super::*;
 use proptest::prelude::*;
-use weir_net::{LossConfig, QueueConfig, QueueLimit, SendTimestamp};
+use weir_net::loss::PeriodicLossConfig;
+use weir_net::{DropTailConfig, LossConfig, QueueConfig, QueueLimit, SendTimestamp};
 use weir_proto::cc::tfrc::{Oscillation, Profile};
 use weir_proto::cc::window::SendGate;
 use weir_proto::time::Duration;
@@ -83,7 +84,7 @@ fn says_what_the_file_says() {
         (Some(1_000_000), Some(64_000))
     );
     assert_eq!(link.backward.delay, Duration::from_millis(5));
-    let limit = |limit| QueueConfig::DropTail { limit };
+    let limit = |limit| QueueConfig::DropTail(DropTailConfig { limit });
     assert_eq!(link.forward.queue, limit(QueueLimit::Bytes(30_000)));
     assert_eq!(link.backward.queue, limit(QueueLimit::Packets(10)));
     let Transport::Dccp(dccp) = &scenario.flows[0].transport else {
@@ -99,7 +100,10 @@ fn says_what_the_file_says() {
         dccp.tfrc.nofeedback_min,
         Profile::linux_2008().nofeedback_min
     );
-    assert_eq!(scenario.flows[0].loss, LossConfig::Periodic { every: 50 });
+    assert_eq!(
+        scenario.flows[0].loss,
+        LossConfig::Periodic(PeriodicLossConfig { every: 50 })
+    );
     let Transport::Quic(quic) = &scenario.flows[1].transport else {
         panic!("not QUIC");
     };
@@ -208,7 +212,7 @@ fn overrides_reach_everything_by_name() {
         panic!("not DCCP");
     };
     assert_eq!(dccp.tfrc.oscillation, Oscillation::Off);
-    assert!(matches!(scenario.flows[0].loss, LossConfig::Random { .. }));
+    assert!(matches!(scenario.flows[0].loss, LossConfig::Random(_)));
     assert_eq!(scenario.flows[1].count, 2);
     assert_eq!(scenario.hosts[1].timing.timer_hz, Some(250));
 }

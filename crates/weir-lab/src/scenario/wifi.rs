@@ -2,38 +2,28 @@
 
 use super::document::{Document, Node, Step};
 use super::error::{Problem, ScenarioError};
-use super::model::Mtu;
 use super::value::{BitRate, Choice, Count, Name, Octets, OrWord};
 use super::visit::{Need, Section, Value, Variants, Visitor};
-use weir_net::QueueConfig;
 use weir_net::wifi::{
-    Audibility, ChannelConfig, InterferenceConfig, Phy, PhyRate, RateControlConfig, Standard,
+    Audibility, ChannelConfig, FixedRateConfig, InterferenceConfig, PathLossConfig, PhyConfig,
+    RateControlConfig, SignalConfig, Standard, StationConfig,
 };
-use weir_proto::time::{Duration, Instant};
 
 /// A medium that its stations share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wifi {
     /// Its name. The traces of a station have the name `NAME.HOST`.
     pub name: String,
     /// Rates, preambles and frame times.
-    pub standard: Standard,
-    /// A slot; `None` as the standard has it.
-    pub slot: Option<Duration>,
-    /// The smallest contention window; `None` as the standard has it.
-    pub min_window: Option<u32>,
-    /// The fastest rate of MAC acknowledgements in bits per second; `None` the mandatory ones.
-    pub ack_rate: Option<u64>,
-    /// The signal-to-noise ratio at one metre in dB.
-    pub snr_at_1m: f64,
-    /// The exponent of the path loss.
-    pub path_loss: f64,
-    /// Who shares it; the first two of them are enough for a link.
+    pub phy: PhyConfig,
+    /// How the signal weakens with the distance.
+    pub path_loss: PathLossConfig,
+    /// The stations that share it.
     pub stations: Vec<Station>,
-    /// What the signal is like, from each time on.
-    pub signal: Vec<Signal>,
+    /// The signal, from each time on.
+    pub signal: Vec<SignalConfig>,
     /// Sources of interference.
-    pub interference: Vec<Interference>,
+    pub interference: Vec<InterferenceConfig>,
 }
 
 /// `[[wifi.station]]`.
@@ -41,79 +31,8 @@ pub struct Wifi {
 pub struct Station {
     /// The host that it belongs to.
     pub host: String,
-    /// Where its packets wait.
-    pub queue: QueueConfig,
-    /// Its largest packet.
-    pub mtu: Mtu,
-    /// How it chooses its rate.
-    pub rate_control: RateControl,
-    /// Transmissions of a frame before it is given up.
-    pub retry_limit: RetryLimit,
-}
-
-/// Transmissions of a frame before it is given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryLimit(pub u32);
-
-/// How a station chooses its rate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RateControl {
-    /// Always this rate, in bits per second.
-    Fixed(u64),
-    /// ARF.
-    Arf,
-    /// AARF.
-    #[default]
-    Aarf,
-}
-
-/// `[[wifi.signal]]`: the path between the stations from a time on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Signal {
-    /// From when on.
-    pub at: Duration,
-    /// Signal-to-noise ratio in dB.
-    pub snr: Option<f64>,
-    /// Metres between the stations.
-    pub distance: Option<f64>,
-}
-
-/// `[[wifi.interference]]`: bursts of something that is not 802.11.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Interference {
-    /// From when on.
-    pub from: Duration,
-    /// Until when.
-    pub until: Duration,
-    /// Mean length of a burst.
-    pub on: Duration,
-    /// Mean pause between bursts.
-    pub off: Duration,
-    /// Whether stations hear them.
-    pub heard: Audibility,
-}
-
-impl Default for Wifi {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            standard: Standard::G,
-            slot: None,
-            min_window: None,
-            ack_rate: None,
-            snr_at_1m: 60.0,
-            path_loss: 3.0,
-            stations: Vec::new(),
-            signal: Vec::new(),
-            interference: Vec::new(),
-        }
-    }
-}
-
-impl Default for RetryLimit {
-    fn default() -> Self {
-        Self(7)
-    }
+    /// Its queue, and how it sends.
+    pub config: StationConfig,
 }
 
 impl Wifi {
@@ -133,51 +52,12 @@ impl Wifi {
             .flat_map(move |near| others(near).map(move |far| (near, far)))
     }
 
-    /// The physical layer.
-    pub fn phy(&self) -> Phy {
-        let mut phy = Phy::from(self.standard);
-        phy.slot = self.slot.unwrap_or(phy.slot);
-        phy.min_window = self.min_window.unwrap_or(phy.min_window);
-        phy.ack_rate = self.ack_rate.and_then(|bps| self.standard.rate_of(bps));
-        phy
-    }
-
-    /// What frames meet.
+    /// What frames meet on the air.
     pub fn channel(&self) -> ChannelConfig {
-        let snr_db = |signal: &Signal| {
-            let at_distance =
-                |metres| ChannelConfig::snr_at(metres, self.snr_at_1m, self.path_loss);
-            signal.snr.or(signal.distance.map(at_distance))
-        };
-        let at = |time: Duration| Instant::ZERO + time;
         ChannelConfig {
-            snr_db: self
-                .signal
-                .iter()
-                .filter_map(|signal| Some((at(signal.at), snr_db(signal)?)))
-                .collect(),
-            interference: self
-                .interference
-                .iter()
-                .map(|period| InterferenceConfig {
-                    start: at(period.from),
-                    stop: at(period.until),
-                    mean_on: period.on,
-                    mean_off: period.off,
-                    heard: period.heard,
-                })
-                .collect(),
-        }
-    }
-
-    /// How a station chooses its rate, in the standard's own numbering.
-    pub fn rate_control(&self, station: &Station) -> RateControlConfig {
-        match station.rate_control {
-            RateControl::Arf => RateControlConfig::Arf,
-            RateControl::Aarf => RateControlConfig::Aarf,
-            RateControl::Fixed(bps) => {
-                RateControlConfig::Fixed(self.standard.rate_of(bps).unwrap_or(PhyRate(0)))
-            }
+            path_loss: self.path_loss,
+            signal: self.signal.clone(),
+            interference: self.interference.clone(),
         }
     }
 
@@ -213,8 +93,8 @@ impl Wifi {
                 "add two [[wifi.station]] with host = \"NAME\"",
             );
         }
-        let unknown = |bps: u64| self.standard.rate_of(bps).is_none();
-        if self.ack_rate.is_some_and(unknown) {
+        let unknown = |bps: u64| self.phy.standard.rate_of(bps).is_none();
+        if self.phy.ack_rate.is_some_and(unknown) {
             let message = "ack_rate: the standard has no such rate".to_owned();
             return Wrong::at("ack_rate", message, self.rates_in_words());
         }
@@ -223,8 +103,8 @@ impl Wifi {
                 let message = format!("host: \"{}\" has two stations here", station.host);
                 return Wrong::within(("station", n), "host", message, "name another host");
             }
-            match station.rate_control {
-                RateControl::Fixed(bps) if unknown(bps) => {
+            match station.config.rate_control {
+                RateControlConfig::Fixed(fixed) if unknown(fixed.rate) => {
                     let message = "rate: the standard has no such rate".to_owned();
                     let help = self.rates_in_words();
                     Wrong::within(("station", n), "rate_control", message, help)
@@ -270,7 +150,7 @@ impl Wifi {
 
     fn rates_in_words(&self) -> String {
         let mbit = |&kbps: &u32| format!("{}Mbit", f64::from(kbps) / 1e3);
-        let rates: Vec<_> = self.standard.rates_kbps().iter().map(mbit).collect();
+        let rates: Vec<_> = self.phy.standard.rates_kbps().iter().map(mbit).collect();
         format!("it has {}", rates.join(", "))
     }
 }
@@ -367,7 +247,7 @@ impl Section for Wifi {
         v.value("name", doc, required, &mut Name(&mut self.name));
         let doc = "802.11b with the long preamble, 802.11b with the short one, or 802.11g.";
         let standard = &mut Choice {
-            slot: &mut self.standard,
+            slot: &mut self.phy.standard,
             words: &[
                 ("b", Standard::B),
                 ("b_short", Standard::BShort),
@@ -377,14 +257,14 @@ impl Section for Wifi {
         v.value("standard", doc, optional, standard);
         let doc = "A slot: \"standard\", or \"20us\" for a cell of g with b stations in it.";
         let slot = &mut OrWord {
-            slot: &mut self.slot,
+            slot: &mut self.phy.slot,
             word: "standard",
             inner: |slot| Box::new(slot),
         };
         v.value("slot", doc, optional, slot);
         let doc = "The smallest contention window as the largest number of slots drawn.";
         let window = &mut OrWord {
-            slot: &mut self.min_window,
+            slot: &mut self.phy.min_window,
             word: "standard",
             inner: |slot| {
                 let (min, max, unit) = (1, 1023, "slots");
@@ -399,15 +279,20 @@ impl Section for Wifi {
         v.value("min_window", doc, optional, window);
         let doc = "The fastest rate of MAC acknowledgements: the access point's basic rates.";
         let ack_rate = &mut OrWord {
-            slot: &mut self.ack_rate,
+            slot: &mut self.phy.ack_rate,
             word: "mandatory",
             inner: |slot| Box::new(BitRate(slot)),
         };
         v.value("ack_rate", doc, optional, ack_rate);
         let doc = "The signal-to-noise ratio in dB at a distance of one metre.";
-        v.value("snr_at_1m", doc, optional, &mut Signed(&mut self.snr_at_1m));
+        v.value(
+            "snr_at_1m",
+            doc,
+            optional,
+            &mut Signed(&mut self.path_loss.snr_at_1m),
+        );
         let doc = "The exponent of the path loss: 2 in free space, 3 to 4 indoors.";
-        v.value("path_loss", doc, optional, &mut self.path_loss);
+        v.value("path_loss", doc, optional, &mut self.path_loss.exponent);
         let doc = "A station: a host on this medium, with its own queue.";
         v.list("station", doc, &mut self.stations);
         let doc = "The signal from a time on; without an entry it is perfect.";
@@ -423,19 +308,19 @@ impl Section for Station {
         let doc = "The host that it belongs to.";
         v.value("host", doc, Need::Required, &mut Name(&mut self.host));
         let doc = "Where its packets wait; the one being sent is not in it.";
-        v.variants("queue", doc, optional, &mut self.queue);
+        v.variants("queue", doc, optional, &mut self.config.queue);
         let doc = "Largest packet in bytes, IP header included; larger ones are dropped.";
         let mtu = &mut Octets {
-            slot: &mut self.mtu.0,
+            slot: &mut self.config.mtu,
             min: 68,
             max: 2304,
         };
         v.value("mtu", doc, optional, mtu);
         let doc = "How it chooses its rate.";
-        v.variants("rate_control", doc, optional, &mut self.rate_control);
+        v.variants("rate_control", doc, optional, &mut self.config.rate_control);
         let doc = "Transmissions of a frame before it is given up.";
         let limit = &mut Count {
-            slot: &mut self.retry_limit.0,
+            slot: &mut self.config.retry_limit,
             min: 1,
             max: 255,
             unit: "transmissions",
@@ -444,7 +329,7 @@ impl Section for Station {
     }
 }
 
-impl Variants for RateControl {
+impl Variants for RateControlConfig {
     fn kinds(&self) -> &'static [(&'static str, &'static str)] {
         &[
             (
@@ -464,20 +349,20 @@ impl Variants for RateControl {
     }
     fn set_kind(&mut self, kind: &str) {
         *self = match kind {
-            "fixed" => Self::Fixed(0),
+            "fixed" => Self::Fixed(FixedRateConfig::default()),
             "arf" => Self::Arf,
             _ => Self::Aarf,
         };
     }
     fn visit(&mut self, v: &mut dyn Visitor) {
-        if let Self::Fixed(rate) = self {
+        if let Self::Fixed(fixed) = self {
             let doc = "A rate of the standard, such as \"11Mbit\".";
-            v.value("rate", doc, Need::Required, &mut BitRate(rate));
+            v.value("rate", doc, Need::Required, &mut BitRate(&mut fixed.rate));
         }
     }
 }
 
-impl Section for Signal {
+impl Section for SignalConfig {
     fn visit(&mut self, v: &mut dyn Visitor) {
         let doc = "From when on it holds.";
         v.value("at", doc, Need::Required, &mut self.at);
@@ -498,7 +383,7 @@ impl Section for Signal {
     }
 }
 
-impl Section for Interference {
+impl Section for InterferenceConfig {
     fn visit(&mut self, v: &mut dyn Visitor) {
         let required = Need::Required;
         v.value("from", "When it begins.", required, &mut self.from);

@@ -21,61 +21,140 @@
 //! judged is which octets are there in time. Does not model: codecs' own concealment, clocks that
 //! differ, adaptation of the bitrate.
 
-use super::{App, AppStatistics, Session};
+use super::{
+    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Delivery, PlaybackReport,
+    Session, WriteLoad,
+};
 use std::collections::{BTreeMap, VecDeque};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::Payload;
+use weir_proto::settings::{bit_rate, bytes, count};
 use weir_proto::time::{Duration, Instant};
 
 /// Octets of group and index at the start of each packet.
 const HEADER: u32 = 8;
 
-/// A stream.
+weir_proto::settings! {
+    /// Streams music to a listener; over TCP and QUIC as HTTP streaming does.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct AudioConfig {
+        /// Sizes as in "mp3" (frames of 418 bytes, one a packet) or "ogg" (pages of 4096 bytes in
+        /// packets of 1400).
+        pub format: AudioFormat,
+        /// Bits per second of the music.
+        pub bitrate: u64 = 128_000 => bit_rate(),
+        /// Bytes of a frame or page, which plays as a whole or not at all.
+        pub unit: u32 = MP3_FRAME => bytes(1..=65_535),
+        /// Bytes of a datagram, 8 of group and index included.
+        pub packet: u32 = MP3_FRAME + HEADER => bytes(9..=65_535),
+        /// Packets of a group that carry data; any so many give back the group.
+        pub fec_data: u32 = 1 => count(1..=255, "packets"),
+        /// Packets of a group, those of the correction included; 1 for none.
+        pub fec_packets: u32 = 1 => count(1..=255, "packets"),
+        /// From the first packet's arrival until the music starts.
+        pub playout: Duration = Duration::from_secs(1),
+    }
+    preset format = |audio: &mut AudioConfig, name: &str| {
+        (audio.unit, audio.packet) = match name {
+            "ogg" => (OGG_PAGE, 1400),
+            _ => (MP3_FRAME, MP3_FRAME + HEADER),
+        };
+    };
+    normalise = |audio: &mut AudioConfig| {
+        audio.format = if audio.unit == OGG_PAGE { AudioFormat::Ogg } else { AudioFormat::Mp3 };
+    };
+}
+
+weir_proto::keywords! {
+    /// The container of the music, which sets the sizes of units and packets.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum AudioFormat {
+        /// Frames of 26 ms at 128 kbit/s, one a packet: 44.1 kHz, MPEG 1 layer 3.
+        #[default]
+        Mp3 = "mp3",
+        /// Pages of 4 kB, in packets of 1400 bytes.
+        Ogg = "ogg",
+    }
+}
+
+/// Octets of an mp3 frame of 26 ms at 128 kbit/s.
+const MP3_FRAME: u32 = 418;
+/// Octets of an ogg page.
+const OGG_PAGE: u32 = 4096;
+
+impl AppSettings for AudioConfig {
+    fn build(&self, environment: AppEnvironment<'_>) -> AppPair {
+        let stream = AudioStream::new(*self, environment.delivery);
+        AppPair {
+            source: Box::new(AudioSource::new(stream)),
+            sink: Box::new(AudioSink::new(stream)),
+        }
+    }
+
+    fn packet(&self) -> u32 {
+        self.packet
+    }
+
+    fn load(&self) -> Option<WriteLoad> {
+        let share = f64::from(self.fec_packets) / f64::from(self.fec_data.max(1));
+        let octets = f64::from(self.packet.min(self.unit));
+        Some(WriteLoad {
+            per_second: self.bitrate as f64 * share / (octets * 8.0),
+            count: None,
+        })
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        let Self {
+            fec_data,
+            fec_packets,
+            ..
+        } = self;
+        if fec_packets < fec_data {
+            return Err(Contradiction {
+                key: "fec_packets",
+                message: format!(
+                    "fec_packets: {fec_packets} is less than the {fec_data} that carry data"
+                ),
+                help: "write at least as many",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A stream and how its transport delivers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AudioConfig {
-    /// Bits per second of the encoded music.
-    pub bitrate: u64,
-    /// Octets of a unit.
-    pub unit: u32,
-    /// Octets of a packet, its header included.
-    pub packet: u32,
-    /// Packets of a group that carry data, and packets of a group; 1 and 1 without correction.
-    pub fec: (u32, u32),
-    /// From the first packet's arrival to the first unit's playing.
-    pub playout: Duration,
-    /// What carries it.
-    pub delivery: Delivery,
+pub struct AudioStream {
+    config: AudioConfig,
+    delivery: Delivery,
 }
 
-/// What the transport gives to the stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Delivery {
-    /// Datagrams: DCCP, UDP.
-    #[default]
-    Datagrams,
-    /// A reliable stream of octets: TCP, QUIC. One unit a write.
-    Stream,
-}
+impl AudioStream {
+    /// The timetable of a stream.
+    pub const fn new(config: AudioConfig, delivery: Delivery) -> Self {
+        Self { config, delivery }
+    }
 
-impl AudioConfig {
     /// Octets of music in a group.
     fn group_octets(&self) -> u64 {
         if self.delivery == Delivery::Stream {
-            return u64::from(self.unit.max(1));
+            return u64::from(self.config.unit.max(1));
         }
-        u64::from(self.fec.0.max(1)) * u64::from(self.packet.saturating_sub(HEADER).max(1))
+        u64::from(self.config.fec_data.max(1))
+            * u64::from(self.config.packet.saturating_sub(HEADER).max(1))
     }
 
     /// When octet `n` of the music plays, after the first.
     fn playing_time(&self, octets: u64) -> Duration {
-        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(self.bitrate.max(1));
+        let nanos = u128::from(octets) * 8_000_000_000 / u128::from(self.config.bitrate.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     /// Packets of a group.
     fn group_packets(&self) -> u32 {
         match self.delivery {
-            Delivery::Datagrams => self.fec.1.max(1),
+            Delivery::Datagrams => self.config.fec_packets.max(1),
             Delivery::Stream => 1,
         }
     }
@@ -91,7 +170,7 @@ impl AudioConfig {
 /// The streaming server.
 #[derive(Debug)]
 pub struct AudioSource {
-    config: AudioConfig,
+    stream: AudioStream,
     start: Option<Instant>,
     group: u64,
     index: u32,
@@ -100,9 +179,9 @@ pub struct AudioSource {
 
 impl AudioSource {
     /// A stream that begins at the handshake and has no end.
-    pub fn new(config: AudioConfig) -> Self {
+    pub fn new(stream: AudioStream) -> Self {
         Self {
-            config,
+            stream,
             start: None,
             group: 0,
             index: 0,
@@ -111,14 +190,14 @@ impl AudioSource {
     }
 
     fn due(&self) -> Option<Instant> {
-        Some(self.start? + self.config.sending_time(self.group, self.index))
+        Some(self.start? + self.stream.sending_time(self.group, self.index))
     }
 
     fn next_payload(&self) -> Payload {
-        if self.config.delivery == Delivery::Stream {
-            return Payload::of_len(self.config.unit.max(1));
+        if self.stream.delivery == Delivery::Stream {
+            return Payload::of_len(self.stream.config.unit.max(1));
         }
-        let mut content = vec![0; self.config.packet.max(HEADER) as usize];
+        let mut content = vec![0; self.stream.config.packet.max(HEADER) as usize];
         content[..4].copy_from_slice(&(self.group as u32).to_be_bytes());
         content[4..8].copy_from_slice(&self.index.to_be_bytes());
         Payload::from_bytes(&content)
@@ -126,15 +205,13 @@ impl AudioSource {
 }
 
 impl App for AudioSource {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.session.drain(now, endpoint);
         if self.start.is_none() {
             self.start = self.session.statistics.connected_at;
         }
         while !self.done() && self.due().is_some_and(|due| due <= now) {
-            let stream = self.config.delivery == Delivery::Stream;
+            let stream = self.stream.delivery == Delivery::Stream;
             if stream && !self.session.writable {
                 return;
             }
@@ -149,7 +226,7 @@ impl App for AudioSource {
                 self.session.statistics.writes_skipped += 1;
             }
             self.index += 1;
-            if self.index >= self.config.group_packets() {
+            if self.index >= self.stream.group_packets() {
                 self.index = 0;
                 self.group += 1;
             }
@@ -157,7 +234,7 @@ impl App for AudioSource {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let waits = self.config.delivery == Delivery::Stream && !self.session.writable;
+        let waits = self.stream.delivery == Delivery::Stream && !self.session.writable;
         self.due().filter(|_| !waits && !self.done())
     }
 
@@ -165,8 +242,8 @@ impl App for AudioSource {
         self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
     }
 }
 
@@ -209,7 +286,7 @@ struct Group {
 /// The player.
 #[derive(Debug)]
 pub struct AudioSink {
-    config: AudioConfig,
+    stream: AudioStream,
     /// When the first unit plays.
     start: Option<Instant>,
     groups: BTreeMap<u64, Group>,
@@ -229,9 +306,9 @@ pub struct AudioSink {
 
 impl AudioSink {
     /// A player of a stream of this kind.
-    pub fn new(config: AudioConfig) -> Self {
+    pub fn new(stream: AudioStream) -> Self {
         Self {
-            config,
+            stream,
             start: None,
             groups: BTreeMap::new(),
             delivered: 0,
@@ -246,11 +323,11 @@ impl AudioSink {
     }
 
     fn unit_octets(&self) -> u64 {
-        u64::from(self.config.unit.max(1))
+        u64::from(self.stream.config.unit.max(1))
     }
 
     fn deadline(&self, unit: u64) -> Option<Instant> {
-        Some(self.start? + self.config.playing_time(unit * self.unit_octets()))
+        Some(self.start? + self.stream.playing_time(unit * self.unit_octets()))
     }
 
     fn on_packet(&mut self, now: Instant, payload: &Payload) {
@@ -263,17 +340,17 @@ impl AudioSink {
         };
         let group = u64::from(u32::from_be_bytes(*group));
         let index = u32::from_be_bytes(*index);
-        let (data, total) = (self.config.fec.0.max(1), self.config.fec.1.max(1));
+        let (data, total) = (
+            self.stream.config.fec_data.max(1),
+            self.stream.config.fec_packets.max(1),
+        );
         if index >= total {
             return;
         }
         self.start.get_or_insert_with(|| {
             // The first packet to arrive need not be the first that was sent.
-            now + self.config.playout
-                - self
-                    .config
-                    .sending_time(group, index)
-                    .min(self.config.playout)
+            let playout = self.stream.config.playout;
+            now + playout - self.stream.sending_time(group, index).min(playout)
         });
         let state = self.groups.entry(group).or_default();
         state.data.resize(data as usize, None);
@@ -294,7 +371,7 @@ impl AudioSink {
 
     /// More of a stream has come.
     fn on_octets(&mut self, now: Instant, octets: u64) {
-        self.start.get_or_insert(now + self.config.playout);
+        self.start.get_or_insert(now + self.stream.config.playout);
         let before = self.delivered / self.unit_octets();
         self.delivered += octets;
         for unit in before..self.delivered / self.unit_octets() {
@@ -312,10 +389,10 @@ impl AudioSink {
 
     /// When a unit was there: by its own packets, and by the correction.
     fn availability(&self, unit: u64) -> (Option<Instant>, Option<Instant>) {
-        let payload = u64::from(self.config.packet.saturating_sub(HEADER).max(1));
+        let payload = u64::from(self.stream.config.packet.saturating_sub(HEADER).max(1));
         let first = unit * self.unit_octets() / payload;
         let last = ((unit + 1) * self.unit_octets() - 1) / payload;
-        let per_group = u64::from(self.config.fec.0.max(1));
+        let per_group = u64::from(self.stream.config.fec_data.max(1));
         let (mut own, mut repaired) = (Some(Instant::ZERO), Some(Instant::ZERO));
         for packet in first..=last {
             let group = self.groups.get(&(packet / per_group));
@@ -335,11 +412,11 @@ impl AudioSink {
     /// True if one of the packets of a unit came damaged. The code does not repair it: it knows
     /// of erasures, not of errors.
     fn is_damaged(&self, unit: u64) -> bool {
-        if self.config.delivery == Delivery::Stream {
+        if self.stream.delivery == Delivery::Stream {
             return false;
         }
-        let payload = u64::from(self.config.packet.saturating_sub(HEADER).max(1));
-        let per_group = u64::from(self.config.fec.0.max(1));
+        let payload = u64::from(self.stream.config.packet.saturating_sub(HEADER).max(1));
+        let per_group = u64::from(self.stream.config.fec_data.max(1));
         let first = unit * self.unit_octets() / payload;
         let last = ((unit + 1) * self.unit_octets() - 1) / payload;
         (first..=last).any(|packet| {
@@ -352,7 +429,7 @@ impl AudioSink {
     /// Plays what is due, and forgets what no unit needs any more.
     fn play(&mut self, now: Instant) {
         while let Some(deadline) = self.deadline(self.unit).filter(|&at| at <= now) {
-            let (own, repaired) = match self.config.delivery {
+            let (own, repaired) = match self.stream.delivery {
                 Delivery::Datagrams => self.availability(self.unit),
                 Delivery::Stream => (self.completed.pop_front(), None),
             };
@@ -388,12 +465,12 @@ impl AudioSink {
     /// Says late or lost of units missed so long ago that nothing more is awaited: a hundred
     /// groups. Keeps the memory bounded.
     fn settle(&mut self) {
-        if self.config.delivery == Delivery::Stream {
+        if self.stream.delivery == Delivery::Stream {
             return;
         }
         let newest = self.groups.last_key_value().map_or(0, |(group, _)| *group);
         let old = newest.saturating_sub(100);
-        let group_octets = self.config.group_octets();
+        let group_octets = self.stream.group_octets();
         let settled = self
             .missed
             .partition_point(|unit| (unit + 1) * self.unit_octets() / group_octets < old);
@@ -425,14 +502,12 @@ impl AudioSink {
 }
 
 impl App for AudioSink {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.play(now);
         let mut payloads = Vec::new();
         self.session.drain_into(now, endpoint, &mut payloads);
         for payload in &payloads {
-            match self.config.delivery {
+            match self.stream.delivery {
                 Delivery::Datagrams => self.on_packet(now, payload),
                 Delivery::Stream => self.on_octets(now, u64::from(payload.len())),
             }
@@ -448,17 +523,16 @@ impl App for AudioSink {
         self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
-    }
-
-    fn audio(&self, now: Instant) -> Option<AudioStatistics> {
-        Some(self.audio_statistics(now))
-    }
-
-    fn gaps(&self, now: Instant) -> Vec<(Instant, Duration)> {
+    fn report(&self, now: Instant) -> AppReport {
         let lasting = self.silent_since.map(|since| (since, now.since(since)));
-        self.gaps.iter().copied().chain(lasting).collect()
+        let playback = PlaybackReport {
+            statistics: self.audio_statistics(now),
+            gaps: self.gaps.iter().copied().chain(lasting).collect(),
+        };
+        AppReport {
+            statistics: self.session.statistics,
+            playback: Some(playback),
+        }
     }
 }
 

@@ -3,17 +3,34 @@
 //! For datagrams (DCCP) `packet` is the payload of a packet; for a stream (QUIC) it is only the
 //! size of one write. With `total` the application writes so many octets and closes.
 
-use super::{App, AppStatistics, Session};
+use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
 use weir_proto::endpoint::Endpoint;
+use weir_proto::settings::{bytes, or_word};
 use weir_proto::time::Instant;
 
-/// What to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BulkConfig {
-    /// Octets of one write.
-    pub packet: u32,
-    /// Octets in all, then the connection is closed; `None` writes for ever.
-    pub total: Option<u64>,
+weir_proto::settings! {
+    /// Writes as much as the transport takes.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct BulkConfig {
+        /// Bytes of one write: the payload of a datagram, or a piece of a stream.
+        pub packet: u32 = 1400 => bytes(1..=65_535),
+        /// Bytes in all, then the connection is closed; "endless" never closes it.
+        pub total: Option<u64> => or_word("endless", bytes(1..=1 << 62)),
+    }
+}
+
+impl AppSettings for BulkConfig {
+    fn build(&self, _environment: AppEnvironment<'_>) -> AppPair {
+        AppPair::with_sink(Bulk::new(*self))
+    }
+
+    fn packet(&self) -> u32 {
+        self.packet
+    }
+
+    fn load(&self) -> Option<WriteLoad> {
+        None
+    }
 }
 
 /// The application.
@@ -42,8 +59,6 @@ impl Bulk {
 }
 
 impl App for Bulk {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.session.drain(now, endpoint);
         if !self.session.writable {
@@ -71,7 +86,7 @@ impl App for Bulk {
         self.left == Some(0) || self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
     }
 }

@@ -5,38 +5,61 @@
 //! `offset` after the handshake. What happens when the endpoint has no room is a property of the
 //! program, not of the protocol, and changes the experiment: see [`OverflowPolicy`].
 
-use super::{App, AppStatistics, Session};
+use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
 use weir_proto::endpoint::Endpoint;
+use weir_proto::settings::{bit_rate, bytes, count, or_word};
 use weir_proto::time::{Duration, Instant};
 
-/// What to write, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CbrConfig {
-    /// Octets of one write.
-    pub packet: u32,
-    /// Bits per second, of payload.
-    pub rate: u64,
-    /// From the handshake to the first write.
-    pub offset: Duration,
-    /// Number of writes, then the connection is closed; `None` writes for ever.
-    pub count: Option<u64>,
-    /// When the endpoint takes no more.
-    pub when_blocked: OverflowPolicy,
+weir_proto::settings! {
+    /// Writes at constant intervals of packet * 8 / rate seconds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CbrConfig {
+        /// Bytes of one write: the payload of a datagram, or a piece of a stream.
+        pub packet: u32 = 1400 => bytes(1..=65_535),
+        /// Payload bits per second, such as "64kbit".
+        pub rate: u64 [required] = 1 => bit_rate(),
+        /// Time from the handshake to the first write.
+        pub offset: Duration,
+        /// Number of writes, then the connection is closed; "endless" never closes it.
+        pub count: Option<u64> => or_word("endless", count(1..=1 << 62, "writes")),
+        /// When the transport has no room: "skip" the write, "shift" it and all later ones, or
+        /// "catch_up" with the timetable.
+        pub when_blocked: OverflowPolicy,
+    }
 }
 
-/// What a program does that cannot write in time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OverflowPolicy {
-    /// A non-blocking socket: the write fails and the data is gone; the next write is made at its
-    /// time. Right for media.
-    Skip,
-    /// A blocking socket in a loop of write and sleep: the write waits for room, then the program
-    /// sleeps one interval, so that all later writes shift.
-    #[default]
-    Shift,
-    /// A blocking socket with a timetable: the write waits for room, and the writes that have
-    /// become due meanwhile follow at once.
-    CatchUp,
+weir_proto::keywords! {
+    /// What a program does when the transport has no room for a write that is due.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OverflowPolicy {
+        /// A non-blocking socket: the write fails and its data are dropped; the next write is
+        /// made at its time. Right for media.
+        Skip = "skip",
+        /// A blocking socket in a loop of write and sleep: the write waits for room, then the
+        /// program sleeps one interval, so that all later writes shift.
+        #[default]
+        Shift = "shift",
+        /// A blocking socket with a timetable: the write waits for room, and the writes that
+        /// have become due meanwhile follow at once.
+        CatchUp = "catch_up",
+    }
+}
+
+impl AppSettings for CbrConfig {
+    fn build(&self, _environment: AppEnvironment<'_>) -> AppPair {
+        AppPair::with_sink(Cbr::new(*self))
+    }
+
+    fn packet(&self) -> u32 {
+        self.packet
+    }
+
+    fn load(&self) -> Option<WriteLoad> {
+        Some(WriteLoad {
+            count: self.count,
+            ..WriteLoad::constant(self.rate, self.packet)
+        })
+    }
 }
 
 /// The application.
@@ -102,8 +125,6 @@ impl Cbr {
 }
 
 impl App for Cbr {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.session.drain(now, endpoint);
         if self.done() || self.session.statistics.connected_at.is_none() {
@@ -130,7 +151,7 @@ impl App for Cbr {
         self.finished || self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
     }
 }

@@ -1,8 +1,11 @@
 //! Applications: what writes into an endpoint and reads from it.
 //!
-//! The driver calls [`App::start`] when the flow starts, and [`App::poll`] after anything that
-//! happened at the endpoint or when the application's own time has come. In `poll` the
-//! application drains `Endpoint::poll_event` and `Endpoint::read` and writes what is due.
+//! The driver calls [`App::poll`] after anything that happened at the endpoint or when the
+//! application's own time has come. In `poll` the application drains `Endpoint::poll_event` and
+//! `Endpoint::read` and writes what is due.
+//!
+//! An application is one file with an [`App`], its configuration as [`AppSettings`] beside it, and
+//! one line in the registry below.
 
 mod audio;
 mod bulk;
@@ -10,7 +13,7 @@ mod cbr;
 mod on_off;
 mod sink;
 
-pub use audio::{AudioConfig, AudioSink, AudioSource, AudioStatistics, Delivery};
+pub use audio::{AudioConfig, AudioFormat, AudioSink, AudioSource, AudioStatistics, AudioStream};
 pub use bulk::{Bulk, BulkConfig};
 pub use cbr::{Cbr, CbrConfig, OverflowPolicy};
 pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
@@ -20,11 +23,163 @@ use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
 use weir_proto::time::{Duration, Instant};
 
+/// From one line for each application: the configuration of any, and the dispatch to it.
+macro_rules! applications {
+    ($($name:ident($config:ty) = $word:literal),*; planned $($planned:literal),*) => {
+        weir_proto::kinds! {
+            /// The configuration of any application.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum AppConfig {
+                $(#[doc = concat!("See [`", stringify!($config), "`].")]
+                $name($config) = $word,)*
+            }
+            planned $($planned),*;
+        }
+
+        $(impl From<$config> for AppConfig {
+            fn from(config: $config) -> Self {
+                Self::$name(config)
+            }
+        })*
+
+        impl AppConfig {
+            fn settings(&self) -> &dyn AppSettings {
+                match self {
+                    $(Self::$name(config) => config,)*
+                }
+            }
+        }
+    };
+}
+
+applications! {
+    Bulk(BulkConfig) = "bulk",
+    Cbr(CbrConfig) = "cbr",
+    OnOff(OnOffConfig) = "on_off",
+    Audio(AudioConfig) = "audio";
+    planned "trace"
+}
+
+impl Default for AppConfig {
+    fn default() -> Self {
+        Self::Bulk(BulkConfig::default())
+    }
+}
+
+impl AppConfig {
+    /// The applications at both ends of a flow.
+    pub fn build(&self, environment: AppEnvironment<'_>) -> AppPair {
+        self.settings().build(environment)
+    }
+
+    /// Octets of one write at most: the payload of a datagram.
+    pub fn packet(&self) -> u32 {
+        self.settings().packet()
+    }
+
+    /// How much the application writes by itself; `None` if it writes all that the transport
+    /// takes.
+    pub fn load(&self) -> Option<WriteLoad> {
+        self.settings().load()
+    }
+
+    /// The first contradiction between its keys.
+    ///
+    /// # Errors
+    /// The key, what is wrong and what to write.
+    pub fn check(&self) -> Result<(), Contradiction> {
+        self.settings().check()
+    }
+}
+
+/// The configuration of an application.
+trait AppSettings {
+    /// The applications at both ends of a flow.
+    fn build(&self, environment: AppEnvironment<'_>) -> AppPair;
+
+    /// Octets of one write at most.
+    fn packet(&self) -> u32;
+
+    /// How much it writes by itself; `None` if it writes all that the transport takes.
+    fn load(&self) -> Option<WriteLoad>;
+
+    /// Says which key contradicts another one.
+    fn check(&self) -> Result<(), Contradiction> {
+        Ok(())
+    }
+}
+
+/// What an application must know of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct AppEnvironment<'a> {
+    /// The seed of the run.
+    pub seed: u64,
+    /// The name of the flow, of which that of the random stream is made: `flow/NAME/app`.
+    pub flow: &'a str,
+    /// How the transport delivers data.
+    pub delivery: Delivery,
+}
+
+/// How a transport delivers the data of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// As datagrams, which may be lost: DCCP, UDP.
+    #[default]
+    Datagrams,
+    /// As a reliable stream of octets: TCP, QUIC.
+    Stream,
+}
+
+/// The applications of a flow.
+pub struct AppPair {
+    /// Writes at the sender.
+    pub source: Box<dyn App + Send>,
+    /// Reads at the receiver.
+    pub sink: Box<dyn App + Send>,
+}
+
+impl AppPair {
+    /// A writer, with a reader that only counts.
+    fn with_sink(source: impl App + Send + 'static) -> Self {
+        Self {
+            source: Box::new(source),
+            sink: Box::new(Sink::new()),
+        }
+    }
+}
+
+/// How much an application writes by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WriteLoad {
+    /// Writes per second at most.
+    pub per_second: f64,
+    /// Number of writes; `None` without end.
+    pub count: Option<u64>,
+}
+
+impl WriteLoad {
+    /// Writes of so many octets at so many bits per second.
+    fn constant(rate: u64, packet: u32) -> Self {
+        Self {
+            per_second: rate as f64 / (f64::from(packet) * 8.0),
+            count: None,
+        }
+    }
+}
+
+/// Two keys of a configuration that contradict each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The key where it is shown.
+    pub key: &'static str,
+    /// What was found and what was expected.
+    pub message: String,
+    /// What to write instead.
+    pub help: &'static str,
+}
+
 /// An application at one end of a connection.
 pub trait App {
-    /// The flow starts. The endpoint is not connected yet.
-    fn start(&mut self, now: Instant);
-
     /// Something happened at the endpoint, or the time of [`poll_timeout`](Self::poll_timeout)
     /// has come: take the events, read, write what is due.
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint);
@@ -35,18 +190,34 @@ pub trait App {
     /// True once it will neither write nor read any more.
     fn done(&self) -> bool;
 
-    /// What it has done so far.
-    fn statistics(&self) -> AppStatistics;
+    /// What it has done up to `now`.
+    fn report(&self, now: Instant) -> AppReport;
+}
 
-    /// What a listener noticed, if this application plays audio.
-    fn audio(&self, _now: Instant) -> Option<AudioStatistics> {
-        None
-    }
+/// What an application has done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AppReport {
+    /// Writes and reads.
+    pub statistics: AppStatistics,
+    /// What a listener heard, if the application plays something.
+    pub playback: Option<PlaybackReport>,
+}
 
-    /// The gaps that a listener heard, if this application plays audio: when each began, and how
-    /// long it lasted; one that still lasts is the last.
-    fn gaps(&self, _now: Instant) -> Vec<(Instant, Duration)> {
-        Vec::new()
+/// What a listener heard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaybackReport {
+    /// The units of the stream, and what became of them.
+    pub statistics: AudioStatistics,
+    /// The gaps: when each began, and how long it lasted; one that still lasts is the last.
+    pub gaps: Vec<(Instant, Duration)>,
+}
+
+impl From<AppStatistics> for AppReport {
+    fn from(statistics: AppStatistics) -> Self {
+        Self {
+            statistics,
+            playback: None,
+        }
     }
 }
 
@@ -78,7 +249,7 @@ pub struct AppStatistics {
     pub closed: Option<CloseReason>,
 }
 
-/// What every application keeps: its counters and the news from the endpoint.
+/// The state that all applications share: counters, and whether the endpoint takes writes.
 #[derive(Debug, Default)]
 struct Session {
     statistics: AppStatistics,

@@ -3,39 +3,72 @@
 //! distributed by Pareto with shape 1.5, whose sum over many sources is self-similar (Willinger
 //! et al. 1997). What cannot be written in time is skipped, as media do.
 
-use super::{App, AppStatistics, Session};
+use super::{
+    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
+};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{bit_rate, bytes};
 use weir_proto::time::{Duration, Instant};
 
-/// How lengths of periods are distributed around their mean.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LengthDistribution {
-    /// All alike.
-    Constant,
-    /// Exponentially.
-    #[default]
-    Exponential,
-    /// By Pareto with shape 1.5: most are short, a few very long.
-    Pareto,
+weir_proto::settings! {
+    /// Writes at a constant rate for a while, pauses, and begins again.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct OnOffConfig {
+        /// Bytes of one write: the payload of a datagram, or a piece of a stream.
+        pub packet: u32 = 1400 => bytes(1..=65_535),
+        /// Payload bits per second while it is on, such as "64kbit".
+        pub rate: u64 [required] = 1 => bit_rate(),
+        /// Mean length of a period of writing.
+        pub on: Duration [required] = Duration::from_secs(1),
+        /// Mean length of a pause.
+        pub off: Duration [required] = Duration::from_secs(1),
+        /// How lengths are distributed; "pareto" has shape 1.5.
+        pub lengths: LengthDistribution,
+    }
 }
 
-/// What to write, and when.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnOffConfig {
-    /// Octets of one write.
-    pub packet: u32,
-    /// Bits per second of payload while it is on.
-    pub rate: u64,
-    /// Mean length of the periods of writing.
-    pub on: Duration,
-    /// Mean length of the pauses.
-    pub off: Duration,
-    /// How both are distributed.
-    pub lengths: LengthDistribution,
+weir_proto::keywords! {
+    /// The distribution of the lengths of periods around their mean.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum LengthDistribution {
+        /// Exponential.
+        #[default]
+        Exponential = "exponential",
+        /// All lengths are equal.
+        Constant = "constant",
+        /// Pareto with shape 1.5: most are short, a few very long.
+        Pareto = "pareto",
+    }
 }
 
 const SHAPE: f64 = 1.5;
+
+impl AppSettings for OnOffConfig {
+    fn build(&self, environment: AppEnvironment<'_>) -> AppPair {
+        let stream = format!("flow/{}/app", environment.flow);
+        AppPair::with_sink(OnOff::new(*self, Rng::stream(environment.seed, &stream)))
+    }
+
+    fn packet(&self) -> u32 {
+        self.packet
+    }
+
+    fn load(&self) -> Option<WriteLoad> {
+        Some(WriteLoad::constant(self.rate, self.packet))
+    }
+
+    fn check(&self) -> Result<(), Contradiction> {
+        if self.on.is_zero() {
+            return Err(Contradiction {
+                key: "on",
+                message: "on: expected more than 0s".to_owned(),
+                help: "write \"1s\"",
+            });
+        }
+        Ok(())
+    }
+}
 
 /// The application.
 #[derive(Debug)]
@@ -88,8 +121,6 @@ impl OnOff {
 }
 
 impl App for OnOff {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.session.drain(now, endpoint);
         if self.done() || self.session.statistics.connected_at.is_none() {
@@ -122,8 +153,8 @@ impl App for OnOff {
         self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
     }
 }
 

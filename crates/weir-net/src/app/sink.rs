@@ -1,6 +1,6 @@
 //! Reads whatever arrives and counts it.
 
-use super::{App, AppStatistics, Session};
+use super::{App, AppReport, Session};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::time::Instant;
 
@@ -18,8 +18,6 @@ impl Sink {
 }
 
 impl App for Sink {
-    fn start(&mut self, _now: Instant) {}
-
     fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
         self.session.drain(now, endpoint);
     }
@@ -32,7 +30,7 @@ impl App for Sink {
         self.session.ended()
     }
 
-    fn statistics(&self) -> AppStatistics {
-        self.session.statistics
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::loss::LossConfig;
 use crate::netem::NetemConfig;
-use crate::queue::QueueConfig;
+use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::shaper::TokenBucketConfig;
 use weir_proto::packet::HostId;
+use weir_proto::settings::{Keyword, bit_rate, natural, or_kind, or_table, or_word};
 use weir_proto::time::{Duration, Instant};
 
 /// What a link is.
@@ -22,7 +23,7 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// The largest packet, IP header included; larger ones are dropped. `None` takes all.
     pub mtu: Option<u32>,
-    /// The queue of packets that wait for their transmission.
+    /// The queue of packets that wait for their transmission; a shaper's own limit replaces it.
     pub queue: QueueConfig,
     /// A token bucket that delays the start of transmissions.
     pub shaper: Option<TokenBucketConfig>,
@@ -36,19 +37,42 @@ pub struct LinkConfig {
     pub changes: Vec<LinkChange>,
 }
 
-/// A change of a link's parameters; what is `None` stays.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LinkChange {
-    /// When.
-    pub at: Instant,
-    /// Bits per second; `Some(None)` transmits in no time.
-    pub rate: Option<Option<u64>>,
-    /// Propagation delay.
-    pub delay: Option<Duration>,
-    /// The token bucket's bits per second, if there is one.
-    pub shaper_rate: Option<u64>,
-    /// What gets lost.
-    pub loss: Option<LossConfig>,
-    /// What else happens.
-    pub netem: Option<NetemConfig>,
+impl LinkConfig {
+    /// The queue in front of the transmitter: that of the shaper, if it has a limit.
+    pub(super) fn queue(&self) -> QueueConfig {
+        let limit = self.shaper.and_then(|shaper| shaper.queue_limit());
+        limit.map_or(self.queue, |octets| {
+            let limit = QueueLimit::Bytes(octets);
+            DropTailConfig { limit }.into()
+        })
+    }
+}
+
+weir_proto::settings! {
+    /// A change of a link's parameters; a key that is left out keeps its value.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct LinkChange {
+        /// When it changes; what is on the wire keeps its arrival.
+        pub at: Duration [required],
+        /// Bits per second from then on.
+        pub rate: Option<Option<u64>> => or_word("same", or_word("unlimited", bit_rate())),
+        /// Propagation delay from then on.
+        pub delay: Option<Duration> => or_word("same", natural()),
+        /// The shaper's bits per second from then on.
+        pub shaper_rate: Option<u64> => or_word("same", bit_rate()),
+        /// What gets lost from then on; "same" as before.
+        pub loss: Option<LossConfig> => or_kind("same", "As before."),
+        /// What else happens from then on; "same" as before.
+        pub netem: Option<NetemConfig> => or_table(
+            Keyword { word: "same", doc: "As before." },
+            Keyword { word: "netem", doc: "These impairments and no others." },
+        ),
+    }
+}
+
+impl LinkChange {
+    /// When it changes, counted from the start of the run.
+    pub(super) fn time(&self) -> Instant {
+        Instant::ZERO + self.at
+    }
 }

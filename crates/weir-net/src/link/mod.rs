@@ -25,7 +25,7 @@ pub use counters::LinkCounters;
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue};
+use crate::queue::{DropsAndMarks, Queue, QueueDisc};
 use crate::shaper::TokenBucket;
 use std::collections::VecDeque;
 use transmitter::{ExactTime, Transmitter};
@@ -74,7 +74,11 @@ impl Link {
             transmitter: Transmitter::new(config),
             delay: config.delay,
             mtu: config.mtu.unwrap_or(u32::MAX),
-            queue: Queue::new(config.queue, seed, &format!("link/{}/queue", config.name)),
+            queue: Queue::new(
+                &config.queue(),
+                seed,
+                &format!("link/{}/queue", config.name),
+            ),
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
@@ -99,8 +103,8 @@ impl Link {
         let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
         LinkCounters {
             at: now,
-            packets_queued: self.queue.packets(),
-            bytes_queued: self.queue.bytes(),
+            packets_queued: self.queue.backlog().packets,
+            bytes_queued: self.queue.backlog().bytes,
             packets_in_flight: self.flight.len() as u64,
             bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
             busy: self.counters.busy - Duration::from_nanos(unfinished),
@@ -157,7 +161,11 @@ impl Link {
     /// Makes the changes whose time has come.
     #[inline]
     fn apply_changes(&mut self, at: Instant) {
-        while self.changes.last().is_some_and(|change| change.at <= at) {
+        while self
+            .changes
+            .last()
+            .is_some_and(|change| change.time() <= at)
+        {
             if let Some(change) = self.changes.pop() {
                 self.apply(change);
             }
@@ -172,11 +180,11 @@ impl Link {
         self.delay = change.delay.unwrap_or(self.delay);
         let (seed, name) = &self.stream;
         if let Some(loss) = &change.loss {
-            let stream = format!("link/{name}/loss/{}", change.at);
+            let stream = format!("link/{name}/loss/{}", change.time());
             self.loss = Loss::new(loss, *seed, &stream);
         }
         if let (Some(rate), Some(shaper)) = (change.shaper_rate, &mut self.shaper) {
-            shaper.set_rate(change.at, rate);
+            shaper.set_rate(change.time(), rate);
         }
         if let Some(config) = change.netem {
             match &mut self.netem {
@@ -282,13 +290,13 @@ impl Link {
     fn count_queue(&mut self, now: u64) {
         let nanos = u128::from(now.saturating_sub(self.counted_to));
         self.counted_to = self.counted_to.max(now);
-        self.counters.packet_nanos_queued += nanos * u128::from(self.queue.packets());
-        self.counters.byte_nanos_queued += nanos * u128::from(self.queue.bytes());
+        self.counters.packet_nanos_queued += nanos * u128::from(self.queue.backlog().packets);
+        self.counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
     }
 
     #[inline]
     fn record_queue(&mut self, at: Instant) {
-        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        let (packets, bytes) = (self.queue.backlog().packets, self.queue.backlog().bytes);
         self.events.push(at, EventMask::QUEUE, || Event::Queue {
             packets: packets as u32,
             bytes,
@@ -314,8 +322,10 @@ impl Link {
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now);
         let counters = &mut self.counters;
-        counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
-        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
+        counters.max_packets_queued = counters
+            .max_packets_queued
+            .max(self.queue.backlog().packets);
+        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.backlog().bytes);
         self.record_queue(now);
     }
 
@@ -333,7 +343,7 @@ impl Link {
         }
         self.start_transmissions(now);
         self.apply_changes(now);
-        let idle = self.queue.packets() == 0 && self.transmitter.free.rounded_up() <= now;
+        let idle = self.queue.backlog().packets == 0 && self.transmitter.free.rounded_up() <= now;
         if idle {
             self.transmitter.free = ExactTime::at(now);
             if self.queue.can_bypass() && self.shaper.is_none() {

@@ -1,7 +1,8 @@
 use super::*;
 use crate::loss::LossConfig;
+use crate::loss::{RandomLossConfig, TraceLossConfig};
 use crate::packet_pool::fixture;
-use crate::queue::{QueueConfig, QueueLimit};
+use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +17,7 @@ fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
         rate,
         delay: Duration::ZERO,
         mtu: None,
-        queue: QueueConfig::DropTail { limit },
+        queue: QueueConfig::DropTail(DropTailConfig { limit }),
         shaper: None,
         loss: LossConfig::None,
         ..LinkConfig::default()
@@ -217,9 +218,9 @@ fn a_packet_above_the_mtu_is_dropped_and_one_at_the_mtu_passes() {
 fn a_packet_lost_on_the_wire_has_used_its_time() {
     let mut link = Link::new(
         &LinkConfig {
-            loss: LossConfig::Trace {
+            loss: LossConfig::Trace(TraceLossConfig {
                 drops: vec![1, 0, 3],
-            },
+            }),
             ..config(Some(8_000_000), QueueLimit::Packets(9))
         },
         1,
@@ -243,7 +244,7 @@ enum Outcome {
 /// (units of 1/rate nanoseconds).
 fn naive_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     let rate = u128::from(config.rate.expect("a rate"));
-    let QueueConfig::DropTail { limit } = config.queue else {
+    let QueueConfig::DropTail(DropTailConfig { limit }) = config.queue else {
         panic!("drop-tail only")
     };
     let mut loss = Loss::new(&config.loss, 1, "link/wire/loss");
@@ -330,7 +331,7 @@ proptest! {
         let limit = if in_bytes { QueueLimit::Bytes(packets * 700) } else { QueueLimit::Packets(packets) };
         let config = LinkConfig {
             delay: Duration::from_nanos(delay),
-            loss: LossConfig::Random { probability: Probability::new(loss).expect("in [0, 1]") },
+            loss: LossConfig::Random(RandomLossConfig { rate: Probability::new(loss).expect("in [0, 1]") }),
             ..config(Some(rate), limit)
         };
         let mut now = 0;
@@ -348,7 +349,7 @@ proptest! {
 #[test]
 fn changes_hold_for_what_starts_later() {
     let change = |millis, rate: u64, delay| LinkChange {
-        at: at(MS * millis),
+        at: Duration::from_millis(millis),
         rate: Some(Some(rate)),
         delay: Some(Duration::from_millis(delay)),
         ..LinkChange::default()

@@ -1,4 +1,5 @@
 use super::*;
+use weir_proto::units::Probability;
 
 fn loss(config: &LossConfig) -> Loss {
     Loss::new(config, 7, "link/wire/loss")
@@ -18,24 +19,27 @@ fn lost(config: &LossConfig, n: u64) -> Vec<u64> {
 fn periodic_loss_takes_the_51st_of_51() {
     // A rate of 2 % in the QUIC document's model: 50 delivered, one dropped, period 51.
     assert_eq!(
-        lost(&LossConfig::Periodic { every: 50 }, 160),
+        lost(&PeriodicLossConfig { every: 50 }.into(), 160),
         [50, 101, 152]
     );
-    assert_eq!(lost(&LossConfig::Periodic { every: 0 }, 3), [0, 1, 2]);
+    assert_eq!(lost(&PeriodicLossConfig { every: 0 }.into(), 3), [0, 1, 2]);
 }
 
 #[test]
 fn a_trace_takes_the_packets_it_names() {
     let drops = vec![9, 2, 2, 4];
-    assert_eq!(lost(&LossConfig::Trace { drops }, 20), [2, 4, 9]);
+    assert_eq!(
+        lost(&LossConfig::Trace(TraceLossConfig { drops }), 20),
+        [2, 4, 9]
+    );
     assert_eq!(lost(&LossConfig::None, 100), []);
 }
 
 #[test]
 fn random_loss_has_its_rate_and_no_memory() {
-    let config = LossConfig::Random {
-        probability: probability(0.02),
-    };
+    let config = LossConfig::Random(RandomLossConfig {
+        rate: probability(0.02),
+    });
     let n = 500_000;
     let lost = lost(&config, n);
     // Standard error of the count: sqrt(n p q) = 99; five of them.
@@ -52,12 +56,12 @@ fn random_loss_has_its_rate_and_no_memory() {
 #[test]
 fn gilbert_loss_has_the_stationary_rate_and_burst_length() {
     // p = 0.01, r = 0.2: bad for 1/21 of the packets, in stays of 5 packets on average.
-    let config = LossConfig::Gilbert {
+    let config = LossConfig::Gilbert(GilbertLossConfig {
         to_bad: probability(0.01),
         to_good: probability(0.2),
         loss_in_good: probability(0.0),
         loss_in_bad: probability(1.0),
-    };
+    });
     let n = 1_000_000;
     let lost = lost(&config, n);
     let rate = lost.len() as f64 / n as f64;
@@ -69,12 +73,12 @@ fn gilbert_loss_has_the_stationary_rate_and_burst_length() {
 
 #[test]
 fn elliott_adds_a_loss_rate_to_each_state() {
-    let config = LossConfig::Gilbert {
+    let config = LossConfig::Gilbert(GilbertLossConfig {
         to_bad: probability(0.1),
         to_good: probability(0.3),
         loss_in_good: probability(0.01),
         loss_in_bad: probability(0.5),
-    };
+    });
     // A quarter of the time bad: 0.75 * 0.01 + 0.25 * 0.5 = 0.1325.
     let rate = lost(&config, 500_000).len() as f64 / 500_000.0;
     assert!((rate - 0.1325).abs() < 0.004, "{rate}");

@@ -9,7 +9,7 @@ use crate::event_queue::{MAX_TARGETS, TargetId};
 use crate::host_timing::HostTiming;
 use crate::link::{Link, LinkConfig};
 use crate::loss::{Loss, LossConfig};
-use crate::queue::{QueueConfig, QueueLimit};
+use crate::queue::QueueLimit;
 use crate::wifi::{Medium, MediumConfig};
 use std::fmt;
 use weir_proto::endpoint::Endpoint;
@@ -83,10 +83,8 @@ impl Network {
         } else if config.mtu == Some(0) {
             Some("its MTU is zero, expected at least 1 octet")
         } else if matches!(
-            config.queue,
-            QueueConfig::DropTail {
-                limit: QueueLimit::Packets(0) | QueueLimit::Bytes(0)
-            }
+            config.queue.limit(),
+            QueueLimit::Packets(0) | QueueLimit::Bytes(0)
         ) {
             Some("its queue holds nothing, expected a limit of at least one packet")
         } else {
@@ -115,7 +113,7 @@ impl Network {
     /// If a host does not exist or has two stations here, or there are fewer than two.
     pub fn add_medium(&mut self, config: MediumConfig) -> Result<MediumId, NetworkError> {
         let name = config.name.clone();
-        let hosts: Vec<_> = config.stations.iter().map(|station| station.host).collect();
+        let hosts: Vec<_> = config.stations.iter().map(|&(host, _)| host).collect();
         let twice = |(n, host): (usize, &HostId)| hosts[..n].contains(host);
         let wrong = if !hosts.iter().all(|&host| self.has_host(host)) {
             Some("one of its hosts does not exist")

@@ -2,12 +2,11 @@
 
 use super::{LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::{AppStatistics, AudioStatistics};
+use crate::app::AppReport;
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
 use weir_proto::endpoint::Statistics;
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::{Duration, Instant};
 
 /// What a flow has given to the network and got from it, and what became of the rest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,19 +105,9 @@ impl Network {
         self.agent(flow, side).statistics()
     }
 
-    /// The application's counters.
-    pub fn app_statistics(&self, flow: FlowId, side: Side) -> AppStatistics {
-        self.agent(flow, side).app_statistics()
-    }
-
-    /// What the listener at the receiving end of a flow noticed so far, if it plays audio.
-    pub fn audio(&self, flow: FlowId) -> Option<AudioStatistics> {
-        self.agent(flow, Side::Receiver).audio(self.now)
-    }
-
-    /// The gaps that this listener heard so far: when each began, and how long it lasted.
-    pub fn gaps(&self, flow: FlowId) -> Vec<(Instant, Duration)> {
-        self.agent(flow, Side::Receiver).gaps(self.now)
+    /// What the application at this end has done, now.
+    pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
+        self.agent(flow, side).app_report(self.now)
     }
 
     /// True once the application at this end will neither write nor read any more.

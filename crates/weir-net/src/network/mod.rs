@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::packet_pool::PacketPool;
 use crate::port::Ports;
 use crate::routing::Routes;
-use crate::wifi::Medium;
+use crate::wifi::{Hop, Medium};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::Instant;
 
@@ -109,8 +109,8 @@ pub struct Network {
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,
-    /// Ways over media, numbered behind the links: medium, station and next station.
-    pub(crate) medium_hops: Vec<(u32, HostId, HostId)>,
+    /// Ways over media with the number of the medium; their own numbers follow those of the links.
+    pub(crate) medium_hops: Vec<(u32, Hop)>,
     /// Sender and receiver of flow n at 2n and 2n + 1.
     pub(crate) agents: Vec<AgentSlot>,
     flows: Vec<Flow>,
@@ -143,12 +143,12 @@ impl Network {
             for &from in &place.hosts {
                 let others = place.hosts.iter().filter(|&&to| to != from);
                 self.medium_hops
-                    .extend(others.map(|&to| (medium as u32, from, to)));
+                    .extend(others.map(|&to| (medium as u32, Hop { from, to })));
             }
         }
         let wires = self.links.iter().map(|l| (l.from, l.to));
         let links: Vec<_> = wires
-            .chain(self.medium_hops.iter().map(|&(_, from, to)| (from, to)))
+            .chain(self.medium_hops.iter().map(|(_, hop)| (hop.from, hop.to)))
             .collect();
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
         let outside = self.ports.pairs();

@@ -5,34 +5,64 @@
 //! a value of its own, because FQ-CoDel keeps one per queue.
 
 use super::fifo::Fifo;
-use super::{DropsAndMarks, mark};
+use super::{
+    Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets,
+};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
+use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// RFC 8289 §4.2–4.3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodelConfig {
-    /// Acceptable standing delay.
-    pub target: Duration,
-    /// A round-trip time of the slowest expected flows.
-    pub interval: Duration,
-    /// The queue holds at most this many packets.
-    pub limit: u64,
-    /// Mark capable packets instead of dropping them.
-    pub ecn: bool,
+weir_proto::settings! {
+    /// Controlled delay (RFC 8289).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CodelConfig {
+        /// The standing delay to allow.
+        // RFC 8289 §4.2.
+        pub target: Duration = Duration::from_millis(5),
+        /// A round-trip time of the slowest expected flows.
+        // RFC 8289 §4.3.
+        pub interval: Duration = Duration::from_millis(100),
+        /// The most packets that it holds.
+        pub limit: u64 = 1000 => max_packets(),
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        pub ecn: bool,
+    }
 }
 
-impl Default for CodelConfig {
-    /// The RFC's 5 ms and 100 ms, tc's 1000 packets.
-    fn default() -> Self {
+impl QueueDiscConfig for CodelConfig {
+    type Disc = Box<CodelQueue>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("codel")];
+
+    fn build(&self, _rng: Rng) -> Box<CodelQueue> {
+        Box::new(CodelQueue {
+            config: *self,
+            state: Codel::default(),
+            fifo: Fifo::default(),
+            max_packet: 0,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit)
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
-            target: Duration::from_millis(5),
-            interval: Duration::from_millis(100),
-            limit: 1000,
-            ecn: false,
+            limit: 1 + rng.below(20),
+            ecn: rng.chance(0.5),
+            ..Self::default()
         }
     }
+}
+
+/// What CoDel reads beside the queue when a packet is taken out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CodelInput<'a> {
+    pub(super) config: &'a CodelConfig,
+    pub(super) now: Instant,
+    /// The largest packet that ever entered: a queue of at most one such packet is not too long.
+    pub(super) max_packet: u32,
 }
 
 /// The controller of one queue.
@@ -55,13 +85,12 @@ impl Codel {
 
     /// RFC 8289 §5.6, dodequeue(): the head, and whether the delay has been too long for long
     /// enough.
-    fn do_dequeue(
-        &mut self,
-        config: &CodelConfig,
-        now: Instant,
-        fifo: &mut Fifo,
-        max_packet: u32,
-    ) -> (Option<PacketRef>, bool) {
+    fn do_dequeue(&mut self, input: CodelInput<'_>, fifo: &mut Fifo) -> (Option<PacketRef>, bool) {
+        let CodelInput {
+            config,
+            now,
+            max_packet,
+        } = input;
         let Some((since, packet)) = fifo.pop() else {
             self.first_above = None;
             return (None, false);
@@ -84,12 +113,12 @@ impl Codel {
     /// RFC 8289 §5.5.
     pub(super) fn dequeue(
         &mut self,
-        config: &CodelConfig,
-        now: Instant,
-        (fifo, max_packet): (&mut Fifo, u32),
+        input: CodelInput<'_>,
+        fifo: &mut Fifo,
         effects: &mut DropsAndMarks,
     ) -> Option<PacketRef> {
-        let (mut packet, mut ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
+        let CodelInput { config, now, .. } = input;
+        let (mut packet, mut ok_to_drop) = self.do_dequeue(input, fifo);
         if self.dropping {
             if !ok_to_drop {
                 self.dropping = false;
@@ -101,7 +130,7 @@ impl Codel {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                     return Some(marked);
                 }
-                (packet, ok_to_drop) = self.do_dequeue(config, now, fifo, max_packet);
+                (packet, ok_to_drop) = self.do_dequeue(input, fifo);
                 if ok_to_drop {
                     self.drop_next = Self::control_law(config, self.drop_next, self.count);
                 } else {
@@ -111,7 +140,7 @@ impl Codel {
         } else if ok_to_drop {
             packet = match packet.and_then(|head| notify(config, head, effects)) {
                 Some(marked) => Some(marked),
-                None => self.do_dequeue(config, now, fifo, max_packet).0,
+                None => self.do_dequeue(input, fifo).0,
             };
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.last_count);
@@ -146,17 +175,8 @@ pub(crate) struct CodelQueue {
     max_packet: u32,
 }
 
-impl CodelQueue {
-    pub(super) fn new(config: CodelConfig) -> Self {
-        Self {
-            config,
-            state: Codel::default(),
-            fifo: Fifo::default(),
-            max_packet: 0,
-        }
-    }
-
-    pub(super) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
+impl QueueDisc for CodelQueue {
+    fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         if self.fifo.packets() >= self.config.limit {
             effects.dropped.push((packet, DropReason::QueueFull));
             return;
@@ -165,17 +185,21 @@ impl CodelQueue {
         self.fifo.push(now, packet);
     }
 
-    pub(super) fn dequeue(
-        &mut self,
-        now: Instant,
-        effects: &mut DropsAndMarks,
-    ) -> Option<PacketRef> {
-        let fifo = (&mut self.fifo, self.max_packet);
-        self.state.dequeue(&self.config, now, fifo, effects)
+    fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
+        let input = CodelInput {
+            config: &self.config,
+            now,
+            max_packet: self.max_packet,
+        };
+        self.state.dequeue(input, &mut self.fifo, effects)
     }
 
-    pub(super) const fn fifo(&self) -> &Fifo {
-        &self.fifo
+    fn head_size(&self) -> Option<u32> {
+        self.fifo.head_size()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
     }
 }
 
@@ -186,16 +210,17 @@ mod tests {
 
     /// Keeps a queue of 1000-octet packets 50 ms long and takes one out each millisecond.
     fn overloaded(ecn: bool, millis: u64) -> (Vec<u64>, u64) {
-        let mut queue = CodelQueue::new(CodelConfig {
+        let mut queue = (CodelConfig {
             ecn,
             ..CodelConfig::default()
-        });
+        })
+        .build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         let mut drops = Vec::new();
         let mut sent = 0;
         for at in 0..millis {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.fifo().packets() < 50 {
+            while queue.backlog().packets < 50 {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
             }
             sent += u64::from(queue.dequeue(now, &mut effects).is_some());
@@ -216,7 +241,7 @@ mod tests {
 
     #[test]
     fn leaves_a_short_queue_alone() {
-        let mut queue = CodelQueue::new(CodelConfig::default());
+        let mut queue = CodelConfig::default().build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         for at in 0..10_000_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
@@ -228,14 +253,15 @@ mod tests {
 
     #[test]
     fn marks_and_sends_where_it_would_have_dropped() {
-        let mut queue = CodelQueue::new(CodelConfig {
+        let mut queue = (CodelConfig {
             ecn: true,
             ..CodelConfig::default()
-        });
+        })
+        .build(Rng::stream(1, "codel"));
         let mut effects = DropsAndMarks::default();
         for at in 0..300_u64 {
             let now = Instant::from_nanos(at * 1_000_000);
-            while queue.fifo().packets() < 50 {
+            while queue.backlog().packets < 50 {
                 let mut capable = packet(0, 1000);
                 capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
                 queue.enqueue(now, capable, &mut effects);

@@ -1,12 +1,27 @@
-//! Drop-tail: first in, first out; a packet that finds no room is dropped.
+//! Drop-tail: first in, first out; a packet that finds the queue full is dropped.
 //!
-//! As tc's `pfifo` (limit in packets) and `bfifo` (limit in octets): a packet is taken if the
+//! As tc-pfifo(8) (limit in packets) and tc-bfifo(8) (limit in octets): a packet is taken if the
 //! queue with it stays within the limit. Sizes count from the IP header on.
 
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, TcName};
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
+use weir_proto::event::DropReason;
+use weir_proto::rng::Rng;
+use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value, bytes, count};
+use weir_proto::time::Instant;
+use weir_proto::units;
 
-/// What a queue holds at most.
+weir_proto::settings! {
+    /// First in, first out; a packet that finds it full is dropped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct DropTailConfig {
+        /// What it holds at most: packets as a number, or bytes such as "30000b".
+        pub limit: QueueLimit,
+    }
+}
+
+/// The most that a queue holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
     /// This many packets.
@@ -15,6 +30,75 @@ pub enum QueueLimit {
     Bytes(u64),
 }
 
+impl Default for QueueLimit {
+    /// 1000 packets, the default txqueuelen of Linux's Ethernet interfaces.
+    fn default() -> Self {
+        Self::Packets(1000)
+    }
+}
+
+const MAX_LIMIT: u64 = 1 << 50;
+
+impl Value for QueueLimit {
+    fn read(&mut self, value: &Spanned, reader: &mut Reader<'_>) -> Result<(), Diagnostic> {
+        let mut number = 0_u64;
+        if value.raw.as_text().is_some() {
+            bytes(1..=MAX_LIMIT).read(&mut number, value, reader)?;
+            *self = Self::Bytes(number);
+            return Ok(());
+        }
+        let count = count(1..=MAX_LIMIT, "packets");
+        count.read(&mut number, value, reader).map_err(|wrong| {
+            let help = "write packets as a number (100) or bytes as a text (\"30000b\")";
+            Diagnostic::new(wrong.message, help)
+        })?;
+        *self = Self::Packets(number);
+        Ok(())
+    }
+
+    fn write(&self) -> Raw {
+        match *self {
+            Self::Packets(packets) => count(1..=MAX_LIMIT, "packets").write(&packets),
+            Self::Bytes(octets) => Raw::Text(format!("{octets}b")),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        let (min, max, unit) = (1, MAX_LIMIT, "packets");
+        Kind::AnyOf(vec![
+            Kind::Integer { min, max, unit },
+            Kind::Quantity(&units::SIZE),
+        ])
+    }
+}
+
+impl QueueDiscConfig for DropTailConfig {
+    type Disc = DropTail;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("pfifo"), TcName::octets("bfifo")];
+
+    fn build(&self, _rng: Rng) -> DropTail {
+        DropTail {
+            limit: self.limit,
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    fn limit(&self) -> QueueLimit {
+        self.limit
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        let limit = if rng.chance(0.5) {
+            QueueLimit::Packets(1 + rng.below(20))
+        } else {
+            QueueLimit::Bytes(1500 + rng.below(30_000))
+        };
+        Self { limit }
+    }
+}
+
+/// A drop-tail queue.
 #[derive(Debug)]
 pub(crate) struct DropTail {
     limit: QueueLimit,
@@ -22,49 +106,44 @@ pub(crate) struct DropTail {
     bytes: u64,
 }
 
-impl DropTail {
-    pub(super) fn new(limit: QueueLimit) -> Self {
-        Self {
-            limit,
-            packets: VecDeque::new(),
-            bytes: 0,
-        }
-    }
-
+impl QueueDisc for DropTail {
     #[inline]
-    pub(super) fn enqueue(&mut self, packet: PacketRef) -> Option<PacketRef> {
+    fn enqueue(&mut self, _now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
         let size = u64::from(packet.size);
-        let room = match self.limit {
-            QueueLimit::Packets(limit) => self.packets() < limit,
+        let fits = match self.limit {
+            QueueLimit::Packets(limit) => (self.packets.len() as u64) < limit,
             QueueLimit::Bytes(limit) => self.bytes + size <= limit,
         };
-        if !room {
-            return Some(packet);
+        if !fits {
+            effects.dropped.push((packet, DropReason::QueueFull));
+            return;
         }
         self.bytes += size;
         self.packets.push_back(packet);
-        None
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self) -> Option<PacketRef> {
+    fn dequeue(&mut self, _now: Instant, _effects: &mut DropsAndMarks) -> Option<PacketRef> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
 
     #[inline]
-    pub(super) fn head_size(&self) -> Option<u32> {
+    fn head_size(&self) -> Option<u32> {
         self.packets.front().map(|packet| packet.size)
     }
 
     #[inline]
-    pub(super) fn packets(&self) -> u64 {
-        self.packets.len() as u64
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     #[inline]
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes
+    fn can_bypass(&self) -> bool {
+        true
     }
 }

@@ -1,10 +1,12 @@
-//! The fifo under the active disciplines: first in, first out, with the time of entering.
+//! First in, first out, with the time at which each packet entered: the list under the active
+//! disciplines.
 
+use super::Backlog;
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::time::Instant;
 
-/// Packets in order, each with the time at which it came.
+/// Packets in order of arrival, each with its time of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
     packets: VecDeque<(Instant, PacketRef)>,
@@ -28,6 +30,14 @@ impl Fifo {
     #[inline]
     pub(super) fn head_size(&self) -> Option<u32> {
         self.packets.front().map(|(_, packet)| packet.size)
+    }
+
+    #[inline]
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets.len() as u64,
+            bytes: self.bytes,
+        }
     }
 
     #[inline]

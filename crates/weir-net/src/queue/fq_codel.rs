@@ -4,37 +4,60 @@
 //! A flow's hash is that of its number and direction, seeded, so that two flows may share a queue
 //! as they may in reality.
 
-use super::DropsAndMarks;
-use super::codel::{Codel, CodelConfig};
+use super::codel::{Codel, CodelConfig, CodelInput};
 use super::fifo::Fifo;
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName};
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
+use weir_proto::rng::Rng;
+use weir_proto::settings::{bytes, count};
 use weir_proto::time::Instant;
 
-/// RFC 8290 §4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FqCodelConfig {
-    /// Of each queue; `limit` counts the packets of all queues together.
-    pub codel: CodelConfig,
-    /// Number of queues.
-    pub flows: u32,
-    /// Octets that a queue may send in a turn.
-    pub quantum: u32,
-}
-
-impl Default for FqCodelConfig {
-    /// tc's: 10240 packets, 1024 queues, 1514 octets, ECN on.
-    fn default() -> Self {
-        let codel = CodelConfig {
+weir_proto::settings! {
+    /// Flow queueing with controlled delay (RFC 8290).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FqCodelConfig {
+        /// The controller of each queue; `limit` counts the packets of all queues together.
+        // The defaults of tc-fq_codel(8).
+        pub codel: CodelConfig [flatten] = CodelConfig {
             limit: 10_240,
             ecn: true,
             ..CodelConfig::default()
-        };
+        },
+        /// Number of queues.
+        pub flows: u32 = 1024 => count(1..=65_536, "queues"),
+        /// Bytes that a queue may send in a turn.
+        pub quantum: u32 = 1514 => bytes(1..=65_535),
+    }
+}
+
+impl QueueDiscConfig for FqCodelConfig {
+    type Disc = Box<FqCodel>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("fq_codel")];
+
+    fn build(&self, mut rng: Rng) -> Box<FqCodel> {
+        let count = self.flows.clamp(1, 65_536);
+        Box::new(FqCodel {
+            config: *self,
+            salt: rng.next_u64(),
+            queues: (0..count).map(|_| FlowQueue::default()).collect(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+            max_packet: 0,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        self.codel.limit()
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
-            codel,
-            flows: 1024,
-            quantum: 1514,
+            codel: CodelConfig::arbitrary(rng),
+            ..Self::default()
         }
     }
 }
@@ -61,20 +84,6 @@ pub(crate) struct FqCodel {
 }
 
 impl FqCodel {
-    pub(super) fn new(config: FqCodelConfig, salt: u64) -> Self {
-        let count = config.flows.clamp(1, 65_536);
-        Self {
-            config,
-            salt,
-            queues: (0..count).map(|_| FlowQueue::default()).collect(),
-            new: VecDeque::new(),
-            old: VecDeque::new(),
-            packets: 0,
-            bytes: 0,
-            max_packet: 0,
-        }
-    }
-
     fn queue_of(&self, packet: &PacketRef) -> u32 {
         let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
         // The finaliser of SplitMix64.
@@ -82,23 +91,6 @@ impl FqCodel {
         hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
-    }
-
-    pub(super) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
-        let index = self.queue_of(&packet);
-        self.max_packet = self.max_packet.max(packet.size);
-        self.packets += 1;
-        self.bytes += u64::from(packet.size);
-        let queue = &mut self.queues[index as usize];
-        queue.fifo.push(now, packet);
-        if !queue.listed {
-            queue.listed = true;
-            queue.deficit = i64::from(self.config.quantum);
-            self.new.push_back(index);
-        }
-        if self.packets > self.config.codel.limit {
-            self.drop_from_longest(effects);
-        }
     }
 
     /// RFC 8290 §4.1.3: from the head of the queue with the most octets, half of it but at most
@@ -125,12 +117,40 @@ impl FqCodel {
         }
     }
 
+    fn pop_list(&mut self, from_new: bool) -> Option<u32> {
+        if from_new {
+            self.new.pop_front()
+        } else {
+            self.old.pop_front()
+        }
+    }
+
+    fn rotate(&mut self, from_new: bool) {
+        let index = self.pop_list(from_new);
+        self.old.extend(index);
+    }
+}
+
+impl QueueDisc for FqCodel {
+    fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
+        let index = self.queue_of(&packet);
+        self.max_packet = self.max_packet.max(packet.size);
+        self.packets += 1;
+        self.bytes += u64::from(packet.size);
+        let queue = &mut self.queues[index as usize];
+        queue.fifo.push(now, packet);
+        if !queue.listed {
+            queue.listed = true;
+            queue.deficit = i64::from(self.config.quantum);
+            self.new.push_back(index);
+        }
+        if self.packets > self.config.codel.limit {
+            self.drop_from_longest(effects);
+        }
+    }
+
     /// RFC 8290 §4.2.
-    pub(super) fn dequeue(
-        &mut self,
-        now: Instant,
-        effects: &mut DropsAndMarks,
-    ) -> Option<PacketRef> {
+    fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
         loop {
             let from_new = !self.new.is_empty();
             let index = *self.new.front().or(self.old.front())?;
@@ -141,8 +161,12 @@ impl FqCodel {
                 continue;
             }
             let dropped_before = effects.dropped.len();
-            let fifo = (&mut queue.fifo, self.max_packet);
-            let packet = queue.codel.dequeue(&self.config.codel, now, fifo, effects);
+            let input = CodelInput {
+                config: &self.config.codel,
+                now,
+                max_packet: self.max_packet,
+            };
+            let packet = queue.codel.dequeue(input, &mut queue.fifo, effects);
             for (dropped, _) in &effects.dropped[dropped_before..] {
                 self.packets -= 1;
                 self.bytes -= u64::from(dropped.size);
@@ -164,30 +188,16 @@ impl FqCodel {
         }
     }
 
-    fn pop_list(&mut self, from_new: bool) -> Option<u32> {
-        if from_new {
-            self.new.pop_front()
-        } else {
-            self.old.pop_front()
-        }
-    }
-
-    fn rotate(&mut self, from_new: bool) {
-        let index = self.pop_list(from_new);
-        self.old.extend(index);
-    }
-
-    /// The next packet is not known before it is taken: the largest that came.
-    pub(super) fn head_size(&self) -> Option<u32> {
+    /// The next packet is not known before it is taken out: the size of the largest that entered.
+    fn head_size(&self) -> Option<u32> {
         (self.packets > 0).then_some(self.max_packet)
     }
 
-    pub(super) const fn packets(&self) -> u64 {
-        self.packets
-    }
-
-    pub(super) const fn bytes(&self) -> u64 {
-        self.bytes
+    fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets,
+            bytes: self.bytes,
+        }
     }
 }
 
@@ -196,8 +206,12 @@ mod tests {
     use super::*;
     use crate::queue::tests::packet;
 
-    fn filled(flows: &[(u32, u32, u32)]) -> FqCodel {
-        let mut queue = FqCodel::new(FqCodelConfig::default(), 1);
+    fn build(config: FqCodelConfig) -> Box<FqCodel> {
+        config.build(Rng::stream(1, "fq_codel"))
+    }
+
+    fn filled(flows: &[(u32, u32, u32)]) -> Box<FqCodel> {
+        let mut queue = build(FqCodelConfig::default());
         let mut effects = DropsAndMarks::default();
         for &(flow, size, count) in flows {
             for _ in 0..count {
@@ -240,13 +254,10 @@ mod tests {
             limit: 100,
             ..CodelConfig::default()
         };
-        let mut queue = FqCodel::new(
-            FqCodelConfig {
-                codel,
-                ..FqCodelConfig::default()
-            },
-            1,
-        );
+        let mut queue = build(FqCodelConfig {
+            codel,
+            ..FqCodelConfig::default()
+        });
         let mut effects = DropsAndMarks::default();
         queue.enqueue(Instant::ZERO, packet(2, 1000), &mut effects);
         for _ in 0..100 {
@@ -254,6 +265,7 @@ mod tests {
         }
         assert_eq!(effects.dropped.len(), 50);
         assert!(effects.dropped.iter().all(|(packet, _)| packet.flow.0 == 1));
-        assert_eq!((queue.packets(), queue.bytes()), (51, 51_000));
+        let backlog = queue.backlog();
+        assert_eq!((backlog.packets, backlog.bytes), (51, 51_000));
     }
 }

@@ -1,10 +1,12 @@
 //! The queue in front of a link: packets that wait for their transmission.
 //!
-//! The packet that is being transmitted is not in the queue, as with tc: a link with a limit of
-//! 10 packets holds up to 11. A link takes packets out at the exact start of their transmission,
-//! with that time as argument, so that disciplines which decide at dequeue (CoDel) and at enqueue
-//! (RED, PIE) are one more file and one more arm here. What a discipline drops or marks, whether
-//! the arriving packet or another, goes into [`DropsAndMarks`].
+//! The packet in transmission is not in the queue, as with tc: a link with a limit of 10 packets
+//! holds up to 11. A link takes packets out at the exact start of their transmission, with that
+//! time as argument, because some disciplines decide at dequeue (CoDel) and some at enqueue (RED,
+//! PIE).
+//!
+//! A discipline is one file with a [`QueueDisc`], its configuration as [`QueueDiscConfig`] beside
+//! it, and one line in the registry below. Dropped and marked packets go into [`DropsAndMarks`].
 
 mod codel;
 mod droptail;
@@ -12,57 +14,160 @@ mod fifo;
 mod fq_codel;
 mod pie;
 mod red;
+mod registry;
 
 pub use codel::CodelConfig;
-pub use droptail::QueueLimit;
+pub use droptail::{DropTailConfig, QueueLimit};
 pub use fq_codel::FqCodelConfig;
 pub use pie::PieConfig;
 pub use red::RedConfig;
 
 use crate::packet_pool::PacketRef;
-use codel::CodelQueue;
-use droptail::DropTail;
-use fq_codel::FqCodel;
-use pie::Pie;
-use red::Red;
+use registry::queue_disciplines;
+use std::fmt;
 use weir_proto::event::DropReason;
 use weir_proto::packet::Ecn;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{Form, count};
 use weir_proto::time::Instant;
 
-/// Which discipline.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum QueueConfig {
-    /// First in, first out; a packet that finds the queue full is dropped.
-    DropTail {
-        /// What the queue holds at most.
-        limit: QueueLimit,
-    },
-    /// Random early detection.
-    Red(RedConfig),
-    /// Controlled delay (RFC 8289).
-    Codel(CodelConfig),
-    /// Flow queueing with CoDel (RFC 8290).
-    FqCodel(FqCodelConfig),
-    /// Proportional integral controller, enhanced (RFC 8033).
-    Pie(PieConfig),
+queue_disciplines! {
+    DropTail(DropTailConfig) = "droptail",
+    Red(RedConfig) = "red",
+    Codel(CodelConfig) = "codel",
+    FqCodel(FqCodelConfig) = "fq_codel",
+    Pie(PieConfig) = "pie",
 }
 
 impl Default for QueueConfig {
-    /// 1000 packets, which is the default of Linux's interfaces.
     fn default() -> Self {
-        Self::DropTail {
-            limit: QueueLimit::Packets(1000),
+        Self::DropTail(DropTailConfig::default())
+    }
+}
+
+/// A queue discipline at work.
+pub(crate) trait QueueDisc: fmt::Debug + Send {
+    /// Takes the packet in, or drops it, or drops another packet for it.
+    fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks);
+
+    /// The packet whose transmission starts now.
+    fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef>;
+
+    /// Size of the packet that `dequeue` returns next, as far as it is known; `None` if the queue
+    /// is empty.
+    fn head_size(&self) -> Option<u32>;
+
+    /// What waits in the queue.
+    fn backlog(&self) -> Backlog;
+
+    /// True if a packet that need not wait may skip the queue, as TCQ_F_CAN_BYPASS in Linux. An
+    /// active discipline measures every packet.
+    fn can_bypass(&self) -> bool {
+        false
+    }
+}
+
+impl<T: QueueDisc> QueueDisc for Box<T> {
+    #[inline]
+    fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
+        (**self).enqueue(now, packet, effects);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
+        (**self).dequeue(now, effects)
+    }
+
+    #[inline]
+    fn head_size(&self) -> Option<u32> {
+        (**self).head_size()
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+
+    #[inline]
+    fn can_bypass(&self) -> bool {
+        (**self).can_bypass()
+    }
+}
+
+/// What waits in a queue, as `tc -s qdisc` shows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Backlog {
+    /// Packets that wait.
+    pub(crate) packets: u64,
+    /// Octets of these, from the IP header on.
+    pub(crate) bytes: u64,
+}
+
+/// What tc calls a queue discipline. Its options have the names of the configuration's keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcName {
+    /// The word behind `tc qdisc add`.
+    pub name: &'static str,
+    /// A limit without a unit counts octets, and not packets.
+    pub limit_in_octets: bool,
+}
+
+impl TcName {
+    /// The name of a discipline whose limit counts packets.
+    const fn packets(name: &'static str) -> Self {
+        Self {
+            name,
+            limit_in_octets: false,
+        }
+    }
+
+    /// The name of a discipline whose limit counts octets.
+    const fn octets(name: &'static str) -> Self {
+        Self {
+            name,
+            limit_in_octets: true,
         }
     }
 }
 
-/// What a discipline did besides queueing; the link takes it out after each call.
+/// A queue discipline as tc has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcQueue {
+    /// The word of the configuration's `kind`.
+    pub kind: &'static str,
+    /// What tc calls it.
+    pub name: TcName,
+}
+
+/// A limit in packets.
+const fn max_packets() -> impl Form<u64> + Copy {
+    count(1..=1 << 32, "packets")
+}
+
+/// The configuration of a queue discipline.
+pub(crate) trait QueueDiscConfig {
+    /// What tc calls the discipline.
+    const TC_NAMES: &'static [TcName];
+
+    /// The discipline; boxed if it is large, so that a link with a drop-tail queue stays small.
+    type Disc: QueueDisc;
+
+    /// An empty queue that draws from this random stream.
+    fn build(&self, rng: Rng) -> Self::Disc;
+
+    /// The most that the queue holds.
+    fn limit(&self) -> QueueLimit;
+
+    /// A configuration for property tests: a short queue, any options.
+    fn arbitrary(rng: &mut Rng) -> Self;
+}
+
+/// Packets that a discipline dropped or marked in one call; the link empties it after each call.
 #[derive(Debug, Default)]
 pub(crate) struct DropsAndMarks {
-    /// Packets that are gone.
+    /// Dropped packets, each with its reason.
     pub(crate) dropped: Vec<(PacketRef, DropReason)>,
-    /// Sizes of packets that were marked and go on.
+    /// Sizes of the packets that were marked and are still in the queue or on their way.
     pub(crate) marked: Vec<u32>,
 }
 
@@ -73,7 +178,7 @@ impl DropsAndMarks {
     }
 }
 
-/// Sets congestion experienced, if the packet is capable (RFC 3168 §5); says whether it is.
+/// Marks a packet of an ECN-capable transport with CE (RFC 3168 §5); false if it is not capable.
 fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
     if packet.ip.ecn == Ecn::NotEct {
         return false;
@@ -81,107 +186,6 @@ fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
     packet.ip.ecn = Ecn::Ce;
     effects.marked.push(packet.size);
     true
-}
-
-/// A queue at work.
-#[derive(Debug)]
-pub(crate) enum Queue {
-    DropTail(DropTail),
-    Red(Box<Red>),
-    Codel(Box<CodelQueue>),
-    FqCodel(Box<FqCodel>),
-    Pie(Box<Pie>),
-}
-
-impl Queue {
-    /// An empty queue of the run with this seed; `name` is that of its random stream.
-    pub(crate) fn new(config: QueueConfig, seed: u64, name: &str) -> Self {
-        let rng = || Rng::stream(seed, name);
-        match config {
-            QueueConfig::DropTail { limit } => Self::DropTail(DropTail::new(limit)),
-            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, rng()))),
-            QueueConfig::Codel(config) => Self::Codel(Box::new(CodelQueue::new(config))),
-            QueueConfig::FqCodel(config) => {
-                Self::FqCodel(Box::new(FqCodel::new(config, rng().next_u64())))
-            }
-            QueueConfig::Pie(config) => Self::Pie(Box::new(Pie::new(config, rng()))),
-        }
-    }
-
-    /// Takes the packet in, or drops it, or another one for it.
-    #[inline]
-    pub(crate) fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
-        match self {
-            Self::DropTail(queue) => {
-                if let Some(packet) = queue.enqueue(packet) {
-                    effects.dropped.push((packet, DropReason::QueueFull));
-                }
-            }
-            Self::Red(queue) => queue.enqueue(now, packet, effects),
-            Self::Codel(queue) => queue.enqueue(now, packet, effects),
-            Self::FqCodel(queue) => queue.enqueue(now, packet, effects),
-            Self::Pie(queue) => queue.enqueue(now, packet, effects),
-        }
-    }
-
-    /// The packet whose transmission starts now.
-    #[inline]
-    pub(crate) fn dequeue(
-        &mut self,
-        now: Instant,
-        effects: &mut DropsAndMarks,
-    ) -> Option<PacketRef> {
-        match self {
-            Self::DropTail(queue) => queue.dequeue(),
-            Self::Red(queue) => queue.dequeue(now),
-            Self::Codel(queue) => queue.dequeue(now, effects),
-            Self::FqCodel(queue) => queue.dequeue(now, effects),
-            Self::Pie(queue) => queue.dequeue(now),
-        }
-    }
-
-    /// Size of the packet that is taken out next, as far as it is known; `None` if none waits.
-    #[inline]
-    pub(crate) fn head_size(&self) -> Option<u32> {
-        match self {
-            Self::DropTail(queue) => queue.head_size(),
-            Self::Red(queue) => queue.fifo().head_size(),
-            Self::Codel(queue) => queue.fifo().head_size(),
-            Self::FqCodel(queue) => queue.head_size(),
-            Self::Pie(queue) => queue.fifo().head_size(),
-        }
-    }
-
-    /// True if a packet that need not wait may go past the queue unseen: the active disciplines
-    /// want to see every packet.
-    #[inline]
-    pub(crate) const fn can_bypass(&self) -> bool {
-        matches!(self, Self::DropTail(_))
-    }
-
-    /// Packets waiting.
-    #[inline]
-    pub(crate) fn packets(&self) -> u64 {
-        match self {
-            Self::DropTail(queue) => queue.packets(),
-            Self::Red(queue) => queue.fifo().packets(),
-            Self::Codel(queue) => queue.fifo().packets(),
-            Self::FqCodel(queue) => queue.packets(),
-            Self::Pie(queue) => queue.fifo().packets(),
-        }
-    }
-
-    /// Octets waiting.
-    #[inline]
-    pub(crate) fn bytes(&self) -> u64 {
-        match self {
-            Self::DropTail(queue) => queue.bytes(),
-            Self::Red(queue) => queue.fifo().bytes(),
-            Self::Codel(queue) => queue.fifo().bytes(),
-            Self::FqCodel(queue) => queue.bytes(),
-            Self::Pie(queue) => queue.fifo().bytes(),
-        }
-    }
 }
 
 #[cfg(test)]

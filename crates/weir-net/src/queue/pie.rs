@@ -8,7 +8,9 @@
 //! have changed in between.
 
 use super::fifo::Fifo;
-use super::{DropsAndMarks, mark};
+use super::{
+    Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets,
+};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
@@ -19,30 +21,54 @@ const BETA: f64 = 1.25;
 /// RFC 8033 appendix A: MEAN_PKTSIZE.
 const MEAN_PACKET: u64 = 1024;
 
-/// RFC 8033 §4 and §5.1.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PieConfig {
-    /// QDELAY_REF: the delay to hold.
-    pub target: Duration,
-    /// T_UPDATE: the controller's period.
-    pub tupdate: Duration,
-    /// MAX_BURST: how long a burst passes untouched.
-    pub max_burst: Duration,
-    /// The most packets that the queue holds.
-    pub limit: u64,
-    /// Mark capable packets instead of dropping them, while the probability is at most 10 %.
-    pub ecn: bool,
+weir_proto::settings! {
+    /// Proportional integral controller enhanced (RFC 8033).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PieConfig {
+        /// The delay to hold.
+        // RFC 8033 §4.2: QDELAY_REF.
+        pub target: Duration = Duration::from_millis(15),
+        /// The controller's period.
+        // RFC 8033 §4.2: T_UPDATE.
+        pub tupdate: Duration = Duration::from_millis(15),
+        /// How long a burst passes untouched.
+        // RFC 8033 §4.4: MAX_BURST.
+        pub max_burst: Duration = Duration::from_millis(150),
+        /// The most packets that it holds.
+        pub limit: u64 = 1000 => max_packets(),
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        // RFC 8033 §5.1: only while the probability is at most 10 %.
+        pub ecn: bool,
+    }
 }
 
-impl Default for PieConfig {
-    /// The RFC's 15 ms, 15 ms and 150 ms; tc's 1000 packets.
-    fn default() -> Self {
+impl QueueDiscConfig for PieConfig {
+    type Disc = Box<Pie>;
+    const TC_NAMES: &'static [TcName] = &[TcName::packets("pie")];
+
+    fn build(&self, rng: Rng) -> Box<Pie> {
+        Box::new(Pie {
+            config: *self,
+            fifo: Fifo::default(),
+            probability: 0.0,
+            accumulated: 0.0,
+            delay: Duration::ZERO,
+            old_delay: Duration::ZERO,
+            burst_left: self.max_burst,
+            next_update: Instant::ZERO + self.tupdate,
+            rng,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Packets(self.limit)
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
         Self {
-            target: Duration::from_millis(15),
-            tupdate: Duration::from_millis(15),
-            max_burst: Duration::from_millis(150),
-            limit: 1000,
-            ecn: false,
+            limit: 1 + rng.below(20),
+            ecn: rng.chance(0.5),
+            ..Self::default()
         }
     }
 }
@@ -62,20 +88,6 @@ pub(crate) struct Pie {
 }
 
 impl Pie {
-    pub(super) fn new(config: PieConfig, rng: Rng) -> Self {
-        Self {
-            config,
-            fifo: Fifo::default(),
-            probability: 0.0,
-            accumulated: 0.0,
-            delay: Duration::ZERO,
-            old_delay: Duration::ZERO,
-            burst_left: config.max_burst,
-            next_update: Instant::ZERO + config.tupdate,
-            rng,
-        }
-    }
-
     fn catch_up(&mut self, now: Instant) {
         while self.next_update <= now {
             self.update();
@@ -149,13 +161,10 @@ impl Pie {
         }
         drop
     }
+}
 
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        mut packet: PacketRef,
-        effects: &mut DropsAndMarks,
-    ) {
+impl QueueDisc for Pie {
+    fn enqueue(&mut self, now: Instant, mut packet: PacketRef, effects: &mut DropsAndMarks) {
         self.catch_up(now);
         if self.fifo.packets() >= self.config.limit {
             self.accumulated = 0.0;
@@ -169,7 +178,7 @@ impl Pie {
         }
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<PacketRef> {
+    fn dequeue(&mut self, now: Instant, _effects: &mut DropsAndMarks) -> Option<PacketRef> {
         self.catch_up(now);
         let (since, packet) = self.fifo.pop()?;
         self.delay = if self.fifo.packets() == 0 {
@@ -180,8 +189,12 @@ impl Pie {
         Some(packet)
     }
 
-    pub(super) const fn fifo(&self) -> &Fifo {
-        &self.fifo
+    fn head_size(&self) -> Option<u32> {
+        self.fifo.head_size()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
     }
 }
 
@@ -190,8 +203,8 @@ mod tests {
     use super::*;
     use crate::queue::tests::packet;
 
-    fn pie() -> Pie {
-        Pie::new(PieConfig::default(), Rng::stream(1, "pie"))
+    fn pie() -> Box<Pie> {
+        PieConfig::default().build(Rng::stream(1, "pie"))
     }
 
     #[test]
@@ -236,7 +249,7 @@ mod tests {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
                 arrived += 1;
             }
-            queue.dequeue(now);
+            queue.dequeue(now, &mut effects);
             if tick >= 50_000 {
                 delays += queue.delay.as_secs_f64();
                 drops += effects.dropped.len();
@@ -257,7 +270,7 @@ mod tests {
             for _ in 0..3 {
                 queue.enqueue(now, packet(0, 1000), &mut effects);
             }
-            queue.dequeue(now);
+            queue.dequeue(now, &mut effects);
         }
         assert!(effects.dropped.is_empty());
     }

@@ -9,31 +9,69 @@
 //! in the region where everything is dropped, capable or not (RFC 7567 §4.2.1).
 
 use super::fifo::Fifo;
-use super::{DropsAndMarks, mark};
+use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark};
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::{bytes, fraction};
 use weir_proto::time::{Duration, Instant};
 
-/// The parameters, in the words of tc's `red`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RedConfig {
-    /// The most octets that the queue holds.
-    pub limit: u64,
-    /// Mean octets below which nothing is dropped.
-    pub min: u64,
-    /// Mean octets at which the probability is `probability`.
-    pub max: u64,
-    /// max_p: the probability at `max`.
-    pub probability: f64,
-    /// w: the weight of one arrival in the mean.
-    pub weight: f64,
-    /// The time that a mean packet takes on the wire: how `avg` ages while the queue is empty.
-    pub packet_time: Duration,
-    /// Let the probability rise to 1 between `max` and twice `max`.
-    pub gentle: bool,
-    /// Mark capable packets instead of dropping them early.
-    pub ecn: bool,
+weir_proto::settings! {
+    /// Random early detection (Floyd and Jacobson 1993), in bytes.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct RedConfig {
+        /// The most bytes that it holds.
+        pub limit: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// Mean bytes below which nothing is dropped.
+        pub min: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// Mean bytes at which packets are dropped with `probability`; more than `min`.
+        pub max: u64 [required] => bytes(1..=MAX_OCTETS),
+        /// The probability of an early drop at `max`.
+        pub probability: f64 = 0.02 => fraction(),
+        /// The weight of one arrival in the mean.
+        pub weight: f64 = 0.002 => fraction(),
+        /// The time of a mean packet on the wire: how the mean ages while the queue is empty.
+        pub packet_time: Duration = Duration::from_millis(1),
+        /// Let the probability rise to 1 between `max` and twice `max`.
+        pub gentle: bool = true,
+        /// Mark packets of ECN-capable transports where others would be dropped early.
+        pub ecn: bool,
+    }
+}
+
+const MAX_OCTETS: u64 = 1 << 50;
+
+impl QueueDiscConfig for RedConfig {
+    type Disc = Box<Red>;
+    const TC_NAMES: &'static [TcName] = &[TcName::octets("red")];
+
+    fn build(&self, rng: Rng) -> Box<Red> {
+        Box::new(Red {
+            config: *self,
+            fifo: Fifo::default(),
+            mean: 0.0,
+            count: None,
+            idle_since: Some(Instant::ZERO),
+            rng,
+        })
+    }
+
+    fn limit(&self) -> QueueLimit {
+        QueueLimit::Bytes(self.limit)
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            limit: 1500 + rng.below(30_000),
+            min: 1500,
+            max: 6000,
+            probability: rng.uniform(),
+            weight: rng.uniform(),
+            packet_time: Duration::from_millis(1),
+            gentle: rng.chance(0.5),
+            ecn: rng.chance(0.5),
+        }
+    }
 }
 
 /// A queue under RED.
@@ -48,26 +86,17 @@ pub(crate) struct Red {
     rng: Rng,
 }
 
-/// What becomes of an arriving packet.
+/// What RED does with an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Decision {
     Enqueue,
+    /// Mark it if it is capable, else drop it.
     Early,
+    /// Drop it.
     Forced,
 }
 
 impl Red {
-    pub(super) fn new(config: RedConfig, rng: Rng) -> Self {
-        Self {
-            config,
-            fifo: Fifo::default(),
-            mean: 0.0,
-            count: None,
-            idle_since: Some(Instant::ZERO),
-            rng,
-        }
-    }
-
     fn update_mean(&mut self, now: Instant) {
         if let Some(since) = self.idle_since.take() {
             let packet_time = self.config.packet_time.as_nanos().max(1) as f64;
@@ -106,13 +135,10 @@ impl Red {
         }
         Decision::Enqueue
     }
+}
 
-    pub(super) fn enqueue(
-        &mut self,
-        now: Instant,
-        mut packet: PacketRef,
-        effects: &mut DropsAndMarks,
-    ) {
+impl QueueDisc for Red {
+    fn enqueue(&mut self, now: Instant, mut packet: PacketRef, effects: &mut DropsAndMarks) {
         self.update_mean(now);
         let full = self.fifo.bytes() + u64::from(packet.size) > self.config.limit;
         let reason = match self.decide() {
@@ -127,7 +153,7 @@ impl Red {
         effects.dropped.push((packet, reason));
     }
 
-    pub(super) fn dequeue(&mut self, now: Instant) -> Option<PacketRef> {
+    fn dequeue(&mut self, now: Instant, _effects: &mut DropsAndMarks) -> Option<PacketRef> {
         let packet = self.fifo.pop().map(|(_, packet)| packet);
         if self.fifo.packets() == 0 && self.idle_since.is_none() {
             self.idle_since = Some(now);
@@ -135,8 +161,12 @@ impl Red {
         packet
     }
 
-    pub(super) const fn fifo(&self) -> &Fifo {
-        &self.fifo
+    fn head_size(&self) -> Option<u32> {
+        self.fifo.head_size()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.fifo.backlog()
     }
 }
 
@@ -156,8 +186,8 @@ mod tests {
         ecn: false,
     };
 
-    fn red(config: RedConfig) -> Red {
-        Red::new(config, Rng::stream(1, "red"))
+    fn red(config: RedConfig) -> Box<Red> {
+        config.build(Rng::stream(1, "red"))
     }
 
     #[test]
@@ -169,7 +199,7 @@ mod tests {
         }
         // 0; 0 + (1000-0)/4 = 250; 250 + (2000-250)/4 = 687.5; 687.5 + (3000-687.5)/4.
         assert_eq!(queue.mean, 1265.625);
-        while queue.dequeue(Instant::ZERO).is_some() {}
+        while queue.dequeue(Instant::ZERO, &mut effects).is_some() {}
         queue.update_mean(Instant::from_nanos(16_000_000));
         // Two packet times: * 0.75^2, then one arrival at an empty queue: * 0.75.
         assert!((queue.mean - 1265.625 * 0.75 * 0.75 * 0.75).abs() < 1e-9);
@@ -229,8 +259,8 @@ mod tests {
         };
         for _ in 0..200 {
             queue.enqueue(Instant::ZERO, capable(), &mut effects);
-            if queue.fifo().bytes() > 12_000 {
-                queue.dequeue(Instant::ZERO);
+            if queue.backlog().bytes > 12_000 {
+                queue.dequeue(Instant::ZERO, &mut effects);
             }
         }
         assert!(effects.dropped.is_empty() && effects.marked.len() > 5);

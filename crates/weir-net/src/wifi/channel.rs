@@ -10,51 +10,132 @@
 
 use super::timing::{PhyRate, Standard};
 use weir_proto::rng::Rng;
+use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value, number, or_word};
 use weir_proto::time::{Duration, Instant};
 
 const WIDTH_DB: f64 = 1.0;
 
 /// The path between the stations.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelConfig {
-    /// Signal-to-noise ratio in dB from each time on, in order of time; before the first it is
-    /// perfect.
-    pub snr_db: Vec<(Instant, f64)>,
+    /// How the signal weakens with the distance.
+    pub path_loss: PathLossConfig,
+    /// The signal from each time on, in order of time; before the first it is perfect.
+    pub signal: Vec<SignalConfig>,
     /// Sources of interference, each with bursts of its own.
     pub interference: Vec<InterferenceConfig>,
 }
 
 impl ChannelConfig {
-    /// The ratio in dB at a distance, with exponent `n` (2 in free space, 3 to 4 indoors).
-    pub fn snr_at(metres: f64, snr_at_1m_db: f64, n: f64) -> f64 {
-        snr_at_1m_db - 10.0 * n * libm::log10(metres.max(0.01))
+    /// A path with this signal-to-noise ratio in dB at all times.
+    pub fn with_snr_db(snr_db: f64) -> Self {
+        Self {
+            signal: vec![SignalConfig {
+                snr: Some(snr_db),
+                ..SignalConfig::default()
+            }],
+            ..Self::default()
+        }
     }
 }
 
-/// On and off periods, exponentially distributed; a frame that overlaps an on period fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InterferenceConfig {
-    /// From when.
-    pub start: Instant,
-    /// Until when.
-    pub stop: Instant,
-    /// Mean length of a burst.
-    pub mean_on: Duration,
-    /// Mean pause between bursts.
-    pub mean_off: Duration,
-    /// Whether stations hear a burst.
-    pub heard: Audibility,
+weir_proto::settings! {
+    /// The log-distance path loss.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct PathLossConfig {
+        /// The signal-to-noise ratio in dB at a distance of one metre.
+        pub snr_at_1m: f64 = 60.0 => number(-1000.0..=1000.0, ""),
+        /// The exponent of the path loss: 2 in free space, 3 to 4 indoors.
+        pub exponent: f64 as "path_loss" = 3.0,
+    }
 }
 
-/// Whether stations hear bursts of interference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Audibility {
-    /// By all: the medium is busy, and nobody sends.
-    #[default]
-    Everywhere,
-    /// By receivers only, such as a hidden station or a source too weak for carrier sense: frames
-    /// go out and fail.
-    AtReceivers,
+impl PathLossConfig {
+    /// The signal-to-noise ratio in dB at a distance.
+    pub fn snr_db(&self, metres: f64) -> f64 {
+        self.snr_at_1m - 10.0 * self.exponent * libm::log10(metres.max(0.01))
+    }
+}
+
+weir_proto::settings! {
+    /// The signal from a time on; without an entry it is perfect.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct SignalConfig {
+        /// From when on it holds.
+        pub at: Duration [required],
+        /// Signal-to-noise ratio in dB; "by_distance" if `distance` says it.
+        pub snr: Option<f64> => or_word("by_distance", number(-1000.0..=1000.0, "")),
+        /// Metres between the stations; "by_snr" if `snr` says it.
+        pub distance: Option<f64> => or_word("by_snr", Metres),
+    }
+}
+
+weir_proto::settings! {
+    /// A source of bursts of interference that are not 802.11.
+    ///
+    /// On and off periods, exponentially distributed; a frame that overlaps an on period fails.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct InterferenceConfig {
+        /// When it begins.
+        pub from: Duration [required],
+        /// When it ends.
+        pub until: Duration [required],
+        /// Mean length of a burst, exponentially distributed.
+        pub on: Duration [required],
+        /// Mean pause between bursts, exponentially distributed.
+        pub off: Duration [required],
+        /// Whether stations hear it and wait, or only receivers, so that frames fail.
+        pub heard: Audibility,
+    }
+}
+
+weir_proto::keywords! {
+    /// Which nodes hear bursts of interference.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Audibility {
+        /// All stations: the medium is busy, and no station sends.
+        #[default]
+        Everywhere = "everywhere",
+        /// Only receivers, as with a hidden station or a source too weak for carrier sense: frames
+        /// go out and fail.
+        AtReceivers = "at_receivers",
+    }
+}
+
+/// A distance in metres.
+struct Metres;
+
+impl Form<f64> for Metres {
+    fn read(
+        &self,
+        slot: &mut f64,
+        value: &Spanned,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Diagnostic> {
+        let mut metres = 0.0;
+        metres.read(value, reader)?;
+        if !(0.01..=1e5).contains(&metres) {
+            let message = format!("expected 0.01 to 100000 metres, found {metres}");
+            return Err(Diagnostic::new(
+                message,
+                "write a number of metres such as 2.5",
+            ));
+        }
+        *slot = metres;
+        Ok(())
+    }
+
+    fn write(&self, metres: &f64) -> Raw {
+        Raw::Float(*metres)
+    }
+
+    fn kind(&self, _: &f64) -> Kind {
+        Kind::Number {
+            min: 0.01,
+            max: 1e5,
+            unit: "metres",
+        }
+    }
 }
 
 /// A source of interference at work.
@@ -73,16 +154,16 @@ impl Interferer {
             rng,
             burst: None,
         };
-        interferer.next_burst(config.start);
+        interferer.next_burst(Instant::ZERO + config.from);
         interferer
     }
 
     fn next_burst(&mut self, after: Instant) {
         let mut draw =
             |mean: Duration| Duration::from_secs_f64(self.rng.exponential(mean.as_secs_f64()));
-        let from = after + draw(self.config.mean_off);
-        let until = from + draw(self.config.mean_on).max(Duration::from_nanos(1));
-        let stop = self.config.stop;
+        let from = after + draw(self.config.off);
+        let until = from + draw(self.config.on).max(Duration::from_nanos(1));
+        let stop = Instant::ZERO + self.config.until;
         self.burst = (from < stop).then_some((from, until.min(stop)));
     }
 
@@ -96,6 +177,15 @@ impl Interferer {
         }
         None
     }
+}
+
+/// A data frame on the air.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) standard: Standard,
+    pub(super) rate: PhyRate,
+    /// Octets of its IP packet.
+    pub(super) octets: u32,
 }
 
 /// The channel at work.
@@ -116,8 +206,14 @@ impl Channel {
             }
             Interferer::new(config, Rng::stream(seed, &name))
         };
+        let path_loss = config.path_loss;
+        let snr_db = |signal: &SignalConfig| {
+            let at_distance = |metres| path_loss.snr_db(metres);
+            let snr = signal.snr.or(signal.distance.map(at_distance))?;
+            Some((Instant::ZERO + signal.at, snr))
+        };
         Self {
-            snr_db: config.snr_db,
+            snr_db: config.signal.iter().filter_map(snr_db).collect(),
             rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
             interferers: sources.map(interferer).collect(),
         }
@@ -129,8 +225,12 @@ impl Channel {
     }
 
     /// Probability that a frame fails for noise alone.
-    pub(super) fn frame_error_rate(&self, at: Instant, frame: (Standard, PhyRate, u32)) -> f64 {
-        let (standard, rate, octets) = frame;
+    pub(super) fn frame_error_rate(&self, at: Instant, frame: Frame) -> f64 {
+        let Frame {
+            standard,
+            rate,
+            octets,
+        } = frame;
         let Some(snr) = self.snr_db(at) else {
             return 0.0;
         };
@@ -152,12 +252,7 @@ impl Channel {
     }
 
     /// True if a frame from `start` to `end` fails, for noise or interference.
-    pub(super) fn frame_fails(
-        &mut self,
-        start: Instant,
-        end: Instant,
-        frame: (Standard, PhyRate, u32),
-    ) -> bool {
+    pub(super) fn frame_fails(&mut self, start: Instant, end: Instant, frame: Frame) -> bool {
         let noise = self.rng.chance(self.frame_error_rate(start, frame));
         let mut hit = false;
         for source in &mut self.interferers {
@@ -173,13 +268,15 @@ mod tests {
 
     #[test]
     fn half_of_the_full_frames_fail_at_the_threshold() {
-        let config = ChannelConfig {
-            snr_db: vec![(Instant::ZERO, 25.0)],
-            interference: vec![],
-        };
+        let config = ChannelConfig::with_snr_db(25.0);
         let channel = Channel::new(config, 1, "test");
         let rate = |rate, octets| {
-            channel.frame_error_rate(Instant::ZERO, (Standard::G, PhyRate(rate), octets))
+            let frame = Frame {
+                standard: Standard::G,
+                rate: PhyRate(rate),
+                octets,
+            };
+            channel.frame_error_rate(Instant::ZERO, frame)
         };
         assert!((rate(7, 1500) - 0.5).abs() < 1e-12);
         assert!(rate(7, 100) < 0.05);
@@ -189,23 +286,23 @@ mod tests {
     #[test]
     fn bursts_cover_the_share_of_time_that_they_should() {
         let config = ChannelConfig {
-            snr_db: vec![],
             interference: vec![
                 InterferenceConfig {
-                    start: Instant::ZERO,
-                    stop: Instant::ZERO + Duration::from_secs(500),
-                    mean_on: Duration::from_millis(10),
-                    mean_off: Duration::from_millis(30),
+                    from: Duration::ZERO,
+                    until: Duration::from_secs(500),
+                    on: Duration::from_millis(10),
+                    off: Duration::from_millis(30),
                     heard: Audibility::Everywhere,
                 },
                 InterferenceConfig {
-                    start: Instant::ZERO + Duration::from_secs(500),
-                    stop: Instant::ZERO + Duration::from_secs(1000),
-                    mean_on: Duration::from_millis(1),
-                    mean_off: Duration::from_millis(3),
+                    from: Duration::from_secs(500),
+                    until: Duration::from_secs(1000),
+                    on: Duration::from_millis(1),
+                    off: Duration::from_millis(3),
                     heard: Audibility::AtReceivers,
                 },
             ],
+            ..ChannelConfig::default()
         };
         let mut channel = Channel::new(config, 1, "test");
         let samples = 1_000_000;

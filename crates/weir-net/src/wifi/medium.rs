@@ -4,10 +4,11 @@
 //! on the air, the acknowledgement or its timeout, or interference. Backoffs are kept relative to
 //! the start of the idle period, so that nothing happens slot by slot.
 
-use super::channel::{Channel, ChannelConfig};
+use super::channel::{Channel, ChannelConfig, Frame};
 use super::station::{Station, StationConfig, StationCounters};
-use super::timing::Phy;
+use super::timing::{Phy, PhyConfig};
 use crate::packet_pool::PacketRef;
+use crate::queue::Queue;
 use std::collections::VecDeque;
 use weir_proto::event::Events;
 use weir_proto::packet::{FlowId, HostId};
@@ -20,11 +21,18 @@ pub struct MediumConfig {
     /// Its name, also of its random streams.
     pub name: String,
     /// The physical layer.
-    pub phy: Phy,
-    /// Who shares it.
-    pub stations: Vec<StationConfig>,
-    /// What frames meet.
+    pub phy: PhyConfig,
+    /// The stations that share it, each at a host.
+    pub stations: Vec<(HostId, StationConfig)>,
+    /// What frames meet on the air.
     pub channel: ChannelConfig,
+}
+
+/// A way over a medium: from the station of one host to that of another.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) from: HostId,
+    pub(crate) to: HostId,
 }
 
 #[derive(Debug)]
@@ -64,12 +72,14 @@ pub struct Medium {
 impl Medium {
     /// An idle medium of the run with this seed.
     pub(crate) fn new(config: MediumConfig, seed: u64) -> Self {
-        let station = |station: &StationConfig| {
-            let name = format!("wifi/{}/{}/queue", config.name, station.host.0);
-            Station::new(*station, &config.phy, (seed, &name))
+        let phy = Phy::from(config.phy);
+        let station = |&(host, station): &(HostId, StationConfig)| {
+            let stream = format!("wifi/{}/{}/queue", config.name, host.0);
+            let queue = Queue::new(&station.queue, seed, &stream);
+            Station::new(host, station, &phy, queue)
         };
         Self {
-            phy: config.phy,
+            phy,
             stations: config.stations.iter().map(station).collect(),
             rng: Rng::stream(seed, &format!("wifi/{}/backoff", config.name)),
             channel: Channel::new(config.channel, seed, &config.name),
@@ -121,15 +131,15 @@ impl Medium {
     }
 
     /// A packet enters at the station of host `from`, for the station of host `to`.
-    pub(crate) fn handle(&mut self, now: Instant, (from, to): (HostId, HostId), packet: PacketRef) {
+    pub(crate) fn handle(&mut self, now: Instant, hop: Hop, packet: PacketRef) {
         let slots = match self.phase {
             Phase::Idle { since } => self.slots(since, now),
             _ => None,
         };
-        let Some(station) = self.stations.iter_mut().find(|s| s.config.host == from) else {
+        let Some(station) = self.stations.iter_mut().find(|s| s.host == hop.from) else {
             return self.discarded.push(packet);
         };
-        station.accept(now, (to, packet), &mut self.discarded);
+        station.accept(now, hop.to, packet, &mut self.discarded);
         if !station.load_head(now, &mut self.discarded) {
             return;
         }
@@ -250,7 +260,11 @@ impl Medium {
             let station = &mut self.stations[index];
             let rate = station.rate.rate();
             let size = station.head().map_or(0, |packet| packet.size);
-            let frame = (self.phy.standard, rate, size);
+            let frame = Frame {
+                standard: self.phy.standard,
+                rate,
+                octets: size,
+            };
             let failed = collision || self.channel.frame_fails(start, end, frame);
             let ack_time = self.phy.ack_time(rate);
             station.on_airtime(ack_time);

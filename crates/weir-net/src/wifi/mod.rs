@@ -19,9 +19,9 @@ mod rate_control;
 mod station;
 mod timing;
 
-pub use channel::{Audibility, ChannelConfig, InterferenceConfig};
-pub(crate) use medium::Medium;
+pub use channel::{Audibility, ChannelConfig, InterferenceConfig, PathLossConfig, SignalConfig};
 pub use medium::MediumConfig;
-pub use rate_control::RateControlConfig;
+pub(crate) use medium::{Hop, Medium};
+pub use rate_control::{FixedRateConfig, RateControlConfig};
 pub use station::{StationConfig, StationCounters};
-pub use timing::{Phy, PhyRate, Standard};
+pub use timing::{PhyConfig, PhyRate, Standard};

@@ -5,17 +5,29 @@
 //! AARF (Lacage, Manshaei and Turletti 2004) doubles the ten, up to fifty, each time that happens.
 
 use super::timing::{PhyRate, Standard};
+use weir_proto::settings::bit_rate;
 
-/// Which rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RateControlConfig {
-    /// Always this rate.
-    Fixed(PhyRate),
-    /// ARF.
-    Arf,
-    /// AARF.
-    #[default]
-    Aarf,
+weir_proto::kinds! {
+    /// How a station chooses its rate.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum RateControlConfig {
+        /// Adaptive ARF: waits longer after each rise that failed.
+        #[default]
+        Aarf = "aarf",
+        /// Up after ten successes, down after two failures.
+        Arf = "arf",
+        /// Always the same `rate`.
+        Fixed(FixedRateConfig) = "fixed",
+    }
+}
+
+weir_proto::settings! {
+    /// Always the same rate.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct FixedRateConfig {
+        /// A rate of the standard, such as "11Mbit".
+        pub rate: u64 [required] => bit_rate(),
+    }
 }
 
 const SUCCESSES: u32 = 10;
@@ -37,7 +49,7 @@ impl RateControl {
     pub(super) fn new(config: RateControlConfig, standard: Standard) -> Self {
         let fastest = standard.fastest();
         let rate = match config {
-            RateControlConfig::Fixed(rate) => rate.min(fastest),
+            RateControlConfig::Fixed(fixed) => standard.rate_of(fixed.rate).unwrap_or_default(),
             RateControlConfig::Arf | RateControlConfig::Aarf => fastest,
         };
         Self {

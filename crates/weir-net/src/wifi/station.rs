@@ -8,25 +8,27 @@ use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::Phy;
 use crate::link::LinkCounters;
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueConfig};
+use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
 use std::collections::BTreeMap;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::HostId;
+use weir_proto::settings::{bytes, count};
 use weir_proto::time::{Duration, Instant};
 
-/// A station and its queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StationConfig {
-    /// The host that it belongs to.
-    pub host: HostId,
-    /// Where packets wait. The one that is being sent is not in it.
-    pub queue: QueueConfig,
-    /// The largest packet, IP header included; larger ones are dropped.
-    pub mtu: u32,
-    /// How it chooses its rate.
-    pub rate_control: RateControlConfig,
-    /// Transmissions of one frame before it is given up (dot11ShortRetryLimit).
-    pub retry_limit: u32,
+weir_proto::settings! {
+    /// A station: its queue, and how it sends.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct StationConfig {
+        /// Where its packets wait; the one being sent is not in it.
+        pub queue: QueueConfig,
+        /// Largest packet in bytes, IP header included; larger ones are dropped.
+        pub mtu: u32 = 1500 => bytes(68..=2304),
+        /// How it chooses its rate.
+        pub rate_control: RateControlConfig,
+        /// Transmissions of a frame before it is given up.
+        // IEEE 802.11: dot11ShortRetryLimit.
+        pub retry_limit: u32 = 7 => count(1..=255, "transmissions"),
+    }
 }
 
 /// Counters of a station since the start.
@@ -46,6 +48,8 @@ pub struct StationCounters {
 #[derive(Debug)]
 pub(super) struct Station {
     pub(super) config: StationConfig,
+    /// The host that it belongs to.
+    pub(super) host: HostId,
     queue: Queue,
     effects: DropsAndMarks,
     /// The packet that is being sent.
@@ -66,11 +70,12 @@ pub(super) struct Station {
 }
 
 impl Station {
-    /// A station at rest; `name` is that of its queue's random stream.
-    pub(super) fn new(config: StationConfig, phy: &Phy, (seed, name): (u64, &str)) -> Self {
+    /// A station at rest, at a host.
+    pub(super) fn new(host: HostId, config: StationConfig, phy: &Phy, queue: Queue) -> Self {
         Self {
             config,
-            queue: Queue::new(config.queue, seed, name),
+            host,
+            queue,
             effects: DropsAndMarks::default(),
             head: None,
             next_hops: BTreeMap::new(),
@@ -95,7 +100,7 @@ impl Station {
 
     /// Packets that wait or are being sent.
     pub(super) fn packets(&self) -> u64 {
-        self.queue.packets() + u64::from(self.head.is_some())
+        self.queue.backlog().packets + u64::from(self.head.is_some())
     }
 
     /// The counters at `now`.
@@ -103,8 +108,8 @@ impl Station {
         self.count_queue(now);
         let mut counters = self.counters;
         counters.link.at = now;
-        counters.link.packets_queued = self.queue.packets();
-        counters.link.bytes_queued = self.queue.bytes();
+        counters.link.packets_queued = self.queue.backlog().packets;
+        counters.link.bytes_queued = self.queue.backlog().bytes;
         counters.link.packets_in_flight = u64::from(self.head.is_some());
         counters.link.bytes_in_flight = self.head.as_ref().map_or(0, |p| u64::from(p.size));
         counters
@@ -114,15 +119,16 @@ impl Station {
         let nanos = u128::from(now.since(self.counted_to).as_nanos());
         self.counted_to = self.counted_to.max(now);
         let counters = &mut self.counters.link;
-        counters.packet_nanos_queued += nanos * u128::from(self.queue.packets());
-        counters.byte_nanos_queued += nanos * u128::from(self.queue.bytes());
+        counters.packet_nanos_queued += nanos * u128::from(self.queue.backlog().packets);
+        counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
     }
 
     /// Counts and hands over a packet that is gone.
     pub(super) fn drop(
         &mut self,
         at: Instant,
-        (packet, reason): (PacketRef, DropReason),
+        packet: PacketRef,
+        reason: DropReason,
         discarded: &mut Vec<PacketRef>,
     ) {
         let size = packet.size;
@@ -134,8 +140,8 @@ impl Station {
 
     fn record_drops_and_marks(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
         let mut effects = std::mem::take(&mut self.effects);
-        for lost in effects.dropped.drain(..) {
-            self.drop(at, lost, discarded);
+        for (packet, reason) in effects.dropped.drain(..) {
+            self.drop(at, packet, reason, discarded);
         }
         for size in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
@@ -146,7 +152,7 @@ impl Station {
     }
 
     fn record_queue(&mut self, at: Instant) {
-        let (packets, bytes) = (self.queue.packets(), self.queue.bytes());
+        let (packets, bytes) = (self.queue.backlog().packets, self.queue.backlog().bytes);
         self.events.push(at, EventMask::QUEUE, || Event::Queue {
             packets: packets as u32,
             bytes,
@@ -157,27 +163,30 @@ impl Station {
     pub(super) fn accept(
         &mut self,
         now: Instant,
-        (to, packet): (HostId, PacketRef),
+        to: HostId,
+        packet: PacketRef,
         discarded: &mut Vec<PacketRef>,
     ) {
         self.counters.link.packets_in += 1;
         self.counters.link.bytes_in += u64::from(packet.size);
         if packet.size > self.config.mtu {
-            return self.drop(now, (packet, DropReason::TooLarge), discarded);
+            return self.drop(now, packet, DropReason::TooLarge, discarded);
         }
-        self.next_hops.insert(packet.ip.target, to);
+        self.next_hops.insert(packet.ip.destination, to);
         self.count_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
         let counters = &mut self.counters.link;
-        counters.max_packets_queued = counters.max_packets_queued.max(self.queue.packets());
-        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.bytes());
+        counters.max_packets_queued = counters
+            .max_packets_queued
+            .max(self.queue.backlog().packets);
+        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.backlog().bytes);
         self.record_queue(now);
     }
 
     /// Takes the next packet out of the queue, if the station is free; true if there is a new one.
     pub(super) fn load_head(&mut self, now: Instant, discarded: &mut Vec<PacketRef>) -> bool {
-        if self.head.is_some() || self.queue.packets() == 0 {
+        if self.head.is_some() || self.queue.backlog().packets == 0 {
             return false;
         }
         self.count_queue(now);
@@ -192,14 +201,14 @@ impl Station {
         let packet = self.head.take()?;
         self.counters.link.packets_delivered += 1;
         self.counters.link.bytes_delivered += u64::from(packet.size);
-        let to = self.next_hops.get(&packet.ip.target).copied()?;
+        let to = self.next_hops.get(&packet.ip.destination).copied()?;
         Some((to, packet))
     }
 
     /// The packet is given up after its last retry.
     pub(super) fn give_up(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
         if let Some(packet) = self.head.take() {
-            self.drop(at, (packet, DropReason::RetryLimit), discarded);
+            self.drop(at, packet, DropReason::RetryLimit, discarded);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Times of the physical layer: IEEE 802.11-2007 clauses 15 and 18 (b) and 19 (g, ERP-OFDM).
 
+use weir_proto::settings::{bit_rate, count, natural, or_word};
 use weir_proto::time::Duration;
 
 /// Octets that the MAC puts around an IP packet: 24 of header, 8 of LLC/SNAP, 4 of FCS.
@@ -7,16 +8,18 @@ const MAC_OVERHEAD: u32 = 36;
 /// Octets of a MAC acknowledgement.
 const ACK_OCTETS: u32 = 14;
 
-/// Which physical layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standard {
-    /// 802.11b with the long preamble: 1, 2, 5.5 and 11 Mbit/s.
-    B,
-    /// 802.11b with the short preamble.
-    BShort,
-    /// 802.11g without b stations: 6 to 54 Mbit/s, short slots.
-    #[default]
-    G,
+weir_proto::keywords! {
+    /// A physical layer of IEEE 802.11.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Standard {
+        /// 802.11b with the long preamble: 1, 2, 5.5 and 11 Mbit/s.
+        B = "b",
+        /// 802.11b with the short preamble.
+        BShort = "b_short",
+        /// 802.11g without b stations: 6 to 54 Mbit/s, short slots.
+        #[default]
+        G = "g",
+    }
 }
 
 /// A rate: an index into the standard's table, the slowest first.
@@ -107,39 +110,64 @@ impl Standard {
     }
 }
 
-/// A physical layer as a cell uses it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Phy {
-    /// Rates, preambles and frame times.
-    pub standard: Standard,
-    /// A slot. Long ones, 20 us, are for cells of g with b stations in them.
-    pub slot: Duration,
-    /// The smallest contention window, in slots, as the largest number drawn.
-    pub min_window: u32,
-    /// The fastest rate of MAC acknowledgements, if it is not a mandatory one: the basic rates
-    /// are the access point's choice.
-    pub ack_rate: Option<PhyRate>,
+weir_proto::settings! {
+    /// The physical layer of a cell.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct PhyConfig {
+        /// 802.11b with the long preamble, 802.11b with the short one, or 802.11g.
+        pub standard: Standard,
+        /// A slot: "standard", or "20us" for a cell of g with b stations in it.
+        pub slot: Option<Duration> => or_word("standard", natural()),
+        /// The smallest contention window as the largest number of slots drawn.
+        pub min_window: Option<u32> => or_word("standard", count(1..=1023, "slots")),
+        /// The fastest rate of MAC acknowledgements: the access point's basic rates.
+        pub ack_rate: Option<u64> => or_word("mandatory", bit_rate()),
+    }
 }
 
-impl From<Standard> for Phy {
+/// The times of a physical layer, as a cell uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Phy {
+    /// Rates, preambles and frame times.
+    pub(super) standard: Standard,
+    /// A slot. Cells of g with b stations in them use long ones of 20 us.
+    pub(super) slot: Duration,
+    /// The smallest contention window, in slots, as the largest number drawn.
+    pub(super) min_window: u32,
+    /// The fastest rate of MAC acknowledgements, if it is not a mandatory one: the basic rates
+    /// are the access point's choice.
+    pub(super) ack_rate: Option<PhyRate>,
+}
+
+impl From<PhyConfig> for Phy {
+    fn from(config: PhyConfig) -> Self {
+        let standard = config.standard;
+        Self {
+            standard,
+            slot: config.slot.unwrap_or(standard.slot()),
+            min_window: config.min_window.unwrap_or(standard.min_window()),
+            ack_rate: config.ack_rate.and_then(|bps| standard.rate_of(bps)),
+        }
+    }
+}
+
+impl From<Standard> for PhyConfig {
     fn from(standard: Standard) -> Self {
         Self {
             standard,
-            slot: standard.slot(),
-            min_window: standard.min_window(),
-            ack_rate: None,
+            ..Self::default()
         }
     }
 }
 
 impl Phy {
     /// The distributed interframe space: SIFS and two slots.
-    pub fn difs(&self) -> Duration {
+    pub(super) fn difs(&self) -> Duration {
         self.standard.sifs() + self.slot * 2
     }
 
     /// SIFS and the MAC acknowledgement.
-    pub fn ack_time(&self, data_rate: PhyRate) -> Duration {
+    pub(super) fn ack_time(&self, data_rate: PhyRate) -> Duration {
         let mandatory = self.standard.mandatory_rate(data_rate);
         let rate = self.ack_rate.map_or(mandatory, |rate| rate.min(data_rate));
         self.standard.sifs() + self.standard.frame_time(ACK_OCTETS, rate)
@@ -158,7 +186,7 @@ mod tests {
             b.data_time(1500, PhyRate(3)),
             Duration::from_nanos(192_000 + 1_117_091)
         );
-        let long = Phy::from(b);
+        let long = Phy::from(PhyConfig::from(b));
         assert_eq!(
             long.ack_time(PhyRate(3)),
             Duration::from_micros(10 + 192 + 56)
@@ -170,7 +198,7 @@ mod tests {
             Duration::from_micros(26 + 228)
         );
         // 24 Mbit/s: 96 bits a symbol, (16 + 112 + 6) / 96 = 2 symbols.
-        let fast = Phy::from(g);
+        let fast = Phy::from(PhyConfig::from(g));
         assert_eq!(
             fast.ack_time(g.fastest()),
             Duration::from_micros(10 + 26 + 8)
@@ -181,10 +209,10 @@ mod tests {
 
     #[test]
     fn an_access_point_may_let_acknowledgements_be_faster() {
-        let phy = Phy {
-            ack_rate: Standard::B.rate_of(11_000_000),
-            ..Phy::from(Standard::BShort)
-        };
+        let phy = Phy::from(PhyConfig {
+            ack_rate: Some(11_000_000),
+            ..PhyConfig::from(Standard::BShort)
+        });
         // 112 bits at 11 Mbit/s are 10.2 us; never faster than the data.
         assert_eq!(
             phy.ack_time(PhyRate(3)),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
-use weir_net::{LinkConfig, QueueConfig, QueueLimit};
+use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
 use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
@@ -234,9 +234,9 @@ pub fn wire(
         rate,
         delay,
         mtu: None,
-        queue: QueueConfig::DropTail {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(1000),
-        },
+        }),
         shaper: None,
         loss: LossConfig::None,
         ..LinkConfig::default()

@@ -1,4 +1,4 @@
-//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that tell for each packet
+//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that report for each packet
 //! up to the acknowledgement number whether it arrived, and whether it was marked.
 //!
 //! The receiver keeps at most [`MAX_CELLS`] cells, as many as one option holds, and removes cells
@@ -214,12 +214,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_reader_reports_what_arrived(numbers in proptest::collection::vec(1000_u64..1400, 1..200)) {
+        fn the_reader_reports_what_arrived(
+            numbers in proptest::collection::vec(1000_u64..1400, 1..200),
+        ) {
             let mut vector = AckVector::default();
             for &number in &numbers {
                 vector.on_packet(SeqNum::new(number), Ecn::NotEct);
             }
-            let came: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
+            let arrived: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
             let mut out = Vec::new();
             vector.on_ack_sent(SeqNum::new(1), &mut out);
             let newest = numbers.iter().max().copied().unwrap_or(0);
@@ -227,7 +229,8 @@ mod tests {
             let mut cursor = vector.newest;
             for (high, low, state) in read(&mut cursor, &out) {
                 for number in low.get()..=high.get() {
-                    prop_assert_eq!(state == AckState::Received, came.contains(&number), "{}", number);
+                    let received = state == AckState::Received;
+                    prop_assert_eq!(received, arrived.contains(&number), "{}", number);
                 }
             }
         }

@@ -44,12 +44,7 @@ pub trait CcidSender: Send {
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, events: &mut Events);
 
     /// A packet of this connection has left the host, the second of the two times of sending.
-    /// `data` is true for Data and DataAck.
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, data: bool);
-
-    /// A valid packet without an acknowledgement number arrived, with which a sender may detect
-    /// missing numbers of the other side.
-    fn on_arrival(&mut self, _seq: SeqNum) {}
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum);
 
     /// The acknowledgement of the next [`on_ack`](Self::on_ack) has a wrong nonce echo, because the
     /// receiver may hide losses or marks. The sender responds as to a mark (RFC 4340 §12.3).
@@ -68,11 +63,6 @@ pub trait CcidSender: Send {
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
-    /// The Ack Ratio for the receiver (RFC 4340 §11.3); `None` for a CCID without it.
-    fn ack_ratio(&self) -> Option<u16> {
-        None
-    }
-
     /// The losses that this half found; zero where the receiver finds them, as with TFRC.
     fn losses(&self) -> LossCounts {
         LossCounts::default()
@@ -85,7 +75,7 @@ pub trait CcidSender: Send {
 /// The receiver half of a CCID.
 pub trait CcidReceiver: Send {
     /// A valid packet arrived, with or without data: both count in loss detection.
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, events: &mut Events);
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn);
 
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;
@@ -95,21 +85,13 @@ pub trait CcidReceiver: Send {
     fn on_ack_sent(&mut self, now: Instant, seq: SeqNum, kind: PacketType, options: &mut Options);
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
-    fn on_ack_of_ack(&mut self, _now: Instant, _seq: SeqNum) {}
-
-    /// The sender has set its Ack Ratio (RFC 4340 §11.3).
-    fn on_ack_ratio(&mut self, _ratio: u16) {}
+    fn on_ack_of_ack(&mut self, _seq: SeqNum) {}
 
     /// When the next timer of this half expires.
     fn poll_timeout(&self) -> Option<Instant>;
 
     /// A timer of this half has expired.
     fn handle_timeout(&mut self, now: Instant);
-
-    /// The loss event rate in [0, 1]; zero for a CCID that does not measure one.
-    fn loss_event_rate(&self) -> f64 {
-        0.0
-    }
 
     /// The losses that this half found; zero where the sender finds them.
     fn losses(&self) -> LossCounts {

@@ -1,6 +1,6 @@
 //! ECN nonces (RFC 4340 §12.2): a sender sets ECT(0) or ECT(1) on its data packets at random, and
-//! the receiver echoes the one-bit sum over the packets that arrived unmarked. A receiver that hides
-//! a mark or a loss must guess the nonce and is wrong half of the time.
+//! the receiver echoes the one-bit sum over the packets that arrived unmarked. A receiver that
+//! hides a mark or a loss must guess the nonce and is wrong half of the time.
 //!
 //! RFC 8311 made the nonce historic and released ECT(1) for other uses (L4S, RFC 9331). A sender
 //! uses nonces only if it is configured to; a receiver always echoes them.
@@ -29,8 +29,8 @@ pub(super) struct NonceSums {
 }
 
 impl NonceSums {
-    /// Records the nonce of a packet, once for each packet, in any order. The nonce of a packet that
-    /// is not recorded counts as zero.
+    /// Records the nonce of a packet, once for each packet, in any order. The nonce of a packet
+    /// that is not recorded counts as zero.
     pub(super) fn record(&mut self, seq: SeqNum, nonce: bool) {
         let Some(&last) = self.sums.back() else {
             if nonce {

@@ -324,7 +324,8 @@ macro_rules! settings {
 /// }
 /// ```
 ///
-/// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not. Words
+/// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not. A variant
+/// without documentation has that of its struct. Words
 /// behind `planned` are told to be not available yet. The enum implements
 /// [`Variants`](crate::settings::Variants); `Default` is the caller's.
 #[macro_export]
@@ -350,7 +351,7 @@ macro_rules! kinds {
             fn keywords() -> Vec<$crate::settings::Keyword> {
                 vec![$( $crate::settings::Keyword {
                     word: $word,
-                    doc: $crate::settings_doc!($(#[$($inner)*])*),
+                    doc: $crate::kinds!(@doc ($crate::settings_doc!($(#[$($inner)*])*)) $($ty)?),
                 } ),+]
             }
 
@@ -420,5 +421,9 @@ macro_rules! kinds {
                 )
             }
         }
+    };
+    (@doc ($doc:expr)) => { $doc };
+    (@doc ($doc:expr) $ty:ty) => {
+        if $doc.is_empty() { <$ty as $crate::settings::Settings>::DOC } else { $doc }
     };
 }

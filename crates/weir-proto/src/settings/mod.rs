@@ -19,6 +19,7 @@ mod diagnostic;
 mod form;
 mod kind;
 mod macros;
+mod or_table;
 mod raw;
 mod read;
 mod table;
@@ -31,6 +32,7 @@ pub use form::{
     bit_rate, bytes, count, find_keyword, fraction, name, named, natural, number, or_kind, or_word,
 };
 pub use kind::{FieldKind, Keyword, Kind, Presence, Preset, TableKind, Variant, plain_doc};
+pub use or_table::or_table;
 pub use raw::{KeyValue, Place, Raw, Spanned, Table};
 pub use read::{Field, Form, Reader, Value};
 pub use table::{

@@ -106,8 +106,8 @@ fn guessed_numbers_of_48_bits_are_never_valid_and_cause_eight_syncs_a_second() {
     }
 }
 
-/// Numbers of 24 bits can be guessed, with the probability of RFC 4340 §7.5.5, but then only data is
-/// delivered.
+/// Numbers of 24 bits can be guessed, with the probability of RFC 4340 §7.5.5, but then only data
+/// is delivered.
 #[test]
 fn guessed_numbers_of_24_bits_are_valid_with_the_probability_of_the_rfc_and_only_deliver_data() {
     let mut pair = open_pair(true);

@@ -19,7 +19,7 @@ fn envelope(body: wire::Packet) -> Packet {
         flow: FlowId::default(),
         ip: IpHeader {
             source: HostId(1),
-            target: HostId(0),
+            destination: HostId(0),
             ecn: weir_proto::packet::Ecn::NotEct,
             ttl: IpHeader::DEFAULT_TTL,
         },

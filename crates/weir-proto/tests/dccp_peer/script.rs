@@ -3,8 +3,8 @@
 //! `+SECONDS` advances the clock, then one of: `connect`, `close`, `write OCTETS`, `nothing` (no
 //! packet was sent), `> TYPE FIELD VALUE…` (the next packet that was sent, at this time), `< TYPE
 //! FIELD VALUE…` (a packet of the peer arrives). `assert state == NAME` and `assert event NAME`
-//! check, `client` or `server` begins. Fields: seq, ack, service, code, len. Sequence numbers of the
-//! end begin with 0; fields that are not given are not compared.
+//! check, `client` or `server` begins. Fields: seq, ack, service, code, len. Sequence numbers of
+//! the end begin with 0; fields that are not given are not compared.
 
 use super::{config, drain, envelope, packet_of};
 use std::collections::VecDeque;

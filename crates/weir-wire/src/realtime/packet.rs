@@ -19,7 +19,7 @@ impl Route {
             flow: self.flow,
             ip: IpHeader {
                 source: self.source,
-                target: self.target,
+                destination: self.target,
                 ecn,
                 ttl: IpHeader::DEFAULT_TTL,
             },

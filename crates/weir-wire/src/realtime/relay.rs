@@ -317,7 +317,7 @@ mod tests {
         for (number, client) in (0..).zip(&clients) {
             client.send(at, Ecn::Ect0, &[number; 40]);
             let packet = received(&mut relay);
-            assert_eq!((packet.ip.source, packet.ip.target), (near, far));
+            assert_eq!((packet.ip.source, packet.ip.destination), (near, far));
             assert_eq!((packet.size, packet.ip.ecn), (68, Ecn::Ect0));
             relay.send(far, packet.clone());
             let (from, content, ecn) = next(&server);
@@ -329,7 +329,7 @@ mod tests {
             let (from, question) = &questions[usize::from(number)];
             server.send(*from, Ecn::NotEct, &[number, 7, 7]);
             let mut answer = received(&mut relay);
-            assert_eq!((answer.flow, answer.ip.target), (question.flow, near));
+            assert_eq!((answer.flow, answer.ip.destination), (question.flow, near));
             answer.ip.ecn = Ecn::Ce;
             answer.damaged_at = std::num::NonZeroU32::new(28 + 1);
             relay.send(near, answer);

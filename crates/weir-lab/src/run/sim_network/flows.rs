@@ -10,10 +10,10 @@ use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
-use crate::scenario::{Application, Flow, Host, Scenario, Transport};
+use crate::scenario::{Flow, Host, Scenario, Transport};
 use std::sync::Arc;
-use weir_net::app::{AudioConfig, AudioSink, AudioSource, Bulk, Cbr, Delivery, OnOff, Sink};
-use weir_net::{App, FlowConfig, Side};
+use weir_net::app::{AppEnvironment, AppPair, Delivery};
+use weir_net::{FlowConfig, Side};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
 use weir_proto::quic::wire::HeaderFormat;
@@ -70,14 +70,14 @@ impl SimNetwork {
     fn add_flow(&mut self, plan: FlowPlan<'_>) -> Result<(), RunError> {
         let (flow, name) = (plan.flow, plan.name.as_str());
         let [sender, receiver] = self.endpoints(&plan)?;
-        let (app, sink) = self.applications(flow, name);
+        let AppPair { source, sink } = self.applications(flow, name);
         let config = FlowConfig {
             name: name.to_owned(),
             source: plan.ends[0].0,
             target: plan.ends[1].0,
             sender,
             receiver,
-            app,
+            app: source,
             sink,
             loss: flow.loss.clone(),
             connects: Side::Sender,
@@ -144,24 +144,15 @@ impl SimNetwork {
     }
 
     /// The applications that write and read.
-    fn applications(&self, flow: &Flow, name: &str) -> (Box<dyn App + Send>, Box<dyn App + Send>) {
+    fn applications(&self, flow: &Flow, name: &str) -> AppPair {
         let delivery = match flow.transport {
             Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
             Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
-        let source: Box<dyn App + Send> = match flow.app {
-            Application::Bulk(config) => Box::new(Bulk::new(config)),
-            Application::Cbr(config) => Box::new(Cbr::new(config)),
-            Application::OnOff(config) => {
-                let rng = Rng::stream(self.seed, &format!("flow/{name}/app"));
-                Box::new(OnOff::new(config, rng))
-            }
-            Application::Audio(config) => {
-                let config = AudioConfig { delivery, ..config };
-                let sink = Box::new(AudioSink::new(config));
-                return (Box::new(AudioSource::new(config)), sink);
-            }
-        };
-        (source, Box::new(Sink::new()))
+        flow.app.build(AppEnvironment {
+            seed: self.seed,
+            flow: name,
+            delivery,
+        })
     }
 }

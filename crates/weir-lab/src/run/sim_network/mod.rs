@@ -10,18 +10,15 @@ use super::recorder::{Recorder, WriteTrace};
 use super::summary::FlowStatistics;
 use super::tap::SharedTap;
 use super::{RunError, RunOptions};
-use crate::scenario::{Change, Direction, Host, Link, Scenario, Station, Wifi};
+use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
-use weir_net::app::AudioStatistics;
-use weir_net::wifi::{MediumConfig, StationConfig, StationCounters};
-use weir_net::{
-    LinkConfig, LinkId, MediumId, Network, NetworkError, QueueConfig, QueueLimit, Side,
-};
+use weir_net::app::PlaybackReport;
+use weir_net::wifi::{MediumConfig, StationCounters};
+use weir_net::{LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::{Duration, Instant};
 
 /// How much of a scenario a simulation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,25 +149,19 @@ impl SimNetwork {
         direction: &Direction,
         [from, to]: [HostId; 2],
     ) -> Result<(), RunError> {
-        let queue = match direction.shaper {
-            Some(shaper) => QueueConfig::DropTail {
-                limit: QueueLimit::Bytes(shaper.limit()),
-            },
-            None => direction.queue,
-        };
         let config = LinkConfig {
             name: name.clone(),
             from,
             to,
             rate: direction.rate,
-            shaper: direction.shaper.map(|shaper| shaper.bucket),
+            shaper: direction.shaper,
             delay: direction.delay,
             mtu: Some(direction.mtu.0),
-            queue,
+            queue: direction.queue,
             loss: direction.loss.clone(),
             netem: direction.netem,
             rate_trace: direction.rate_trace.millis.clone(),
-            changes: direction.changes.iter().map(Change::config).collect(),
+            changes: direction.changes.clone(),
         };
         let id = self.network.add_link(config).map_err(build_error)?;
         self.links.push((name, TracedLink::Link(id)));
@@ -180,16 +171,10 @@ impl SimNetwork {
     /// A medium whose stations belong to these hosts.
     fn add_wifi(&mut self, wifi: &Wifi, hosts: &[HostId]) -> Result<(), RunError> {
         let stations = wifi.stations.iter().zip(hosts);
-        let config = |(station, &host): (&Station, &HostId)| StationConfig {
-            host,
-            queue: station.queue,
-            mtu: station.mtu.0,
-            rate_control: wifi.rate_control(station),
-            retry_limit: station.retry_limit.0,
-        };
+        let config = |(station, &host): (&Station, &HostId)| (host, station.config);
         let config = MediumConfig {
             name: wifi.name.clone(),
-            phy: wifi.phy(),
+            phy: wifi.phy,
             stations: stations.clone().map(config).collect(),
             channel: wifi.channel(),
         };
@@ -249,12 +234,9 @@ impl SimNetwork {
         statistics.map(|statistics| statistics.payload_received)
     }
 
-    /// The audio statistics of a flow, and its gaps with their lengths; `None` without audio.
-    pub(super) fn audio(
-        &self,
-        flow: FlowId,
-    ) -> Option<(AudioStatistics, Vec<(Instant, Duration)>)> {
-        Some((self.network.audio(flow)?, self.network.gaps(flow)))
+    /// The playback of a flow; `None` without audio.
+    pub(super) fn playback(&self, flow: FlowId) -> Option<PlaybackReport> {
+        self.network.app_report(flow, Side::Receiver).playback
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender reports, or else
@@ -262,7 +244,7 @@ impl SimNetwork {
     pub(super) fn ended(&self, flow: FlowId) -> Option<String> {
         let closed = [Side::Sender, Side::Receiver]
             .into_iter()
-            .find_map(|side| self.network.app_statistics(flow, side).closed)?;
+            .find_map(|side| self.network.app_report(flow, side).statistics.closed)?;
         match closed {
             CloseReason::Finished => None,
             CloseReason::Reset(code) => Some(format!("reset with code {code}")),

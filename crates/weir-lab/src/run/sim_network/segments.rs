@@ -62,9 +62,9 @@ impl SimNetwork {
                 direction.shaper = None;
             }
             direction.mtu.0 += wire_encoding::ENCAPSULATION;
-            let shaper = shaper.map(|shaper| SegmentShaper {
-                bucket: shaper.bucket,
-                limit: shaper.limit(),
+            let shaper = shaper.map(|bucket| SegmentShaper {
+                bucket,
+                limit: bucket.queue_limit().unwrap_or(0),
             });
             ends.push(self.add_end(scenario, host, &link.name, shaper)?);
         }
@@ -89,12 +89,12 @@ impl SimNetwork {
     fn add_wifi_segment(&mut self, scenario: &Scenario, mut wifi: Wifi) -> Result<(), RunError> {
         let mut ends = Vec::new();
         for station in &mut wifi.stations {
-            station.mtu.0 += wire_encoding::ENCAPSULATION;
+            station.config.mtu += wire_encoding::ENCAPSULATION;
             ends.push(self.add_end(scenario, &station.host, &wifi.name, None)?);
         }
         let ports: Vec<_> = ends.iter().map(|end| end.port).collect();
         self.add_wifi(&wifi, &ports)?;
-        let mtus = wifi.stations.iter().map(|station| station.mtu.0);
+        let mtus = wifi.stations.iter().map(|station| station.config.mtu);
         self.segments.push(NetworkSegment {
             ends,
             mtu: mtus.max().unwrap_or_default(),

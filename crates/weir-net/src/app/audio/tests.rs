@@ -1,13 +1,17 @@
 use super::*;
 
-const MP3: AudioConfig = AudioConfig {
-    bitrate: 128_000,
-    unit: 400,
-    packet: 408,
-    fec: (1, 1),
-    playout: Duration::from_millis(100),
-    delivery: Delivery::Datagrams,
-};
+fn mp3() -> AudioConfig {
+    AudioConfig {
+        unit: 400,
+        packet: 408,
+        playout: Duration::from_millis(100),
+        ..AudioConfig::default()
+    }
+}
+
+fn datagrams(config: AudioConfig) -> AudioStream {
+    AudioStream::new(config, Delivery::Datagrams)
+}
 
 fn content(group: u32, index: u32) -> Payload {
     Payload::from_bytes(&[group.to_be_bytes(), index.to_be_bytes()].concat())
@@ -20,7 +24,7 @@ fn at(millis: u64) -> Instant {
 #[test]
 fn a_lost_packet_is_a_gap_of_one_unit_and_a_late_one_too() {
     // 400 octets at 128 kbit/s are 25 ms; unit n plays at 100 + 25 n.
-    let mut sink = AudioSink::new(MP3);
+    let mut sink = AudioSink::new(datagrams(mp3()));
     for n in 0..20_u64 {
         match n {
             5 => {}
@@ -45,7 +49,7 @@ fn a_lost_packet_is_a_gap_of_one_unit_and_a_late_one_too() {
 
 #[test]
 fn damage_is_played_and_counted() {
-    let mut sink = AudioSink::new(MP3);
+    let mut sink = AudioSink::new(datagrams(mp3()));
     sink.on_packet(at(0), &content(0, 0));
     sink.on_packet(at(25), &content(1, 0).damaged());
     sink.play(at(126));
@@ -56,11 +60,12 @@ fn damage_is_played_and_counted() {
 #[test]
 fn any_k_of_n_packets_give_back_the_group() {
     let config = AudioConfig {
-        fec: (10, 30),
+        fec_data: 10,
+        fec_packets: 30,
         playout: Duration::from_millis(500),
-        ..MP3
+        ..mp3()
     };
-    let mut sink = AudioSink::new(config);
+    let mut sink = AudioSink::new(datagrams(config));
     // Ten of the thirty, none of them data but the first.
     for index in [0, 11, 12, 13, 14, 25, 26, 27, 28, 29] {
         sink.on_packet(at(u64::from(index) * 8), &content(0, index));
@@ -76,11 +81,12 @@ fn any_k_of_n_packets_give_back_the_group() {
 #[test]
 fn nine_of_ten_are_too_few() {
     let config = AudioConfig {
-        fec: (10, 30),
+        fec_data: 10,
+        fec_packets: 30,
         playout: Duration::from_millis(500),
-        ..MP3
+        ..mp3()
     };
-    let mut sink = AudioSink::new(config);
+    let mut sink = AudioSink::new(datagrams(config));
     for index in 21..30 {
         sink.on_packet(at(240), &content(0, index));
     }
@@ -92,11 +98,8 @@ fn nine_of_ten_are_too_few() {
 
 #[test]
 fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
-    let config = AudioConfig {
-        delivery: Delivery::Stream,
-        ..MP3
-    };
-    let mut sink = AudioSink::new(config);
+    let stream = AudioStream::new(mp3(), Delivery::Stream);
+    let mut sink = AudioSink::new(stream);
     for n in 0..8_u64 {
         sink.play(at(n * 25));
         sink.on_octets(at(n * 25), 400);
@@ -120,9 +123,11 @@ fn a_stream_that_stalls_is_silent_until_it_has_caught_up() {
 #[test]
 fn packets_of_a_group_are_spread_over_its_music() {
     let config = AudioConfig {
-        fec: (10, 30),
-        ..MP3
+        fec_data: 10,
+        fec_packets: 30,
+        ..mp3()
     };
-    assert_eq!(config.sending_time(1, 0), Duration::from_millis(250));
-    assert_eq!(config.sending_time(1, 15), Duration::from_millis(375));
+    let stream = datagrams(config);
+    assert_eq!(stream.sending_time(1, 0), Duration::from_millis(250));
+    assert_eq!(stream.sending_time(1, 15), Duration::from_millis(375));
 }

@@ -1,46 +1,50 @@
 use super::*;
 use crate::packet_pool::fixture::packet_ref;
-use crate::queue::{QueueConfig, QueueLimit};
+use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::wifi::timing::{PhyRate, Standard};
-use crate::wifi::{Audibility, InterferenceConfig, RateControlConfig};
+use crate::wifi::{Audibility, FixedRateConfig, InterferenceConfig, RateControlConfig};
 use weir_proto::time::Duration;
 
 fn full_size() -> PacketRef {
     packet_ref(0, 0, 1500)
 }
 
+fn hop(host: u32) -> Hop {
+    Hop {
+        from: HostId(host),
+        to: HostId(0),
+    }
+}
+
 fn medium(standard: Standard, stations: u32, channel: ChannelConfig) -> Medium {
-    let station = |host| StationConfig {
-        host: HostId(host),
-        queue: QueueConfig::DropTail {
+    let fastest = u64::from(standard.kbps(standard.fastest())) * 1_000;
+    let station = StationConfig {
+        queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(10),
-        },
+        }),
         mtu: 1500,
-        rate_control: RateControlConfig::Fixed(standard.fastest()),
+        rate_control: RateControlConfig::Fixed(FixedRateConfig { rate: fastest }),
         retry_limit: 1000,
     };
     let config = MediumConfig {
         name: "cell".to_owned(),
         phy: standard.into(),
-        stations: (1..=stations).map(station).collect(),
+        stations: (1..=stations).map(|host| (HostId(host), station)).collect(),
         channel,
     };
     Medium::new(config, 1)
 }
 
 fn clear() -> ChannelConfig {
-    ChannelConfig {
-        snr_db: vec![],
-        interference: vec![],
-    }
+    ChannelConfig::default()
 }
 
 /// Keeps all stations busy; returns packets delivered per second.
 fn saturate(medium: &mut Medium, stations: u32, seconds: u64) -> f64 {
     let until = Instant::ZERO + Duration::from_secs(seconds);
     for host in 1..=stations {
-        medium.handle(Instant::ZERO, (HostId(host), HostId(0)), full_size());
-        medium.handle(Instant::ZERO, (HostId(host), HostId(0)), full_size());
+        medium.handle(Instant::ZERO, hop(host), full_size());
+        medium.handle(Instant::ZERO, hop(host), full_size());
     }
     let mut delivered = 0_u64;
     while let Some(now) = medium.poll_timeout().filter(|&at| at <= until) {
@@ -51,7 +55,7 @@ fn saturate(medium: &mut Medium, stations: u32, seconds: u64) -> f64 {
         for host in 1..=stations {
             let queued = medium.stations[host as usize - 1].packets();
             for _ in queued..2 {
-                medium.handle(now, (HostId(host), HostId(0)), full_size());
+                medium.handle(now, hop(host), full_size());
             }
         }
     }
@@ -77,7 +81,7 @@ fn bianchi(standard: Standard, n: u32) -> f64 {
     let busy = 1.0 - libm::pow(1.0 - tau, f64::from(n));
     let success = f64::from(n) * tau * libm::pow(1.0 - tau, f64::from(n - 1)) / busy;
     let rate = standard.fastest();
-    let phy = Phy::from(standard);
+    let phy = Phy::from(PhyConfig::from(standard));
     let exchange = standard.data_time(1500, rate) + phy.ack_time(rate) + phy.difs();
     let slot = standard.slot().as_secs_f64();
     busy * success / ((1.0 - busy) * slot + busy * exchange.as_secs_f64())
@@ -106,7 +110,7 @@ fn saturation_throughput_agrees_with_bianchi_within_five_per_cent() {
 fn a_lone_packet_on_a_quiet_medium_leaves_at_once() {
     let mut medium = medium(Standard::G, 1, clear());
     let now = Instant::ZERO + Duration::from_millis(1);
-    medium.handle(now, (HostId(1), HostId(0)), full_size());
+    medium.handle(now, hop(1), full_size());
     assert_eq!(medium.poll_timeout(), Some(now));
     medium.handle_timeout(now);
     let arrives = now + Standard::G.data_time(1500, Standard::G.fastest());
@@ -117,13 +121,10 @@ fn a_lone_packet_on_a_quiet_medium_leaves_at_once() {
 
 #[test]
 fn a_frame_is_given_up_after_its_last_retry() {
-    let channel = ChannelConfig {
-        snr_db: vec![(Instant::ZERO, -50.0)],
-        interference: vec![],
-    };
+    let channel = ChannelConfig::with_snr_db(-50.0);
     let mut medium = medium(Standard::G, 1, channel);
     medium.stations[0].config.retry_limit = 7;
-    medium.handle(Instant::ZERO, (HostId(1), HostId(0)), full_size());
+    medium.handle(Instant::ZERO, hop(1), full_size());
     while let Some(now) = medium.poll_timeout() {
         medium.handle_timeout(now);
         assert!(medium.poll_transmit().is_none());
@@ -137,10 +138,10 @@ fn a_frame_is_given_up_after_its_last_retry() {
 fn nobody_sends_into_a_burst_that_can_be_heard() {
     let mut busy = clear();
     busy.interference = vec![InterferenceConfig {
-        start: Instant::ZERO,
-        stop: Instant::ZERO + Duration::from_secs(100),
-        mean_on: Duration::from_millis(5),
-        mean_off: Duration::from_millis(5),
+        from: Duration::ZERO,
+        until: Duration::from_secs(100),
+        on: Duration::from_millis(5),
+        off: Duration::from_millis(5),
         heard: Audibility::Everywhere,
     }];
     let free = saturate(&mut medium(Standard::G, 1, clear()), 1, 20);
@@ -156,10 +157,10 @@ fn nobody_sends_into_a_burst_that_can_be_heard() {
 fn stations_send_into_a_burst_that_only_receivers_hear() {
     let mut busy = clear();
     busy.interference = vec![InterferenceConfig {
-        start: Instant::ZERO,
-        stop: Instant::ZERO + Duration::from_secs(100),
-        mean_on: Duration::from_millis(5),
-        mean_off: Duration::from_millis(5),
+        from: Duration::ZERO,
+        until: Duration::from_secs(100),
+        on: Duration::from_millis(5),
+        off: Duration::from_millis(5),
         heard: Audibility::AtReceivers,
     }];
     let mut medium = medium(Standard::G, 1, busy);

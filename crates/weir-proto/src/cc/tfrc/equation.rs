@@ -5,8 +5,8 @@
 //! and its inverse, with which a receiver computes the interval before the first loss (§6.3.1).
 //!
 //! Linux tabulates f(p) in two tables of 500 entries, each round(10^6·f): in steps of 0.0001 up to
-//! 5 %, of 0.002 above. p is truncated to a step, and the two divisions are truncated. Here an entry
-//! is computed when it is needed, which takes two square roots and no memory.
+//! 5 %, of 0.002 above. p is truncated to a step, and the two divisions are truncated. Here an
+//! entry is computed when it is needed, which takes two square roots and no memory.
 //!
 //! Source of the tables' shape: Linux net/dccp/ccids/lib/tfrc_equation.c.
 //!

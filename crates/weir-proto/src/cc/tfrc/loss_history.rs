@@ -5,8 +5,8 @@
 //! sorted. With the NDP Count option a hole can be recognised as packets without data, which is no
 //! loss (RFC 4340 §7.7).
 //!
-//! Does not model: a packet that arrives after it was declared lost. RFC 5348 §5.1 allows a receiver
-//! to correct its history then; this one, like Linux, ignores the packet.
+//! Does not model: a packet that arrives after it was declared lost. RFC 5348 §5.1 allows a
+//! receiver to correct its history then; this one, like Linux, ignores the packet.
 
 use crate::time::Instant;
 

@@ -6,8 +6,9 @@
 //! acknowledges every Ack Ratio-th data packet with an Ack Vector, and at once when a packet is
 //! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1).
 //!
-//! Does not model: pacing (§5, MAY), ECN marks on acknowledgements, and undoing a reduction after
-//! a spurious loss.
+//! Does not model: pacing (§5, MAY), ECN marks on acknowledgements, undoing a reduction after a
+//! spurious loss, and telling the receiver of a changed Ack Ratio (§6.1.2): the receiver keeps the
+//! ratio of the handshake.
 
 mod ack_ratio;
 mod receiver;

@@ -5,7 +5,6 @@ use crate::dccp::ack_vector::{AckVector, MAX_CELLS};
 use crate::dccp::ccid::CcidReceiver;
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
-use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::Instant;
 
@@ -41,7 +40,7 @@ impl Ccid2Receiver {
 }
 
 impl CcidReceiver for Ccid2Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
         self.vector.on_packet(packet.seq, ecn);
         self.nonces.record(packet.seq, ecn == Ecn::Ect1);
         let ahead = self.greatest.map_or(1, |last| packet.seq.since(last));
@@ -83,12 +82,8 @@ impl CcidReceiver for Ccid2Receiver {
         self.deadline = None;
     }
 
-    fn on_ack_of_ack(&mut self, _now: Instant, seq: SeqNum) {
+    fn on_ack_of_ack(&mut self, seq: SeqNum) {
         self.vector.on_ack_of_ack(seq);
-    }
-
-    fn on_ack_ratio(&mut self, ratio: u16) {
-        self.ack_ratio = u32::from(ratio.max(1));
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -35,8 +35,6 @@ struct SentDataPacket {
 pub struct Ccid2Sender {
     packet_size: u64,
     cwnd: u32,
-    /// The greatest window: the Sequence Window.
-    max_cwnd: u32,
     ssthresh: u32,
     /// Packets acknowledged towards the next increase.
     acked_since_increase: u32,
@@ -86,7 +84,6 @@ impl Ccid2Sender {
         Self {
             packet_size,
             cwnd: initial_window(packet_size),
-            max_cwnd: u32::MAX,
             ssthresh: u32::MAX,
             acked_since_increase: 0,
             pipe: 0,
@@ -107,14 +104,6 @@ impl Ccid2Sender {
             lost: 0,
             loss_events: 0,
         }
-    }
-
-    /// The same sender with this initial Ack Ratio, and with the Sequence Window as its greatest
-    /// window (RFC 4340 §7.5.2).
-    pub fn with_limits(mut self, ack_ratio: u16, max_cwnd: u64) -> Self {
-        self.ack_ratio = AckRatio::new(ack_ratio);
-        self.max_cwnd = u32::try_from(max_cwnd).unwrap_or(u32::MAX).max(1);
-        self
     }
 
     fn timeout(&self) -> Duration {
@@ -300,7 +289,6 @@ impl Ccid2Sender {
         } else {
             self.limit = Limit::CongestionAvoidance;
         }
-        self.cwnd = self.cwnd.min(self.max_cwnd);
     }
 
     /// A loss or mark of packet `seq`: at most one reduction in each window (RFC 4341 §5).
@@ -390,15 +378,11 @@ impl CcidSender for Ccid2Sender {
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum) {
         let at = self.sent.partition_point(|sent| sent.seq.is_before(seq));
         if let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.seq == seq) {
             sent.at = now;
         }
-    }
-
-    fn on_arrival(&mut self, seq: SeqNum) {
-        self.ack_ratio.on_arrival(seq);
     }
 
     fn on_nonce_mismatch(&mut self) {
@@ -472,10 +456,6 @@ impl CcidSender for Ccid2Sender {
         self.deadline = None;
         self.limit = Limit::Timeout;
         self.emit_window(now, events);
-    }
-
-    fn ack_ratio(&self) -> Option<u16> {
-        Some(self.ack_ratio.get())
     }
 
     fn rtt(&self) -> Option<Duration> {

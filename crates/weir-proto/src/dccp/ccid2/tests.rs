@@ -46,7 +46,7 @@ impl Bench {
             let mut packet = Packet::data(seq, Payload::of_len(SIZE));
             self.sender
                 .on_handover(self.now, &mut packet, &mut self.events);
-            self.sender.on_transmitted(self.now, seq, true);
+            self.sender.on_transmitted(self.now, seq);
             numbers.push(self.next);
             self.next += 1;
         }
@@ -90,8 +90,8 @@ impl Bench {
         window.expect("there was something to acknowledge")
     }
 
-    /// A sender in congestion avoidance without packets in flight, after so many round trips of slow
-    /// start: its window is 4, 6, 9, 13, 20 or 30 packets.
+    /// A sender in congestion avoidance without packets in flight, after so many round trips of
+    /// slow start: its window is 4, 6, 9, 13, 20 or 30 packets.
     fn avoiding(round_trips: usize) -> Self {
         let mut bench = Self::new();
         for _ in 0..round_trips {
@@ -377,11 +377,10 @@ fn reordered_acknowledgements_are_not_lost() {
 #[test]
 fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
     let mut receiver = Ccid2Receiver::new(2);
-    let mut events = Events::default();
     let now = Instant::from_nanos(1_000_000_000);
-    let mut come = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
+    let arrive = |receiver: &mut Ccid2Receiver, number: u64, ecn| {
         let packet = Packet::data(SeqNum::new(number), Payload::of_len(SIZE));
-        receiver.on_packet(now, &packet, ecn, &mut events);
+        receiver.on_packet(now, &packet, ecn);
         receiver.wants_ack(now)
     };
     let mut acks = 0;
@@ -392,15 +391,15 @@ fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
         assert!(!receiver.wants_ack(now));
         options
     };
-    assert!(!come(&mut receiver, 1, Ecn::Ect0));
-    assert!(come(&mut receiver, 2, Ecn::Ect0));
+    assert!(!arrive(&mut receiver, 1, Ecn::Ect0));
+    assert!(arrive(&mut receiver, 2, Ecn::Ect0));
     let options = answer(&mut receiver, now);
     assert_eq!(options.as_bytes(), [38, 3, 1]);
-    assert!(come(&mut receiver, 4, Ecn::Ect0), "a gap");
+    assert!(arrive(&mut receiver, 4, Ecn::Ect0), "a gap");
     answer(&mut receiver, now);
-    assert!(come(&mut receiver, 5, Ecn::Ce), "a mark");
+    assert!(arrive(&mut receiver, 5, Ecn::Ce), "a mark");
     answer(&mut receiver, now);
-    assert!(!come(&mut receiver, 6, Ecn::Ect0));
+    assert!(!arrive(&mut receiver, 6, Ecn::Ect0));
     let due = receiver.poll_timeout().expect("a delayed acknowledgement");
     assert_eq!(due.since(now), Duration::from_millis(200));
     receiver.handle_timeout(due);
@@ -411,8 +410,8 @@ fn the_receiver_acknowledges_every_other_packet_after_a_delay_and_at_a_gap() {
 }
 
 proptest! {
-    /// E12, B7: with any acknowledgements in any order, the window is at least one packet and pipe is
-    /// between zero and the packets sent.
+    /// E12, B7: with any acknowledgements in any order, the window is at least one packet and pipe
+    /// is between zero and the packets sent.
     #[test]
     fn no_acknowledgement_corrupts_the_window(
         steps in proptest::collection::vec(

@@ -4,7 +4,6 @@ use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, R
 use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
-use crate::event::Events;
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -86,7 +85,7 @@ impl Ccid3Receiver {
 }
 
 impl CcidReceiver for Ccid3Receiver {
-    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn, _events: &mut Events) {
+    fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn) {
         let data = matches!(packet.kind, PacketType::Data | PacketType::DataAck);
         let mut ndp = 0;
         for option in &packet.options {
@@ -146,10 +145,6 @@ impl CcidReceiver for Ccid3Receiver {
     }
 
     fn handle_timeout(&mut self, _now: Instant) {}
-
-    fn loss_event_rate(&self) -> f64 {
-        self.tfrc.loss_event_rate()
-    }
 
     fn losses(&self) -> LossCounts {
         LossCounts {

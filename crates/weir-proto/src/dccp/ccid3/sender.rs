@@ -123,7 +123,7 @@ impl CcidSender for Ccid3Sender {
         self.tfrc.emit(now, events);
     }
 
-    fn on_transmitted(&mut self, now: Instant, seq: SeqNum, _data: bool) {
+    fn on_transmitted(&mut self, now: Instant, seq: SeqNum) {
         self.history.set_sent_at(now, seq);
     }
 

@@ -48,7 +48,7 @@ impl Flow {
             self.sent += 1;
             let mut packet = Packet::data(SeqNum::new(self.sent), Payload::of_len(S));
             self.sender.on_handover(now, &mut packet, &mut self.events);
-            self.sender.on_transmitted(now, packet.seq, true);
+            self.sender.on_transmitted(now, packet.seq);
             if !is_lost() {
                 self.forward.push_back((now + self.delay, packet));
             }
@@ -56,8 +56,7 @@ impl Flow {
     }
 
     fn arrive(&mut self, now: Instant, packet: &Packet) {
-        self.receiver
-            .on_packet(now, packet, Ecn::NotEct, &mut self.events);
+        self.receiver.on_packet(now, packet, Ecn::NotEct);
         if self.receiver.wants_ack(now) {
             let mut ack = Packet::new_ack(SeqNum::new(1), packet.seq);
             self.receiver
@@ -159,8 +158,7 @@ fn feedback_carries_the_options_of_its_profile() {
     ] {
         let mut receiver = Ccid3Receiver::new(profile);
         let packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
-        let mut events = Events::default();
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
         let mut options = Options::new();
         receiver.on_ack_sent(
             Instant::ZERO,
@@ -187,10 +185,10 @@ fn the_rtt_estimate_option_reaches_the_receiver() {
     let mut events = Events::default();
     let mut packet = Packet::data(SeqNum::new(1), Payload::of_len(S));
     sender.on_handover(Instant::ZERO, &mut packet, &mut events);
-    let told = packet.options.iter().next();
-    assert_eq!(told, Some(DccpOption::RttEstimate(5001)));
+    let option = packet.options.iter().next();
+    assert_eq!(option, Some(DccpOption::RttEstimate(5001)));
     let mut receiver = Ccid3Receiver::new(profile);
-    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+    receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
     assert_eq!(receiver.tfrc().rtt(), Some(Duration::from_micros(5001)));
 }
 
@@ -215,11 +213,10 @@ fn acknowledgements_of_unknown_packets_are_ignored() {
 #[test]
 fn a_sequence_number_that_wraps_is_no_loss() {
     let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
-    let mut events = Events::default();
     let first = SeqNum::new((1 << 48) - 10);
     for k in 0..20 {
         let packet = Packet::data(first.add(k), Payload::of_len(S));
-        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct, &mut events);
+        receiver.on_packet(Instant::ZERO, &packet, Ecn::NotEct);
     }
     assert_eq!(receiver.losses(), LossCounts::default());
 }

@@ -192,9 +192,9 @@ impl Connection {
         self.events
             .push(now, EventMask::PACKET, || Event::Received { number, size });
         if let (true, Some(receiver)) = (new, &mut self.receiver) {
-            receiver.on_packet(now, packet, ecn, &mut self.events);
+            receiver.on_packet(now, packet, ecn);
             if let Some(ack) = ack {
-                receiver.on_ack_of_ack(now, ack);
+                receiver.on_ack_of_ack(ack);
                 self.data_dropped.on_ack_of_ack(ack);
             }
         }
@@ -329,7 +329,7 @@ impl Connection {
             self.endpoint_events.push_back(EndpointEvent::Connected);
             // The CCID halves did not exist when the packet was accepted.
             if let Some(receiver) = &mut self.receiver {
-                receiver.on_packet(now, packet, ecn, &mut self.events);
+                receiver.on_packet(now, packet, ecn);
             }
         }
         NEXT

@@ -406,7 +406,7 @@ impl Endpoint for Connection {
             handshake.sent_at = Some(now);
         }
         if let Some(sender) = &mut self.sender {
-            sender.on_transmitted(now, seq, true);
+            sender.on_transmitted(now, seq);
         }
     }
 

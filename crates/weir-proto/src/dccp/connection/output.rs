@@ -58,7 +58,7 @@ impl Connection {
             flow: self.config.flow,
             ip: IpHeader {
                 source: self.config.local,
-                target: self.config.remote,
+                destination: self.config.remote,
                 ecn,
                 ttl: IpHeader::DEFAULT_TTL,
             },

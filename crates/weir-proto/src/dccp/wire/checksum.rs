@@ -9,6 +9,8 @@
 //! CsCov = 1..15  the first (CsCov - 1) * 4 octets of it
 //! ```
 
+use crate::named::named;
+
 /// The IP protocol number of DCCP (RFC 4340 §19.1).
 pub const PROTOCOL: u8 = 33;
 
@@ -31,26 +33,17 @@ pub enum PseudoHeader {
     },
 }
 
-/// The result of a checksum verification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChecksumStatus {
-    /// The checksum is right.
-    Good,
-    /// The checksum is wrong, and the packet must be ignored (RFC 4340 §9.1).
-    Bad,
-    /// The checksum was not verified: in UDP it is not used (RFC 6773 §3.3), and a truncated capture
-    /// lacks the octets.
-    None,
-}
-
-impl ChecksumStatus {
-    /// The name in traces.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-            Self::None => "none",
-        }
+named! {
+    /// The result of a checksum verification.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ChecksumStatus {
+        /// The checksum is right.
+        Good => "good",
+        /// The checksum is wrong, and the packet must be ignored (RFC 4340 §9.1).
+        Bad => "bad",
+        /// The checksum was not verified: in UDP it is not used (RFC 6773 §3.3), and a truncated
+        /// capture lacks the octets.
+        None => "none",
     }
 }
 

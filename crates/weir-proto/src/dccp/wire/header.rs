@@ -77,7 +77,7 @@ pub enum Malformed {
         payload: usize,
     },
     /// A capture with a small snapshot length does not contain the whole header.
-    Cut {
+    Truncated {
         /// Octets captured.
         captured: usize,
     },
@@ -129,17 +129,17 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Malformed> {
 /// Octets beyond `length`, such as the padding of Ethernet, are ignored.
 ///
 /// # Errors
-/// As [`decode`], and [`Malformed::Cut`] if the header is incomplete.
+/// As [`decode`], and [`Malformed::Truncated`] if the header is incomplete.
 pub fn decode_prefix(bytes: &[u8], length: usize) -> Result<Decoded<'_>, Malformed> {
     let bytes = bytes.get(..length).unwrap_or(bytes);
     if length < MIN_OCTETS {
         return Err(Malformed::TooShort { octets: length });
     }
-    let cut = Malformed::Cut {
+    let truncated = Malformed::Truncated {
         captured: bytes.len(),
     };
-    let (kind, extended) = read_type(*bytes.get(8).ok_or(cut)?)?;
-    let header_len = usize::from(*bytes.get(4).ok_or(cut)?) * 4;
+    let (kind, extended) = read_type(*bytes.get(8).ok_or(truncated)?)?;
+    let header_len = usize::from(*bytes.get(4).ok_or(truncated)?) * 4;
     let fixed_len = kind.fixed_header_len(extended);
     if header_len < fixed_len {
         return Err(Malformed::DataOffsetTooSmall {
@@ -154,8 +154,8 @@ pub fn decode_prefix(bytes: &[u8], length: usize) -> Result<Decoded<'_>, Malform
             octets: length,
         });
     }
-    let (header, payload) = bytes.split_at_checked(header_len).ok_or(cut)?;
-    let decoded = read_header(header, payload, length - header_len).ok_or(cut)?;
+    let (header, payload) = bytes.split_at_checked(header_len).ok_or(truncated)?;
+    let decoded = read_header(header, payload, length - header_len).ok_or(truncated)?;
     let cscov = decoded.packet.cscov;
     if covered_len(header_len, length - header_len, cscov).is_none() {
         return Err(Malformed::CoverageTooLarge {
@@ -432,7 +432,7 @@ impl fmt::Display for Malformed {
                 "checksum coverage {cscov} wants {} octets of payload, but there are {payload}",
                 usize::from(cscov.saturating_sub(1)) * 4
             ),
-            Self::Cut { captured } => {
+            Self::Truncated { captured } => {
                 write!(
                     f,
                     "the capture cut the packet after {captured} octets, inside its header"

@@ -4,8 +4,8 @@
 //! ignored), and an option with invalid data is read as [`DccpOption::Other`], which is ignored, or
 //! answered with a Reset if it is Mandatory.
 //!
-//! The CCID of the connection defines types 128 to 255 (RFC 4340 §10.3). They are read as options of
-//! CCID 3 (RFC 4342 §8, RFC 6323 §3.2.1); other CCIDs ignore them.
+//! The CCID of the connection defines types 128 to 255 (RFC 4340 §10.3). They are read as options
+//! of CCID 3 (RFC 4342 §8, RFC 6323 §3.2.1); other CCIDs ignore them.
 
 use super::PacketType;
 use smallvec::SmallVec;

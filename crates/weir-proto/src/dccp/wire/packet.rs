@@ -129,8 +129,8 @@ impl Packet {
         )
     }
 
-    /// The Reset that answers this packet if it belongs to no connection (RFC 4340 §8.3.1), with the
-    /// ports exchanged. `None` for a Reset, which is never answered by another.
+    /// The Reset that answers this packet if it belongs to no connection (RFC 4340 §8.3.1), with
+    /// the ports exchanged. `None` for a Reset, which is never answered by another.
     pub fn refusal(&self, code: u8) -> Option<Self> {
         if self.kind == PacketType::Reset {
             return None;

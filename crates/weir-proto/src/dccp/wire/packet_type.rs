@@ -1,61 +1,32 @@
 //! The packet types of RFC 4340 §5.1 and the Listen of RFC 5596, and what each may carry.
 
+use crate::named::named;
 use std::fmt;
 
-/// The type of a packet (RFC 4340 §5.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[expect(missing_docs, reason = "the RFC's own names")]
-pub enum PacketType {
-    Request = 0,
-    Response = 1,
-    Data = 2,
-    Ack = 3,
-    DataAck = 4,
-    CloseReq = 5,
-    Close = 6,
-    Reset = 7,
-    Sync = 8,
-    SyncAck = 9,
-    Listen = 10,
+named! {
+    /// The type of a packet (RFC 4340 §5.1).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    #[expect(missing_docs, reason = "the RFC's own names")]
+    pub enum PacketType {
+        Request = 0 => "Request",
+        Response = 1 => "Response",
+        Data = 2 => "Data",
+        Ack = 3 => "Ack",
+        DataAck = 4 => "DataAck",
+        CloseReq = 5 => "CloseReq",
+        Close = 6 => "Close",
+        Reset = 7 => "Reset",
+        Sync = 8 => "Sync",
+        SyncAck = 9 => "SyncAck",
+        Listen = 10 => "Listen",
+    }
 }
 
 impl PacketType {
-    /// All types, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
-        Self::Request,
-        Self::Response,
-        Self::Data,
-        Self::Ack,
-        Self::DataAck,
-        Self::CloseReq,
-        Self::Close,
-        Self::Reset,
-        Self::Sync,
-        Self::SyncAck,
-        Self::Listen,
-    ];
-
     /// The number on the wire.
     pub const fn number(self) -> u8 {
         self as u8
-    }
-
-    /// The RFC's name without its prefix: `DataAck` for DCCP-DataAck.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Request => "Request",
-            Self::Response => "Response",
-            Self::Data => "Data",
-            Self::Ack => "Ack",
-            Self::DataAck => "DataAck",
-            Self::CloseReq => "CloseReq",
-            Self::Close => "Close",
-            Self::Reset => "Reset",
-            Self::Sync => "Sync",
-            Self::SyncAck => "SyncAck",
-            Self::Listen => "Listen",
-        }
     }
 
     /// True for Data and DataAck: the packets whose payload congestion control governs. Request

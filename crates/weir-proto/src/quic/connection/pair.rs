@@ -80,7 +80,7 @@ impl Pair {
         let mut pair = Self::new(config);
         pair.client.events.set_mask(EventMask::CONTROLLER);
         pair.client.connect(pair.now);
-        pair.settle();
+        pair.exchange();
         pair
     }
 
@@ -92,7 +92,7 @@ impl Pair {
     }
 
     /// Runs the applications, then sends all packets that leave now.
-    pub fn settle(&mut self) {
+    pub fn exchange(&mut self) {
         let now = self.now;
         for side in [Side::Client, Side::Server] {
             while let Some(event) = self.end(side).poll_event() {
@@ -172,7 +172,7 @@ impl Pair {
 
     /// Runs to this time; fails if an endpoint spins.
     pub fn run_until(&mut self, until: Instant) {
-        self.settle();
+        self.exchange();
         let mut at_one_time = 0;
         loop {
             let arrival = self.in_flight.first_key_value().map(|((at, _), _)| *at);
@@ -201,7 +201,7 @@ impl Pair {
                     self.end(side).handle_timeout(now);
                 }
             }
-            self.settle();
+            self.exchange();
         }
     }
 

@@ -74,8 +74,8 @@ impl Connection {
     fn process(&mut self, now: Instant, packet: Packet) -> Result<(), TransportError> {
         let space = packet.space;
         if space == SpaceId::Data && self.has_initial {
-            // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet validates the address, and Initial
-            // packets are no longer used.
+            // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet validates the address, and
+            // Initial packets are no longer used.
             self.amplification = None;
             self.discard_initial(now);
         }

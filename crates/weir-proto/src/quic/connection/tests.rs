@@ -217,7 +217,7 @@ fn probes_follow_the_doubling_timeout() {
     let start = pair.now;
     pair.client.write(start, Payload::of_len(1000)).unwrap();
     pair.sizes.clear();
-    pair.settle();
+    pair.exchange();
     for (after, sent) in [(30, 1), (31, 2), (92, 2), (93, 3), (216, 3), (217, 4)] {
         pair.run_until(start + millis(after));
         assert_eq!(pair.sizes.len(), sent, "after {after} ms");

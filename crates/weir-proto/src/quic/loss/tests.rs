@@ -113,16 +113,16 @@ fn follows_the_table_of_thresholds() {
 fn each_packet_is_acknowledged_once_and_the_largest_first() {
     let mut packets = sent(&[0, 0, 0, 0, 0]);
     let mut acked = Vec::new();
-    let news = packets
+    let newly_acked = packets
         .acknowledge(&ack(&[(3, 4), (0, 1)]), &mut acked)
         .unwrap();
     let order: Vec<u64> = acked.iter().map(|(number, _)| *number).collect();
     assert_eq!(order, [4, 3, 1, 0]);
-    assert!(news.ack_eliciting && news.largest_sent_at.is_some());
+    assert!(newly_acked.ack_eliciting && newly_acked.largest_sent_at.is_some());
     acked.clear();
-    let news = packets.acknowledge(&ack(&[(0, 4)]), &mut acked).unwrap();
+    let newly_acked = packets.acknowledge(&ack(&[(0, 4)]), &mut acked).unwrap();
     assert_eq!(acked.len(), 1);
-    assert_eq!(news.largest_sent_at, None);
+    assert_eq!(newly_acked.largest_sent_at, None);
     assert!(!packets.is_waiting());
 }
 

@@ -289,7 +289,9 @@ proptest! {
     }
 
     #[test]
-    fn every_prefix_of_a_packet_is_rejected_or_read(frames in prop::collection::vec(frame(), 1..4)) {
+    fn every_prefix_of_a_packet_is_rejected_or_read(
+        frames in prop::collection::vec(frame(), 1..4),
+    ) {
         let packet = Packet {
             number: 7,
             number_len: 1,

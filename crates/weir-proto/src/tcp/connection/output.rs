@@ -44,7 +44,7 @@ impl Connection {
             flow: self.config.flow,
             ip: IpHeader {
                 source: self.config.local,
-                target: self.config.remote,
+                destination: self.config.remote,
                 // RFC 3168 §6.1.1 and §6.1.4: SYNs and pure ACKs are not ECN-capable.
                 ecn: if self.ecn && data {
                     Ecn::Ect0

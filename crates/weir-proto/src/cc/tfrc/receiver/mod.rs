@@ -6,8 +6,8 @@
 //!
 //!   X_recv = octets received in t / t,   t = max(R, time since the last feedback)
 //!
-//! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is no
-//! feedback while the counter does not advance.
+//! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is
+//! no feedback while the counter does not advance.
 
 #[cfg(test)]
 mod tests;

@@ -107,7 +107,7 @@ fn a_truncated_packet_is_read_if_its_header_is_complete() {
         ChecksumStatus::None
     );
     for captured in 0..24 {
-        let expected = Malformed::Cut { captured };
+        let expected = Malformed::Truncated { captured };
         assert_eq!(
             decode_prefix(&bytes[..captured], bytes.len()),
             Err(expected)

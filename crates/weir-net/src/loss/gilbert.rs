@@ -1,0 +1,67 @@
+//! Gilbert-Elliott losses: bursts from a chain of two states (Gilbert 1960, Elliott 1963).
+//!
+//! Before each packet the chain moves from good to bad with probability p, from bad to good with
+//! r; then the packet is lost with the loss probability of the state. The share of the bad state
+//! is p / (p + r), the mean stay in it 1 / r packets. tc-netem(8)'s `gemodel` has the same
+//! parameters.
+
+use super::{LossModel, LossModelConfig};
+use weir_proto::rng::Rng;
+use weir_proto::units::Probability;
+
+weir_proto::settings! {
+    /// Losses in bursts: a chain of a good and a bad state.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct GilbertLossConfig {
+        /// Probability per packet of going from the good state to the bad one.
+        pub to_bad: Probability [required],
+        /// Probability per packet of going from the bad state to the good one.
+        pub to_good: Probability [required],
+        /// Probability of loss in the good state.
+        // 0 in Gilbert's model.
+        pub loss_in_good: Probability,
+        /// Probability of loss in the bad state.
+        pub loss_in_bad: Probability = Probability::clamped(1.0),
+    }
+}
+
+impl LossModelConfig for GilbertLossConfig {
+    type Model = GilbertLoss;
+
+    fn build(&self) -> GilbertLoss {
+        GilbertLoss {
+            config: *self,
+            bad: false,
+        }
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            to_bad: Probability::clamped(0.1),
+            to_good: Probability::clamped(0.5),
+            loss_in_good: Probability::default(),
+            loss_in_bad: Probability::clamped(rng.uniform()),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct GilbertLoss {
+    config: GilbertLossConfig,
+    bad: bool,
+}
+
+impl LossModel for GilbertLoss {
+    fn drops_next(&mut self, rng: &mut Rng) -> bool {
+        let GilbertLossConfig {
+            to_bad,
+            to_good,
+            loss_in_good,
+            loss_in_bad,
+        } = self.config;
+        let leave = if self.bad { to_good } else { to_bad };
+        self.bad ^= rng.chance(leave.get());
+        let lost = if self.bad { loss_in_bad } else { loss_in_good };
+        rng.chance(lost.get())
+    }
+}

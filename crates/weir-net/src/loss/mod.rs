@@ -1,0 +1,130 @@
+//! Packets that get lost on the way, for reasons other than full queues.
+//!
+//! Each link, and each sender's socket, has a loss model with a random stream of its own, so that
+//! adding a flow or a link does not change which packets another loses. A model is one file with a
+//! [`LossModel`], its configuration as [`LossModelConfig`] beside it, and one line in the registry
+//! below. Does not model: errors that grow with a packet's size.
+
+mod gilbert;
+mod periodic;
+mod random;
+mod trace;
+
+pub use gilbert::GilbertLossConfig;
+pub use periodic::PeriodicLossConfig;
+pub use random::RandomLossConfig;
+pub use trace::TraceLossConfig;
+
+use std::fmt;
+use weir_proto::rng::Rng;
+
+/// A loss model at work.
+trait LossModel: fmt::Debug {
+    /// True if the next packet is lost. Called once for each packet.
+    fn drops_next(&mut self, rng: &mut Rng) -> bool;
+}
+
+/// The configuration of a loss model.
+trait LossModelConfig {
+    /// The model.
+    type Model: LossModel;
+
+    /// The model before its first packet.
+    fn build(&self) -> Self::Model;
+
+    /// A configuration for property tests.
+    fn arbitrary(rng: &mut Rng) -> Self;
+}
+
+/// From one line for each model: the configuration of any model, any model at work, and the
+/// dispatch between them.
+macro_rules! loss_models {
+    ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
+        weir_proto::kinds! {
+            /// The configuration of any loss model.
+            #[derive(Clone, Debug, Default, PartialEq)]
+            pub enum LossConfig {
+                /// Nothing is lost.
+                #[default]
+                None = "none",
+                $(#[doc = concat!("See [`", stringify!($config), "`].")]
+                $name($config) = $word,)*
+            }
+        }
+
+        $(impl From<$config> for LossConfig {
+            fn from(config: $config) -> Self {
+                Self::$name(config)
+            }
+        })*
+
+        impl LossConfig {
+            /// A configuration of a random model for property tests.
+            pub fn arbitrary(rng: &mut Rng) -> Self {
+                let any: &[fn(&mut Rng) -> Self] = &[
+                    |_| Self::None,
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
+                ];
+                any[rng.below(any.len() as u64) as usize](rng)
+            }
+        }
+
+        #[derive(Debug)]
+        enum Model {
+            None,
+            $($name(<$config as LossModelConfig>::Model),)*
+        }
+
+        impl Model {
+            fn new(config: &LossConfig) -> Self {
+                match config {
+                    LossConfig::None => Self::None,
+                    $(LossConfig::$name(config) => Self::$name(config.build()),)*
+                }
+            }
+        }
+
+        impl LossModel for Model {
+            #[inline]
+            fn drops_next(&mut self, rng: &mut Rng) -> bool {
+                match self {
+                    Self::None => false,
+                    $(Self::$name(model) => model.drops_next(rng),)*
+                }
+            }
+        }
+    };
+}
+
+loss_models! {
+    Periodic(PeriodicLossConfig) = "periodic",
+    Random(RandomLossConfig) = "random",
+    Gilbert(GilbertLossConfig) = "gilbert",
+    Trace(TraceLossConfig) = "trace",
+}
+
+/// A loss model and its random stream.
+#[derive(Debug)]
+pub(crate) struct Loss {
+    model: Model,
+    rng: Rng,
+}
+
+impl Loss {
+    /// The model that `config` describes, drawing from the run's stream called `stream`.
+    pub(crate) fn new(config: &LossConfig, seed: u64, stream: &str) -> Self {
+        Self {
+            model: Model::new(config),
+            rng: Rng::stream(seed, stream),
+        }
+    }
+
+    /// True if the next packet is lost. Call once for each packet.
+    #[inline]
+    pub(crate) fn drops_next(&mut self) -> bool {
+        self.model.drops_next(&mut self.rng)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! The macro behind the registry of queue disciplines.
+
+/// From one line for each discipline: the configuration of any queue, any queue at work, and the
+/// dispatch between them, by `match` and not by pointer, because it runs several times per packet.
+macro_rules! queue_disciplines {
+    ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
+        weir_proto::kinds! {
+            /// The configuration of a queue, of any discipline.
+            #[derive(Clone, Copy, Debug, PartialEq)]
+            pub enum QueueConfig {
+                $(#[doc = concat!("See [`", stringify!($config), "`].")]
+                $name($config) = $word,)*
+            }
+        }
+
+        $(impl From<$config> for QueueConfig {
+            fn from(config: $config) -> Self {
+                Self::$name(config)
+            }
+        })*
+
+        impl QueueConfig {
+            /// The most that the queue holds.
+            pub fn limit(&self) -> QueueLimit {
+                match self {
+                    $(Self::$name(config) => config.limit(),)*
+                }
+            }
+
+            /// The names of all disciplines in tc.
+            pub fn tc_names() -> impl Iterator<Item = TcQueue> {
+                let all = [$(($word, <$config as QueueDiscConfig>::TC_NAMES),)*];
+                all.into_iter().flat_map(|(kind, names)| {
+                    names.iter().map(move |&name| TcQueue { kind, name })
+                })
+            }
+
+            /// A configuration of a random discipline for property tests: a short queue, any
+            /// options.
+            pub fn arbitrary(rng: &mut Rng) -> Self {
+                let any: &[fn(&mut Rng) -> Self] = &[
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
+                ];
+                any[rng.below(any.len() as u64) as usize](rng)
+            }
+        }
+
+        /// A queue of any discipline at work.
+        #[derive(Debug)]
+        pub(crate) enum Queue {
+            $($name(<$config as QueueDiscConfig>::Disc),)*
+        }
+
+        impl Queue {
+            /// An empty queue of the run with this seed; `stream` names its random stream.
+            pub(crate) fn new(config: &QueueConfig, seed: u64, stream: &str) -> Self {
+                let rng = Rng::stream(seed, stream);
+                match config {
+                    $(QueueConfig::$name(config) => Self::$name(config.build(rng)),)*
+                }
+            }
+        }
+
+        impl QueueDisc for Queue {
+            #[inline]
+            fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks) {
+                match self {
+                    $(Self::$name(queue) => queue.enqueue(now, packet, effects),)*
+                }
+            }
+
+            #[inline]
+            fn dequeue(&mut self, now: Instant, effects: &mut DropsAndMarks) -> Option<PacketRef> {
+                match self {
+                    $(Self::$name(queue) => queue.dequeue(now, effects),)*
+                }
+            }
+
+            #[inline]
+            fn head_size(&self) -> Option<u32> {
+                match self {
+                    $(Self::$name(queue) => queue.head_size(),)*
+                }
+            }
+
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self {
+                    $(Self::$name(queue) => queue.backlog(),)*
+                }
+            }
+
+            #[inline]
+            fn can_bypass(&self) -> bool {
+                match self {
+                    $(Self::$name(queue) => queue.can_bypass(),)*
+                }
+            }
+        }
+    };
+}
+
+pub(super) use queue_disciplines;
