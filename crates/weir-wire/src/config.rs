@@ -62,8 +62,8 @@ pub struct EndpointConfig {
     pub max_connections: usize,
     /// The most connections of a listener from one IPv4 address or one /64 of IPv6.
     pub max_connections_per_address: usize,
-    /// The rate of Requests that a listener answers. Requests beyond it, or beyond what the listener
-    /// can read, are dropped, by the kernel where it can filter.
+    /// The rate of Requests that a listener answers. Requests beyond it, or beyond what the
+    /// listener can read, are dropped, by the kernel where it can filter.
     pub max_requests_per_second: u32,
     /// The rate of Resets to packets that belong to no connection, to all peers together.
     pub max_resets_per_second: u32,

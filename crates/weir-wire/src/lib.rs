@@ -6,8 +6,8 @@
 //! A [`Listener`] or an outgoing [`Connection`] owns a socket and a task, which moves packets
 //! between the socket and its connections, fires their timers and paces their packets. Both are
 //! configured by an [`EndpointConfig`]. Applications send and receive whole datagrams, unreliably
-//! and unordered, at the rate that congestion control allows: [`Connection::send`] waits for room in
-//! the send queue.
+//! and unordered, at the rate that congestion control allows: [`Connection::send`] waits for room
+//! in the send queue.
 //!
 //! ```
 //! use weir_wire::{Connection, EndpointConfig, Listener};
@@ -28,16 +28,16 @@
 //! Other modules:
 //! - `quinn` (feature `quinn`, on by default): Weir's congestion controllers for users of the QUIC
 //!   implementation quinn, and quinn as an endpoint of the simulator;
-//! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and [`test_protocol`]:
-//!   the control messages of tests over any transport;
-//! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN devices
-//!   and network namespaces.
+//! - [`udp_test`]: throughput and loss tests over plain UDP at a constant rate, and
+//!   [`test_protocol`]: the control messages of tests over any transport;
+//! - `realtime`, `testbed` and `netns` (Linux): simulated networks between real sockets, TUN
+//!   devices and network namespaces.
 //!
-//! Supported: IPv4 and IPv6; ECN; batches of received datagrams; segmented sends (GSO); the kernel's
-//! receive timestamps; random initial sequence numbers; Init Cookies; limits on connections, in all
-//! and from each source, and on what is sent to unproven addresses. In UDP the DCCP checksum is zero
-//! and the UDP checksum protects the packet (RFC 6773 §3.3); over IP the DCCP checksum is written
-//! and checked. Not supported: path-MTU discovery, segmented sends over IP.
+//! Supported: IPv4 and IPv6; ECN; batches of received datagrams; segmented sends (GSO); the
+//! kernel's receive timestamps; random initial sequence numbers; Init Cookies; limits on
+//! connections, in all and from each source, and on what is sent to unproven addresses. In UDP the
+//! DCCP checksum is zero and the UDP checksum protects the packet (RFC 6773 §3.3); over IP the DCCP
+//! checksum is written and checked. Not supported: path-MTU discovery, segmented sends over IP.
 //!
 //! # On the public Internet
 //! A listener defends itself and others against:
@@ -51,8 +51,8 @@
 //!   (`max_connections`, `max_connections_per_address`);
 //! - peers that vanish: after a minute of silence it asks for an answer and after eight more it
 //!   ends the connection (`keepalive`);
-//! - guessed sequence numbers: it accepts those in the windows of RFC 4340 §7.5, answers others with
-//!   at most eight Syncs a second, and starts at a random number;
+//! - guessed sequence numbers: it accepts those in the windows of RFC 4340 §7.5, answers others
+//!   with at most eight Syncs a second, and starts at a random number;
 //! - packets that belong to no connection: it sends at most 1024 Resets a second
 //!   (`max_resets_per_second`).
 //!

@@ -1,13 +1,13 @@
 //! The control protocol of throughput and loss tests, the same for all transports.
 //!
-//! A client asks for a test with a [`Request`](Message::Request). Over a transport with connections,
-//! such as DCCP and QUIC, this is the only request; if the sender cannot know what was received, the
-//! receiver sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`]) has no connections
-//! and needs the other messages: to prove the client's address, to keep the test alive, and to agree
-//! on its end.
+//! A client asks for a test with a [`Request`](Message::Request). Over a transport with
+//! connections, such as DCCP and QUIC, this is the only request; if the sender cannot know what was
+//! received, the receiver sends a [`Report`] from time to time. Plain UDP ([`crate::udp_test`]) has
+//! no connections and needs the other messages: to prove the client's address, to keep the test
+//! alive, and to agree on its end.
 //!
-//! Each message begins with a magic number, its kind and the test's number, which is zero where each
-//! test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
+//! Each message begins with a magic number, its kind and the test's number, which is zero where
+//! each test has a connection of its own; numbers are in network byte order. Nothing is encrypted.
 
 use crate::keyed_tag::TAG_OCTETS;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! A network of namespaces: hosts with network stacks of their own in the kernel, joined by veth
 //! pairs, or by TUN devices with a simulated link between them.
 //!
-//! Token buckets are the kernel's (`tbf`). Host n has an address in 10.77.0.0/16; the kernels forward
-//! packets along the path with the fewest hops. The kernel removes everything when the process ends,
-//! because the namespaces are anonymous and the devices are in them.
+//! Token buckets are the kernel's (`tbf`). Host n has an address in 10.77.0.0/16; the kernels
+//! forward packets along the path with the fewest hops. The kernel removes everything when the
+//! process ends, because the namespaces are anonymous and the devices are in them.
 //!
 //! A `tbf` on a veth device counts the 14 octets of the Ethernet header with each packet, and on a
 //! TUN device only the IP packet.

@@ -2,8 +2,8 @@
 //!
 //! A case is bulk flows over one bottleneck (see `weir_net::bench`), warmed up, then timed. The
 //! cost of a delivered data packet holds everything: its acknowledgements, the links and queues
-//! of both directions, both endpoints and applications. Beside it stands the cost of one push and pop
-//! of the event queue with 10,000 entries, measured in the same process just before and just
+//! of both directions, both endpoints and applications. Beside it stands the cost of one push and
+//! pop of the event queue with 10,000 entries, measured in the same process just before and just
 //! after. Memory is the growth of the resident set (`/proc/self/statm`) from before the network
 //! was built to the end of the run, packets under way included; other systems than Linux show
 //! none.

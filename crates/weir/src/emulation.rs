@@ -238,8 +238,8 @@ impl AccessLink {
     }
 }
 
-/// The addresses of this host and of the namespace, which differ for emulations that run at the same
-/// time.
+/// The addresses of this host and of the namespace, which differ for emulations that run at the
+/// same time.
 fn addresses() -> [Ipv4Addr; 2] {
     let number = std::process::id();
     let (third, fourth) = ((number >> 6) as u8, (number << 2) as u8);

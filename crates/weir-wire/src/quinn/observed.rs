@@ -1,8 +1,8 @@
 //! Observation of a controller inside quinn, which itself reports only the window.
 //!
 //! [`ObservedController`] stands between quinn and a controller, Weir's or quinn's own. It passes
-//! every call on, keeps a [`ControllerState`] that others can read, and reports each change of it as
-//! an event if events are wanted.
+//! every call on, keeps a [`ControllerState`] that others can read, and reports each change of it
+//! as an event if events are wanted.
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::path_controller::PathController;

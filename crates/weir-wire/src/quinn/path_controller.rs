@@ -1,7 +1,7 @@
 //! A window controller of `weir-proto` behind quinn's controller trait.
 //!
-//! quinn detects losses and counts the octets in flight; the controller sets the window. quinn calls
-//! it like the lean endpoint of `weir-proto` does, with these differences:
+//! quinn detects losses and counts the octets in flight; the controller sets the window. quinn
+//! calls it like the lean endpoint of `weir-proto` does, with these differences:
 //! - acknowledgements are reported before the losses that they reveal, whatever the rules say;
 //! - an acknowledgement is reported before its round-trip time is sampled, so the first one comes
 //!   with quinn's initial smoothed time of 333 ms;

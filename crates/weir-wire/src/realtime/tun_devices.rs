@@ -37,8 +37,9 @@ impl Default for TunDevices {
 }
 
 impl TunDevices {
-    /// Adds a device as the port of a host. Packets to an address in `routes` leave through the port
-    /// of the host there, others through that of `default_route`; without one they are dropped.
+    /// Adds a device as the port of a host. Packets to an address in `routes` leave through the
+    /// port of the host there, others through that of `default_route`; without one they are
+    /// dropped.
     ///
     /// # Errors
     /// If the device cannot be set to non-blocking mode.

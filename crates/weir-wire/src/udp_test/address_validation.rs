@@ -10,8 +10,8 @@ use weir_proto::time::{Duration, Instant};
 /// How long a token is made and valid; it is valid in the next interval too.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// Makes and checks tokens: tags over the client's address, the test's number and the interval. Keeps
-/// no state for clients.
+/// Makes and checks tokens: tags over the client's address, the test's number and the interval.
+/// Keeps no state for clients.
 pub(super) struct AddressValidator(TagKey);
 
 impl AddressValidator {

@@ -13,8 +13,8 @@ pub(super) struct ReceptionTracker {
     stats: ReceptionStats,
     /// A ring of bits: whether each of the newest numbers has been received.
     seen: [u64; WORDS],
-    /// Arrival and timestamp of the last datagram, in nanoseconds of the receiver's and the sender's
-    /// clock.
+    /// Arrival and timestamp of the last datagram, in nanoseconds of the receiver's and the
+    /// sender's clock.
     last: Option<(u64, u64)>,
 }
 

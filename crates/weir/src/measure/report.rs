@@ -1,5 +1,5 @@
-//! The output of a test: a line for each interval and for the whole test on stderr, and its result as
-//! JSON in the manner of iperf3. The same for all transports, which add what they alone count.
+//! The output of a test: a line for each interval and for the whole test on stderr, and its result
+//! as JSON in the manner of iperf3. The same for all transports, which add what they alone count.
 
 use serde_json::{Value, json};
 use std::time::Duration;

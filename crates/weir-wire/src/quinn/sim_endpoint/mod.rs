@@ -2,13 +2,13 @@
 //! beside the lean one of `weir-proto`.
 //!
 //! quinn-proto does no I/O and reads no clock, so it can run in virtual time: its instants are the
-//! real instant at which the endpoint was made plus virtual time. With the same seed, quinn does the
-//! same things at the same times in every run. The octets differ, because TLS draws its keys from
-//! the system, but not their number.
+//! real instant at which the endpoint was made plus virtual time. With the same seed, quinn does
+//! the same things at the same times in every run. The octets differ, because TLS draws its keys
+//! from the system, but not their number.
 //!
-//! Written data goes into one unidirectional stream. Packets hold the encrypted datagrams. A packet's
-//! number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn reports
-//! how many packets are lost, but not which.
+//! Written data goes into one unidirectional stream. Packets hold the encrypted datagrams. A
+//! packet's number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn
+//! reports how many packets are lost, but not which.
 
 mod endpoint;
 
