@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod citation;
-mod code_map;
 mod modules;
 mod output;
 mod rfc;
@@ -28,7 +27,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
-        ["code-map"] => code_map::run(&tree::root()),
+        ["code-map"] => tidy::code_map::run(&tree::root()),
         ["ci"] => ci(),
         ["help" | "--help" | "-h"] => {
             output::line(USAGE);

@@ -1,5 +1,5 @@
-//! Real IP and UDP headers around a transport's octets, with right checksums, so that packets
-//! that never were on a wire can be read by tools that know only real ones.
+//! IP and UDP headers around a transport's octets, with correct checksums, so that simulated
+//! packets can be read by tools for captures.
 //!
 //! Sources: RFC 791 §3.1, RFC 8200 §3, RFC 768, RFC 3828 §3.1 (UDP-Lite), RFC 9293 §3.1 (TCP's
 //! checksum), RFC 3168 §5 (ECN), RFC 6864 (identification).
@@ -13,13 +13,13 @@ use weir_proto::packet::Ecn;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const UDP_LITE: u8 = 136;
-/// Where a TCP segment has its checksum.
+/// The offset of the checksum in a TCP segment.
 const TCP_CHECKSUM: usize = 16;
 const UDP_HEADER_OCTETS: usize = 8;
 /// Don't fragment (RFC 791 §3.1).
 const DONT_FRAGMENT: u16 = 0x4000;
 
-/// Which way a packet went, as the interface at which it is seen tells.
+/// The direction of a packet at the interface that captured it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// It arrived.
@@ -28,12 +28,12 @@ pub enum Direction {
     Outbound,
 }
 
-/// What the headers say.
+/// The fields of the headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IpHeaders {
-    /// Where the packet comes from. The port counts only for UDP.
+    /// The sender. The port is used by UDP only.
     pub source: SocketAddr,
-    /// Where it goes to: an address of the same family.
+    /// The receiver: an address of the same family.
     pub destination: SocketAddr,
     /// Congestion notification.
     pub ecn: Ecn,
@@ -43,10 +43,10 @@ pub struct IpHeaders {
     pub id: u16,
 }
 
-/// What lies in the IP packet.
+/// The protocol in the IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IpProtocol {
-    /// A DCCP packet, whose checksum it has already.
+    /// A DCCP packet with its checksum.
     Dccp,
     /// A TCP segment, whose checksum is filled in.
     Tcp,
@@ -58,13 +58,13 @@ pub enum IpProtocol {
     UdpLite,
 }
 
-/// More octets than an IP packet can hold.
+/// The content does not fit an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0} octets do not fit an IP packet, expected at most 65535")]
 pub struct TooLong(usize);
 
 impl IpHeaders {
-    /// What a checksum takes from the IP header. Addresses of two families count as IPv6.
+    /// The pseudoheader of a checksum. Addresses of two families are taken as IPv6.
     pub fn pseudo_header(&self) -> PseudoHeader {
         match (self.source.ip(), self.destination.ip()) {
             (IpAddr::V4(source), IpAddr::V4(destination)) => PseudoHeader::V4 {
@@ -81,7 +81,7 @@ impl IpHeaders {
     /// Appends the whole packet to `out`.
     ///
     /// # Errors
-    /// If the content does not fit; then nothing is appended.
+    /// If the content does not fit; then `out` is unchanged.
     pub fn wrap(
         &self,
         protocol: IpProtocol,
@@ -120,7 +120,8 @@ impl IpHeaders {
         };
         let covered = octets.get(..covered).unwrap_or_default();
         let sum = match internet_checksum(&pseudo, number, length as u32, covered) {
-            // Zero would say that there is none (RFC 768); both zeros are equal to the sum.
+            // Zero means that there is no checksum (RFC 768); both zeros are equal in one's
+            // complement.
             0 if protocol != IpProtocol::Tcp => 0xffff,
             sum => sum,
         };
@@ -180,7 +181,7 @@ impl IpHeaders {
     }
 }
 
-/// An address as IPv6 has it.
+/// An address as an IPv6 address.
 const fn six(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
@@ -208,7 +209,7 @@ mod tests {
         out
     }
 
-    /// What is left of the sum over a transport's octets with their checksum: zero if it is right.
+    /// The sum over a transport's octets with their checksum: zero if it is correct.
     fn rest(headers: &IpHeaders, protocol: u8, segment: &[u8], covered: usize) -> u16 {
         let length = segment.len() as u32;
         let covered = &segment[..covered];
@@ -241,7 +242,7 @@ mod tests {
             ] {
                 let mut content = content;
                 if protocol == IpProtocol::Tcp {
-                    // The field is taken to be zero.
+                    // The field counts as zero.
                     content[16..18].fill(0);
                 }
                 let octets = wrapped(&headers, protocol, &content);

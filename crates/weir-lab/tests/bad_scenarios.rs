@@ -1,5 +1,5 @@
-//! Every file in `bad-scenarios/` is wrong in one way; the text beside it is what a person is
-//! told. `WEIR_BLESS=1` writes the texts anew: read them before you commit them.
+//! Every file in `bad-scenarios/` has one error; the text beside it is the expected message.
+//! `WEIR_BLESS=1` writes the texts anew: read them before you commit them.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,5 +1,5 @@
-//! A run's folder on disk: what is written comes back, the same run gives the same bytes, and
-//! nothing is ever half there.
+//! The folder of a run: it reads back as it was written, the same run gives the same bytes, and no
+//! folder is ever incomplete.
 #![cfg(feature = "files")]
 
 use std::collections::BTreeMap;

@@ -1,9 +1,8 @@
-//! An agent: an endpoint, the application that uses it, and the host's stack between them and
-//! the wire.
+//! An agent: an endpoint, the application that uses it, and the host between them and the wire.
 //!
-//! The stack holds packets on their way down (`transmit_delay`) and up (`receive_delay`), tells
-//! the endpoint when its packet has left, lets its timers fire at ticks, and takes away what the
-//! flow's loss model says. A packet lost at the socket counts as sent to its endpoint.
+//! The host delays packets on their way down (`transmit_delay`) and up (`receive_delay`), reports
+//! to the endpoint that its packet has left, fires its timers at ticks, and drops the packets that
+//! the flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
 use crate::app::{App, AppReport};
 use crate::host_timing::{HostTiming, SendTimestamp};
@@ -14,26 +13,26 @@ use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
 use weir_proto::time::Instant;
 
-/// What a flow's endpoint has given to the network and got from it.
+/// Packets that one endpoint of a flow sent into the network and received from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentCounters {
     /// Packets that the endpoint handed over.
     pub packets_sent: u64,
     /// Octets of these, from the IP header on.
     pub bytes_sent: u64,
-    /// Of `packets_sent`, those that the loss model took before the wire.
+    /// Of `packets_sent`, those that the loss model dropped before the wire.
     pub packets_lost_at_socket: u64,
-    /// Packets that came from the network and were given to the endpoint.
+    /// Packets from the network that the endpoint handled.
     pub packets_delivered: u64,
     /// Octets of these, from the IP header on.
     pub bytes_delivered: u64,
-    /// Packets in the stack, on their way down.
+    /// Packets delayed in the host on their way down.
     pub packets_in_transmit: u64,
-    /// Packets in the stack, on their way up.
+    /// Packets delayed in the host on their way up.
     pub packets_in_receive: u64,
 }
 
-/// Who an agent is: what it writes into the header of its packets.
+/// The addresses that an agent writes into the headers of its packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) flow: FlowId,
@@ -41,7 +40,7 @@ pub(crate) struct Address {
     pub(crate) peer: HostId,
 }
 
-/// When a flow begins and ends, as one of its agents sees it.
+/// When one end of a flow starts and stops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Schedule {
     /// When the application starts; `None` once it has.
@@ -61,15 +60,15 @@ pub(crate) struct Agent {
     loss: Loss,
     down: VecDeque<(Instant, Packet)>,
     up: VecDeque<(Instant, Packet)>,
-    /// The endpoint has handed over a packet since the application was last polled, and may have
-    /// room for more.
+    /// The endpoint has sent a packet since the application was last polled, so its send queue may
+    /// have room again.
     has_sent: bool,
     counters: AgentCounters,
     /// Drops at the socket, which the endpoint does not know of.
     events: Events,
 }
 
-/// The two halves of an agent that come from outside.
+/// The endpoint of an agent and its application.
 pub(crate) struct Parts {
     pub(crate) endpoint: Box<dyn Endpoint + Send>,
     pub(crate) app: Box<dyn App + Send>,
@@ -125,7 +124,7 @@ impl Agent {
         }
     }
 
-    /// The events of the stack; those of the endpoint come apart.
+    /// Events of the host; the endpoint has a queue of its own.
     pub(crate) fn host_events(&mut self) -> &mut Events {
         &mut self.events
     }
@@ -138,7 +137,7 @@ impl Agent {
         self.address.peer
     }
 
-    /// The endpoint gets the packet, and the application what came of it.
+    /// The endpoint handles the packet, then the application is polled.
     #[inline]
     fn receive(&mut self, now: Instant, packet: Packet) {
         self.counters.packets_delivered += 1;
@@ -147,7 +146,7 @@ impl Agent {
         self.app.poll(now, &mut *self.endpoint);
     }
 
-    /// Flow start and stop.
+    /// Starts and stops the flow at its times.
     fn follow_schedule(&mut self, now: Instant) {
         if self.schedule.start.is_some_and(|at| at <= now) {
             self.schedule.start = None;
@@ -161,8 +160,8 @@ impl Agent {
         }
     }
 
-    /// Puts the next packet that the endpoint hands over into `slot`, with its address; true if
-    /// there is one.
+    /// Polls the endpoint for its next packet and writes it, with its addresses, into `slot`; true
+    /// if there is one.
     #[inline]
     fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         *slot = self.endpoint.poll_transmit(now);
@@ -185,7 +184,7 @@ impl Agent {
         true
     }
 
-    /// True if the loss model takes the packet before the wire.
+    /// True if the loss model drops the packet before the wire.
     #[inline]
     fn loses(&mut self, now: Instant, packet: &Packet) -> bool {
         let lost = self.loss.drops_next();
@@ -200,7 +199,7 @@ impl Agent {
         lost
     }
 
-    /// Moves what the endpoint hands over into the stack.
+    /// Moves packets from the endpoint into the transmit delay.
     fn send_down(&mut self, now: Instant) {
         let mut slot = None;
         while self.poll_endpoint(now, &mut slot) {
@@ -214,7 +213,7 @@ impl Agent {
         }
     }
 
-    /// The next packet for the wire, out of a stack that takes time.
+    /// The next packet whose transmit delay is over.
     fn poll_delayed(&mut self, now: Instant) -> Option<Packet> {
         loop {
             self.send_down(now);
@@ -249,7 +248,7 @@ impl Agent {
         false
     }
 
-    /// A packet has come.
+    /// A packet arrives at the host.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: Packet) {
         if self.timing.receive_delay.is_zero() {
@@ -289,7 +288,7 @@ impl Agent {
         (due < Instant::FAR_FUTURE).then_some(due)
     }
 
-    /// What the endpoint says about itself.
+    /// The trace events of the endpoint.
     pub(crate) fn endpoint_events(&mut self) -> Option<&mut Events> {
         self.endpoint.events()
     }

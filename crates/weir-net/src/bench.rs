@@ -1,10 +1,10 @@
-//! The worlds of `weir bench`: bulk flows over one bottleneck, counted, never timed here.
+//! The networks of `weir bench`: bulk flows over one bottleneck, counted, never timed here.
 //!
-//! Two hosts, one link each way. The bottleneck carries 10 Mbit/s for each flow, so that every
-//! flow sees the same share whatever their number; 10 ms of delay each way make a base round-trip
+//! Two hosts, one link each way. The bottleneck carries 10 Mbit/s for each flow, so that the
+//! share of a flow does not depend on their number; 10 ms of delay each way make a base round-trip
 //! time of 20 ms; the queue is drop-tail of one bandwidth-delay product, rate * 20 ms. The way
-//! back has the same rate and delay. Flows start 1/n of a second apart, so that they do not move
-//! in step, and are counted after the first [`WARM_UP`].
+//! back has the same rate and delay. Flows start 1/n of a second apart, so that they are not
+//! synchronised, and are counted after the first [`WARM_UP`].
 
 use crate::app::{Bulk, BulkConfig, Sink};
 use crate::event_queue::EventQueue;
@@ -23,7 +23,7 @@ pub const RATE_PER_FLOW: u64 = 10_000_000;
 /// The round-trip time of the empty path.
 pub const ROUND_TRIP: Duration = Duration::from_millis(20);
 
-/// What is run before counting: start-up, slow start and its losses.
+/// Virtual time before the counting starts: handshakes, slow start and its losses.
 pub const WARM_UP: Duration = Duration::from_secs(5);
 
 /// The two ends of a flow.
@@ -34,7 +34,7 @@ pub struct FlowEndpoints {
     pub receiver: Box<dyn Endpoint + Send>,
 }
 
-/// What happened between two moments of a run.
+/// Counters of an interval of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Data packets that reached their receiver.
@@ -51,7 +51,7 @@ pub struct Counts {
     pub utilisation: f64,
 }
 
-/// A world with flows over one bottleneck.
+/// A network with flows over one bottleneck.
 pub struct Bench {
     network: Network,
     bottleneck: LinkId,
@@ -59,8 +59,8 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// A world with `flows` flows whose ends come from `make`; `write_size` is the size of the
-    /// application's writes.
+    /// A network with `flows` flows whose endpoints come from `make`; `write_size` is the size of
+    /// the application's writes.
     ///
     /// # Errors
     /// If there are too many flows.
@@ -108,10 +108,10 @@ impl Bench {
         Duration::from_nanos((bits / u128::from(self.rate)) as u64)
     }
 
-    /// Runs for so long, and says what happened.
+    /// Advances the run by `time` and counts.
     ///
     /// # Errors
-    /// If a machine does not get on.
+    /// [`Stuck`] if an endpoint makes no progress.
     pub fn run(&mut self, time: Duration) -> Result<Counts, Stuck> {
         let before = self.totals();
         let link = self.network.link_counters(self.bottleneck);
@@ -160,7 +160,7 @@ fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
     }
 }
 
-/// An event queue with so many entries, for measuring what one push and one pop cost.
+/// An event queue with `entries` entries, to measure the cost of a push and a pop.
 pub struct EventQueueBench {
     queue: EventQueue,
     rng: Rng,

@@ -1,10 +1,10 @@
 //! The event queue: one entry a target, ordered by (time, order of insertion).
 //!
-//! A 4-ary heap with the position of each target beside it, so that a target's time can be changed in
-//! place. Most changes move a time further away (an acknowledgement restarts a timer); these
-//! touch only the target's slot, and the heap finds out when the old time comes to the top. The
-//! order of equal times is nevertheless that of the last change, as if each change had been a
-//! removal and an insertion.
+//! A 4-ary heap with the position of each target beside it, so that a target's time can be changed
+//! in place. Most changes move a time further away (an acknowledgement restarts a timer); these
+//! change only the target's slot, and the heap corrects the entry when the old time reaches the
+//! top. The order of equal times is nevertheless that of the last change, as if each change had
+//! been a removal and an insertion.
 //!
 //! An entry is one integer, compared as a whole: 64 bits of time, 40 of order, 24 of target.
 
@@ -16,7 +16,7 @@ pub struct TargetId(pub u32);
 
 const TARGET_BITS: u32 = 24;
 const ORDER_BITS: u32 = 40;
-/// More targets do not fit into an entry.
+/// The most targets: an entry has 24 bits for their number.
 pub const MAX_TARGETS: usize = 1 << TARGET_BITS;
 
 /// Later than any entry: the target is not due.
@@ -58,8 +58,8 @@ impl EventQueue {
         TargetId(self.slots.len() as u32 - 1)
     }
 
-    /// Says when the target is due; `None` if it is not. Naming the same time again changes
-    /// nothing.
+    /// Sets the time at which the target is due; `None` if it is not. Setting the same time again
+    /// changes nothing.
     #[inline]
     pub fn set(&mut self, target: TargetId, at: Option<Instant>) {
         let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
@@ -174,14 +174,14 @@ impl EventQueue {
         self.place(position, entry);
     }
 
-    /// Puts the entry into the top and lets it sink.
+    /// Puts the entry at the top and sifts it down.
     #[inline]
     fn sift_down(&mut self, entry: u128) {
         let mut position = 0;
         loop {
             let first = position * ARITY + 1;
             let least = if let Some(children) = self.heap.get(first..first + ARITY) {
-                // Without branches: which child is the least cannot be predicted.
+                // Without branches: no branch predictor can guess which child is the least.
                 let left = usize::from(children[1] < children[0]);
                 let right = 2 + usize::from(children[3] < children[2]);
                 let right_wins = children[right] < children[left];

@@ -1,13 +1,13 @@
-//! How long a host's stack takes, and what it calls the time of sending.
+//! The delays of a host between a protocol and the wire, and which time counts as that of sending.
 //!
 //! An endpoint hands a packet over at t. The packet enters the wire at t + `transmit_delay`; the
-//! endpoint is told so by `Endpoint::transmitted`, at t or when the packet has left, as `stamp`
-//! says. On Linux's loopback the two differ by far more than the round-trip time, because the
-//! receiver runs inside the sender's call: CCID-3 stamps a packet after that call, and so sees
-//! 3 µs of a turn-around of 50 µs.
+//! host calls `Endpoint::transmitted` at t or when the packet has left, as `stamp` selects. On
+//! Linux's loopback the two differ by far more than the round-trip time, because the receiver runs
+//! inside the sender's call: CCID-3 stamps a packet after that call, and so measures 3 µs of a
+//! turn-around of 50 µs.
 //!
 //! Does not model: a busy processor. The delays are constant and packets do not wait for each
-//! other in the stack; a tick may delay a timer and never makes it early.
+//! other in the host; a tick may delay a timer and never makes it early.
 
 use weir_proto::settings::{count, or_word};
 use weir_proto::time::{Duration, Instant};

@@ -1,11 +1,16 @@
-//! The simulated world of Weir: links, queues, loss, hosts, applications and the event loop.
+//! The simulated network of Weir: links, queues, loss models, hosts, applications and the event
+//! loop.
 //!
-//! Packets come from and go to the machines of `weir-proto`; everything between two endpoints is
-//! here. A [`Network`] holds the nodes, [`simulate`] moves time. Nothing here knows a clock, a
-//! file, a socket or a thread: the same network and seed give the same events, on every platform.
+//! The endpoints of `weir-proto` send and receive the packets; this crate models everything between
+//! two endpoints. A [`Network`] holds hosts, links and flows, and [`simulate`] advances time. The
+//! crate uses no clock, file, socket or thread: the same network and seed give the same events on
+//! every platform.
 //!
-//! Read [`simulator`] first: one screen that moves every packet. A node (a link, or an endpoint
-//! with its application) has one entry in the event queue, however many packets it holds.
+//! Start with [`simulator`], the loop that moves every packet. A link, a medium or an endpoint with
+//! its application has one entry in the event queue, however many packets it holds.
+//!
+//! Three registries hold what a scenario names by its `kind`: [`queue`], [`loss`] and [`app`]. Each
+//! entry is one file that declares its configuration and implements its behaviour.
 #![forbid(unsafe_code)]
 
 mod agent;

@@ -1,4 +1,4 @@
-//! What Linux's netem does to packets on a wire: jitter, reordering, duplication, corruption.
+//! The impairments of tc-netem(8) on a wire: jitter, reordering, duplication, corruption.
 //!
 //! - jitter: the delay varies by `jitter` around the link's, uniformly within ± jitter, normally
 //!   with that deviation, or by a Pareto distribution of shape 3 shifted to mean zero and scaled
@@ -69,7 +69,7 @@ impl NetemConfig {
     }
 }
 
-/// A uniform number that may follow the one before.
+/// A uniform random number with a correlation to the one before.
 #[derive(Clone, Debug)]
 struct Correlated {
     rng: Rng,
@@ -94,16 +94,16 @@ impl Correlated {
     }
 }
 
-/// What becomes of one packet.
+/// The impairments of one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Impairments {
-    /// Of the packet itself.
+    /// The delay of the packet itself.
     pub(crate) delay: Duration,
     /// It was not delayed, and may have overtaken others.
     pub(crate) reordered: bool,
-    /// Of a copy.
+    /// The delay of its copy, if it is duplicated.
     pub(crate) copy: Option<Duration>,
-    /// Where it was damaged.
+    /// The octet that is damaged.
     pub(crate) damage: Damage,
 }
 
@@ -111,13 +111,13 @@ pub(crate) struct Impairments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
     None,
-    /// In the IP header: no router lets it pass.
+    /// In the IP header: the next router drops the packet, because the checksum fails.
     Header,
     /// At this octet.
     At(NonZeroU32),
 }
 
-/// The impairments at work.
+/// The impairments of a link, with their random streams.
 #[derive(Clone, Debug)]
 pub(crate) struct Netem {
     config: NetemConfig,
@@ -145,7 +145,7 @@ impl Netem {
         }
     }
 
-    /// The same random numbers go on under other rules.
+    /// Changes the configuration; the random streams continue.
     pub(crate) const fn set(&mut self, config: NetemConfig) {
         self.config = config;
     }
@@ -154,7 +154,7 @@ impl Netem {
         self.config.keep_order
     }
 
-    /// What becomes of a packet of this size on a wire of this delay.
+    /// Draws the impairments of the next packet, of this size, on a wire of this delay.
     pub(crate) fn draw(&mut self, delay: Duration, size: u32) -> Impairments {
         let copy = self
             .duplicates
@@ -196,7 +196,7 @@ impl Netem {
         let deviation = match self.config.distribution {
             Distribution::Uniform => 2.0 * uniform - 1.0,
             Distribution::Normal => {
-                // Box and Muller; the second number needs no correlation.
+                // Box-Muller transform; only the radius is correlated.
                 let radius = (-2.0 * libm::log(1.0 - uniform)).sqrt();
                 let angle = core::f64::consts::TAU * self.delays.rng.uniform();
                 radius * libm::cos(angle)

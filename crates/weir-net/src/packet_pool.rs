@@ -1,25 +1,25 @@
-//! What the network carries: a reference stands for a packet that lies in the pool meanwhile.
+//! The packets in the network, and the small references that links and queues move.
 //!
-//! Links and queues read the IP header, the flow and the size, and move packets of 32 octets from
-//! ring to ring. The packet itself, many times as large, moves twice: into the pool when it
-//! leaves its endpoint, and out when it reaches the other. Slots are used again, so that nothing
-//! is allocated once the pool has grown to the number of packets under way.
+//! Links and queues read the IP header, the flow and the size, and move references of 32 octets
+//! from ring to ring. The packet itself, many times as large, moves twice: into the pool when it
+//! leaves its endpoint, and out of it when it reaches the other. Slots are reused, so that nothing
+//! is allocated once the pool has grown to the number of packets in the network.
 //!
 //! The pool has a slab for each link by which packets enter the network. Packets of one link
 //! mostly arrive in the order in which they left, and the slots of a slab are used in the order
-//! in which they became free, so that the packets lie in memory in that order too: with a
-//! thousand flows the processor fetches them before they are asked for.
+//! in which they became free, so that the packets lie in memory in that order too, and the
+//! processor prefetches them: measurable with a thousand flows.
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use weir_proto::packet::{FlowId, IpHeader, Packet};
 
-/// What the network reads of a packet, and where the packet is.
+/// The header fields of a packet that the network reads, and its place in the pool.
 #[derive(Debug)]
 pub(crate) struct PacketRef {
     /// The flow that it belongs to.
     pub(crate) flow: FlowId,
-    /// What the network reads and may change.
+    /// The IP header; the network may change its TTL and ECN field.
     pub(crate) ip: IpHeader,
     /// Octets on the wire from the IP header on.
     pub(crate) size: u32,
@@ -30,8 +30,8 @@ pub(crate) struct PacketRef {
 }
 
 impl PacketRef {
-    /// What stands for the same packet in the pool. Only to be given to
-    /// [`PacketPool::duplicate`] while the packet is still there.
+    /// A second reference to the same packet, only for [`PacketPool::duplicate`] and only while the
+    /// packet is in the pool.
     pub(crate) const fn stub(&self) -> Self {
         Self {
             flow: self.flow,
@@ -44,7 +44,7 @@ impl PacketRef {
     }
 }
 
-/// The packets under way.
+/// All packets in the network.
 #[derive(Debug, Default)]
 pub(crate) struct PacketPool {
     slabs: Vec<Slab>,
@@ -57,8 +57,8 @@ struct Slab {
 }
 
 impl PacketPool {
-    /// Takes a packet in, if `fill` puts one into its slot: a packet that is built, returned,
-    /// unwrapped and passed on would be copied at each step.
+    /// Inserts the packet that `fill` writes into a free slot, if it writes one. Writing it in
+    /// place avoids the copies of a packet that is returned, unwrapped and passed on.
     #[inline]
     pub(crate) fn insert(
         &mut self,
@@ -89,7 +89,7 @@ impl PacketPool {
         })
     }
 
-    /// Gives the packet out, with the IP header as the network left it.
+    /// Removes the packet, with the IP header as the network changed it.
     #[inline]
     pub(crate) fn remove(&mut self, reference: PacketRef) -> Option<Packet> {
         let slab = &mut self.slabs[reference.slab as usize];
@@ -102,7 +102,7 @@ impl PacketPool {
         packet
     }
 
-    /// A second packet like that of the stub, which stays in the pool.
+    /// Inserts a copy of the packet that this reference stands for.
     pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
         let slab = self.slabs.get(stub.slab as usize)?;
         let packet = slab.slots.get(stub.slot as usize)?.clone()?;
@@ -117,7 +117,7 @@ impl PacketPool {
         })
     }
 
-    /// Forgets the packet.
+    /// Removes the packet and drops it.
     pub(crate) fn discard(&mut self, reference: PacketRef) {
         drop(self.remove(reference));
     }
@@ -144,7 +144,7 @@ pub(crate) mod fixture {
     use super::PacketRef;
     use weir_proto::packet::{FlowId, IpHeader};
 
-    /// A reference of a packet that does not exist, with a number to know it again.
+    /// A reference without a packet, with a number by which a test recognises it.
     pub(crate) fn packet_ref(number: u64, flow: u32, size: u32) -> PacketRef {
         PacketRef {
             flow: FlowId(flow),

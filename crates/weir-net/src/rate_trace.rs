@@ -4,16 +4,16 @@
 //! line.
 //!
 //! A packet may take its octets from several opportunities, and several packets theirs from one.
-//! What no packet waits for is wasted.
+//! An opportunity at which no packet waits is unused.
 
 use weir_proto::time::Instant;
 
-/// Octets of one opportunity: a packet of 1500 and the 4 of a tunnel's header.
+/// Octets of one opportunity: a packet of 1500 octets and a tunnel header of 4.
 pub const OCTETS: u32 = 1504;
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// The trace at work.
+/// The trace and the position in it.
 #[derive(Clone, Debug)]
 pub(crate) struct RateTrace {
     /// In milliseconds, in order; the last is the period.
@@ -48,7 +48,7 @@ impl RateTrace {
     fn skip_to(&mut self, at: u64) {
         let len = self.times.len() as u64;
         let period = self.times.last().copied().unwrap_or(1) * MILLISECOND;
-        // Whole repetitions that have passed need no look.
+        // Whole repetitions that have passed are skipped without a search.
         self.next = self.next.max((at / period).saturating_sub(1) * len);
         while self.time_of(self.next) < at {
             self.next += 1;
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_wasted() {
+    fn an_opportunity_without_a_waiting_packet_is_unused() {
         assert_eq!(
             ends(&[2, 5, 9], &[(0, 100), (3, 1504), (100, 1504)]),
             [2, 5, 101]

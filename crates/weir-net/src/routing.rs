@@ -1,8 +1,8 @@
-//! Which link a packet takes next: the shortest path in hops; of equal ones, the link added first.
+//! Static routing: the shortest path in hops; of equal ones, the link that was added first.
 //!
-//! Routes are static. They are found by a breadth-first search backwards from each host that is
-//! the target of some flow. Only hosts in the middle of a path get a table, one entry for each
-//! host; an agent stores its first link. So memory grows with routers times hosts.
+//! A breadth-first search backwards from each host that is the target of some flow finds the
+//! routes. Only hosts in the middle of a path get a table, with one entry for each host; an agent
+//! stores its first link. Memory therefore grows with routers times hosts.
 
 use weir_proto::packet::HostId;
 

@@ -94,7 +94,7 @@ impl Bucket {
     }
 }
 
-/// A token bucket at work; full at first.
+/// The state of a token bucket; full at first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenBucket {
     bucket: Bucket,

@@ -1,12 +1,13 @@
-//! The event loop: takes the target that is due first, moves its packets, asks when it is due next.
+//! The event loop: calls the target that is due first, moves its packets, and asks it for its next
+//! time.
 //!
-//! Events at the same instant come in the order in which their targets' times were set. A packet
-//! that leaves a link is handled at once by the agent or the next link that it meets, and what
-//! that agent sends goes into its first link, before anything else happens; so one event may move
-//! several packets and no packet waits in an event.
+//! Events at the same instant are processed in the order in which their times were set. The agent
+//! or the next link handles a packet that leaves a link at once, and what that agent sends enters
+//! its first link before the next event. One event may therefore move several packets, and no
+//! packet is an entry of the event queue.
 //!
-//! A run that does not get on fails by name instead of spinning: a target that was called and is
-//! due again at once without having sent anything, or too many events at one instant.
+//! A run without progress ends with an error that names the faulty element: a target that is due
+//! again at once, many times in a row, without sending anything, or too many events at one instant.
 
 use crate::event_queue::TargetId;
 use crate::network::{EventTarget, Network, Side, SourceKind};
@@ -16,14 +17,14 @@ use weir_proto::event::{EventSource, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::Instant;
 
-/// So many events may happen at one instant.
+/// The most events at one instant.
 pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
 
-/// So often in a row may a target be due again at once without having sent anything: a timer may
-/// lead to another one, but not for ever.
+/// The most calls in a row after which a target is due again at once without having sent anything:
+/// one timer may set another one for the same instant, but not without end.
 const MAX_IDLE_CALLS: u32 = 100;
 
-/// What a call of [`simulate`] did.
+/// The progress of one call of [`simulate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunCounters {
     /// Events processed in this call.
@@ -32,14 +33,14 @@ pub struct RunCounters {
     pub now: Instant,
 }
 
-/// The run does not get on.
+/// The run makes no progress: virtual time stands still.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stuck {
-    /// When.
+    /// The instant at which time stands still.
     pub at: Instant,
     /// The link, medium or end of a flow, in words: `flow "stream" (sender)`.
     pub element: String,
-    /// What it does.
+    /// The fault, as the rest of the sentence.
     pub what: &'static str,
 }
 
@@ -55,7 +56,7 @@ impl std::error::Error for Stuck {}
 /// Runs the network up to and including `until`; may be called again with a later time.
 ///
 /// # Errors
-/// [`Stuck`] when time does not advance; the network is of no use afterwards.
+/// [`Stuck`] when time does not advance; the network must not be used afterwards.
 pub fn simulate(
     network: &mut Network,
     until: Instant,
@@ -91,7 +92,7 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
             run.enter_link(link, packet);
             Ok(())
         }
-        // What comes from a peer outside is for a flow's end at the host that it names.
+        // A packet of a peer outside is delivered to the flow's endpoint at the host that it names.
         None if run.network.receiving_agent(packet.flow, from).is_some() => run.deliver(to, packet),
         None => {
             run.drop_unreachable(packet);
@@ -174,8 +175,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Lets a link start the transmissions that somebody wants to see. Its own time is left
-    /// alone, so that watching changes nothing.
+    /// Starts the transmissions of a traced link at their exact times. The link's own entry in the
+    /// event queue stays, so that tracing changes no result.
     fn call_trace_tick(&mut self, id: u32) {
         let now = self.network.now;
         self.network.links[id as usize].link.handle_timeout(now);
@@ -183,7 +184,7 @@ impl<'a> Run<'a> {
         self.observe_link(id);
     }
 
-    /// Lets a shared medium go on, and moves what arrives across it.
+    /// Advances a shared medium, and moves the packets that arrive.
     fn call_medium(&mut self, id: u32) -> Result<(), Stuck> {
         let now = self.network.now;
         self.network.media[id as usize].medium.handle_timeout(now);
@@ -216,7 +217,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A packet has come to a host: it is for an agent there, or goes on.
+    /// A packet arrives at a host: an agent there receives it, or the host forwards it.
     #[inline]
     fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Result<(), Stuck> {
         if packet.ip.destination == host {
@@ -245,7 +246,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Moves what an agent sends into its first link; true if it sent anything.
+    /// Moves the packets that an agent sends into its first link; true if it sent any.
     #[inline]
     fn flush_agent(&mut self, id: u32) -> Result<bool, Stuck> {
         let now = self.network.now;
@@ -272,7 +273,7 @@ impl<'a> Run<'a> {
         Ok(sent)
     }
 
-    /// The packet leaves through the port of this host, if it has one.
+    /// The packet leaves through the port of this host, or is dropped if the host has none.
     #[cold]
     fn leave_by_port(&mut self, host: HostId, packet: PacketRef) {
         if !self.network.ports.has(host) {
@@ -303,7 +304,7 @@ impl<'a> Run<'a> {
         self.observe_link(id);
     }
 
-    /// Hands a packet to the medium that the way of this number, behind the links', leads over.
+    /// Hands a packet to the medium of this hop; hops are numbered behind the links.
     fn enter_medium(&mut self, id: u32, packet: PacketRef) {
         let (medium, hop) = self.network.medium_hops[id as usize - self.network.links.len()];
         let now = self.network.now;

@@ -25,7 +25,7 @@ fn run(
         .add_flow(plain_flow(
             "f",
             (from, to),
-            (sender, PlainEndpoint::default()),
+            [sender, PlainEndpoint::default()],
             app,
         ))
         .unwrap();

@@ -47,7 +47,7 @@ fn loopback(stamp: SendTimestamp) -> (Vec<EndpointAction>, Vec<EndpointAction>) 
     network
         .add_flow(FlowConfig {
             start: at(1_000),
-            ..plain_flow("stream", (from, to), (sender, receiver), bulk(1000))
+            ..plain_flow("stream", (from, to), [sender, receiver], bulk(1000))
         })
         .unwrap();
     simulate(&mut network, at(1_000_000), &mut ()).unwrap();
@@ -107,7 +107,7 @@ fn the_receiving_stack_takes_its_time_too() {
         .add_flow(plain_flow(
             "f",
             (from, to),
-            (PlainEndpoint::default(), receiver),
+            [PlainEndpoint::default(), receiver],
             bulk(2500),
         ))
         .unwrap();
@@ -147,7 +147,7 @@ fn timers_fire_at_ticks_and_applications_on_time() {
         .add_flow(plain_flow(
             "f",
             (from, to),
-            (sender, PlainEndpoint::default()),
+            [sender, PlainEndpoint::default()],
             bulk(0),
         ))
         .unwrap();
@@ -182,7 +182,7 @@ fn hosts_forward_and_count_what_they_cannot() {
         .add_flow(plain_flow(
             "there",
             (hosts[0], hosts[2]),
-            (sender, receiver),
+            [sender, receiver],
             bulk(3000),
         ))
         .unwrap();
@@ -190,7 +190,7 @@ fn hosts_forward_and_count_what_they_cannot() {
         .add_flow(plain_flow(
             "nowhere",
             (hosts[0], hosts[4]),
-            (PlainEndpoint::default(), PlainEndpoint::default()),
+            [PlainEndpoint::default(), PlainEndpoint::default()],
             bulk(2000),
         ))
         .unwrap();
@@ -251,7 +251,7 @@ fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
             ..plain_flow(
                 "f",
                 (from, to),
-                (sender, PlainEndpoint::default()),
+                [sender, PlainEndpoint::default()],
                 bulk(7000),
             )
         })
@@ -327,7 +327,7 @@ fn a_machine_that_does_not_get_on_is_named() {
         .add_flow(plain_flow(
             "bad",
             (from, to),
-            (PlainEndpoint::default(), broken),
+            [PlainEndpoint::default(), broken],
             bulk(1000),
         ))
         .unwrap();
@@ -348,7 +348,7 @@ fn endless_traffic_at_one_instant_is_an_error() {
         ..PlainEndpoint::default()
     };
     network
-        .add_flow(plain_flow("echo", (from, to), (echo(), echo()), bulk(1000)))
+        .add_flow(plain_flow("echo", (from, to), [echo(), echo()], bulk(1000)))
         .unwrap();
     let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
     assert_eq!(stuck.at, Instant::ZERO);
@@ -367,7 +367,7 @@ fn endless_traffic_at_one_instant_is_an_error() {
         .add_flow(plain_flow(
             "blast",
             (from, to),
-            (blast, PlainEndpoint::default()),
+            [blast, PlainEndpoint::default()],
             app,
         ))
         .unwrap();

@@ -50,28 +50,17 @@ fn bulk_network(
     let mut network = Network::new(1);
     let server = network.add_host("server", HostTiming::default());
     let client = network.add_host("client", HostTiming::default());
-    for (name, from, to) in [("data", server, client), ("acks", client, server)] {
-        let forward = name == "data";
-        let link = LinkConfig {
-            name: name.to_owned(),
-            from,
-            to,
-            rate: Some(path.rate),
-            delay: path.one_way,
-            mtu: Some(1500),
-            queue: if forward {
-                path.queue
-            } else {
-                QueueConfig::default()
-            },
-            shaper: None,
-            loss: if forward {
-                path.loss.clone()
-            } else {
-                LossConfig::None
-            },
-            ..LinkConfig::default()
-        };
+    let link = |name: &str, from, to| LinkConfig {
+        rate: Some(path.rate),
+        mtu: Some(1500),
+        ..common::wire(name, from, to, None, path.one_way)
+    };
+    let data = LinkConfig {
+        queue: path.queue,
+        loss: path.loss.clone(),
+        ..link("data", server, client)
+    };
+    for link in [data, link("acks", client, server)] {
         network.add_link(link).expect("a valid link");
     }
     let window = WindowConfig {

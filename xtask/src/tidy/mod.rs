@@ -2,6 +2,7 @@
 //! rules a file.
 
 mod circles;
+pub mod code_map;
 mod documents;
 mod functions;
 mod layering;
@@ -14,7 +15,7 @@ use std::path::Path;
 use crate::modules::Crate;
 #[cfg(test)]
 use crate::source::Source;
-use crate::{code_map, output, tree};
+use crate::{output, tree};
 
 /// Whether the rules of `circles`, `functions` and `documents` fail the check or only warn.
 const NEW_RULES_FAIL: bool = false;

@@ -290,8 +290,8 @@ fn column_points(table: &Table, column: &str, plan: &PlotPlan) -> Option<Vec<(f6
 /// Points of a series that a page can hold: more are thinned to the extremes of each bin.
 const DRAWN_POINTS: usize = 4000;
 
-/// A long series without what no eye can see: of each bin its first, smallest, largest and last
-/// point.
+/// A long series thinned to the first, smallest, largest and last point of each bin, which looks
+/// the same.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= DRAWN_POINTS {
         return points;
@@ -317,7 +317,7 @@ fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     kept
 }
 
-/// The music not heard so far: it grows while a gap lasts.
+/// The length of all gaps in the audio over time: it grows during a gap.
 fn silence(gaps: &Table, until: Option<f64>) -> Option<Vec<(f64, f64)>> {
     let column = |name| gaps.numbers(name);
     let (begun, length, sum) = (column("time_s")?, column("gap_s")?, column("silence_s")?);

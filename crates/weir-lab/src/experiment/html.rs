@@ -1,12 +1,10 @@
 //! The report: one page with a table, findings and plots an experiment; and the files around it.
 
-use super::ExperimentError;
 use super::published::{RowKind, RunPlan};
 use super::reproduction::{ExperimentResult, Reproduction};
 use super::verdict::{RowResult, Verdict};
 use crate::report::page::{Page, escaped};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 impl Reproduction {
     /// One JSON document with a line feed at its end.
@@ -39,8 +37,13 @@ impl Reproduction {
     /// # Errors
     /// A folder or file that cannot be written.
     #[cfg(feature = "files")]
-    pub fn write(&self, folder: &Path) -> Result<PathBuf, ExperimentError> {
+    pub fn write(
+        &self,
+        folder: &std::path::Path,
+    ) -> Result<std::path::PathBuf, super::ExperimentError> {
+        use super::ExperimentError;
         use rayon::prelude::*;
+        use std::path::Path;
         let failed = |path: &Path, source| ExperimentError::File {
             path: path.display().to_string(),
             source,
@@ -159,7 +162,7 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     runs(page, experiment);
 }
 
-/// What differs and what is explained, first, in sentences.
+/// The rows that differ and those that are explained, as sentences.
 fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
     let different: Vec<&RowResult> = experiment
         .rows
@@ -200,7 +203,7 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
     }
 }
 
-/// What the document says: its number, or the bounds that its statement means.
+/// The published number, or the bounds that stand for a statement.
 fn published(row: &RowResult) -> String {
     let text = row.published_text();
     if text.is_empty() {

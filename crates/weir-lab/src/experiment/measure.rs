@@ -23,11 +23,11 @@ pub enum View {
     Log,
     /// A row at each change of the controller.
     State,
-    /// A row at each gap that a listener heard.
+    /// A row at each gap in the audio.
     Gaps,
 }
 
-/// What is taken from a series.
+/// The number that is computed from a series.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -128,13 +128,13 @@ pub enum RowFilter {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// What is taken.
+    /// The number that is computed.
     pub take: Statistic,
-    /// From which run.
+    /// The run.
     pub run: Option<String>,
-    /// From which column.
+    /// The column, or the JSON pointer of a summary.
     pub of: Option<String>,
-    /// In which view.
+    /// The view that has the column.
     #[serde(default)]
     pub view: View,
     /// The column is multiplied by this one.
@@ -163,7 +163,7 @@ pub struct Measure {
     pub level: Option<f64>,
     /// What a row must be equal to.
     pub equals: Option<f64>,
-    /// How far from `equals` a row may lie, relative.
+    /// The largest relative deviation of a row from `equals`.
     #[serde(default = "default_nearness")]
     pub nearness: f64,
     /// The number of a gap or rise, from 0.
@@ -190,7 +190,7 @@ fn default_nearness() -> f64 {
     1e-3
 }
 
-/// What measures are taken from.
+/// The data of all measures.
 pub(super) struct MeasureInput<'a> {
     /// Runs by name; several observations where there are several seeds.
     pub runs: &'a Runs,
@@ -199,7 +199,7 @@ pub(super) struct MeasureInput<'a> {
 }
 
 impl Measure {
-    /// Checks that the measure has what its `take` needs.
+    /// Checks that the measure has the keys that its `take` needs.
     pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
         let take = self.take;
         let need = |present: bool, name: &str| {

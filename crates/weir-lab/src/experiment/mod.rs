@@ -2,13 +2,13 @@
 //!
 //! An experiment is a folder: scenario files, and `published.toml` with every number of its
 //! document, its unit, tolerance and place, and the measure that takes it from a run. This
-//! module runs the scenarios, takes the measures, judges each row and draws the plots; nothing
-//! here knows a particular experiment. The folders of the repository are compiled in
+//! module runs the scenarios, takes the measures, judges each row and draws the plots; it
+//! has no code for a particular experiment. The folders of the repository are compiled in
 //! ([`ExperimentFiles::embedded`]); any other folder can be given.
 //!
 //! Everything is deterministic: runs are independent and collected in the order of the file, and
-//! no clock is read, so a second reproduction gives the same bytes. Only what runs in real time on
-//! a testbed, which somebody else has, is different each time.
+//! no clock is read, so a second reproduction gives the same bytes. Only runs in real time on
+//! a testbed, which the caller provides, differ each time.
 
 mod draw;
 mod files;
@@ -69,7 +69,7 @@ pub enum ExperimentError {
     Law {
         /// The row.
         row: String,
-        /// What the law says.
+        /// The error of the law.
         source: TheoryError,
     },
     /// A file cannot be read or written.

@@ -1,4 +1,4 @@
-//! `published.toml`: what a document says, row by row, and how each row is measured.
+//! `published.toml`: the statements of a document, row by row, and how each row is measured.
 //!
 //! A row never feeds its value into a run. Inputs (conditions that the document gives and the
 //! scenario sets) are shown and not judged.
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
-    /// What was published where.
+    /// The published document.
     pub document: Document,
     /// The runs that measure it.
     #[serde(rename = "run")]
@@ -24,7 +24,7 @@ pub struct Published {
     /// The plots, in the order of the page.
     #[serde(rename = "plot", default)]
     pub plots: Vec<PlotPlan>,
-    /// What a reader of the document should know.
+    /// Findings for readers of the document.
     #[serde(rename = "finding", default)]
     pub findings: Vec<Finding>,
 }
@@ -37,7 +37,7 @@ pub struct Document {
     pub title: String,
     /// Where the document is.
     pub source: String,
-    /// What happens in it, in a few sentences.
+    /// A summary in a few sentences.
     pub about: String,
 }
 
@@ -53,7 +53,7 @@ pub struct RunPlan {
     /// `flow.stream.transport.tfrc.oscillation=full`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set: Vec<String>,
-    /// What is special about it.
+    /// How it differs from the other runs.
     pub about: String,
     /// Seeds 1 to this number; absent: one run with the scenario's own seed, traced.
     #[serde(serialize_with = "number_of_seeds")]
@@ -63,7 +63,7 @@ pub struct RunPlan {
     pub testbed: bool,
 }
 
-/// What sort of statement a row is.
+/// The kind of statement of a row.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
@@ -87,9 +87,9 @@ pub struct Row {
     pub id: String,
     /// Section and sentence.
     pub place: String,
-    /// What is stated.
+    /// The statement.
     pub text: String,
-    /// What sort of statement it is.
+    /// The kind of statement.
     pub kind: RowKind,
     /// The published number, in `unit`.
     pub published: Option<f64>,
@@ -220,8 +220,8 @@ impl Published {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// A syntax error, an unknown key, a row without a way to judge it, or a name that nothing
-    /// has, each with its place.
+    /// A syntax error, an unknown key, a row without a way to judge it, or a reference to an
+    /// unknown name, each with its place.
     pub fn parse(file: &str, text: &str) -> Result<Self, ExperimentError> {
         let published: Self = toml::from_str(text).map_err(|error| {
             let start = error.span().map_or(0, |span| span.start);

@@ -23,14 +23,14 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// What became of some experiments. Serialises to the same bytes each time.
+/// The results of some experiments. Serialises to the same bytes each time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Reproduction {
     /// One entry an experiment, in the order asked for.
     pub experiments: Vec<ExperimentResult>,
 }
 
-/// What became of one experiment.
+/// The result of one experiment.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExperimentResult {
     /// Its name.
@@ -39,11 +39,11 @@ pub struct ExperimentResult {
     pub title: String,
     /// Where the document is.
     pub source: String,
-    /// What happens in it.
+    /// A summary of the document.
     pub about: String,
     /// The table: published, measured, verdict.
     pub rows: Vec<RowResult>,
-    /// What a reader of the document should know.
+    /// Findings for readers of the document.
     pub findings: Vec<FindingResult>,
     /// The runs behind it.
     pub runs: Vec<RunPlan>,
@@ -69,7 +69,7 @@ impl Reproduction {
         self.experiments.iter().all(ExperimentResult::holds)
     }
 
-    /// The exit status of a command that made it: 0, or 3 if a judged value lies outside its
+    /// The exit status of the command: 0, or 3 if a judged value is outside its
     /// tolerance.
     pub fn exit_status(&self) -> u8 {
         if self.holds() { 0 } else { 3 }
@@ -109,7 +109,7 @@ struct Job<'a> {
 
 /// Reproduces the experiments. All files are read and checked before the first run starts.
 /// `progress` is called after each run, perhaps from several threads. Runs on the testbed come
-/// last, one after the other, so that nothing else keeps the machine busy.
+/// last, one after the other, so that no other run loads the machine.
 ///
 /// # Errors
 /// A file that cannot be used, or a run that fails.

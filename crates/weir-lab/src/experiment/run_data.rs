@@ -1,4 +1,4 @@
-//! What measures need of a run: the flow's trace in two views, and a few totals.
+//! The data of a run for measures: the flow's trace in two views, and a few totals.
 
 use crate::table::Table;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub(super) struct RunData {
     pub state: Table,
     /// A line at each write of the application with the state before it; rate controllers only.
     pub log: Table,
-    /// The gaps that a listener heard; empty without one.
+    /// The gaps in the audio; empty without audio.
     pub gaps: Table,
     /// Throughput in the run's window: octets of packets that arrived, as the transport counts
     /// them.
@@ -22,6 +22,6 @@ pub(super) struct RunData {
     pub packets_sent: u64,
     /// Packets that were found to be lost.
     pub packets_lost: u64,
-    /// The whole summary, to be asked by JSON pointers.
+    /// The whole summary, for JSON pointers.
     pub summary: serde_json::Value,
 }

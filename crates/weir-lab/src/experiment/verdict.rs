@@ -7,7 +7,7 @@ use crate::theory::{TheoryError, format_value, significant};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What became of a row.
+/// The judgement of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -17,14 +17,14 @@ pub enum Verdict {
     Explained,
     /// Outside its tolerance.
     Differs,
-    /// Measured in real time on a machine that was too busy: says nothing.
+    /// Measured in real time on a machine that was too busy: not judged.
     Busy,
     /// A condition: set, not judged.
     Input,
 }
 
-/// A run in real time is spoilt if one event in a hundred is later: a millisecond, as drivers
-/// round it.
+/// A run in real time is invalid if one event in a hundred is later than this: a millisecond, as
+/// drivers round it.
 const MOST_LATE_S: f64 = 0.001_024;
 
 impl Verdict {
@@ -47,9 +47,9 @@ pub struct RowResult {
     pub id: String,
     /// Section and sentence.
     pub place: String,
-    /// What is stated.
+    /// The statement.
     pub text: String,
-    /// What sort of statement it is.
+    /// The kind of statement.
     pub kind: RowKind,
     /// The published number, in `unit`.
     pub published: Option<f64>,
@@ -63,7 +63,7 @@ pub struct RowResult {
     pub tolerance: String,
     /// The verdict.
     pub verdict: Verdict,
-    /// For many seeds: what their results are like.
+    /// The distribution of the results, for runs with many seeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
     /// A sentence.

@@ -1,4 +1,4 @@
-//! What a flow's trace looks like: the allowed rate coloured by what bound it, round-trip time,
+//! The plots of a flow's trace: the allowed rate coloured by what bound it, round-trip time,
 //! packet interval and packets per second; or the window as a sawtooth.
 
 use super::axis::Axis;
@@ -17,13 +17,13 @@ pub const WINDOW_ROUNDS: f64 = 32.0;
 pub struct NamedPlot {
     /// The file's name without its ending.
     pub name: String,
-    /// What the reader should see.
+    /// The sentence below the plot.
     pub caption: String,
     /// The plot.
     pub plot: Plot,
 }
 
-/// Flows and directions of links that [`plots_of`] draws: more would not be looked at.
+/// Flows and directions of links that [`plots_of`] draws.
 pub const MAX_PLOTTED: usize = 24;
 
 /// The plots that a run's trace holds, of its first [`MAX_PLOTTED`] flows and directions of links.

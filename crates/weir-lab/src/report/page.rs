@@ -1,4 +1,4 @@
-//! One HTML file: styles, tables and plots inside it, nothing outside.
+//! One HTML file that contains its styles, tables and plots.
 
 use super::canvas::escape;
 use super::{NamedPlot, page_style};
@@ -62,7 +62,7 @@ impl Page {
         let _ = writeln!(self.body, "<h2 id=\"{}\">{}</h2>", escape(id), escape(text));
     }
 
-    /// Structure that the caller has written and escaped.
+    /// HTML that the caller has escaped.
     pub fn raw(&mut self, html: &str) {
         self.body.push_str(html);
     }
@@ -103,7 +103,7 @@ pub fn plots_page(title: &str, plots: &[NamedPlot]) -> String {
     page.html(title)
 }
 
-/// A word for HTML; for callers that write structure.
+/// Escapes text for callers of [`Page::raw`].
 pub fn escaped(text: &str) -> String {
     escape(text)
 }

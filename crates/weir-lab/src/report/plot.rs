@@ -13,7 +13,7 @@ impl Colour {
     }
 }
 
-/// Something drawn between the axes; later layers lie over earlier ones.
+/// Something drawn between the axes; later layers cover earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlotLayer {
     /// The words in the legend, or at the line of a [`Shape::Level`]; empty for none.

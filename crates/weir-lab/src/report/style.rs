@@ -101,7 +101,7 @@ pub fn standalone_style() -> String {
     })
 }
 
-/// The style of plots inside a page: light or dark as the reader's system says.
+/// The style of plots inside a page: light or dark as the reader's system prefers.
 pub fn page_style() -> String {
     format!(
         ":root{{{}}}\n@media (prefers-color-scheme:dark){{:root{{{}}}}}\n{}\n",

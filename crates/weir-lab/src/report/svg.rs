@@ -2,7 +2,7 @@
 //!
 //! Coordinates have at most one decimal, so that the text is short and the same everywhere. Long
 //! lines are thinned to the first, lowest, highest and last point of each pixel column, which
-//! looks the same. Nothing refers to the network, to scripts or to fonts of the machine.
+//! looks the same. The text refers to no network, script or font of the machine.
 
 use super::axis::ScaledAxis;
 use super::canvas::{BOTTOM, CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, escape, n};

@@ -1,4 +1,4 @@
-//! Drawings are judged by eye; these tests hold what an eye would miss.
+//! What is not visible in a drawing: determinism, escaping, thinning, and the columns used.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Music from a scenario: what the listener hears over each transport.
+//! Audio from a scenario over each transport.
 
 use super::*;
 use crate::scenario;

@@ -1,5 +1,5 @@
-//! `[run] codec = true`: every packet is encoded and decoded on its way. Proves that typed packets
-//! and wire format are the same thing: it must change nothing but the time that a run takes.
+//! `[run] codec = true`: every packet is encoded and decoded on its way. Checks that typed packets
+//! and wire format are equivalent: the results of a run must not change.
 //!
 //! QUIC packets travel as octets and are decoded where they arrive, because only the receiver
 //! knows which packet number to expect. DCCP packets are encoded and decoded, with their
@@ -14,7 +14,7 @@ use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::tcp;
 use weir_proto::time::Instant;
 
-/// The first fault that any endpoint's codec found, shared by all of a run.
+/// The first fault that any codec or tap of a run has found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstFault(Arc<Mutex<Option<String>>>);
 
@@ -31,9 +31,9 @@ impl FirstFault {
     }
 }
 
-/// The layer.
+/// The shim that encodes leaving packets and decodes arriving ones.
 pub(super) struct Codec {
-    /// Of QUIC packets.
+    /// Decodes QUIC packets.
     quic: QuicDecoder,
     buffer: Vec<u8>,
     fault: FirstFault,
@@ -48,7 +48,7 @@ impl Codec {
         }
     }
 
-    /// What travels instead of the packet's body.
+    /// The body that travels in place of the packet's.
     fn encode(&mut self, packet: &Packet) -> Result<Body, String> {
         match &packet.body {
             Body::Dccp(dccp) => dccp

@@ -48,7 +48,7 @@ pub struct PacketRow {
     reason: &'static str,
 }
 
-/// A gap in what a listener heard, and the length of all gaps so far.
+/// A gap in the audio, and the length of all gaps so far.
 #[derive(Clone, Copy, Debug)]
 pub struct GapRow {
     pub(super) at: Instant,
@@ -256,7 +256,7 @@ pub const PACKET: &[Packet] = &[
     ),
 ];
 
-/// `gaps/NAME`: a row for each gap in what a listener heard.
+/// `gaps/NAME`: a row for each gap in the audio.
 pub const GAP: &[Gap] = &[
     Gap::number("time_s", "s", "when the gap began", |row| {
         row.at.as_secs_f64()
@@ -284,7 +284,7 @@ pub fn plot_label(column: &str) -> Option<PlotLabel> {
     found.map(|(_, plot)| plot)
 }
 
-/// A time in seconds; NaN for zero, which stands for a time that is not known yet.
+/// A time in seconds; NaN for zero, which means not measured yet.
 fn known(span: Duration) -> f64 {
     if span.is_zero() {
         f64::NAN

@@ -1,4 +1,4 @@
-//! The two ends of a flow, made from what its scenario says.
+//! The two endpoints of a flow, made from its scenario.
 
 use super::handshake::SlowHandshake;
 use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
@@ -7,22 +7,22 @@ use crate::scenario::{Flow, Host, Transport};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::{dccp, quic, tcp, udp};
 
-/// What the endpoints of a flow depend on beside the flow.
+/// What the endpoints of a flow depend on besides its settings.
 pub(super) struct FlowEnvironment<'a> {
-    /// Where they run.
+    /// The hosts of the sender and the receiver.
     pub hosts: [&'a Host; 2],
     /// Octets that a packet may have, from the IP header on.
     pub path_mtu: u32,
-    /// The flow's own.
+    /// The seed of the flow.
     pub seed: u64,
-    /// Transports that the caller brings.
+    /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
 }
 
 /// Makes the endpoints of one flow; the sender connects.
 ///
 /// # Errors
-/// Why a transport of the caller's cannot be had.
+/// Why a transport of the caller cannot be made.
 pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<EndpointPair, String> {
     let (hosts, path_mtu, seed) = (around.hosts, around.path_mtu, around.seed);
     let [sender, receiver]: EndpointPair = match &flow.transport {
@@ -64,7 +64,7 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
     Ok([slowed(sender, hosts[0]), slowed(receiver, hosts[1])])
 }
 
-/// The endpoint behind its host's delay of handshakes.
+/// The endpoint with the handshake delay of its host.
 fn slowed(endpoint: Box<dyn Endpoint + Send>, host: &Host) -> Box<dyn Endpoint + Send> {
     if host.handshake_delay.is_zero() {
         return endpoint;

@@ -1,9 +1,9 @@
 //! A host that takes time to answer the first packets of a connection (`handshake_delay`).
 //!
-//! Setting up a connection costs a real host more than a packet of an open one: a socket is made,
-//! a process wakes. The first round-trip time that a protocol measures is larger for it, and CCID-3
-//! over loopback starts from that sample. Packets of the handshake (DCCP Request and Response,
-//! QUIC Initial) wait before the endpoint handles them, and so do packets behind them.
+//! Opening a connection takes a real host more time than a packet of an open one: a socket is
+//! created, a process is woken. The first round-trip time that a protocol measures is larger for
+//! it, and CCID-3 over loopback starts from that sample. Packets of the handshake (DCCP Request and
+//! Response, QUIC Initial) wait before the endpoint handles them, and so do packets behind them.
 
 use super::shim::Shim;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use weir_proto::packet::{Body, Packet};
 use weir_proto::quic::wire::SpaceId;
 use weir_proto::time::{Duration, Instant};
 
-/// The layer with such a delay.
+/// The shim that delays packets of the handshake.
 pub(super) struct SlowHandshake {
     delay: Duration,
     waiting: VecDeque<(Instant, Packet)>,

@@ -1,4 +1,4 @@
-//! What happens on wires, from scenarios: impairments, traces of the rate, schedules.
+//! Links of scenarios: impairments, rate traces, schedules of changes.
 
 use super::*;
 use crate::scenario;
@@ -199,6 +199,6 @@ fn what_a_warm_up_missed_and_came_late_is_no_loss() {
         let run = run(&scenario, &RunOptions::default()).expect("it runs");
         run.summary.flows["f"].packets_lost
     };
-    // Whatever is under way when the run begins to count, nothing gets lost but by its end.
+    // Packets in flight at the end of the warm-up are not lost; only those at the end may be.
     assert!((500..540).all(|warmup| at(warmup) < 30));
 }

@@ -4,9 +4,9 @@
 //! One end of a connection knows less than a simulator. The sender's end has the controller's
 //! trace; its throughput and goodput are what it sent, and of the losses it knows those that its
 //! own transport found (CCID 2). The receiver's end has no trace; what it got is exact, and what
-//! was sent is that and what it missed. Nobody knows the path: the scenario has a link in its
-//! place with the rate that went through and half of the smallest round-trip time as delay, so
-//! that the run can be read, and simulated for comparison.
+//! was sent is that and what it missed. The path is unknown: the scenario has a link with the
+//! measured throughput as rate and half of the smallest round-trip time as delay, so that the run
+//! can be read, and simulated for comparison.
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
@@ -19,11 +19,11 @@ use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::time::{Duration, Instant};
 
-/// What stands at the head of the scenario of a measured run.
+/// The comment at the head of the scenario of a measured run.
 pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. Nobody knows the path: the \
     link's rate is what went\nthrough, its delay half of the smallest round-trip time.";
 
-/// What stands in the summary instead of a program that simulates.
+/// The build in the summary of a measured run.
 const MEASURED_BY: &str = concat!("weir ", env!("CARGO_PKG_VERSION"), ", measured on the wire");
 
 const SENDER: EventSource = EventSource(0);
@@ -108,7 +108,7 @@ impl SenderRecorder {
         }
     }
 
-    /// An event, so long after the opening of the connection.
+    /// Records an event at this time after the opening of the connection.
     pub fn record(&mut self, at: Duration, event: &Event) {
         self.uses_window |= matches!(event, Event::Window(_));
         self.full |= self.recorder.too_many_rows().is_some();
@@ -140,7 +140,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
             if let MeasuredTransport::Dccp { ccid, .. } = &mut flow.transport
                 && live.uses_window
             {
-                // The peer had nothing else.
+                // The peer supports CCID 2 only.
                 *ccid = 2;
             }
             let end = Instant::ZERO + flow.duration;
@@ -188,7 +188,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
 
 /// True for the summary of a run that was measured and cannot be made again.
 pub fn is_measured(summary: &Summary) -> bool {
-    // A run in real time says how late its events were.
+    // Only runs in real time have a lateness.
     summary.run.build.ends_with(", measured on the wire") || summary.run.lateness_p99_s.is_some()
 }
 

@@ -1,7 +1,7 @@
 //! Runs a scenario in the simulator and collects its trace and summary.
 //!
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
-//! come from the scenario's seed. Wall-clock time is the caller's affair.
+//! come from the scenario's seed. Wall-clock time is left to the caller.
 
 mod codec;
 pub mod columns;
@@ -50,10 +50,10 @@ pub enum TraceLevel {
     Full,
 }
 
-/// What to keep, whom to tell, when to stop.
+/// Options of a run: what is kept, progress, cancellation.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
-    /// How much is kept.
+    /// How much of the trace is kept.
     pub trace: TraceLevel,
     /// Every packet too, in [`RunOutput::packets`].
     pub packets: bool,
@@ -61,16 +61,16 @@ pub struct RunOptions<'a> {
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
-    /// Sees every packet as the hosts of its ends see it; changes nothing.
+    /// Receives every packet as a capture on the hosts shows it; does not affect the run.
     pub tap: Option<&'a SharedTap>,
-    /// Transports that this crate does not have itself.
+    /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
 }
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutput {
-    /// What was run.
+    /// The scenario that was run.
     pub scenario: Scenario,
     /// Its statistics.
     pub summary: Summary,
@@ -93,7 +93,7 @@ pub struct FlowTrace {
     /// For datagrams of DCCP, a row per write of the application with the state of the rate
     /// controller before it, as Linux's dccp_probe prints it: the columns of [`columns::writes`].
     pub writes: Option<Table>,
-    /// For audio, a row per gap that the listener heard: the columns of [`columns::GAP`].
+    /// For audio, a row per gap: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
 }
 

@@ -3,7 +3,7 @@
 use weir_proto::quic::Packet;
 use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 
-/// Decodes the packets that come to one end, which alone knows what numbers to expect.
+/// Decodes the packets that arrive at one end: the decoding of a number needs the expected one.
 pub(super) struct QuicDecoder {
     header: HeaderFormat,
     /// The number that comes next, in the Initial and the data space.

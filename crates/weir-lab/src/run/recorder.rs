@@ -1,4 +1,4 @@
-//! Listens to a run: fills the columns that are wanted, and what the summary's distributions need.
+//! Records the events of a run: in the tables of its trace and in the distributions of its summary.
 
 use super::columns::{self, FlowRow, LinkRow, PacketRow};
 use super::statistics::{Samples, TimeWeighted};
@@ -11,7 +11,7 @@ use weir_proto::time::Instant;
 /// The most rows of all tables together: about a gigabyte.
 const MAX_ROWS: u64 = 8_000_000;
 
-/// What reports under a number.
+/// What an event source is.
 #[derive(Clone, Copy, Debug, Default)]
 enum Role {
     #[default]
@@ -49,7 +49,7 @@ struct LinkRecord {
     rows: TableRecorder<LinkRow>,
 }
 
-/// The listener of a run.
+/// Records the events of a run.
 pub(super) struct Recorder {
     trace: TraceLevel,
     warmup: Instant,
@@ -81,8 +81,8 @@ impl Recorder {
         self.roles[index] = role;
     }
 
-    /// Listens to a flow; returns what its sender and its receiver should report. Writes are
-    /// kept for datagrams, where they mean packets.
+    /// Adds a flow; returns the event masks of its sender and its receiver. Writes are traced for
+    /// datagrams, where a write is a packet.
     pub(super) fn add_flow(
         &mut self,
         name: &str,
@@ -117,7 +117,7 @@ impl Recorder {
         [sender.union(packets), packets]
     }
 
-    /// Listens to a direction of a link; returns what it should report.
+    /// Adds a direction of a link; returns its event mask.
     pub(super) fn add_link(&mut self, name: &str, source: EventSource) -> EventMask {
         self.set_role(source, Role::Link(self.links.len()));
         self.links.push(LinkRecord {
@@ -132,7 +132,7 @@ impl Recorder {
         }
     }
 
-    /// The number of rows that is too many, once there are more.
+    /// The limit of rows, once it is exceeded.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         (self.rows > MAX_ROWS).then_some(MAX_ROWS)
     }

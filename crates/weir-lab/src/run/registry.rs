@@ -1,7 +1,7 @@
-//! Transports that are made elsewhere.
+//! Transports that the caller provides.
 //!
-//! This crate has no real network stacks, so that it builds for the browser. Whoever runs a
-//! scenario and has one brings it along, and the scenario names it.
+//! This crate has no real network stack, so that it builds for WebAssembly. The caller of a run may
+//! register one, and the scenario names it.
 
 use crate::scenario::Quinn;
 use weir_proto::endpoint::Endpoint;
@@ -9,7 +9,7 @@ use weir_proto::endpoint::Endpoint;
 /// Sender and receiver of a flow; the sender connects.
 pub type EndpointPair = [Box<dyn Endpoint + Send>; 2];
 
-/// What a flow of quinn is made from.
+/// The settings of a flow of quinn.
 #[derive(Clone, Copy, Debug)]
 pub struct QuinnFlow<'a> {
     /// The scenario's settings.
@@ -20,10 +20,10 @@ pub struct QuinnFlow<'a> {
     pub seed: u64,
 }
 
-/// Makes both ends of a flow, or says why not.
+/// Makes both ends of a flow, or reports why it cannot.
 pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<EndpointPair, String> + Sync + 'a;
 
-/// The transports that a caller brings.
+/// The transports that a caller provides.
 #[derive(Clone, Copy, Default)]
 pub struct TransportRegistry<'a> {
     /// `kind = "quinn"`.

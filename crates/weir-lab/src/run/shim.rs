@@ -1,14 +1,14 @@
-//! A layer around an endpoint: it sees and changes the packets that pass, and nothing else of the
-//! endpoint.
+//! A shim around an endpoint: it observes and changes the packets that pass; all else is left to
+//! the endpoint.
 
 use weir_proto::endpoint::{Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::Events;
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
 
-/// What a layer does; the rest is the endpoint's.
+/// The calls that a shim handles in place of the endpoint.
 pub(super) trait Shim {
-    /// A packet comes for the endpoint.
+    /// A packet arrives for the endpoint.
     fn handle(&mut self, inner: &mut dyn Endpoint, now: Instant, packet: Packet);
 
     /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
@@ -21,39 +21,39 @@ pub(super) trait Shim {
         inner.poll_transmit(now)
     }
 
-    /// When the layer or the endpoint must be called.
+    /// When the shim or the endpoint must be called.
     fn poll_timeout(&self, inner: &dyn Endpoint) -> Option<Instant> {
         inner.poll_timeout()
     }
 }
 
-/// An endpoint within a layer.
+/// An endpoint with a shim around it.
 pub(super) struct Shimmed<L> {
     inner: Box<dyn Endpoint + Send>,
-    layer: L,
+    shim: L,
 }
 
 impl<L: Shim> Shimmed<L> {
-    pub(super) fn new(inner: Box<dyn Endpoint + Send>, layer: L) -> Self {
-        Self { inner, layer }
+    pub(super) fn new(inner: Box<dyn Endpoint + Send>, shim: L) -> Self {
+        Self { inner, shim }
     }
 }
 
 impl<L: Shim> Endpoint for Shimmed<L> {
     fn handle(&mut self, now: Instant, packet: Packet) {
-        self.layer.handle(&mut *self.inner, now, packet);
+        self.shim.handle(&mut *self.inner, now, packet);
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        self.layer.handle_timeout(&mut *self.inner, now);
+        self.shim.handle_timeout(&mut *self.inner, now);
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.layer.poll_transmit(&mut *self.inner, now)
+        self.shim.poll_transmit(&mut *self.inner, now)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.layer.poll_timeout(&*self.inner)
+        self.shim.poll_timeout(&*self.inner)
     }
 
     fn events(&mut self) -> Option<&mut Events> {

@@ -19,7 +19,7 @@ use weir_proto::time::{Duration, Instant};
 /// A run is simulated in this many pieces, between which it can be cancelled.
 const SLICES: u64 = 1000;
 
-/// A run under way.
+/// A simulation in progress.
 pub struct Simulation {
     scenario: Scenario,
     sim: SimNetwork,
@@ -31,7 +31,7 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Builds the run; nothing has happened yet.
+    /// Builds the simulation at time zero.
     ///
     /// # Errors
     /// [`RunError::Build`].
@@ -60,7 +60,7 @@ impl Simulation {
         Instant::ZERO + self.scenario.run.duration
     }
 
-    /// Goes on up to and including `until`, at most to the end.
+    /// Simulates up to and including `until`, at most to the end.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -127,7 +127,7 @@ impl Simulation {
         }
     }
 
-    /// A packet comes in from outside, at the time up to which the run has come.
+    /// Injects a packet from the outside network, at the present time of the simulation.
     ///
     /// # Errors
     /// [`RunError::Stuck`].
@@ -136,7 +136,7 @@ impl Simulation {
             .map_err(|stuck| RunError::Stuck(stuck.to_string()))
     }
 
-    /// The next packet that goes outside, and the host that it leaves.
+    /// The next packet for the outside network, and the host that it leaves.
     pub fn poll_port(&mut self) -> Option<(HostId, Packet)> {
         self.sim.network.poll_port()
     }

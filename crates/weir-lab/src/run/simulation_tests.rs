@@ -1,4 +1,4 @@
-//! A scenario in two parts, its flows and its links, is the same scenario.
+//! A scenario in two parts, flows and links, gives the results of the whole.
 
 use super::{FlowSummary, RunOptions, RunOutput, Scope, Simulation, run};
 use crate::scenario::{Scenario, parse};
@@ -55,7 +55,7 @@ fn scenario(text: &str) -> Scenario {
     parse(text, "test.toml").expect("the scenario is in order")
 }
 
-/// Where a packet of an end of a link lies in the other part.
+/// The packet with the addresses of the other part.
 fn moved(mut packet: Packet, place: impl Fn(HostId) -> HostId) -> Packet {
     packet.ip.source = place(packet.ip.source);
     packet.ip.destination = place(packet.ip.destination);

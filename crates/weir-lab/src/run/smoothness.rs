@@ -1,12 +1,12 @@
 //! How evenly a flow delivers: the coefficient of variation of its goodput over intervals of
 //! several lengths, as TFRC's evaluation has it (Floyd, Handley, Padhye, Widmer, SIGCOMM 2000).
 //!
-//! What each flow has delivered is looked at every 0.1 s of virtual time from the warm-up on.
+//! The delivered octets of each flow are sampled every 0.1 s of virtual time from the warm-up on.
 
 use std::collections::BTreeMap;
 use weir_proto::time::{Duration, Instant};
 
-/// How often the flows are looked at.
+/// The sampling interval.
 const SAMPLE: Duration = Duration::from_millis(100);
 /// Lengths of intervals in samples, and their names in seconds.
 const SCALES: [(usize, &str); 6] = [
@@ -17,12 +17,12 @@ const SCALES: [(usize, &str); 6] = [
     (50, "5"),
     (100, "10"),
 ];
-/// Intervals that a coefficient needs to mean something.
+/// The least number of intervals for a coefficient.
 const LEAST_INTERVALS: usize = 5;
-/// More numbers than this are not kept.
+/// The most samples that are kept.
 const MAX_NUMBERS: u64 = 20_000_000;
 
-/// What each flow had delivered at each sample.
+/// The octets that each flow had delivered at each sample.
 #[derive(Debug, Default)]
 pub(super) struct Smoothness {
     wanted: bool,
@@ -30,7 +30,7 @@ pub(super) struct Smoothness {
 }
 
 impl Smoothness {
-    /// Looks at as many flows for as long, if that is not too much to keep.
+    /// Samples this many flows over this span, unless there would be too many samples.
     pub(super) fn new(flows: usize, window: Duration) -> Self {
         let samples = window.as_nanos() / SAMPLE.as_nanos();
         Self {
@@ -39,7 +39,7 @@ impl Smoothness {
         }
     }
 
-    /// The next time at which to look, after `at`.
+    /// The time of the next sample after `at`.
     pub(super) fn next(&self, at: Instant, warmup: Instant) -> Option<Instant> {
         if !self.wanted {
             return None;
@@ -77,7 +77,7 @@ impl Smoothness {
     }
 }
 
-/// Standard deviation over mean; `None` for too few values, or nothing but zeros.
+/// Standard deviation over mean; `None` for too few values, or zeros only.
 fn variation(values: &[f64]) -> Option<f64> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -19,7 +19,7 @@ impl Samples {
         self.samples.sort_unstable();
         let (first, last) = (*self.samples.first()?, *self.samples.last()?);
         let count = self.samples.len();
-        // Exact sums of integers: the order of samples decides nothing.
+        // Exact sums of integers do not depend on the order of samples.
         let sum: u128 = self.samples.iter().map(|&n| u128::from(n)).sum();
         let mean = sum as f64 / count as f64;
         let squares: f64 = self
@@ -56,7 +56,7 @@ pub(super) struct TimeWeighted {
 }
 
 impl TimeWeighted {
-    /// The value from `at` on; what lies before `start` has no weight.
+    /// The value from `at` on; time before `start` has no weight.
     pub(super) fn set(&mut self, at: Instant, start: Instant, value: f64) {
         self.since = self.since.max(start);
         self.advance(at);

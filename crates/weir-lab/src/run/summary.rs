@@ -1,4 +1,4 @@
-//! What a run comes to: statistics from the warm-up to the end.
+//! The summary of a run: statistics from the warm-up to the end.
 //!
 //! Throughput is the transport's packets as the target received them, acknowledgements included,
 //! without IP and UDP headers, over the window; goodput is application data delivered for the
@@ -20,7 +20,7 @@ pub(super) struct FlowStatistics {
     pub(super) receiver: Statistics,
 }
 
-/// What a run comes to; `summary.json` holds exactly this.
+/// The summary of a run; `summary.json` has exactly these fields.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The run itself.
@@ -41,7 +41,7 @@ pub struct RunSummary {
     pub seed: u64,
     /// Virtual time of the run in seconds.
     pub duration_s: f64,
-    /// From when on statistics count, in seconds.
+    /// Time of the run before the statistics begin, in seconds.
     pub warmup_s: f64,
     /// Events of the simulator.
     pub events: u64,
@@ -52,7 +52,7 @@ pub struct RunSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
     /// Of a run in real time: how late 99 of 100 events were at most, in seconds. Much more than
-    /// a millisecond says that the machine was too busy.
+    /// a millisecond means that the machine was too busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness_p99_s: Option<f64>,
 }
@@ -72,18 +72,18 @@ pub struct FlowSummary {
     /// Packets that the target received.
     pub packets_received: u64,
     /// Loss events (TFRC) or congestion events (windows) per data packet sent. What TFRC feeds
-    /// into its equation is a weighted mean over the last intervals and stands in the trace.
+    /// into its equation is a weighted mean over the last intervals and is in the trace.
     pub loss_event_rate: f64,
     /// Round-trip times as the sender measured them; `None` without a sample.
     pub rtt_s: Option<RttSummary>,
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<MeanCov>,
-    /// The coefficient of variation of the goodput over intervals of so many seconds: how
-    /// smoothly the flow delivers.
+    /// The coefficient of variation of the goodput by the length of the intervals in
+    /// seconds: how smoothly the flow delivers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub goodput_cov: BTreeMap<String, f64>,
-    /// What a listener heard, if the application is audio; from the start of the run.
+    /// The playback, if the application is audio; from the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioSummary>,
     /// How the connection ended, if not in good order.
@@ -91,18 +91,18 @@ pub struct FlowSummary {
     pub ended: Option<String>,
 }
 
-/// What a listener heard since the start of the run. Units are frames or pages.
+/// The playback of audio since the start of the run. Units are frames or pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AudioSummary {
     /// Units that were due.
     pub units: u64,
     /// Of these, played from their own packets.
     pub on_time: u64,
-    /// Played thanks to the correction.
+    /// Recovered by forward error correction.
     pub repaired: u64,
-    /// Not played, but there later.
+    /// Arrived after their playout time.
     pub late: u64,
-    /// Not played and never there.
+    /// Never arrived.
     pub lost: u64,
     /// Played though damaged.
     pub corrupted: u64,
@@ -165,7 +165,7 @@ pub struct LinkSummary {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
-    /// What waited in the queue.
+    /// Octets in the queue.
     pub queue_bytes: QueueBytes,
     /// Copies that came into being, packets that were damaged and went on, and packets that were
     /// not delayed, where there are such.
@@ -234,7 +234,7 @@ impl FlowSummary {
             throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
             packets_sent: sender.1.packets_sent - sender.0.packets_sent,
-            // What was missing at the end of the warm-up may have come after it, only late.
+            // A packet that counted as lost at the end of the warm-up may have arrived after it.
             packets_lost: (sender.1.packets_lost + receiver.1.packets_lost)
                 .saturating_sub(sender.0.packets_lost + receiver.0.packets_lost),
             packets_received: receiver.1.packets_received - receiver.0.packets_received,

@@ -1,5 +1,5 @@
-//! What a capture on the hosts of a run would show: each packet as real octets, with IP and UDP
-//! headers, when it leaves its sender's host and when it arrives at its receiver's.
+//! The packets of a run as a capture on its hosts shows them: each packet as real octets, with IP
+//! and UDP headers, when it leaves its sender's host and when it arrives at its receiver's.
 //!
 //! Host number n of the scenario has the address 10.0.0.n. A flow's sender has a port of its own
 //! from 49152 on; its receiver has 443 for QUIC and 5001 for the others. A packet leaves when the
@@ -26,30 +26,30 @@ use weir_proto::quic::wire::{HeaderFormat, SpaceId};
 use weir_proto::time::Instant;
 use weir_proto::{dccp, tcp, udp};
 
-/// RFC 6335 §6: where ports begin that are given to nobody.
+/// RFC 6335 §6: the first dynamic port.
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
 const DYNAMIC_PORTS: usize = 16_384;
 const SERVER_PORT: u16 = 5001;
 const QUIC_PORT: u16 = 443;
 
-/// Who sees the packets of a run.
+/// Receives the packets of a run.
 pub trait Tap: Send {
-    /// A packet is at a host. Calls come in the order in which the hosts handle packets; their
+    /// A packet is at a host. Calls are made in the order in which the hosts handle packets; their
     /// times differ from that order by the delays of the hosts' stacks.
     fn packet(&mut self, packet: &TappedPacket<'_>);
 }
 
-/// A tap that a run and its caller have in common.
+/// A tap that a run shares with its caller.
 pub type SharedTap = Arc<Mutex<dyn Tap>>;
 
 /// A packet at a host.
 #[derive(Clone, Copy, Debug)]
 pub struct TappedPacket<'a> {
-    /// When it was on the wire.
+    /// The time at which it was on the wire.
     pub at: Instant,
     /// The place of the host in [`Scenario::hosts`](crate::scenario::Scenario::hosts).
     pub host: usize,
-    /// Which way it went.
+    /// Its direction at the host.
     pub direction: Direction,
     /// The packet from its IP header on.
     pub octets: &'a [u8],
@@ -61,7 +61,7 @@ pub fn address_of(host: usize) -> IpAddr {
     IpAddr::V4(Ipv4Addr::from_bits(10 << 24 | number & 0x00ff_ffff))
 }
 
-/// One end of a flow, as the tap sees it.
+/// The headers of one end of a flow in a capture.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TapEnd {
     host: usize,
@@ -128,7 +128,7 @@ impl TapEnd {
             source,
             destination,
             ecn: packet.ip.ecn,
-            // The stack fills it in later.
+            // The host sets it after the tap.
             ttl: match packet.ip.ttl {
                 0 => IpHeader::DEFAULT_TTL,
                 ttl => ttl,

@@ -136,7 +136,7 @@ fn what_is_traced_changes_no_number_of_the_summary() {
     };
     let counters = run_text(&text, &fewer);
     assert!(counters.flows.is_empty() && counters.packets.is_none());
-    // Watching a queue takes events of its own.
+    // Tracing a queue adds events.
     summary.run.events = full.summary.run.events;
     assert_eq!(full.summary, summary);
     let flow = summary.flows.get_mut("stream").unwrap();
@@ -436,7 +436,7 @@ fn ccid_4_keeps_ten_milliseconds_between_packets() {
     );
 }
 
-/// The lossy link with a transport that somebody else makes.
+/// The lossy link with a transport that the caller provides.
 fn quinn_text() -> String {
     let (head, rest) = LOSSY.split_once("transport = ").expect("a transport");
     let (_, tail) = rest.split_once('\n').expect("an end");

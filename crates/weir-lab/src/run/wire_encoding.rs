@@ -19,17 +19,17 @@ use weir_proto::time::Instant;
 /// Octets that packets may have on the wire beyond those that they count themselves.
 pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 
-/// What the octets hold.
+/// The format of the octets.
 enum PacketFormat {
     Dccp,
     Tcp,
     Udp,
-    /// They are octets inside the endpoint too.
+    /// The endpoint itself handles octets.
     Quinn,
     Quic(QuicDecoder),
 }
 
-/// The layer outside which an endpoint's packets are octets.
+/// The shim that turns packets into octets and back.
 pub(super) struct WireEncoding {
     format: PacketFormat,
     buffer: Vec<u8>,
@@ -50,7 +50,7 @@ impl WireEncoding {
         }
     }
 
-    /// The packet's octets; none if it has no wire form.
+    /// The packet's octets; `None` if it has no wire format.
     fn encode(&mut self, packet: &Packet) -> Option<Payload> {
         self.buffer.clear();
         match (&packet.body, &self.format) {
@@ -73,8 +73,8 @@ impl WireEncoding {
         Some(Payload::from_bytes(&self.buffer))
     }
 
-    /// The packet that came in these octets; none if they hold none. What comes from a socket
-    /// may be anything.
+    /// The packet in these octets; `None` if they cannot be decoded. Octets from a socket may be
+    /// arbitrary.
     fn decode(&mut self, mut packet: Packet) -> Option<Packet> {
         let Body::Other(payload) = &packet.body else {
             return Some(packet);

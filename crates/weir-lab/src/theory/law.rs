@@ -114,7 +114,7 @@ pub enum TheoryError {
         /// What it is.
         describe: &'static str,
     },
-    /// A value that cannot be read, or makes no sense.
+    /// A value that cannot be read or is out of range.
     #[error("--{name}: {message}")]
     Bad {
         /// The parameter.
@@ -290,7 +290,7 @@ pub fn format_value(value: f64, unit: &str) -> String {
     }
 }
 
-/// A number with so many significant digits, without trailing zeros.
+/// A number with this many significant digits, without trailing zeros.
 pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 {

@@ -76,8 +76,8 @@ pub fn idle_rtts(ack_every: u32, ack_delay: Duration, rtt: Duration) -> f64 {
     2.0 + 0.75 * (ack_delay.as_secs_f64() / rtt.as_secs_f64()).min(1.0)
 }
 
-/// The throughput of a sender that gets `packets` packets through in a cycle of so many
-/// round-trip times: no model, an identity.
+/// The throughput of a sender that gets `packets` packets through in a cycle of
+/// `cycle_rtts` round-trip times: an identity, not a model.
 pub fn identity(packets: f64, cycle_rtts: f64, path: Path) -> Rate {
     let bytes = packets * path.packet_bytes as f64;
     Rate::from_bytes_per_sec(bytes / (cycle_rtts * path.rtt.as_secs_f64()))

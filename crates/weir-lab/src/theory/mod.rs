@@ -1,4 +1,4 @@
-//! What theory says about a path: closed formulas, each a function with units in its types, and
+//! Theory of a path: closed formulas, each a function with units in its types, and
 //! [`LAWS`], the same functions as a table that a command line can list and call by name.
 //!
 //! - [`tfrc`]: the throughput equation of RFC 5348 §3.1, its inverse, the Linux kernel's table,

@@ -10,7 +10,7 @@
 use weir_proto::time::Duration;
 use weir_proto::units::{Probability, Rate};
 
-/// What the formula needs.
+/// The arguments of the formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reno {
     /// Octets of a segment.
@@ -23,7 +23,7 @@ pub struct Reno {
     pub loss: Probability,
     /// b: segments that one acknowledgement covers.
     pub ack_every: f64,
-    /// W_max in segments; infinite if nothing bounds it.
+    /// W_max in segments; infinite without a bound.
     pub max_window_packets: f64,
 }
 

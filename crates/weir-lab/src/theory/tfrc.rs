@@ -72,7 +72,7 @@ pub fn per_rtt(bytes: u64, rtt: Duration) -> Rate {
     Rate::from_bytes_per_sec(bytes as f64 / rtt.as_secs_f64())
 }
 
-/// What the slow-start map needs besides X.
+/// The arguments of the slow-start map besides X.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SlowStart {
     /// s: octets of a segment.
@@ -98,7 +98,7 @@ pub fn slow_start_step(allowed: Rate, at: SlowStart) -> Rate {
     Rate::from_bps((2.0 * allowed.as_bps()).min(bound).max(floor))
 }
 
-/// X, X', X'' … until nothing changes any more (at most `steps` steps).
+/// X, X', X'' … up to the fixed point (at most `steps` steps).
 pub fn slow_start_series(allowed: Rate, at: SlowStart, steps: usize) -> Vec<Rate> {
     let mut series = vec![allowed];
     let mut current = allowed;

@@ -1,12 +1,12 @@
 //! Traces in the formats of other tools.
 //!
 //! - `csv`: the columns of the run's folder under their names, numbers in their shortest form
-//!   that reads back the same, nothing where there is no value.
+//!   that reads back the same, an empty field where there is no value.
 //! - `dccp-probe`: the log of Linux's dccp_probe module (net/dccp/probe.c, 2.6.21 to 4.15), one
 //!   line per write of the application.
-//! - `pcapng`: not of columns; [`capture_run`](super::capture_run) writes it.
+//! - `pcapng`: octets, not columns; [`capture_run`](super::capture_run) writes it.
 //!
-//! The columns live in memory, so exports are made there too, from a run or from a folder.
+//! Exports are made in memory, from a run or from its folder.
 
 use super::dccp_probe;
 use crate::run::RunOutput;
@@ -57,7 +57,7 @@ impl Format {
     /// The format of this name.
     ///
     /// # Errors
-    /// If there is none, or none yet.
+    /// If the format is unknown or not available yet.
     pub fn named(name: &str) -> Result<Self, ExportError> {
         match name {
             "csv" => Ok(Self::Csv),
@@ -74,14 +74,14 @@ impl Format {
 pub struct ExportFile {
     /// Its path below the export's folder: `flows/stream.csv`.
     pub path: String,
-    /// What it holds.
+    /// Its text.
     pub content: String,
 }
 
 /// The files of a run in this format.
 ///
 /// # Errors
-/// If the run has nothing that the format shows.
+/// If the run has no data for the format.
 pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, ExportError> {
     let tables = run.tables();
     if tables.is_empty() {

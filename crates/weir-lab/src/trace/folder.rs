@@ -1,9 +1,9 @@
 //! A run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `links/`,
 //! `packets.parquet`.
 //!
-//! A folder is written beside its place under a temporary name and then renamed, so that nobody
-//! sees half of one. The same scenario gives the same bytes: nothing that depends on the wall
-//! clock is in it; how long a run took is told to the person who ran it and not kept.
+//! A folder is written under a temporary name in its parent and then renamed, so that no program
+//! reads half of one. The same scenario gives the same bytes: no file depends on the wall clock,
+//! and the time that a run took is printed, not kept.
 
 use super::parquet;
 use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
@@ -16,33 +16,33 @@ use std::path::{Path, PathBuf};
 /// Why a folder cannot be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// The operating system said no.
+    /// The operating system reports an error.
     #[error("cannot {what} \"{}\": {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation: `read`, `write`.
         what: &'static str,
-        /// On what.
+        /// The file or folder.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// Something else is there.
+    /// Another folder or a file is at this path.
     #[error(
         "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
         .0.display()
     )]
     Occupied(PathBuf),
-    /// There is no run.
+    /// The folder has no file that each run has.
     #[error(
         "\"{path}\" is not the folder of a run: it has no {missing}",
         path = .0.display(),
         missing = .1
     )]
     NotARun(PathBuf, &'static str),
-    /// A file of the folder cannot be understood.
+    /// A file of the folder is not in its format.
     #[error("cannot read \"{}\": {message}", path.display())]
     Malformed {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         message: String,
@@ -86,12 +86,12 @@ impl RunFolder {
     /// Writes a run. A run that is already there is replaced.
     ///
     /// # Errors
-    /// If something else is there, or the disk says no; then nothing has changed.
+    /// If another folder is there, or a file cannot be written; then the old state is kept.
     pub fn write(output: &RunOutput, path: &Path) -> Result<Self, FolderError> {
         Self::write_noted(output, "", path)
     }
 
-    /// Finds out whether a run may be written here.
+    /// Checks that a run may be written here.
     ///
     /// # Errors
     /// [`FolderError::Occupied`].
@@ -135,7 +135,7 @@ impl RunFolder {
     /// Opens the folder of a run; reads its scenario and summary.
     ///
     /// # Errors
-    /// If it is none, or cannot be read.
+    /// If it is not the folder of a run, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
         let read = |name: &'static str| {
             let file = path.join(name);
@@ -161,17 +161,17 @@ impl RunFolder {
         })
     }
 
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was run.
+    /// The scenario of the run.
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
 
-    /// What it came to.
+    /// The summary of the run.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }

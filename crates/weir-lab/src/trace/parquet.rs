@@ -1,6 +1,6 @@
 //! Tables as Parquet files: one column each, zstd, nulls where there is no value.
 //!
-//! Nothing but the table decides the bytes: no time, no host, a fixed creator.
+//! The bytes depend on the table only: no time, no host, a fixed creator.
 
 use crate::table::{Column, Table, Values, interned};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};

@@ -1,8 +1,8 @@
 //! Writes captures in blocks, as Wireshark and tcpdump do: a section header, an interface for
-//! each place that packets are seen at, and the packets of all of them in one file.
+//! each point of capture, and the packets of all of them in one file.
 //!
-//! Every interface is raw IP (LINKTYPE_RAW) with a clock of nanoseconds; a packet says which way
-//! it went (epb_flags). Source: draft-ietf-opsawg-pcapng §4. The reader is `capture`.
+//! Every interface is raw IP (LINKTYPE_RAW) with a clock of nanoseconds; each packet has
+//! its direction (epb_flags). Source: draft-ietf-opsawg-pcapng §4. The reader is `capture`.
 //!
 //! Does not model: statistics blocks, comments, secrets for decryption.
 
@@ -37,16 +37,16 @@ pub struct PcapngWriter<W: Write> {
     out: W,
     interfaces: u32,
     snap_octets: u32,
-    /// The body of the block that is being made; kept for its room.
+    /// The body of the current block; its allocation is reused.
     body: Vec<u8>,
 }
 
-/// A place at which packets are seen.
+/// A point of capture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name: that of the host.
+    /// The name of its host.
     pub name: String,
-    /// Its address, if it has one of its own.
+    /// The address of its host, if it has one.
     pub address: Option<IpAddr>,
 }
 
@@ -54,25 +54,25 @@ pub struct Interface {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterfaceId(u32);
 
-/// A packet and where, when and which way it was seen.
+/// A captured packet.
 #[derive(Clone, Copy, Debug)]
 pub struct CapturedPacket<'a> {
-    /// Where.
+    /// The point of capture.
     pub interface: InterfaceId,
-    /// When, in nanoseconds since 1970.
+    /// Time of capture in nanoseconds since 1970.
     pub nanos: u64,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// The packet from its IP header on.
     pub octets: &'a [u8],
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file that the program of this name writes. Of each packet at most `snap_octets`
-    /// are kept; zero keeps all.
+    /// Begins a file with the name of the program that writes it. Of each packet at most
+    /// `snap_octets` are kept; zero keeps all.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Those of writing to `out`.
     pub fn new(out: W, application: &str, snap_octets: u32) -> io::Result<Self> {
         let mut writer = Self {
             out,
@@ -83,7 +83,7 @@ impl<W: Write> PcapngWriter<W> {
         writer.put_u32(BYTE_ORDER_MAGIC);
         writer.put_u16(1);
         writer.put_u16(0);
-        // The length of the section is not known yet.
+        // The length of the section: unknown.
         writer.body.extend_from_slice(&u64::MAX.to_le_bytes());
         writer.put_option(OPTION_APPLICATION, application.as_bytes());
         writer.put_option(OPTION_END, &[]);
@@ -94,7 +94,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Describes an interface; before its first packet.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Those of writing to the output.
     pub fn add_interface(&mut self, interface: &Interface) -> io::Result<InterfaceId> {
         self.put_u16(LINKTYPE_RAW);
         self.put_u16(0);
@@ -121,10 +121,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(id)
     }
 
-    /// Says which names addresses have, for readers that show names.
+    /// Adds the names of addresses, for readers that show names.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Those of writing to the output.
     pub fn add_names<'a>(
         &mut self,
         names: impl Iterator<Item = (IpAddr, &'a str)>,
@@ -145,7 +145,7 @@ impl<W: Write> PcapngWriter<W> {
     /// Appends a packet.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Those of writing to the output.
     pub fn write(&mut self, packet: &CapturedPacket<'_>) -> io::Result<()> {
         let whole = packet.octets.len();
         let kept = match self.snap_octets as usize {
@@ -167,10 +167,10 @@ impl<W: Write> PcapngWriter<W> {
         self.end_block(ENHANCED_PACKET)
     }
 
-    /// Hands over everything to the system; returns the output.
+    /// Flushes the output and returns it.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Those of writing to the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
@@ -184,13 +184,13 @@ impl<W: Write> PcapngWriter<W> {
         self.body.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// Octets, filled to 32 bits.
+    /// Octets, padded to 32 bits.
     fn put_padded(&mut self, octets: &[u8]) {
         self.body.extend_from_slice(octets);
         self.body.resize(self.body.len().next_multiple_of(4), 0);
     }
 
-    /// Code, length, value. A value that is too long for its length field is cut.
+    /// Code, length, value. A value longer than its length field allows is cut.
     fn put_option(&mut self, code: u16, value: &[u8]) {
         let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
         self.put_u16(code);

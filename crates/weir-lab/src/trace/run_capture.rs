@@ -1,8 +1,8 @@
 //! A run's packets as a capture file, an interface for each host that a flow begins or ends at.
 //!
-//! A run's folder keeps no packets' octets, and need not: the run is made again from its
-//! scenario, which gives the same packets, and its summary tells whether it was the same run.
-//! Times are the run's own, from zero, which readers show as 1970.
+//! The folder of a run does not keep the octets of packets. The run is repeated from its scenario,
+//! which gives the same packets; comparing the summaries shows that it was the same run. Times are
+//! virtual, from zero, which readers show as 1970.
 
 use super::pcapng::{CapturedPacket, Interface, InterfaceId, PcapngWriter};
 use crate::headers::Direction;
@@ -18,25 +18,25 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use weir_proto::time::{Duration, Instant};
 
-/// What to capture.
+/// Options of a capture.
 #[derive(Clone, Copy, Default)]
 pub struct CaptureOptions<'a> {
-    /// At this host only; at all without it.
+    /// Only packets at this host; at all hosts if absent.
     pub host: Option<&'a str>,
-    /// Of each packet so many octets; zero for all.
+    /// Octets kept of each packet; zero keeps all.
     pub snap_octets: u32,
     /// Called about a hundred times with the virtual time reached and the duration.
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
     /// Set by another thread to end early.
     pub cancel: Option<&'a AtomicBool>,
-    /// Transports that this crate does not have itself.
+    /// Transports that are made outside of this crate.
     pub registry: TransportRegistry<'a>,
 }
 
 /// Why there is no capture of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunCaptureError {
-    /// It cannot be run again.
+    /// The repeated run failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The capture cannot be written.
@@ -45,24 +45,24 @@ pub enum RunCaptureError {
     /// No flow begins or ends at this host.
     #[error("no flow begins or ends at \"{0}\", expected one of {1}")]
     NoSuchHost(String, String),
-    /// It was not simulated.
+    /// The run was measured on the wire, not simulated.
     #[error("the run was measured on the wire, expected a simulated one; capture with --pcap")]
     Measured,
-    /// The scenario is not the one that the summary is of.
+    /// The scenario has changed since the run.
     #[error(
         "the scenario was changed after its run, expected the one that summary.json is of; \
          run it again"
     )]
     Edited,
-    /// The same scenario came out differently.
+    /// The repeated run has another summary.
     #[error(
         "running the scenario again came to another result than summary.json, which \"{before}\" \
          wrote; this is \"{now}\"; run it again"
     )]
     Different {
-        /// The program of the summary.
+        /// The build of the first run.
         before: String,
-        /// This program.
+        /// This build.
         now: String,
     },
 }
@@ -70,7 +70,7 @@ pub enum RunCaptureError {
 /// Runs the scenario again and writes what its hosts see; returns the number of packets.
 ///
 /// # Errors
-/// [`RunCaptureError`]; what was written then is not the capture of the run.
+/// [`RunCaptureError`]; after an error the file is not the capture of the run.
 pub fn capture_run(
     scenario: &Scenario,
     expected: &Summary,
@@ -105,9 +105,9 @@ pub fn capture_run(
     Ok(writer.finish()?)
 }
 
-/// True if both say the same of all that happened. A number may lose its last digit in a file, so
-/// the new summary is also compared as it comes out of one. The number of events depends on what is
-/// listened to.
+/// True if both summaries are equal but for the build, the wall time and the number of events,
+/// which depends on what is traced. A number may lose its last digit in a file, so the new summary
+/// is also compared after a round trip through JSON.
 fn is_same(summary: &Summary, expected: &Summary) -> bool {
     let mut summary = summary.clone();
     summary.run.build.clone_from(&expected.run.build);
@@ -117,19 +117,19 @@ fn is_same(summary: &Summary, expected: &Summary) -> bool {
     summary == *expected || serde_json::from_str(&text).is_ok_and(|read: Summary| read == *expected)
 }
 
-/// A packet that waits until no earlier one can come.
+/// A packet that is held until no earlier one can follow.
 type Waiting = Reverse<(Instant, u64, usize, bool, Box<[u8]>)>;
 
 /// Puts the packets of all hosts into the order of their times and writes them.
 struct HostsWriter<W: Write> {
     writer: Option<PcapngWriter<W>>,
     interfaces: BTreeMap<usize, InterfaceId>,
-    /// By how much calls may differ from the order of times.
+    /// The most by which calls deviate from the order of times.
     disorder: Duration,
     waiting: BinaryHeap<Waiting>,
     last: Instant,
     packets: u64,
-    /// The first fault of the output; nothing is written after it.
+    /// The first error of the output; no packet is written after it.
     fault: Option<io::Error>,
 }
 
@@ -181,7 +181,7 @@ impl<W: Write + Send> HostsWriter<W> {
         })
     }
 
-    /// Writes what lies before this moment, or at it.
+    /// Writes the packets up to and including this moment.
     fn write_until(&mut self, until: Instant) {
         while self.waiting.peek().is_some_and(|next| next.0.0 <= until) {
             let Some(Reverse((at, _, host, outbound, octets))) = self.waiting.pop() else {
@@ -231,7 +231,7 @@ impl<W: Write + Send> Tap for HostsWriter<W> {
         self.waiting.push(Reverse(entry));
         self.packets += 1;
         self.last = self.last.max(packet.at);
-        // A packet that comes at exactly this moment later on belongs behind those that are here.
+        // A later call with exactly this time belongs behind the packets that are held.
         let nanos = self.last.as_nanos();
         let settled = nanos.saturating_sub(self.disorder.as_nanos());
         self.write_until(Instant::from_nanos(settled));

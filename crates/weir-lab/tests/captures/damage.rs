@@ -1,4 +1,4 @@
-//! Files that are no captures, end too early, or lie about their lengths.
+//! Files that are not captures, are truncated, or have false lengths.
 
 use super::synthetic::{Wire, pcap, pcapng, sample_packets};
 use std::io::{Cursor, Read, Write as _};
@@ -211,7 +211,7 @@ fn packets_of_unknown_interfaces_and_false_lengths_are_damage() {
     assert!(error.contains("octets were captured and holds"), "{error}");
 }
 
-/// Whatever octet is hit, nothing panics and the end is reached.
+/// A damaged octet anywhere causes no panic, and the end is reached.
 #[test]
 fn no_single_fault_in_a_file_is_fatal() {
     let frames = &frames()[..4];

@@ -1,4 +1,5 @@
-//! What lies around a DCCP packet: link layers, UDP, fragments, padding; and what a row says.
+//! The protocols around a DCCP packet: link layers, UDP, fragments, padding; and the fields of a
+//! row.
 
 use super::synthetic::{V4, V6, Wire, pcap, pcapng, sample_packets, udp};
 use std::io::Write as _;
@@ -60,7 +61,7 @@ fn every_envelope_gives_the_packet_and_a_good_checksum() {
     }
 }
 
-/// The keys and forms that the issue names, to the letter.
+/// The keys and formats are an interface to other programs.
 #[test]
 fn a_row_has_exactly_the_agreed_keys() {
     let mut packet = Packet::response(SeqNum::new(9), SeqNum::new(8), 7).with_ports(1, 2);
@@ -191,7 +192,7 @@ fn fragments_are_reported_and_not_read() {
     frame[40 + 8 + 2..40 + 8 + 4].copy_from_slice(&(185_u16 << 3).to_be_bytes());
     frame[40 + 8] = PROTOCOL;
     assert!(malformed(pcap(229, false, &[frame])).contains("from octet 1480 on"));
-    // Without ports nobody knows what a later fragment of UDP carries.
+    // A later fragment of UDP has no ports, so it cannot be recognised as DCCP.
     let mut frame = Wire::RawV4.envelop(17, &udp(6511, 1, &encoded(&data()), &V4));
     frame[6..8].copy_from_slice(&185_u16.to_be_bytes());
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Captures of real Linux stacks, decoded, encoded again, and compared with tshark field by
-//! field. The files lie outside the repository; where they or tshark are absent a test says so
-//! and passes.
+//! field. The files lie outside the repository; a test without them or without tshark prints
+//! that it is skipped and passes.
 
 use super::synthetic::{Wire, pcap, pcapng, sample_packets};
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@
 
 use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
 use weir_proto::endpoint::Endpoint;
+use weir_proto::rng::Rng;
 use weir_proto::settings::{bytes, or_word};
 use weir_proto::time::Instant;
 
@@ -22,6 +23,13 @@ weir_proto::settings! {
 impl AppSettings for BulkConfig {
     fn build(&self, _environment: AppEnvironment<'_>) -> AppPair {
         AppPair::with_sink(Bulk::new(*self))
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            packet: 40 + rng.below(1461) as u32,
+            total: Some(rng.below(300_000)),
+        }
     }
 
     fn packet(&self) -> u32 {

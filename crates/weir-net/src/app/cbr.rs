@@ -7,6 +7,7 @@
 
 use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
 use weir_proto::endpoint::Endpoint;
+use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count, or_word};
 use weir_proto::time::{Duration, Instant};
 
@@ -48,6 +49,16 @@ weir_proto::keywords! {
 impl AppSettings for CbrConfig {
     fn build(&self, _environment: AppEnvironment<'_>) -> AppPair {
         AppPair::with_sink(Cbr::new(*self))
+    }
+
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            packet: 40 + rng.below(1461) as u32,
+            rate: 10_000 + rng.below(10_000_000),
+            offset: Duration::from_nanos(rng.below(1_000_000)),
+            count: None,
+            when_blocked: OverflowPolicy::Skip,
+        }
     }
 
     fn packet(&self) -> u32 {
@@ -99,7 +110,7 @@ impl Cbr {
         from + Duration::from_nanos(u64::try_from(exact / rate).unwrap_or(u64::MAX).max(1))
     }
 
-    /// Makes the write that is due, or says what became of it; false to wait for room.
+    /// Makes the write that is due, or skips it; false if it must wait for room.
     fn write(&mut self, now: Instant, due: Instant, endpoint: &mut dyn Endpoint) -> bool {
         let may_try = self.session.writable || self.config.when_blocked == OverflowPolicy::Skip;
         let len = self.config.packet;

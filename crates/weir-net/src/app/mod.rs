@@ -21,9 +21,10 @@ pub use sink::Sink;
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
+use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
-/// From one line for each application: the configuration of any, and the dispatch to it.
+/// Makes from one line for each application the configuration of any, and the dispatch to it.
 macro_rules! applications {
     ($($name:ident($config:ty) = $word:literal),*; planned $($planned:literal),*) => {
         weir_proto::kinds! {
@@ -43,6 +44,14 @@ macro_rules! applications {
         })*
 
         impl AppConfig {
+            /// A configuration of a random application for property tests.
+            pub fn arbitrary(rng: &mut Rng) -> Self {
+                let any: &[fn(&mut Rng) -> Self] = &[
+                    $(|rng| Self::$name(<$config>::arbitrary(rng)),)*
+                ];
+                any[rng.below(any.len() as u64) as usize](rng)
+            }
+
             fn settings(&self) -> &dyn AppSettings {
                 match self {
                     $(Self::$name(config) => config,)*
@@ -103,13 +112,18 @@ trait AppSettings {
     /// How much it writes by itself; `None` if it writes all that the transport takes.
     fn load(&self) -> Option<WriteLoad>;
 
-    /// Says which key contradicts another one.
+    /// A configuration for property tests: small writes, an end if it writes all that it can.
+    fn arbitrary(rng: &mut Rng) -> Self
+    where
+        Self: Sized;
+
+    /// Finds a key that contradicts another one.
     fn check(&self) -> Result<(), Contradiction> {
         Ok(())
     }
 }
 
-/// What an application must know of its flow.
+/// The flow of an application, as far as it matters to it.
 #[derive(Clone, Copy, Debug)]
 pub struct AppEnvironment<'a> {
     /// The seed of the run.
@@ -190,11 +204,11 @@ pub trait App {
     /// True once it will neither write nor read any more.
     fn done(&self) -> bool;
 
-    /// What it has done up to `now`.
+    /// Its report up to `now`.
     fn report(&self, now: Instant) -> AppReport;
 }
 
-/// What an application has done.
+/// The report of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppReport {
     /// Writes and reads.
@@ -320,7 +334,7 @@ impl Session {
                 self.statistics.bytes_written += u64::from(len);
                 return true;
             }
-            // A connection that does not take data any more says `Closed` as an event too.
+            // A closed connection reports `Closed` as an event too.
             Err(WriteError::Blocked | WriteError::Closed) => {}
             Err(WriteError::TooLarge(limit)) => self.statistics.too_large = Some(limit),
         }
@@ -328,7 +342,7 @@ impl Session {
         false
     }
 
-    /// True if there is nothing more to do on this connection.
+    /// True once the connection is closed or has refused a write as too large.
     fn ended(&self) -> bool {
         self.statistics.closed.is_some() || self.statistics.too_large.is_some()
     }

@@ -50,6 +50,16 @@ impl AppSettings for OnOffConfig {
         AppPair::with_sink(OnOff::new(*self, Rng::stream(environment.seed, &stream)))
     }
 
+    fn arbitrary(rng: &mut Rng) -> Self {
+        Self {
+            packet: 40 + rng.below(1461) as u32,
+            rate: 10_000 + rng.below(10_000_000),
+            on: Duration::from_millis(1 + rng.below(20)),
+            off: Duration::from_millis(rng.below(20)),
+            lengths: LengthDistribution::default(),
+        }
+    }
+
     fn packet(&self) -> u32 {
         self.packet
     }
@@ -103,7 +113,7 @@ impl OnOff {
                 least * libm::pow(1.0 - self.rng.uniform(), -1.0 / SHAPE)
             }
         };
-        // A day at most: Pareto has no mean to speak of in its tail.
+        // A day at most, because the tail of a Pareto distribution with shape 1.5 has no bound.
         Duration::from_secs_f64(drawn.min(86_400.0))
     }
 

@@ -8,7 +8,7 @@ use weir_proto::packet::HostId;
 use weir_proto::settings::{Keyword, bit_rate, natural, or_kind, or_table, or_word};
 use weir_proto::time::{Duration, Instant};
 
-/// What a link is.
+/// One direction of a wire.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkConfig {
     /// Its name, also of its random stream: `link/NAME/loss`.
@@ -27,13 +27,13 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// A token bucket that delays the start of transmissions.
     pub shaper: Option<TokenBucketConfig>,
-    /// What gets lost on the wire.
+    /// The loss model of the wire.
     pub loss: LossConfig,
-    /// What else happens on the wire.
+    /// The other impairments of the wire.
     pub netem: NetemConfig,
     /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
     pub rate_trace: Vec<u64>,
-    /// What changes when, in order of time.
+    /// Scheduled changes, in order of time.
     pub changes: Vec<LinkChange>,
 }
 

@@ -8,7 +8,7 @@ use weir_proto::time::{Duration, Instant};
 pub struct LinkCounters {
     /// The time of asking.
     pub at: Instant,
-    /// Packets that came to the link.
+    /// Packets that entered the link.
     pub packets_in: u64,
     /// Octets of these.
     pub bytes_in: u64,
@@ -20,19 +20,19 @@ pub struct LinkCounters {
     pub dropped_queue_full: u64,
     /// Packets dropped by active queue management, though there was room.
     pub dropped_aqm: u64,
-    /// Packets that the loss model took.
+    /// Packets that the loss model dropped.
     pub dropped_loss_model: u64,
     /// Packets larger than the MTU.
     pub dropped_too_large: u64,
     /// Packets whose IP header was damaged.
     pub dropped_damaged: u64,
-    /// Packets given up after their last retry; only stations of a shared medium retry.
+    /// Packets dropped after their last retry; only stations of a shared medium retry.
     pub dropped_retry_limit: u64,
     /// Octets of all dropped packets.
     pub bytes_dropped: u64,
     /// Packets marked with congestion experienced.
     pub packets_marked: u64,
-    /// Copies that came into being on the wire.
+    /// Copies that the wire made.
     pub packets_duplicated: u64,
     /// Octets of these.
     pub bytes_duplicated: u64,
@@ -71,7 +71,7 @@ impl LinkCounters {
             + self.dropped_damaged
     }
 
-    /// Counts a packet of so many octets that is gone.
+    /// Counts the drop of a packet of `size` octets.
     pub(crate) fn count_drop(&mut self, size: u32, reason: DropReason) {
         match reason {
             DropReason::LossModel => self.dropped_loss_model += 1,

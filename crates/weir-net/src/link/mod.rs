@@ -5,15 +5,15 @@
 //! and a remainder in units of 1/rate nanoseconds; only the arrival is rounded, up to the next
 //! nanosecond, so that nothing drifts and nothing is early.
 //!
-//! Transmissions are started late: the link is called when a packet enters or arrives, never
-//! between, and then starts every transmission whose time has come, each with its own exact time.
-//! So a packet costs one event. While somebody watches the queue, the driver also calls
-//! [`Link::watch`] at each start, which changes what is recorded and nothing else.
+//! Transmissions are started late: the event loop calls the link when a packet enters or arrives,
+//! never between, and the link then starts every transmission that is due, each with its own exact
+//! time. A packet therefore costs one event. While the queue is traced, the event loop also calls
+//! the link at each start, which changes the times of trace events and no result.
 //!
-//! A packet that the loss model takes is lost on the wire: it has used its transmission time.
-//! What [`netem`](crate::netem) does comes behind that. Scheduled changes hold for transmissions
-//! that start at their time or later: what is on the wire keeps its arrival, so that after a
-//! change to a shorter delay packets may overtake. Does not model: framing below IP.
+//! The loss model drops packets on the wire: they have used their transmission time. The
+//! impairments of [`netem`](crate::netem) follow. Scheduled changes hold for transmissions that
+//! start at their time or later: a packet on the wire keeps its arrival, so that after a change
+//! to a shorter delay packets may overtake. Does not model: framing below IP.
 
 mod config;
 mod counters;
@@ -39,7 +39,7 @@ struct InFlight {
     packet: PacketRef,
 }
 
-/// A link at work.
+/// A link: its queue, its transmitter and the packets in flight.
 #[derive(Debug)]
 pub struct Link {
     transmitter: Transmitter,
@@ -55,14 +55,14 @@ pub struct Link {
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
     changes: Vec<LinkChange>,
-    /// Of the random streams of a later loss model.
+    /// Seed and name of the random streams, for the loss models of later changes.
     stream: (u64, String),
-    /// Packets in flight that are to come twice: when the copy arrives, and the packet.
+    /// Packets to duplicate: when the copy arrives, and the packet.
     pub(crate) copies: Vec<(Instant, PacketRef)>,
     counters: LinkCounters,
     /// Drops of each flow.
     dropped: Vec<u64>,
-    /// Dropped packets, for the driver to take back.
+    /// Dropped packets, which the network removes from the pool.
     pub(crate) discarded: Vec<PacketRef>,
     events: Events,
 }
@@ -117,8 +117,8 @@ impl Link {
         self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
     }
 
-    /// When [`watch`](Self::watch) should be called: at the next start of a transmission, if
-    /// somebody wants to see the queue.
+    /// When [`handle_timeout`](Self::handle_timeout) must be called for exact trace events: at the
+    /// next start of a transmission, if the queue or its drops are traced.
     pub(crate) fn poll_trace_tick(&self) -> Option<Instant> {
         let wanted = self.events.wants(EventMask::QUEUE.union(EventMask::DROP));
         wanted.then(|| self.next_start()).flatten()
@@ -135,8 +135,8 @@ impl Link {
         }
     }
 
-    /// Starts every transmission whose time has come. Each starts when the one before it ended,
-    /// or when the tokens for it are there.
+    /// Starts every transmission that is due. Each starts when the one before it has ended and
+    /// there are tokens for it.
     #[inline]
     fn start_transmissions(&mut self, now: Instant) {
         while let Some(at) = self.next_start().filter(|&at| at <= now) {
@@ -158,7 +158,7 @@ impl Link {
         }
     }
 
-    /// Makes the changes whose time has come.
+    /// Applies the changes that are due.
     #[inline]
     fn apply_changes(&mut self, at: Instant) {
         while self
@@ -248,7 +248,7 @@ impl Link {
         }
     }
 
-    /// Puts a copy of a packet in flight; the driver has made it of one of `copies`.
+    /// Puts a copy of a packet in flight; the network has made it from an entry of `copies`.
     pub(crate) fn put_copy_in_flight(&mut self, arrives: Instant, copy: PacketRef) {
         self.counters.packets_duplicated += 1;
         self.counters.bytes_duplicated += u64::from(copy.size);

@@ -328,10 +328,14 @@ proptest! {
         delay in 0_u64..10_000,
         loss in 0.0..0.3_f64,
     ) {
-        let limit = if in_bytes { QueueLimit::Bytes(packets * 700) } else { QueueLimit::Packets(packets) };
+        let limit = if in_bytes {
+            QueueLimit::Bytes(packets * 700)
+        } else {
+            QueueLimit::Packets(packets)
+        };
         let config = LinkConfig {
             delay: Duration::from_nanos(delay),
-            loss: LossConfig::Random(RandomLossConfig { rate: Probability::new(loss).expect("in [0, 1]") }),
+            loss: RandomLossConfig { rate: Probability::clamped(loss) }.into(),
             ..config(Some(rate), limit)
         };
         let mut now = 0;

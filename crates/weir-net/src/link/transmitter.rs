@@ -29,7 +29,7 @@ impl ExactTime {
     }
 }
 
-/// A transmitter at work.
+/// The state of a transmitter.
 #[derive(Debug)]
 pub(super) struct Transmitter {
     /// Bits per second; zero transmits in no time.

@@ -18,7 +18,7 @@ pub use trace::TraceLossConfig;
 use std::fmt;
 use weir_proto::rng::Rng;
 
-/// A loss model at work.
+/// The state of a loss model.
 trait LossModel: fmt::Debug {
     /// True if the next packet is lost. Called once for each packet.
     fn drops_next(&mut self, rng: &mut Rng) -> bool;
@@ -36,8 +36,8 @@ trait LossModelConfig {
     fn arbitrary(rng: &mut Rng) -> Self;
 }
 
-/// From one line for each model: the configuration of any model, any model at work, and the
-/// dispatch between them.
+/// Makes from one line for each model the configuration of any model, the state of any model, and
+/// the dispatch between them.
 macro_rules! loss_models {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {

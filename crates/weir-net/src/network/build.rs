@@ -1,4 +1,4 @@
-//! What a network is built from: hosts, links, media, flows and ports, each checked when it is added.
+//! Building a network: hosts, links, media, flows and ports, each checked when it is added.
 
 use super::{
     AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network, Side,
@@ -24,21 +24,21 @@ pub struct FlowConfig {
     pub source: HostId,
     /// The receiver's host.
     pub target: HostId,
-    /// The endpoint that carries the data away.
+    /// The endpoint that sends the data.
     pub sender: Box<dyn Endpoint + Send>,
     /// The endpoint that receives it.
     pub receiver: Box<dyn Endpoint + Send>,
-    /// What writes into the sender.
+    /// The application that writes into the sender.
     pub app: Box<dyn App + Send>,
-    /// What reads from the receiver.
+    /// The application that reads from the receiver.
     pub sink: Box<dyn App + Send>,
-    /// What the sender's packets suffer at its socket, before the wire.
+    /// The loss model at the sender's socket, before the wire.
     pub loss: LossConfig,
-    /// Which side opens the connection; the other one must have been made listening.
+    /// The side that opens the connection; the other endpoint must be listening.
     pub connects: Side,
     /// When the applications start and the connection is opened.
     pub start: Instant,
-    /// When the sender is closed; what was written before is still sent.
+    /// When the sender is closed; data that were written before are still sent.
     pub stop: Option<Instant>,
 }
 

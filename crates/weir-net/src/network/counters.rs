@@ -1,4 +1,4 @@
-//! What a network answers about itself: names, numbers and counters of its links, media and flows.
+//! The names and counters of the links, media and flows of a network.
 
 use super::{LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
@@ -8,7 +8,7 @@ use crate::wifi::StationCounters;
 use weir_proto::endpoint::Statistics;
 use weir_proto::packet::{FlowId, HostId};
 
-/// What a flow has given to the network and got from it, and what became of the rest.
+/// Packets that a flow sent into the network and received from it, and those that were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounters {
     /// At the sender.
@@ -76,7 +76,7 @@ impl Network {
 
     /// The counters of a link, now.
     pub fn link_counters(&mut self, link: LinkId) -> LinkCounters {
-        // What is due starts first, so that copies which come of it are counted.
+        // Transmissions that are due start first, so that copies which they create are counted.
         self.links[link.0 as usize].link.handle_timeout(self.now);
         self.make_copies(link.0);
         let counters = self.links[link.0 as usize].link.counters(self.now);
@@ -84,7 +84,7 @@ impl Network {
         counters
     }
 
-    /// What the network did for a flow, now.
+    /// The counters of a flow, now.
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
         let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
         FlowCounters {
@@ -105,7 +105,7 @@ impl Network {
         self.agent(flow, side).statistics()
     }
 
-    /// What the application at this end has done, now.
+    /// The report of the application at this end, now.
     pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
         self.agent(flow, side).app_report(self.now)
     }

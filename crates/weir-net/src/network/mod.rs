@@ -1,7 +1,7 @@
 //! The network of one run: hosts, links, and flows with an endpoint and an application at each end.
 //!
-//! Everything is numbered in the order in which it was added, and that order decides nothing but
-//! ties. Adding a flow or a link does not change the random numbers of another.
+//! Hosts, links and flows are numbered in the order in which they were added; the order only
+//! decides ties. Adding a flow or a link does not change the random numbers of another.
 
 mod build;
 mod counters;
@@ -40,18 +40,18 @@ pub enum Side {
     Receiver,
 }
 
-/// What the event queue calls.
+/// The target of an event: the part of the network that the event loop calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventTarget {
     /// A packet arrives at the end of a link.
     Link(u32),
     /// A link starts a transmission, and its queue is traced: recorded at the exact time.
     TraceTick(u32),
-    /// Something happens on a shared medium.
+    /// A phase of a shared medium ends: backoff, frame, acknowledgement or interference.
     Medium(u32),
-    /// A station of a medium, by its place there: never called, it only reports.
+    /// A station of a medium, by its index there: never called, only a source of trace events.
     Station(u32, u32),
-    /// A timer of an endpoint, an application or a stack.
+    /// A timer of an endpoint, an application or a host.
     Agent(u32),
 }
 
@@ -61,7 +61,7 @@ struct Host {
     timing: HostTiming,
 }
 
-/// A link and what the loop needs beside it.
+/// A link with its hosts and its entries in the event queue.
 #[derive(Debug)]
 pub(crate) struct LinkSlot {
     pub(crate) link: Link,
@@ -72,25 +72,25 @@ pub(crate) struct LinkSlot {
     name: String,
 }
 
-/// A shared medium and what the loop needs beside it.
+/// A shared medium with its hosts and its entries in the event queue.
 #[derive(Debug)]
 pub(crate) struct MediumSlot {
     pub(crate) medium: Medium,
     pub(crate) target: TargetId,
-    /// Under which each station reports.
+    /// The number under which each station reports trace events.
     pub(crate) stations: Vec<TargetId>,
     hosts: Vec<HostId>,
     name: String,
 }
 
-/// An agent and what the loop needs beside it.
+/// An agent with its first link and its entry in the event queue.
 pub(crate) struct AgentSlot {
     pub(crate) agent: Agent,
     pub(crate) target: TargetId,
     /// The first link on the way to the peer.
     pub(crate) first_link: Option<u32>,
     pub(crate) traced: bool,
-    /// Calls at one instant, in a row, after which it had sent nothing.
+    /// Calls in a row after which it was due again at once and had sent nothing.
     pub(crate) idle_calls: u32,
 }
 
@@ -109,7 +109,7 @@ pub struct Network {
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,
-    /// Ways over media with the number of the medium; their own numbers follow those of the links.
+    /// Hops over media, with the number of the medium. Routing numbers them behind the links.
     pub(crate) medium_hops: Vec<(u32, Hop)>,
     /// Sender and receiver of flow n at 2n and 2n + 1.
     pub(crate) agents: Vec<AgentSlot>,
@@ -162,7 +162,7 @@ impl Network {
         self.ports.set_routes(outside, of_ports);
     }
 
-    /// The agent that a packet of this flow from this host is for.
+    /// The agent that receives packets of this flow from this host.
     #[inline]
     pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
         let from_sender = self.flows.get(flow.0 as usize)?.source == source;
@@ -175,7 +175,7 @@ impl Network {
             flow.packets_unreachable += 1;
         }
     }
-    /// Makes the copies of packets that a link has asked for.
+    /// Makes the copies of packets that a link duplicates.
     #[inline]
     pub(crate) fn make_copies(&mut self, link: u32) {
         let link = &mut self.links[link as usize].link;
@@ -186,7 +186,7 @@ impl Network {
         }
     }
 
-    /// Forgets the packets that a link has dropped.
+    /// Removes the packets that a link has dropped from the pool.
     #[inline]
     pub(crate) fn discard_dropped(&mut self, link: u32) {
         while let Some(packet) = self.links[link as usize].link.discarded.pop() {

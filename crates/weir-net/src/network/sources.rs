@@ -1,10 +1,10 @@
-//! Event sources: which link, station or end of a flow reports under which number, and which events.
+//! Event sources: the numbers under which links, stations and ends of flows report trace events.
 
 use super::{EventTarget, LinkId, MediumId, Network, Side};
 use weir_proto::event::{EventMask, EventSource};
 use weir_proto::packet::{FlowId, HostId};
 
-/// What a [`EventSource`] is.
+/// The part of the network behind an [`EventSource`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SourceKind {
     /// One end of a flow.
@@ -18,14 +18,14 @@ pub enum SourceKind {
 }
 
 impl Network {
-    /// Says which events all targets report; none before the first call.
+    /// Sets the trace events that all targets report; none before the first call.
     pub fn set_mask(&mut self, mask: EventMask) {
         for source in 0..self.targets.len() as u32 {
             self.set_mask_of(EventSource(source), mask);
         }
     }
 
-    /// Says which events one target reports.
+    /// Sets the trace events that one target reports.
     pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
@@ -74,7 +74,7 @@ impl Network {
         Some(EventSource(place.stations[station].0))
     }
 
-    /// What reports under this number.
+    /// The part of the network that reports under this number.
     pub fn kind_of_source(&self, source: EventSource) -> Option<SourceKind> {
         match *self.targets.get(source.0 as usize)? {
             EventTarget::Link(id) | EventTarget::TraceTick(id) => {

@@ -45,7 +45,7 @@ impl Default for QueueConfig {
     }
 }
 
-/// A queue discipline at work.
+/// The state of a queue: its packets, and when to drop or mark one.
 pub(crate) trait QueueDisc: fmt::Debug + Send {
     /// Takes the packet in, or drops it, or drops another packet for it.
     fn enqueue(&mut self, now: Instant, packet: PacketRef, effects: &mut DropsAndMarks);

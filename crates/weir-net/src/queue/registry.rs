@@ -1,7 +1,8 @@
 //! The macro behind the registry of queue disciplines.
 
-/// From one line for each discipline: the configuration of any queue, any queue at work, and the
-/// dispatch between them, by `match` and not by pointer, because it runs several times per packet.
+/// Makes from one line for each discipline the configuration of any queue, the state of any queue,
+/// and the dispatch between them. The dispatch is a `match` and no pointer, because it runs several
+/// times per packet.
 macro_rules! queue_disciplines {
     ($($name:ident($config:ty) = $word:literal),* $(,)?) => {
         weir_proto::kinds! {
@@ -45,7 +46,7 @@ macro_rules! queue_disciplines {
             }
         }
 
-        /// A queue of any discipline at work.
+        /// The state of a queue, of any discipline.
         #[derive(Debug)]
         pub(crate) enum Queue {
             $($name(<$config as QueueDiscConfig>::Disc),)*

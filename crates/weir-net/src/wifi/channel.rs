@@ -1,4 +1,4 @@
-//! What a frame meets on the air: an error probability from the signal-to-noise ratio, and bursts
+//! The channel: an error probability from the signal-to-noise ratio, and bursts
 //! of interference from devices that do not speak 802.11.
 //!
 //! The frame error rate at a rate with threshold t dB is `1 - (1 - e)^(octets/1500)` with
@@ -138,7 +138,7 @@ impl Form<f64> for Metres {
     }
 }
 
-/// A source of interference at work.
+/// The state of a source of interference.
 #[derive(Debug)]
 struct Interferer {
     config: InterferenceConfig,
@@ -188,7 +188,7 @@ pub(super) struct Frame {
     pub(super) octets: u32,
 }
 
-/// The channel at work.
+/// The state of the channel.
 #[derive(Debug)]
 pub(super) struct Channel {
     snr_db: Vec<(Instant, f64)>,

@@ -1,8 +1,8 @@
 //! The distributed coordination function over one medium and its stations.
 //!
-//! The medium is an event machine: idle (backoff counts down in slots after DIFS), a data frame
+//! The medium is a state machine: idle (backoff counts down in slots after DIFS), a data frame
 //! on the air, the acknowledgement or its timeout, or interference. Backoffs are kept relative to
-//! the start of the idle period, so that nothing happens slot by slot.
+//! the start of the idle period, so that a slot is no event.
 
 use super::channel::{Channel, ChannelConfig, Frame};
 use super::station::{Station, StationConfig, StationCounters};
@@ -53,8 +53,7 @@ enum Phase {
     },
 }
 
-/// A medium at work. Like an [`Endpoint`](weir_proto::endpoint::Endpoint), but a packet enters at a station
-/// and leaves at a host.
+/// The state of a medium and its stations. A packet enters at a station and leaves at a host.
 #[derive(Debug)]
 pub struct Medium {
     phy: Phy,
@@ -63,7 +62,7 @@ pub struct Medium {
     rng: Rng,
     phase: Phase,
     delivered: VecDeque<(HostId, PacketRef)>,
-    /// Packets that are gone; the driver takes them back.
+    /// Dropped packets, which the network removes from the pool.
     discarded: Vec<PacketRef>,
     /// Drops of each flow.
     dropped: Vec<u64>,
@@ -97,7 +96,7 @@ impl Medium {
         self.stations[station].counters(now)
     }
 
-    /// What a station says about itself.
+    /// The trace events of a station.
     pub(crate) fn events(&mut self, station: usize) -> &mut Events {
         self.stations[station].events()
     }
@@ -114,7 +113,7 @@ impl Medium {
         self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
     }
 
-    /// The next packet that is gone, for the driver to take back.
+    /// The next dropped packet, for the network to remove from the pool.
     pub(crate) fn poll_discarded(&mut self) -> Option<PacketRef> {
         let packet = self.discarded.pop()?;
         let flow = packet.flow.0 as usize;

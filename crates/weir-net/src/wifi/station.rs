@@ -1,8 +1,8 @@
 //! A station: its queue, the packet that it is trying to send, and its backoff.
 //!
-//! The packet at the head is taken out of the queue when the station becomes free, before it
-//! contends for the medium, so that a discipline which decides at dequeue sees what a driver
-//! would show it.
+//! The station takes the packet at the head out of the queue when it becomes free, before it
+//! contends for the medium, as a driver does; a discipline that decides at dequeue measures the
+//! same delays.
 
 use super::rate_control::{RateControl, RateControlConfig};
 use super::timing::Phy;
@@ -123,7 +123,7 @@ impl Station {
         counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
     }
 
-    /// Counts and hands over a packet that is gone.
+    /// Counts a dropped packet and adds it to `discarded`.
     pub(super) fn drop(
         &mut self,
         at: Instant,
@@ -196,7 +196,7 @@ impl Station {
         self.head.is_some()
     }
 
-    /// The packet has come across: it leaves for the host of this number.
+    /// The packet has been acknowledged: it leaves for the next host.
     pub(super) fn deliver(&mut self) -> Option<(HostId, PacketRef)> {
         let packet = self.head.take()?;
         self.counters.link.packets_delivered += 1;

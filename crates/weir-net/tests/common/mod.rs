@@ -201,7 +201,7 @@ impl Probe for Recorder {
 pub fn plain_flow(
     name: &str,
     hosts: (HostId, HostId),
-    (sender, receiver): (PlainEndpoint, PlainEndpoint),
+    [sender, receiver]: [PlainEndpoint; 2],
     app: Box<dyn App + Send>,
 ) -> FlowConfig {
     FlowConfig {

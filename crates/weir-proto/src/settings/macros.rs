@@ -324,9 +324,9 @@ macro_rules! settings {
 /// }
 /// ```
 ///
-/// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not. A variant
-/// without documentation has that of its struct. Words
-/// behind `planned` are told to be not available yet. The enum implements
+/// A variant holds nothing or one struct of [`settings!`](crate::settings!), boxed or not; without
+/// documentation of its own it has that of its struct. Words behind `planned` are told to be not
+/// available yet. The enum implements
 /// [`Variants`](crate::settings::Variants); `Default` is the caller's.
 #[macro_export]
 macro_rules! kinds {

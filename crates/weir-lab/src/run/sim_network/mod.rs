@@ -27,7 +27,7 @@ pub enum Scope {
     Whole,
     /// The flows. Each host has a port; packets are octets, as a socket takes them.
     Flows,
-    /// The links and media, each apart: every end of one has a host and a port of its own. Token
+    /// The links and media as separate segments: every end has its own host and port. Token
     /// buckets are left to a kernel, except those of links that change.
     Links,
     /// The hosts, links and media as one network. Each host has a port.
@@ -184,7 +184,7 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// Sets the masks of all sources of events to what the recorder wants to hear.
+    /// Sets the event masks of all sources to the events that the recorder needs.
     pub(super) fn listen(&mut self, recorder: &mut Recorder) {
         for flow in &self.flows {
             let ends = [Side::Sender, Side::Receiver]
@@ -234,7 +234,7 @@ impl SimNetwork {
         statistics.map(|statistics| statistics.payload_received)
     }
 
-    /// What the listener of a flow heard; `None` without audio.
+    /// The playback of a flow; `None` without audio.
     pub(super) fn playback(&self, flow: FlowId) -> Option<PlaybackReport> {
         self.network.app_report(flow, Side::Receiver).playback
     }

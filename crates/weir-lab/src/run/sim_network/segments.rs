@@ -1,4 +1,4 @@
-//! The links of a scenario one by one, each between hosts and ports of its own.
+//! Each link of a scenario as a separate segment between its own hosts and ports.
 
 use super::{SimNetwork, build_error, no_host};
 use crate::run::{RunError, wire_encoding};
@@ -14,7 +14,7 @@ pub struct NetworkSegment {
     pub ends: Vec<SegmentEnd>,
     /// Largest packet in octets, IP header included.
     pub mtu: u32,
-    /// It does nothing to packets but what the shapers at its ends do: a kernel can stand for it.
+    /// True if only the shapers at its ends affect packets: then a kernel can replace it.
     pub plain: bool,
 }
 
@@ -40,7 +40,7 @@ pub struct SegmentShaper {
 }
 
 impl SimNetwork {
-    /// Each link and medium between hosts of its own.
+    /// Adds each link and medium as a segment.
     pub(super) fn add_segments(&mut self, scenario: &Scenario) -> Result<(), RunError> {
         for link in &scenario.links {
             self.add_link_segment(scenario, link)?;
@@ -103,7 +103,7 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// An end at this host of a link or medium of this name: a host of its own with a port.
+    /// Adds the end of a link or medium of this name at this host: a separate host with a port.
     fn add_end(
         &mut self,
         scenario: &Scenario,

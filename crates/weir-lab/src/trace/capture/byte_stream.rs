@@ -1,13 +1,13 @@
-//! Where octets come from: a file or a pipe, unpacked if it is gzip, counted, never read ahead of
-//! what is asked for by more than one buffer.
+//! The octets of a file or pipe, unpacked if they are gzip, and counted. At most one buffer is read
+//! ahead.
 
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// From here on a gzip stream may not expand more than [`MAX_EXPANSION`]-fold: real captures
-/// shrink to a fifth or so, while a bomb of zeros expands a thousandfold.
+/// Beyond this size a gzip stream may not expand more than [`MAX_EXPANSION`]-fold: real captures
+/// expand about fivefold, a bomb of zeros a thousandfold.
 const FREE_EXPANSION_OCTETS: u64 = 1 << 30;
 const MAX_EXPANSION: u64 = 100;
 
@@ -18,7 +18,7 @@ pub(super) struct ByteStream {
 }
 
 impl ByteStream {
-    /// Unpacks what `reader` gives if it starts like gzip.
+    /// Unpacks the octets of `reader` if they begin with the magic number of gzip.
     pub(super) fn new(reader: impl Read + 'static) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(1 << 16, reader);
         let start = reader.fill_buf()?;
@@ -40,8 +40,8 @@ impl ByteStream {
         self.octets
     }
 
-    /// Fills `place` as far as there is something; the number of octets, which is less only at
-    /// the end of the stream.
+    /// Fills `place` and returns the number of octets, which is smaller only at the end of the
+    /// stream.
     pub(super) fn fill(&mut self, place: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = place.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -57,7 +57,7 @@ impl ByteStream {
     }
 
     /// Replaces the content of `buffer` by the next `octets` octets, or by fewer at the end of
-    /// the stream. The buffer grows with what really comes, not with what was promised.
+    /// the stream. The buffer grows with the octets that arrive, not with the announced length.
     pub(super) fn read(&mut self, octets: u32, buffer: &mut Vec<u8>) -> io::Result<bool> {
         buffer.clear();
         let read = self
@@ -69,7 +69,7 @@ impl ByteStream {
         Ok(read as u64 == u64::from(octets))
     }
 
-    /// Leaves out the next `octets` octets; false if the stream ends before.
+    /// Skips the next `octets` octets; false if the stream ends before.
     pub(super) fn skip(&mut self, octets: u32) -> io::Result<bool> {
         let wanted = u64::from(octets);
         let skipped = io::copy(&mut self.reader.by_ref().take(wanted), &mut io::sink())?;

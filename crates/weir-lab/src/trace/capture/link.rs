@@ -17,21 +17,21 @@ const MIN_UDP_OCTETS: usize = 20;
 /// What is in IP under a transport protocol's number.
 #[derive(Clone, Copy, Debug)]
 pub struct IpPayload<'a> {
-    /// What of it was captured.
+    /// The captured octets.
     pub bytes: &'a [u8],
-    /// Its whole length.
+    /// Its length before capture.
     pub length: usize,
     /// Its addresses.
     pub addresses: PseudoHeader,
-    /// True if UDP carries it: then the checksum in it means nothing (RFC 6773 §3.3).
+    /// True if UDP carries it: then its own checksum is ignored (RFC 6773 §3.3).
     pub encapsulated: bool,
 }
 
 /// The DCCP packet in a frame; `None` if there is another protocol in it.
 ///
 /// # Errors
-/// What keeps a DCCP packet from being read: the frame holds only a fragment of it, or its
-/// headers are broken.
+/// Why the DCCP packet cannot be read: the frame has only a fragment of it, or its outer headers
+/// are invalid.
 pub fn find_dccp(link: u16, frame: &[u8]) -> Result<Option<IpPayload<'_>>, String> {
     find_dccp_at(ENCAPSULATION_PORT, link, frame)
 }
@@ -124,8 +124,8 @@ impl Fragment {
     }
 }
 
-/// RFC 791 §3.1. A total length of zero stands for a packet that the network card was to cut
-/// into smaller ones: it is as long as what was captured.
+/// RFC 791 §3.1. A total length of zero stands for a packet that the network card was to
+/// segment (TSO): its length is that of the captured octets.
 fn ipv4(packet: &[u8]) -> Option<Datagram<'_>> {
     let header = packet.first_chunk::<20>()?;
     let header_len = usize::from(header[0] & 0xf) * 4;
@@ -182,7 +182,7 @@ fn ipv6(packet: &[u8]) -> Option<Datagram<'_>> {
         }
         protocol = *extension.first()?;
         (bytes, remaining) = (rest, remaining.saturating_sub(octets));
-        // What follows the header of a later fragment is the middle of something.
+        // A later fragment has no transport header behind its fragment header.
         if matches!(fragment, Fragment::Later(_)) {
             break;
         }
@@ -229,8 +229,8 @@ impl<'a> Datagram<'a> {
         }
     }
 
-    /// RFC 6773 §3.3: four reasons to drop, and no look at the DCCP checksum. A checksum that the
-    /// network card was to finish is none of them.
+    /// RFC 6773 §3.3: four reasons to drop a datagram; the DCCP checksum is not verified. A
+    /// checksum that was left to the network card is accepted.
     fn udp(self, port: u16) -> Result<Option<IpPayload<'a>>, String> {
         let field = |place| number(self.bytes, place).map(usize::from);
         let (Some(source), Some(destination), Some(octets), Some(checksum)) =
@@ -276,8 +276,8 @@ impl<'a> Datagram<'a> {
 }
 
 impl Datagram<'_> {
-    /// What a sender writes that leaves the checksum to its network card: the sum over the
-    /// pseudoheader. So do captures on a host show what leaves it, and all of loopback.
+    /// The checksum field of a sender that leaves the checksum to its network card: the sum over
+    /// the pseudoheader. Captures on the sending host and on loopback show it.
     fn unfinished_checksum(&self, octets: usize) -> usize {
         let finished = internet_checksum(&self.addresses, UDP, octets as u32, &[]);
         usize::from(!finished)
@@ -309,7 +309,7 @@ mod tests {
             let wrapped = headers.wrap(IpProtocol::Udp, &[7; 16], &mut packet);
             wrapped.expect("it fits");
             assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));
-            // What Linux leaves in the field.
+            // The field as Linux leaves it to the network card.
             let sum = !internet_checksum(&headers.pseudo_header(), UDP, 24, &[]);
             packet[place..place + 2].copy_from_slice(&sum.to_be_bytes());
             assert!(matches!(find_dccp(101, &packet), Ok(Some(_))));

@@ -5,16 +5,16 @@ use std::fmt;
 use std::io::{self, Write};
 use weir_proto::dccp::wire::checksum::ChecksumStatus;
 
-/// How a line looks.
+/// The format of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListingFormat {
-    /// For people.
+    /// A line of text for each packet.
     Text,
     /// One JSON object a line: see [`ListingRow::json`].
     JsonLines,
 }
 
-/// What a capture held.
+/// The counts of a capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// Frames of all protocols.
@@ -23,17 +23,17 @@ pub struct Listing {
     pub packets: u64,
     /// Of these, with a wrong checksum.
     pub bad_checksums: u64,
-    /// Frames with something that should be a DCCP packet and is none.
+    /// Frames whose DCCP packet is malformed.
     pub malformed: u64,
 }
 
 /// Why a listing ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ListingError {
-    /// The file; what came before the fault has been written.
+    /// The file is damaged; the lines before the damage were written.
     #[error(transparent)]
     Capture(CaptureError),
-    /// The place to write to; a closed pipe is one.
+    /// Writing failed, for example to a closed pipe.
     #[error("cannot write: {0}")]
     Write(io::Error),
 }
@@ -42,7 +42,7 @@ impl Capture {
     /// Writes a line for each DCCP packet that is left in the file.
     ///
     /// # Errors
-    /// If the file is damaged, or nothing can be written.
+    /// If the file is damaged, or writing fails.
     pub fn list(
         &mut self,
         form: ListingFormat,

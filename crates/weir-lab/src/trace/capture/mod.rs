@@ -38,8 +38,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
 
-/// The longest frame or block that is read. Real frames are below 256 KiB; a file that says more
-/// is damaged.
+/// The longest frame or block that is read. Real frames are below 256 KiB; a file with a
+/// larger length is damaged.
 const MAX_OCTETS: u32 = 16 << 20;
 
 /// An open capture file.
@@ -56,11 +56,11 @@ pub struct Capture {
 pub struct Frame<'a> {
     /// Its number in the file, from 1, over frames of all protocols.
     pub number: u64,
-    /// When it was captured, if the file says so.
+    /// Time of capture, if the file has it.
     pub time: Option<Timestamp>,
     /// The link type, as in the list of tcpdump.org.
     pub link: u16,
-    /// What was captured of it.
+    /// The captured octets.
     pub bytes: &'a [u8],
 }
 
@@ -70,7 +70,7 @@ pub enum CaptureError {
     /// It cannot be opened.
     #[error("cannot be opened: {0}")]
     Open(#[source] io::Error),
-    /// It is neither pcap nor pcapng; what it is instead.
+    /// It is neither pcap nor pcapng; what was found.
     #[error("is not a capture file: {0}; pcap and pcapng are read, also packed with gzip")]
     NotACapture(String),
     /// Reading failed, or the gzip stream is damaged.
@@ -89,7 +89,7 @@ pub enum CaptureError {
         frames: u64,
         /// Octet of the (unpacked) file at which the damage was seen.
         octet: u64,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
     /// A frame's link type is not one of those in the module's description.
@@ -117,7 +117,7 @@ struct Record {
     bytes: Range<usize>,
 }
 
-/// What a format's reader reports; [`Capture`] adds the place.
+/// The error of a format's reader; [`Capture`] adds frame and octet.
 enum ReadFault {
     Read(io::Error),
     Damaged(String),
@@ -148,7 +148,7 @@ impl Capture {
     /// Reads a capture from anywhere.
     ///
     /// # Errors
-    /// If what comes is not a capture.
+    /// If the octets are not a capture.
     pub fn from_reader(reader: impl Read + 'static) -> Result<Self, CaptureError> {
         let mut source = ByteStream::new(reader).map_err(CaptureError::Open)?;
         let mut magic = [0; 4];
@@ -257,8 +257,7 @@ fn not_a_capture(error: io::Error) -> CaptureError {
 }
 
 impl CaptureError {
-    /// True if the file was the wrong one to ask for: it is not there or no capture. False if it
-    /// failed on the way.
+    /// True if the file does not exist or is not a capture; false if reading failed later.
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Open(_) | Self::NotACapture(_))
     }

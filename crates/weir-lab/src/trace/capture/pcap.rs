@@ -55,7 +55,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// What the first four octets say; `None` if they are those of another format.
+    /// The format that the first four octets announce; `None` for another format.
     pub(super) fn from_magic(magic: [u8; 4]) -> Option<Self> {
         [Order::Little, Order::Big].into_iter().find_map(|order| {
             let ticks_per_second = match order.read_u32(magic) {
@@ -71,7 +71,7 @@ impl Pcap {
         })
     }
 
-    /// Reads the rest of the file's header. The error says what is there instead.
+    /// Reads the rest of the file's header. The error names what was found.
     pub(super) fn read_header(mut self, source: &mut ByteStream) -> Result<Self, String> {
         let mut header = [0; HEADER_OCTETS - 4];
         let octets = source
@@ -88,7 +88,7 @@ impl Pcap {
         if major != 2 {
             return Err(format!("pcap version {major}, not 2"));
         }
-        // The upper half of the field says how long a frame check sequence is.
+        // The upper half of the field is the length of the frame check sequence.
         self.link = self.order.read_u32([a, b, c, d]) as u16;
         Ok(self)
     }

@@ -1,6 +1,6 @@
 //! The block format: sections in either byte order, interfaces with their link type and clock,
-//! and frames in enhanced, simple or (obsolete) packet blocks. Other blocks are left out, however
-//! long they are.
+//! and frames in enhanced, simple or (obsolete) packet blocks. Other blocks of any length
+//! are skipped.
 
 use super::byte_stream::ByteStream;
 use super::pcap::Order;
@@ -22,7 +22,7 @@ const OPTION_TIME_OFFSET: u16 = 14;
 
 /// Block type and both lengths.
 const FRAME_OCTETS: u32 = 12;
-/// More interfaces than any host has; keeps memory bounded.
+/// Bounds the memory; no host has as many interfaces.
 const MAX_INTERFACES: usize = 1 << 16;
 
 /// A capture file in blocks.
@@ -41,7 +41,7 @@ struct Interface {
 }
 
 impl Pcapng {
-    /// Reads the section header whose type has been read. The error says what is there instead.
+    /// Reads the section header whose type has been read. The error names what was found.
     pub(super) fn read_first_section(
         &mut self,
         source: &mut ByteStream,
@@ -89,7 +89,7 @@ impl Pcapng {
         }
     }
 
-    /// A section header after its type and length: sets the byte order, forgets the interfaces.
+    /// A section header after its type and length: sets the byte order, clears the interfaces.
     fn read_section(
         &mut self,
         length: [u8; 4],

@@ -1,4 +1,4 @@
-//! One DCCP packet of a capture as a row: for people and for programs.
+//! One DCCP packet of a capture as a row of text or JSON.
 
 use super::{Frame, IpPayload, Timestamp, find_dccp_at};
 use std::fmt;
@@ -11,18 +11,18 @@ use weir_proto::dccp::wire::{DccpOption, Decoded, Packet, RawOption, decode_pref
 pub struct ListingRow<'a> {
     /// The frame's number in the file, from 1, over frames of all protocols.
     pub frame: u64,
-    /// When it was captured, if the file says so.
+    /// Time of capture, if the file has it.
     pub time: Option<Timestamp>,
     /// The packet, or why there is none.
     pub content: Result<DecodedPacket<'a>, String>,
 }
 
-/// A packet, where it was, and whether its checksum is right.
+/// A decoded packet, its octets and the status of its checksum.
 #[derive(Clone, Debug)]
 pub struct DecodedPacket<'a> {
-    /// Where it was.
+    /// Its octets and addresses.
     pub segment: IpPayload<'a>,
-    /// What it says.
+    /// The decoded packet.
     pub decoded: Decoded<'a>,
     /// Its checksum. [`ChecksumStatus::None`] in UDP, and where covered octets were not captured.
     pub checksum: ChecksumStatus,
@@ -48,9 +48,9 @@ impl<'a> ListingRow<'a> {
     /// `type` is the RFC's name without its prefix; tshark's `dccp.type` numbers the same names:
     /// 0 Request, 1 Response, 2 Data, 3 Ack, 4 DataAck, 5 CloseReq, 6 Close, 7 Reset, 8 Sync,
     /// 9 SyncAck, 10 Listen. `time_s` is a number with every digit of the file, so a reader that
-    /// wants them all must not take it for a float. `x` is 0 or 1. `options` has pairs of type
-    /// and data in hex, without type and length octets, up to the first option that makes no
-    /// sense. What a packet does not have is null.
+    /// needs them all must not parse it as a float. `x` is 0 or 1. `options` has pairs of type
+    /// and data in hex, without type and length octets, up to the first option that is
+    /// malformed. A field that a packet does not have is null.
     pub fn json(&self) -> impl fmt::Display + '_ {
         Json(self)
     }
@@ -135,7 +135,7 @@ impl fmt::Display for Json<'_> {
 }
 
 impl fmt::Display for ListingRow<'_> {
-    /// One line for people.
+    /// One line of text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.time {
             Some(time) => write!(f, "{:>6} {time} ", self.frame)?,

@@ -1,4 +1,6 @@
 use super::*;
+use weir_proto::packet::Payload;
+use weir_proto::time::Instant;
 
 fn mp3() -> AudioConfig {
     AudioConfig {

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use super::Violation;
 use crate::source::Source;
-use crate::tidy::Violation;
 use crate::tree::{self, TextFile};
 
 /// The document, from the repository's root.
