@@ -1,7 +1,8 @@
-//! The tasks of the workspace: `cargo xtask tidy | rfc | ci`.
+//! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | ci`.
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
-//! which sections of which RFC are cited by code and by tests, `ci` runs `test.sh`.
+//! which sections of which RFC are cited by code and by tests, `code-map` writes
+//! `docs/code-map.md`, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
@@ -14,10 +15,11 @@ mod tree;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask <tidy|rfc|ci>
-  tidy  report each violation of the repository rules as path:line: message
-  rfc   list the RFC sections that code and tests cite
-  ci    run ./test.sh: formatting, lints, tidy and all tests";
+const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|ci>
+  tidy      report each violation of the repository rules as path:line: message
+  rfc       list the RFC sections that code and tests cite
+  code-map  write docs/code-map.md: every source file in a line
+  ci        run ./test.sh: formatting, lints, tidy and all tests";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
+        ["code-map"] => tidy::code_map::run(&tree::root()),
         ["ci"] => ci(),
         ["help" | "--help" | "-h"] => {
             output::line(USAGE);

@@ -2,6 +2,7 @@
 //! rules a file.
 
 mod circles;
+pub mod code_map;
 mod documents;
 mod functions;
 mod layering;
@@ -58,6 +59,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
     let mut new: Vec<Violation> = sources.iter().flat_map(functions::check).collect();
     new.extend(crates.iter().flat_map(circles::check));
     new.extend(documents::check(&files));
+    new.extend(code_map::check(&files, &sources));
     new.sort();
     if NEW_RULES_FAIL {
         violations.append(&mut new);
