@@ -405,7 +405,12 @@ proptest! {
     ) {
         let text = format!("\"{sign}{number}{exponent}{unit}\"");
         let leaves = all_leaves();
-        let paths = ["link.wire.delay", "link.wire.rate", "link.wire.mtu", "link.wire.netem.jitter"];
+        let paths = [
+            "link.wire.delay",
+            "link.wire.rate",
+            "link.wire.mtu",
+            "link.wire.netem.jitter",
+        ];
         let leaf = leaves.iter().find(|leaf| leaf.path == paths[at]).expect("there is such a key");
         agree(&validator(), leaf, &text);
     }
