@@ -97,7 +97,7 @@ impl Pages {
         let mut meaning = plain_doc(field.doc);
         let value = if kind.is_table() {
             let title = self.below(path, key, kind);
-            format!("[{title}](#{})", anchor(&title))
+            format!("[`{title}`](#{})", anchor(&title))
         } else {
             let mut words = Vec::new();
             let value = value(kind, &mut words);

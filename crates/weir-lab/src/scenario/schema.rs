@@ -34,12 +34,12 @@ impl Definitions {
     /// A reference to a definition of this name; if the name stands for something else already,
     /// it gets a number.
     fn refer(&mut self, name: &str, schema: Json) -> Json {
-        let numbered = (1..).map(|number| match number {
+        let mut numbered = (1..).map(|number| match number {
             1 => name.to_owned(),
             _ => format!("{name}.{number}"),
         });
         let free = |name: &String| self.named.get(name).is_none_or(|known| *known == schema);
-        let name = numbered.filter(free).next().unwrap_or_default();
+        let name = numbered.find(free).unwrap_or_default();
         let reference = json!({ "$ref": format!("#/$defs/{name}") });
         self.named.insert(name, schema);
         reference
