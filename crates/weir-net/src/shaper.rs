@@ -44,11 +44,17 @@ weir_proto::settings! {
         /// Bits per second within a burst.
         pub peakrate: Option<u64> => or_word("unlimited", bit_rate()),
         /// Bytes of one step at the peak rate: tc's mtu of tbf.
-        pub peakmtu: u64 = 1540 => bytes(1..=MAX_OCTETS),
+        pub peakmtu: u64 = PEAK_MTU => bytes(1..=MAX_OCTETS),
         /// Bytes that each packet counts beyond its IP size: 14 on Ethernet.
         pub overhead: u32 => bytes(0..=1000),
     }
+    normalise = |bucket: &mut TokenBucketConfig| if bucket.peakrate.is_none() {
+        bucket.peakmtu = PEAK_MTU;
+    };
 }
+
+/// The step of a peak rate that the scenario does not give, and of a bucket without one.
+const PEAK_MTU: u64 = 1540;
 
 const MAX_OCTETS: u64 = 1 << 50;
 

@@ -159,6 +159,11 @@ pub static SIZE: Quantity = Quantity {
 };
 
 impl Quantity {
+    /// Its name: `duration`.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The words of its units.
     pub fn unit_words(&self) -> impl Iterator<Item = &'static str> {
         self.units.iter().map(|(word, _)| *word)

@@ -64,7 +64,7 @@ impl Emulation {
     /// The shortest MTU of all links.
     fn mtu(&self) -> Option<u32> {
         let links = self.scenario.links.iter();
-        let mtus = links.flat_map(|link| [link.forward.mtu.0, link.backward.mtu.0]);
+        let mtus = links.flat_map(|link| [link.forward.mtu, link.backward.mtu]);
         mtus.min()
     }
 
@@ -104,7 +104,7 @@ impl Emulation {
         let signals = BlockedSignals::block()?;
         let (link, ends) = self.link()?;
         let mtu = self.scenario.links.first();
-        let mtu = mtu.map_or(1500, |link| link.forward.mtu.0);
+        let mtu = mtu.map_or(1500, |link| link.forward.mtu);
         let access = AccessLink::create(mtu, ends).map_err(with_alternative)?;
         let [here, there] = access.addresses;
         terminal::status(&format!(

@@ -133,7 +133,7 @@ const fn port_of(transport: &Transport) -> u16 {
 /// room for it beside the longest packets of all.
 fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     const MOST: u32 = u16::MAX as u32 - weir_proto::packet::IpHeader::UDP_OCTETS;
-    let longest = |link: &Link| link.forward.mtu.0.max(link.backward.mtu.0);
+    let longest = |link: &Link| link.forward.mtu.max(link.backward.mtu);
     match scenario.links.iter().find(|link| longest(link) > MOST) {
         Some(link) => Err(Failure::Usage(format!(
             "the link {} has an mtu of {}, expected at most {MOST} in a testbed, where packets \

@@ -17,9 +17,6 @@ use crate::modules::Crate;
 use crate::source::Source;
 use crate::{output, tree};
 
-/// Whether the rules of `circles`, `functions` and `documents` fail the check or only warn.
-const NEW_RULES_FAIL: bool = false;
-
 /// One place that does not keep a rule.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
@@ -56,25 +53,17 @@ pub fn run(root: &Path) -> Result<bool, String> {
     violations.extend(sources.iter().flat_map(layering::in_source));
     violations.extend(crates.iter().flat_map(layering::in_crate));
 
-    let mut new: Vec<Violation> = sources.iter().flat_map(functions::check).collect();
-    new.extend(crates.iter().flat_map(circles::check));
-    new.extend(documents::check(&files));
-    new.extend(code_map::check(&files, &sources));
-    new.sort();
-    if NEW_RULES_FAIL {
-        violations.append(&mut new);
-    }
-
+    violations.extend(sources.iter().flat_map(functions::check));
+    violations.extend(crates.iter().flat_map(circles::check));
+    violations.extend(documents::check(&files));
+    violations.extend(code_map::check(&files, &sources));
     violations.sort();
     for violation in &violations {
         output::line(violation);
     }
-    for warning in &new {
-        output::line(format_args!("warning: {warning}"));
-    }
-    let (errors, warnings) = (violations.len(), new.len());
     let (all, rust) = (files.len(), sources.len());
-    eprintln!("tidy: {errors} violations, {warnings} warnings in {all} files, {rust} of them Rust");
+    let found = violations.len();
+    eprintln!("tidy: {found} violations in {all} files, {rust} of them Rust");
     Ok(violations.is_empty())
 }
 

@@ -45,11 +45,17 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
             ]
         }
         Transport::Udp(udp) => {
-            let config = udp.config(path_mtu);
+            let config = udp::Config {
+                mtu: path_mtu,
+                ..*udp
+            };
             [(); 2].map(|()| -> Box<dyn Endpoint + Send> { Box::new(udp::Socket::new(config)) })
         }
         Transport::Quic(quic) => {
-            let config = quic.config(path_mtu);
+            let config = quic::Config {
+                mtu: path_mtu,
+                ..quic.config.clone()
+            };
             [
                 Box::new(quic::Connection::client(config.clone())),
                 Box::new(quic::Connection::server(config)),

@@ -79,7 +79,7 @@ impl TapEnd {
     /// Sender and receiver of the flow with this number.
     pub(super) fn pair(flow: &Flow, number: usize, ends: [(HostId, &Host); 2]) -> [Self; 2] {
         let (port, plain, quic) = match &flow.transport {
-            Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.header),
+            Transport::Quic(quic) => (QUIC_PORT, IpProtocol::Udp, quic.config.header),
             Transport::Quinn(_) => (QUIC_PORT, IpProtocol::Udp, HeaderFormat::RFC9000),
             Transport::Udp(udp) => {
                 let protocol = match udp.checksum {

@@ -42,7 +42,7 @@ impl WireEncoding {
             Transport::Tcp(_) => PacketFormat::Tcp,
             Transport::Udp(_) => PacketFormat::Udp,
             Transport::Quinn(_) => PacketFormat::Quinn,
-            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.header)),
+            Transport::Quic(quic) => PacketFormat::Quic(QuicDecoder::new(quic.config.header)),
         };
         Self {
             format,

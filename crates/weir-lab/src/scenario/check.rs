@@ -1,20 +1,20 @@
 //! What the values of a scenario must be to one another.
 
 use super::document::{Document, Step};
-use super::error::{Problem, ScenarioError, suggestion};
-use super::model::{Flow, Host, Scenario};
-use super::network::parse_rate_trace;
+use super::error::{ScenarioError, suggestion};
+use super::model::{Direction, Flow, Host, MAX_FLOWS, Scenario};
+use super::paths::{neighbours, path_mtu};
+use super::rate_trace;
 use super::transport::Transport;
 use super::wifi::Wifi;
-use std::collections::{BTreeMap, BTreeSet};
+use Step::{Index, Key};
+use std::collections::BTreeSet;
 use std::path::Path;
 use weir_proto::dccp::HEADER_ROOM;
 use weir_proto::packet::IpHeader;
-use weir_proto::settings::Variants as _;
+use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
 
-/// The most flows of a scenario, `count` included.
-pub const MAX_FLOWS: u64 = 100_000;
 /// The most hosts or links of a scenario.
 const MAX_NODES: usize = 10_000;
 /// The longest run: a year.
@@ -52,12 +52,12 @@ impl Check<'_> {
         help: impl Into<String>,
     ) -> Result<T, ScenarioError> {
         let place = self.document.place(path);
-        Err(self.document.error(&place, message, Some(help.into())))
+        Err(self.document.error(place, message, Some(help.into())))
     }
 
     fn run(&self) -> Checked {
         let run = &self.scenario.run;
-        let at = |key| [Step::Key("run"), Step::Key(key)];
+        let at = |key| [Key("run"), Key(key)];
         if run.duration.is_zero() || run.duration > MAX_DURATION {
             let message = format!(
                 "duration: expected more than 0s and at most a year, found {}",
@@ -92,7 +92,7 @@ impl Check<'_> {
         let mut seen = BTreeSet::new();
         for (index, name) in names {
             if !seen.insert(name) {
-                let path = [Step::Key(key), Step::Index(*index), Step::Key("name")];
+                let path = [Key(key), Index(*index), Key("name")];
                 let message = format!("there are two {key}s called \"{name}\"");
                 return self.error(&path, message, "give each a name of its own");
             }
@@ -124,7 +124,7 @@ impl Check<'_> {
         let joined: BTreeSet<&String> = joined.iter().collect();
         for (index, host) in self.scenario.hosts.iter().enumerate() {
             if explicit.contains(&host.name) && !joined.contains(&host.name) {
-                let path = [Step::Key("host"), Step::Index(index), Step::Key("name")];
+                let path = [Key("host"), Index(index), Key("name")];
                 let others: Vec<&str> = joined.iter().map(|name| name.as_str()).collect();
                 let message = format!("no link leads to the host \"{}\"", host.name);
                 let help = suggestion(&host.name, "hosts of the links", &others);
@@ -144,19 +144,45 @@ impl Check<'_> {
         self.unique("link", &names)?;
         for (index, link) in links.iter().enumerate() {
             if link.between[0] == link.between[1] {
-                let path = [Step::Key("link"), Step::Index(index), Step::Key("between")];
+                let path = [Key("link"), Index(index), Key("between")];
                 let message = format!(
                     "link \"{}\" leads from \"{}\" back to it",
                     link.name, link.between[0]
                 );
                 return self.error(&path, message, "name two hosts");
             }
-            let both = [Step::Key("link"), Step::Index(index)];
+            let both = [Key("link"), Index(index)];
             for (direction, key) in [(&link.forward, "forward"), (&link.backward, "backward")] {
-                let own = [both.as_slice(), &[Step::Key(key)]].concat();
+                let own = [both.as_slice(), &[Key(key)]].concat();
                 let stands_apart = self.document.place(&own) != self.document.place(&both);
                 let path = if stands_apart { own.as_slice() } else { &both };
-                direction.check(self.document, path)?;
+                self.direction(direction, path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What must hold between the changes of a direction and the rest; `path` leads to it.
+    fn direction(&self, direction: &Direction, path: &[Step<'_>]) -> Checked {
+        let at = |steps: &[Step<'static>]| [path, steps].concat();
+        if let Some(shaper) = &direction.shaper
+            && shaper.limit.is_some() == shaper.latency.is_some()
+        {
+            let message = "shaper: expected either \"limit\" or \"latency\"".to_owned();
+            let help = "write limit = \"30000b\" or latency = \"200ms\"";
+            return self.error(&at(&[Key("shaper")]), message, help);
+        }
+        let changes = &direction.changes;
+        for (n, change) in changes.iter().enumerate() {
+            let at = |key| at(&[Key("change"), Index(n), Key(key)]);
+            if n > 0 && change.at <= changes[n - 1].at {
+                let message = format!("at: {} is not after the change before it", change.at);
+                return self.error(&at("at"), message, "put the changes in order of time");
+            }
+            if change.shaper_rate.is_some() && direction.shaper.is_none() {
+                let message = "shaper_rate: the link has no shaper".to_owned();
+                let help = "give it a shaper, or change `rate`";
+                return self.error(&at("shaper_rate"), message, help);
             }
         }
         Ok(())
@@ -173,25 +199,16 @@ impl Check<'_> {
                 let Some(file) = direction.rate_trace.file.take() else {
                     continue;
                 };
-                let read = std::fs::read_to_string(folder.join(&file))
-                    .map_err(|error| {
-                        Problem::new(
-                            format!("cannot read \"{file}\": {error}"),
-                            "name a file beside the scenario",
-                        )
-                    })
-                    .and_then(|text| parse_rate_trace(&file, &text));
-                match read {
+                let read = std::fs::read_to_string(folder.join(&file)).map_err(|error| {
+                    let help = "name a file beside the scenario";
+                    Diagnostic::new(format!("cannot read \"{file}\": {error}"), help)
+                });
+                match read.and_then(|text| rate_trace::parse(&file, &text)) {
                     Ok(millis) => direction.rate_trace.millis = millis,
-                    Err(problem) => {
-                        let path = [
-                            Step::Key("link"),
-                            Step::Index(index),
-                            Step::Key("rate_trace"),
-                        ];
-                        let place = self.document.place(&path);
-                        let message = format!("rate_trace: {}", problem.message);
-                        return Err(self.document.error(&place, message, problem.help));
+                    Err(mut wrong) => {
+                        wrong.message = format!("rate_trace: {}", wrong.message);
+                        let path = [Key("link"), Index(index), Key("rate_trace")];
+                        return Err(self.document.diagnosed(self.document.place(&path), wrong));
                     }
                 }
             }
@@ -211,7 +228,7 @@ impl Check<'_> {
                 .iter()
                 .any(|link| link.name == wifi.name)
             {
-                let path = [Step::Key("wifi"), Step::Index(index), Step::Key("name")];
+                let path = [Key("wifi"), Index(index), Key("name")];
                 let message = format!("there is a link called \"{}\" too", wifi.name);
                 return self.error(&path, message, "give each a name of its own");
             }
@@ -224,7 +241,7 @@ impl Check<'_> {
         let flows = &self.scenario.flows;
         let total: u64 = flows.iter().map(|flow| u64::from(flow.count)).sum();
         if total > MAX_FLOWS {
-            let path = [Step::Key("flow"), Step::Index(0), Step::Key("count")];
+            let path = [Key("flow"), Index(0), Key("count")];
             let message = format!("the scenario has {total} flows, expected at most {MAX_FLOWS}");
             return self.error(&path, message, "make \"count\" smaller");
         }
@@ -241,7 +258,7 @@ impl Check<'_> {
     }
 
     fn flow(&self, index: usize, flow: &Flow) -> Checked {
-        let at = |key| [Step::Key("flow"), Step::Index(index), Step::Key(key)];
+        let at = |key| [Key("flow"), Index(index), Key(key)];
         let hosts: Vec<&str> = self
             .scenario
             .hosts
@@ -280,8 +297,8 @@ impl Check<'_> {
     /// What the application must be to itself and to the transport.
     fn app(&self, index: usize, flow: &Flow) -> Checked {
         let at = |key| {
-            let (flow, index) = (Step::Key("flow"), Step::Index(index));
-            [flow, index, Step::Key("app"), Step::Key(key)]
+            let (flow, index) = (Key("flow"), Index(index));
+            [flow, index, Key("app"), Key(key)]
         };
         let takes_all = flow.app.load().is_none();
         if takes_all && matches!(flow.transport, Transport::Udp(_)) {
@@ -301,7 +318,7 @@ impl Check<'_> {
         let neighbours = neighbours(self.scenario);
         for (index, flow) in self.scenario.flows.iter().enumerate() {
             let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
-                let path = [Step::Key("flow"), Step::Index(index), Step::Key("to")];
+                let path = [Key("flow"), Index(index), Key("to")];
                 let message = format!("to: no way leads from \"{}\" to \"{}\"", flow.from, flow.to);
                 return self.error(&path, message, "add a [[link]] between them");
             };
@@ -313,7 +330,7 @@ impl Check<'_> {
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
         match &flow.transport {
             Transport::Quic(quic) => {
-                return self.datagram_fits(index, quic.max_datagram_size, mtu);
+                return self.datagram_fits(index, quic.config.max_datagram_size, mtu);
             }
             Transport::Quinn(quinn) => {
                 return self.datagram_fits(index, quinn.max_datagram_size, mtu);
@@ -330,12 +347,7 @@ impl Check<'_> {
         if size <= mtu {
             return Ok(());
         }
-        let path = [
-            Step::Key("flow"),
-            Step::Index(index),
-            Step::Key("app"),
-            Step::Key("packet"),
-        ];
+        let path = [Key("flow"), Index(index), Key("app"), Key("packet")];
         let message = format!(
             "packet: {packet} bytes and {} of headers make {size}, more than the path's MTU of {mtu}",
             size - packet
@@ -348,8 +360,8 @@ impl Check<'_> {
         let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
         let largest = mtu.saturating_sub(headers);
         let at = |key| {
-            let (flow, index) = (Step::Key("flow"), Step::Index(index));
-            [flow, index, Step::Key("transport"), Step::Key(key)]
+            let (flow, index) = (Key("flow"), Index(index));
+            [flow, index, Key("transport"), Key(key)]
         };
         // RFC 9000 §14: QUIC must not be used on a path that does not carry 1200 octets.
         if largest < MIN_DATAGRAM {
@@ -384,12 +396,7 @@ impl Check<'_> {
             let each = (active * load.per_second).min(load.count.unwrap_or(u64::MAX) as f64);
             writes += each * f64::from(flow.count);
             if writes > MAX_WRITES {
-                let path = [
-                    Step::Key("flow"),
-                    Step::Index(index),
-                    Step::Key("app"),
-                    Step::Key("rate"),
-                ];
+                let path = [Key("flow"), Index(index), Key("app"), Key("rate")];
                 let message = format!(
                     "rate: the flows would write {writes:.1e} packets, expected at most {MAX_WRITES:.0e}"
                 );
@@ -409,59 +416,4 @@ fn joined_hosts(scenario: &Scenario) -> Vec<String> {
         .chain(media.map(|station| &station.host))
         .cloned()
         .collect()
-}
-
-type Neighbours<'a> = BTreeMap<&'a str, Vec<(&'a str, u32)>>;
-
-/// Which hosts are one link away, and the link's MTU.
-fn neighbours(scenario: &Scenario) -> Neighbours<'_> {
-    let mut neighbours = Neighbours::new();
-    for link in &scenario.links {
-        let [first, second] = &link.between;
-        let (there, back) = (link.forward.mtu.0, link.backward.mtu.0);
-        neighbours.entry(first).or_default().push((second, there));
-        neighbours.entry(second).or_default().push((first, back));
-    }
-    for wifi in &scenario.wifi {
-        for (near, far) in wifi.pairs() {
-            let mtu = near.config.mtu;
-            neighbours
-                .entry(&near.host)
-                .or_default()
-                .push((&far.host, mtu));
-        }
-    }
-    neighbours
-}
-
-impl Scenario {
-    /// The largest packet that passes both ways between the hosts of a flow, in octets from the
-    /// IP header on.
-    pub(crate) fn path_mtu(&self, flow: &Flow) -> u32 {
-        let neighbours = neighbours(self);
-        let there = path_mtu(&neighbours, &flow.from, &flow.to);
-        let back = path_mtu(&neighbours, &flow.to, &flow.from);
-        there.into_iter().chain(back).min().unwrap_or(0)
-    }
-}
-
-/// The smallest MTU of the way with the fewest hops; `None` without a way.
-fn path_mtu(neighbours: &Neighbours<'_>, from: &str, to: &str) -> Option<u32> {
-    let mut seen = BTreeSet::from([from]);
-    let mut front = vec![(from, u32::MAX)];
-    while !front.is_empty() {
-        let mut next = Vec::new();
-        for (host, mtu) in front {
-            if host == to {
-                return Some(mtu);
-            }
-            for &(other, link) in neighbours.get(host).into_iter().flatten() {
-                if seen.insert(other) {
-                    next.push((other, mtu.min(link)));
-                }
-            }
-        }
-        front = next;
-    }
-    None
 }

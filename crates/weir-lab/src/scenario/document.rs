@@ -3,55 +3,13 @@
 //! Values given on the command line (`--set`) are put into the same tree with a source of their
 //! own, so that what is wrong with them is shown there.
 
-use super::error::{ScenarioError, line_and_column};
-use std::ops::Range;
-use toml::Spanned;
+use super::error::{ScenarioError, line_and_column, suggestion};
+use toml::Spanned as Toml;
 use toml::de::{DeTable, DeValue};
+use weir_proto::settings::{Diagnostic, Help, KeyValue, Place, Raw, Spanned, Table};
 
 /// The longest file that is read.
 pub const MAX_OCTETS: usize = 16 << 20;
-
-/// Where a key or value stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
-    /// Index into [`Document::sources`].
-    pub(crate) source: usize,
-    pub(crate) span: Range<usize>,
-}
-
-/// A value and its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) place: Place,
-    pub(crate) value: Value,
-}
-
-/// What a TOML value may be.
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Text(String),
-    Integer(i64),
-    Float(f64),
-    Boolean(bool),
-    /// Dates, and numbers beyond 64 bits: no key takes them.
-    Other(&'static str),
-    Array(Vec<Node>),
-    Table(Table),
-}
-
-/// Keys with their values, in the order of the file.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    pub(crate) entries: Vec<Entry>,
-}
-
-/// One key of a table.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) place: Place,
-    pub(crate) node: Node,
-}
 
 /// A text that places refer to.
 #[derive(Clone, Debug)]
@@ -60,7 +18,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
 }
 
-/// The file, and what was set beside it.
+/// The file, and what was set beside it. Places are an index into `sources` and octets there.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) sources: Vec<Source>,
@@ -72,28 +30,6 @@ pub(crate) struct Document {
 pub(crate) enum Step<'a> {
     Key(&'a str),
     Index(usize),
-}
-
-impl Value {
-    /// The value in words, for "found …".
-    pub(crate) fn describe(&self) -> String {
-        match self {
-            Self::Text(text) if text.chars().count() <= 40 => format!("the text \"{text}\""),
-            Self::Text(_) => "a long text".to_owned(),
-            Self::Integer(number) => format!("the number {number}"),
-            Self::Float(number) => format!("the number {number}"),
-            Self::Boolean(value) => format!("{value}"),
-            Self::Other(what) => (*what).to_owned(),
-            Self::Array(_) => "a list".to_owned(),
-            Self::Table(_) => "a table".to_owned(),
-        }
-    }
-}
-
-impl Table {
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.key == key)
-    }
 }
 
 impl Document {
@@ -111,7 +47,7 @@ impl Document {
                 "the file has {} octets, expected at most {MAX_OCTETS}",
                 text.len()
             );
-            return Err(document.error(&Place::default(), message, None));
+            return Err(document.error(Place::default(), message, None));
         }
         text.clone_into(&mut document.sources[0].text);
         match DeTable::parse(text) {
@@ -125,20 +61,17 @@ impl Document {
 
     fn syntax_error(&self, error: &toml::de::Error) -> ScenarioError {
         let message = error.message().trim();
-        let place = Place {
-            source: 0,
-            span: error.span().unwrap_or_default(),
-        };
+        let place = place_of(0, error.span().unwrap_or_default());
         let help = "the file must be TOML: KEY = VALUE lines under [run], [[link]] and [[flow]], \
                     texts in quotes";
         let message = format!("this is not TOML: {}", message.replace('\n', ", "));
-        self.error(&place, message, Some(help.to_owned()))
+        self.error(place, message, Some(help.to_owned()))
     }
 
     /// An error at a place.
     pub(crate) fn error(
         &self,
-        place: &Place,
+        place: Place,
         message: String,
         help: Option<String>,
     ) -> ScenarioError {
@@ -146,78 +79,86 @@ impl Document {
             .sources
             .get(place.source)
             .map_or(("", ""), |source| (&source.name, &source.text));
-        let (line, column) = line_and_column(source, place.span.start);
+        let (line, column) = line_and_column(source, place.start);
         ScenarioError {
             file: file.to_owned(),
             line,
             column,
             message,
             help,
-            span: place.span.start.min(source.len())..place.span.end.min(source.len()),
+            span: place.start.min(source.len())..place.end.min(source.len()),
             source: source.into(),
         }
+    }
+
+    /// What a declaration says about the value at a place.
+    pub(crate) fn diagnosed(&self, place: Place, diagnostic: Diagnostic) -> ScenarioError {
+        let help = match diagnostic.help {
+            Help::Text(text) => text,
+            Help::Words { found, what, known } => suggestion(&found, what, &known),
+        };
+        self.error(place, diagnostic.message, Some(help))
     }
 
     /// The place of what the path leads to, or of the last step that exists.
     pub(crate) fn place(&self, path: &[Step<'_>]) -> Place {
         let mut table = Some(&self.root);
-        let mut list: Option<&[Node]> = None;
+        let mut list: &[Spanned] = &[];
         let mut place = Place::default();
         for step in path {
-            let node = match *step {
-                Step::Key(key) => table.and_then(|t| t.get(key)).map(|entry| &entry.node),
-                Step::Index(index) => list.and_then(|l| l.get(index)),
+            let value = match *step {
+                Step::Key(key) => table.and_then(|t| t.get(key)).map(|entry| &entry.value),
+                Step::Index(index) => list.get(index),
             };
-            let Some(node) = node else { break };
-            place = node.place.clone();
-            table = match &node.value {
-                Value::Table(table) => Some(table),
-                _ => None,
-            };
-            list = match &node.value {
-                Value::Array(list) => Some(list),
-                _ => None,
+            let Some(value) = value else { break };
+            place = value.place;
+            (table, list) = match &value.raw {
+                Raw::Table(inner) => (Some(inner), [].as_slice()),
+                Raw::Array(elements) => (None, elements.as_slice()),
+                _ => (None, [].as_slice()),
             };
         }
         place
     }
 }
 
-/// The table of a parsed TOML table, its keys in the order of the file.
-pub(crate) fn table_of(table: &DeTable<'_>, source: usize) -> Table {
-    let mut entries: Vec<Entry> = table
-        .iter()
-        .map(|(key, value)| Entry {
-            key: key.get_ref().to_string(),
-            place: Place {
-                source,
-                span: key.span(),
-            },
-            node: node_of(value, source),
-        })
-        .collect();
-    entries.sort_by_key(|entry| entry.place.span.start);
+const fn place_of(source: usize, span: std::ops::Range<usize>) -> Place {
+    Place {
+        source,
+        start: span.start,
+        end: span.end,
+    }
+}
+
+/// A parsed TOML table, its keys in the order of the file.
+fn table_of(table: &DeTable<'_>, source: usize) -> Table {
+    let entry = |(key, value): (&Toml<_>, _)| KeyValue {
+        key: ToString::to_string(key.get_ref()),
+        place: place_of(source, key.span()),
+        value: value_of(value, source),
+    };
+    let mut entries: Vec<KeyValue> = table.iter().map(entry).collect();
+    entries.sort_by_key(|entry| entry.place.start);
     Table { entries }
 }
 
-/// The node of a parsed TOML value.
-pub(crate) fn node_of(value: &Spanned<DeValue<'_>>, source: usize) -> Node {
-    let place = Place {
-        source,
-        span: value.span(),
-    };
-    let value = match value.get_ref() {
-        DeValue::String(text) => Value::Text(text.to_string()),
+/// A parsed TOML value.
+pub(crate) fn value_of(value: &Toml<DeValue<'_>>, source: usize) -> Spanned {
+    let raw = match value.get_ref() {
+        DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix())
-            .map_or(Value::Other("a number beyond 64 bits"), Value::Integer),
+            .map_or(Raw::Other("a number beyond 64 bits"), Raw::Integer),
         DeValue::Float(number) => number
             .as_str()
             .parse()
-            .map_or(Value::Other("a number that cannot be read"), Value::Float),
-        DeValue::Boolean(value) => Value::Boolean(*value),
-        DeValue::Datetime(_) => Value::Other("a date or time"),
-        DeValue::Array(list) => Value::Array(list.iter().map(|v| node_of(v, source)).collect()),
-        DeValue::Table(table) => Value::Table(table_of(table, source)),
+            .map_or(Raw::Other("a number that cannot be read"), Raw::Float),
+        DeValue::Boolean(value) => Raw::Boolean(*value),
+        DeValue::Datetime(_) => Raw::Other("a date or time"),
+        DeValue::Array(list) => Raw::Array(list.iter().map(|v| value_of(v, source)).collect()),
+        DeValue::Table(table) => Raw::Table(table_of(table, source)),
     };
-    Node { place, value }
+    Spanned {
+        place: place_of(source, value.span()),
+        raw,
+    }
 }

@@ -40,28 +40,6 @@ impl fmt::Display for ScenarioError {
 
 impl std::error::Error for ScenarioError {}
 
-/// What is wrong with a value, without its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    pub(crate) message: String,
-    pub(crate) help: Option<String>,
-}
-
-impl Problem {
-    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            help: Some(help.into()),
-        }
-    }
-}
-
-impl From<weir_proto::units::UnitError> for Problem {
-    fn from(error: weir_proto::units::UnitError) -> Self {
-        Self::new(error.message, error.hint)
-    }
-}
-
 /// Line and column, both from 1, of an octet of a text.
 pub(crate) fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let mut at = at.min(text.len());

@@ -8,15 +8,14 @@
 //! the units of tc (`link_units`).
 
 use super::link_units::{rate, size, time, value};
-use super::network::parse_rate_trace;
-use super::reader::shortened;
+use super::rate_trace;
 use super::{Scenario, parse};
 use std::iter::Peekable;
 use std::path::Path;
 use std::str::SplitWhitespace;
 use weir_net::QueueConfig;
 use weir_net::queue::TcQueue;
-use weir_proto::settings::{Kind, Variants as _};
+use weir_proto::settings::{Kind, Variants as _, shortened};
 use weir_proto::units;
 
 /// Why words are no link: the option, the word or value that is wrong, and what was expected.
@@ -95,7 +94,8 @@ pub fn link_scenario(
          transport = {{ kind = \"udp\" }}\napp = {{ kind = \"cbr\", packet = 1, rate = \"8bit\" }}\n"
     );
     parse(&text, "--link").map_err(|error| {
-        // The place is one of a text that nobody has seen; only its line says something.
+        // The place is one of the text made here, which the user has not seen; its line says
+        // which direction is wrong.
         let line = text.lines().nth(error.line.saturating_sub(1));
         let backward = line.is_some_and(|line| line.starts_with("backward"));
         let help = error.help.map_or(String::new(), |help| format!("; {help}"));
@@ -329,7 +329,7 @@ impl Keys {
     fn trace(&mut self, file: &str) -> Result<(), Wrong> {
         let text =
             std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
-        let millis = parse_rate_trace(file, &text).map_err(|problem| problem.message)?;
+        let millis = rate_trace::parse(file, &text).map_err(|problem| problem.message)?;
         put(&mut self.link, "rate_trace", format!("{millis:?}"))
     }
 

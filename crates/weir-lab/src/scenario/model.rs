@@ -1,51 +1,119 @@
-//! What a scenario says: the run, its hosts, links and flows, with every default filled in.
+//! What a scenario says: the run, its hosts, links, media and flows, with every default filled in.
 
+use super::rate_trace::RateTrace;
 use super::transport::Transport;
-use super::value::Count;
-use super::visit::{Need, Section, Visitor};
 use super::wifi::Wifi;
-use weir_net::shaper::TokenBucketConfig;
+use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
+use weir_proto::settings;
+use weir_proto::settings::{
+    Diagnostic, Field, FieldKind, Form, Kind, Presence, Raw, Reader, Settings, Spanned, Table,
+    bit_rate, bytes, count, describe_field, name, natural, or_word, read_settings,
+};
 use weir_proto::time::Duration;
 
-/// A checked scenario. [`parse`](super::parse) makes it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scenario {
-    /// How long, from when on statistics count, and which luck.
-    pub run: Run,
-    /// All hosts: those of `[[host]]` in the order of the file, then those that only links and
-    /// stations name.
-    pub hosts: Vec<Host>,
-    /// The links, each with two directions.
-    pub links: Vec<Link>,
-    /// The shared 802.11 media.
-    pub wifi: Vec<Wifi>,
-    /// The flows.
-    pub flows: Vec<Flow>,
+/// The most flows of a scenario, `count` included.
+pub const MAX_FLOWS: u64 = 100_000;
+
+settings! {
+    /// A scenario: the run, its hosts, links and flows.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Scenario {
+        /// How long to run, and the seed of its random numbers.
+        pub run: Run,
+        /// A host with the timing of its stack. Hosts with ideal timing need no entry: the links
+        /// name them.
+        pub hosts: Vec<Host> as "host",
+        /// A wire between two hosts. What stands beside `forward` and `backward` is for both
+        /// directions.
+        pub links: Vec<Link> as "link",
+        /// An 802.11 medium that its stations share.
+        pub wifi: Vec<Wifi>,
+        /// Data from one host to another over one connection.
+        pub flows: Vec<Flow> as "flow",
+    }
 }
 
-/// `[run]`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// Virtual time from the start to the end.
-    pub duration: Duration,
-    /// The summary's statistics count from here.
-    pub warmup: Duration,
-    /// From which all random numbers derive.
-    pub seed: u64,
-    /// Every packet is encoded and decoded on its way, which must change nothing.
-    pub codec: bool,
+settings! {
+    /// How long to run, and the seed of its random numbers.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Run {
+        /// Virtual time of the run, such as "10s".
+        pub duration: Duration [required],
+        /// The summary's statistics count from this time on; traces have everything.
+        pub warmup: Duration,
+        /// From which all random numbers derive.
+        pub seed: u64 = 1 => count(0..=i64::MAX as u64, ""),
+        /// Encode and decode every packet on its way. Changes nothing but the time that the run
+        /// takes.
+        pub codec: bool,
+    }
 }
 
-/// `[[host]]`: what passes between a protocol and the wire.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Host {
-    /// Its name.
-    pub name: String,
-    /// Delays, stamps and ticks.
-    pub timing: HostTiming,
-    /// Additional time that the host takes to answer a packet of the handshake.
-    pub handshake_delay: Duration,
+settings! {
+    /// A host with the timing of its stack.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Host {
+        /// The name that links and flows use.
+        pub name: String [required] => name(),
+        /// Delays, timestamps and ticks.
+        pub timing: HostTiming [flatten],
+        /// Additional time that the host takes to answer a packet of the handshake.
+        pub handshake_delay: Duration,
+    }
+}
+
+settings! {
+    /// One direction of a link.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Direction {
+        /// Bits per second, such as "10Mbit"; "unlimited" transmits in no time.
+        pub rate: Option<u64> => or_word("unlimited", bit_rate()),
+        /// Propagation delay, such as "5ms".
+        pub delay: Duration,
+        /// Largest packet in bytes, IP header included; larger ones are dropped.
+        pub mtu: u32 = 1500 => bytes(68..=65_535),
+        /// Where packets wait for their transmission.
+        pub queue: QueueConfig,
+        /// What gets lost on the wire.
+        pub loss: LossConfig,
+        /// A token bucket with a queue of its own, in place of `queue`.
+        pub shaper: Option<TokenBucketConfig> => shaper(),
+        /// Jitter, reordering, duplication and corruption on the wire, as netem has them.
+        pub netem: NetemConfig,
+        /// In place of `rate`: a file with a delivery opportunity of 1504 bytes per line, in
+        /// milliseconds, or its numbers; repeated when it ends.
+        pub rate_trace: RateTrace,
+        /// What changes at a time: rate, delay, shaper_rate, loss, netem.
+        pub changes: Vec<LinkChange> as "change",
+    }
+}
+
+settings! {
+    /// Data from one host to another over one connection.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Flow {
+        /// The name that traces and options use.
+        pub name: String [required] => name(),
+        /// So many flows of the same kind, called NAME-1, NAME-2 and so on.
+        pub count: u32 = 1 => count(1..=MAX_FLOWS, "flows"),
+        /// The host that sends the data.
+        pub from: String [required] => name(),
+        /// The host that receives the data.
+        pub to: String [required] => name(),
+        /// The protocol that carries the data.
+        pub transport: Transport [required],
+        /// What writes the data. Bulk with packets of 1400 bytes if nothing is said.
+        pub app: AppConfig,
+        /// What the sender's packets suffer at its socket, before the wire.
+        pub loss: LossConfig,
+        /// When the connection is opened.
+        pub start: Duration,
+        /// How much later each next flow of `count` is opened.
+        pub stagger: Duration,
+        /// When the sender stops writing; "never" before the end of the run.
+        pub stop: Option<Duration> => or_word("never", natural()),
+    }
 }
 
 /// `[[link]]`: a wire with a queue at each end.
@@ -62,97 +130,98 @@ pub struct Link {
     pub backward: Direction,
 }
 
-/// One direction of a link.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Direction {
-    /// Bits per second; `None` transmits in no time.
-    pub rate: Option<u64>,
-    /// Propagation delay.
-    pub delay: Duration,
-    /// Largest packet in octets, IP header included.
-    pub mtu: Mtu,
-    /// Where packets wait for their transmission.
-    pub queue: QueueConfig,
-    /// What delays the start of transmissions.
-    pub shaper: Option<TokenBucketConfig>,
-    /// What gets lost on the wire.
-    pub loss: LossConfig,
-    /// What else happens on the wire.
-    pub netem: NetemConfig,
-    /// In place of a rate: times in milliseconds at which 1504 octets may leave.
-    pub rate_trace: RateTrace,
-    /// What changes when.
-    pub changes: Vec<LinkChange>,
-}
+const NAME: Field = Field {
+    key: "name",
+    doc: "The name that traces and options use.",
+    presence: Presence::Required,
+};
+const BETWEEN: Field = Field {
+    key: "between",
+    doc: "The two hosts that it joins, such as [\"server\", \"client\"].",
+    presence: Presence::Required,
+};
+const FORWARD: Field = Field {
+    key: "forward",
+    doc: "Only from the first host of `between` to the second.",
+    presence: Presence::Optional,
+};
+const BACKWARD: Field = Field {
+    key: "backward",
+    doc: "Only from the second host of `between` to the first.",
+    presence: Presence::Optional,
+};
 
-/// Delivery opportunities, by a file or its content.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct RateTrace {
-    /// The file that they were read from, if they were.
-    pub file: Option<String>,
-    /// Milliseconds, in order; none without a trace.
-    pub millis: Vec<u64>,
-}
+/// The keys of a direction stand in the link's table for both; `forward` and `backward` come on
+/// top of them. What is written has both directions in full.
+impl Settings for Link {
+    const DOC: &'static str = "A wire between two hosts.";
 
-/// The largest packet of a link in octets, IP header included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mtu(pub u32);
+    fn read_fields(&mut self, reader: &mut Reader<'_>) {
+        reader.field(&NAME, &name(), &mut self.name);
+        reader.field(&BETWEEN, &TwoHosts, &mut self.between);
+        let mut both = Direction::default();
+        read_settings(&mut both, reader);
+        self.forward.clone_from(&both);
+        self.backward = both;
+        reader.field(&FORWARD, &natural(), &mut self.forward);
+        reader.field(&BACKWARD, &natural(), &mut self.backward);
+    }
 
-/// `[[flow]]`: data from one host to another.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
-    /// Its name.
-    pub name: String,
-    /// So many of the same kind, called NAME-1, NAME-2 …; a single one is called NAME.
-    pub count: u32,
-    /// The host that sends.
-    pub from: String,
-    /// The host that receives.
-    pub to: String,
-    /// The protocol that carries it.
-    pub transport: Transport,
-    /// What writes the data.
-    pub app: AppConfig,
-    /// What the sender's packets suffer at its socket, before the wire.
-    pub loss: LossConfig,
-    /// When the connection is opened.
-    pub start: Duration,
-    /// How much later each next one of the same kind is opened.
-    pub stagger: Duration,
-    /// When the sender stops writing; `None` at the end of the run.
-    pub stop: Option<Duration>,
-}
+    fn write_fields(&self, table: &mut Table) {
+        table.put(NAME.key, name().write(&self.name));
+        table.put(BETWEEN.key, TwoHosts.write(&self.between));
+        table.put(FORWARD.key, natural().write(&self.forward));
+        table.put(BACKWARD.key, natural().write(&self.backward));
+    }
 
-impl Default for Run {
-    fn default() -> Self {
-        Self {
-            duration: Duration::ZERO,
-            warmup: Duration::ZERO,
-            seed: 1,
-            codec: false,
-        }
+    fn fields(&self) -> Vec<FieldKind> {
+        let mut fields = vec![
+            describe_field(&NAME, &name(), &self.name),
+            describe_field(&BETWEEN, &TwoHosts, &self.between),
+        ];
+        fields.extend(self.forward.fields());
+        fields.push(describe_field(&FORWARD, &natural(), &self.forward));
+        fields.push(describe_field(&BACKWARD, &natural(), &self.backward));
+        fields
     }
 }
 
-impl Default for Mtu {
-    fn default() -> Self {
-        Self(1500)
-    }
-}
+/// The hosts at the two ends of a link.
+struct TwoHosts;
 
-impl Default for Flow {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            count: 1,
-            from: String::new(),
-            to: String::new(),
-            transport: Transport::default(),
-            app: AppConfig::default(),
-            loss: LossConfig::None,
-            start: Duration::ZERO,
-            stagger: Duration::ZERO,
-            stop: None,
+impl Form<[String; 2]> for TwoHosts {
+    fn read(
+        &self,
+        slot: &mut [String; 2],
+        value: &Spanned,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Diagnostic> {
+        let example = "[\"server\", \"client\"]";
+        let Raw::Array(hosts) = &value.raw else {
+            return Err(Diagnostic::expected(
+                "a list of two hosts",
+                &value.raw,
+                example,
+            ));
+        };
+        let [first, second] = hosts.as_slice() else {
+            return Err(Diagnostic::new(
+                format!("expected two hosts, found {}", hosts.len()),
+                format!("write {example}"),
+            ));
+        };
+        name().read(&mut slot[0], first, reader)?;
+        name().read(&mut slot[1], second, reader)
+    }
+
+    fn write(&self, hosts: &[String; 2]) -> Raw {
+        Raw::Array(hosts.iter().map(|host| name().write(host).into()).collect())
+    }
+
+    fn kind(&self, _: &[String; 2]) -> Kind {
+        Kind::List {
+            of: Box::new(Kind::Name),
+            len: (2, Some(2)),
         }
     }
 }
@@ -186,69 +255,5 @@ impl Scenario {
             names.collect::<Vec<_>>()
         });
         wires.chain(stations)
-    }
-}
-
-impl Section for Scenario {
-    fn visit(&mut self, v: &mut dyn Visitor) {
-        v.section("run", "How long to run, and which luck.", &mut self.run);
-        v.list(
-            "host",
-            "A host with the timing of its stack. Hosts with ideal timing need no entry: the \
-             links name them.",
-            &mut self.hosts,
-        );
-        v.list(
-            "link",
-            "A wire between two hosts. What stands beside `forward` and `backward` is for both \
-             directions.",
-            &mut self.links,
-        );
-        v.list(
-            "wifi",
-            "An 802.11 medium that its stations share.",
-            &mut self.wifi,
-        );
-        v.list(
-            "flow",
-            "Data from one host to another over one connection.",
-            &mut self.flows,
-        );
-    }
-}
-
-impl Section for Run {
-    fn visit(&mut self, v: &mut dyn Visitor) {
-        let (required, optional) = (Need::Required, Need::Optional);
-        v.value(
-            "duration",
-            "Virtual time of the run, such as \"10s\".",
-            required,
-            &mut self.duration,
-        );
-        v.value(
-            "warmup",
-            "The summary's statistics count from this time on; traces have everything.",
-            optional,
-            &mut self.warmup,
-        );
-        v.value(
-            "seed",
-            "From which all random numbers derive.",
-            optional,
-            &mut Count {
-                slot: &mut self.seed,
-                min: 0,
-                max: i64::MAX as u64,
-                unit: "",
-            },
-        );
-        v.value(
-            "codec",
-            "Encode and decode every packet on its way. Changes nothing but the time that the \
-             run takes.",
-            optional,
-            &mut self.codec,
-        );
     }
 }

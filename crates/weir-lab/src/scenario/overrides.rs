@@ -4,11 +4,11 @@
 //! The value is written as in the file, or bare (`5ms` for `"5ms"`). Several values, separated
 //! by commas, and several seeds span a grid of runs.
 
-use super::document::{Document, Entry, Node, Place, Source, Table, Value};
+use super::document::{Document, Source, value_of};
 use super::error::{ScenarioError, suggestion};
-use super::reader::shortened;
 use super::{Scenario, scenario_of};
 use toml::de::DeTable;
+use weir_proto::settings::{KeyValue, Place, Raw, Spanned, Table, shortened};
 
 /// The most runs of a grid.
 const MAX_RUNS: usize = 100_000;
@@ -38,11 +38,19 @@ pub fn parse_with(
     file_name: &str,
     overrides: &[Override],
 ) -> Result<Scenario, ScenarioError> {
-    let mut document = Document::parse(text, file_name)?;
+    let document = Document::parse(text, file_name)?;
+    scenario_of(&applied(document, overrides)?)
+}
+
+/// The document with some values replaced.
+pub(super) fn applied(
+    mut document: Document,
+    overrides: &[Override],
+) -> Result<Document, ScenarioError> {
     for value in overrides {
         apply(&mut document, value)?;
     }
-    scenario_of(&document)
+    Ok(document)
 }
 
 /// Splits `PATH=VALUE[,VALUE…]` into one override a value.
@@ -56,12 +64,9 @@ pub fn parse_set(argument: &str) -> Result<Vec<Override>, ScenarioError> {
         root: Table::default(),
     };
     let fail = |at: usize, message: &str| {
-        let place = Place {
-            source: 0,
-            span: at..argument.len(),
-        };
+        let place = place_in(0, at, argument.len());
         let help = "write PATH=VALUE, such as flow.stream.start=1s, or PATH=VALUE,VALUE".to_owned();
-        document.error(&place, message.to_owned(), Some(help))
+        document.error(place, message.to_owned(), Some(help))
     };
     let Some((path, values)) = argument.split_once('=') else {
         return Err(fail(0, "there is no \"=\" in it"));
@@ -116,12 +121,9 @@ pub fn parse_seeds(argument: &str) -> Result<Vec<u64>, ScenarioError> {
         root: Table::default(),
     };
     let fail = |message: String| {
-        let place = Place {
-            source: 0,
-            span: 0..argument.len(),
-        };
+        let place = place_in(0, 0, argument.len());
         let help = "write A..B with whole numbers, such as 1..20, or one number".to_owned();
-        document.error(&place, message, Some(help))
+        document.error(place, message, Some(help))
     };
     let number = |text: &str| {
         let number = text.trim().parse::<u64>().ok();
@@ -162,7 +164,7 @@ pub fn grid(axes: &[Vec<Override>], seeds: &[u64]) -> Result<Vec<Vec<Override>>,
             };
             let message = format!("the combinations make more than {MAX_RUNS} runs");
             let help = Some("give fewer values or seeds".to_owned());
-            return Err(document.error(&Place::default(), message, help));
+            return Err(document.error(Place::default(), message, help));
         }
         runs = runs
             .iter()
@@ -185,217 +187,184 @@ fn set_source(argument: &str) -> Source {
     }
 }
 
+const fn place_in(source: usize, start: usize, end: usize) -> Place {
+    Place { source, start, end }
+}
+
 /// Puts one value into the document.
 fn apply(document: &mut Document, value: &Override) -> Result<(), ScenarioError> {
     let source = document.sources.len();
-    let text = value.text();
-    document.sources.push(set_source(&text));
-    let start = value.path.len() + 1;
-    let whole = Place {
-        source,
-        span: start..text.len(),
-    };
-    let mut node = parse_value(&value.value, &whole);
-    shift(&mut node, start);
+    document.sources.push(set_source(&value.text()));
+    let spanned = parse_value(value, source);
     let steps: Vec<&str> = value.path.split('.').map(str::trim).collect();
-    let mut root = std::mem::take(&mut document.root);
     if let ["host", name, _, ..] = steps.as_slice() {
-        add_host(&mut root, name, &node.place);
+        add_host(&mut document.root, name, spanned.place);
     }
-    let result = set(&mut root, &steps, node);
-    document.root = root;
-    result.map_err(|(step, message, help)| {
-        let before: usize = value.path.split('.').take(step).map(|s| s.len() + 1).sum();
-        let length = steps.get(step).map_or(0, |s| s.len());
-        let place = Place {
-            source,
-            span: before..before + length,
-        };
-        document.error(&place, message, Some(help))
+    set(&mut document.root, &steps, spanned).map_err(|wrong| {
+        let before = value.path.split('.').take(wrong.step);
+        let start = before.map(|step| step.len() + 1).sum();
+        let length = steps.get(wrong.step).map_or(0, |step| step.len());
+        let place = place_in(source, start, start + length);
+        document.error(place, wrong.message, Some(wrong.help))
     })
 }
 
-/// The value as TOML, or as a bare text where TOML would want quotes. Spans start at 0.
-fn parse_value(text: &str, place: &Place) -> Node {
-    const PREFIX: &str = "v=";
-    let line = format!("{PREFIX}{text}");
+/// The value as TOML, or as a bare text where TOML would want quotes.
+fn parse_value(value: &Override, source: usize) -> Spanned {
+    const KEY: &str = "v=";
+    // Spaces stand for the path, so that places are those in the argument.
+    let start = value.path.len() + 1;
+    let spaces = " ".repeat(start.saturating_sub(KEY.len()));
+    let line = format!("{spaces}{KEY}{}", value.value);
     let parsed = DeTable::parse(&line).ok();
-    let parsed = parsed.as_ref().map(toml::Spanned::get_ref);
-    if let Some((_, value)) = parsed
-        .filter(|t| t.len() == 1)
-        .and_then(|t| t.iter().next())
-    {
-        let mut node = super::document::node_of(value, place.source);
-        shift_back(&mut node, PREFIX.len());
-        return node;
+    let table = parsed.as_ref().map(toml::Spanned::get_ref);
+    let only = table.filter(|table| table.len() == 1);
+    if let Some((_, value)) = only.and_then(|table| table.iter().next()) {
+        return value_of(value, source);
     }
-    Node {
-        place: Place {
-            source: place.source,
-            span: 0..text.len(),
-        },
-        value: Value::Text(text.to_owned()),
+    Spanned {
+        place: place_in(source, start, start + value.value.len()),
+        raw: Raw::Text(value.value.clone()),
     }
-}
-
-fn move_spans(node: &mut Node, by: &dyn Fn(usize) -> usize) {
-    let moved = |place: &mut Place| place.span = by(place.span.start)..by(place.span.end);
-    moved(&mut node.place);
-    match &mut node.value {
-        Value::Array(nodes) => nodes.iter_mut().for_each(|node| move_spans(node, by)),
-        Value::Table(table) => {
-            for entry in &mut table.entries {
-                moved(&mut entry.place);
-                move_spans(&mut entry.node, by);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn shift(node: &mut Node, by: usize) {
-    move_spans(node, &|at| at + by);
-}
-
-fn shift_back(node: &mut Node, by: usize) {
-    move_spans(node, &|at| at.saturating_sub(by));
 }
 
 /// Hosts that only links name have no entry in the file: makes one, to be checked like any other.
-fn add_host(root: &mut Table, name: &str, place: &Place) {
-    let node = |value| Node {
-        place: place.clone(),
-        value,
-    };
-    let entry = |key: &str, value| Entry {
+fn add_host(root: &mut Table, name: &str, place: Place) {
+    let spanned = |raw| Spanned { place, raw };
+    let entry = |key: &str, raw| KeyValue {
         key: key.to_owned(),
-        place: place.clone(),
-        node: node(value),
+        place,
+        value: spanned(raw),
     };
     if root.get("host").is_none() {
-        root.entries.push(entry("host", Value::Array(Vec::new())));
+        root.entries.push(entry("host", Raw::Array(Vec::new())));
     }
-    let hosts = root.entries.iter_mut().find(|entry| entry.key == "host");
-    let Some(Value::Array(hosts)) = hosts.map(|entry| &mut entry.node.value) else {
+    let Some(hosts) = root
+        .get_mut("host")
+        .and_then(|entry| list_of(&mut entry.value))
+    else {
         return;
     };
-    let known = hosts.iter().any(|host| match &host.value {
-        Value::Table(table) => table
-            .get("name")
-            .is_some_and(|entry| matches!(&entry.node.value, Value::Text(text) if text == name)),
-        _ => false,
-    });
-    if !known {
-        let name = entry("name", Value::Text(name.to_owned()));
+    if !hosts.iter().any(|host| is_called(host, "name", name)) {
+        let name = entry("name", Raw::Text(name.to_owned()));
         let entries = vec![name];
-        hosts.push(node(Value::Table(Table { entries })));
+        hosts.push(spanned(Raw::Table(Table { entries })));
     }
 }
 
-/// Which step of a path is wrong, the message and the help.
-type PathError = (usize, String, String);
+const fn list_of(value: &mut Spanned) -> Option<&mut Vec<Spanned>> {
+    match &mut value.raw {
+        Raw::Array(list) => Some(list),
+        _ => None,
+    }
+}
+
+/// True for a table with this text behind the key.
+fn is_called(value: &Spanned, key: &str, text: &str) -> bool {
+    called(value, key) == Some(text)
+}
+
+/// The text behind a key of a table.
+fn called<'a>(value: &'a Spanned, key: &str) -> Option<&'a str> {
+    match &value.raw {
+        Raw::Table(table) => table.get(key)?.value.raw.as_text(),
+        _ => None,
+    }
+}
+
+/// Which step of a path is wrong, and why.
+struct WrongStep {
+    step: usize,
+    message: String,
+    help: String,
+}
+
+impl WrongStep {
+    fn new(step: usize, message: String, help: String) -> Self {
+        Self {
+            step,
+            message,
+            help,
+        }
+    }
+}
 
 /// Sets the value at a path; lists are entered by the `name` of their elements.
-fn set(root: &mut Table, steps: &[&str], node: Node) -> Result<(), PathError> {
+fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep> {
     let Some((&first, rest)) = steps.split_first() else {
         return Ok(());
     };
+    let is_table = |element: &Spanned| matches!(element.raw, Raw::Table(_));
     let listed = matches!(
-        root.get(first).map(|entry| &entry.node.value),
-        Some(Value::Array(nodes)) if nodes.iter().all(|n| matches!(n.value, Value::Table(_)))
+        root.get(first).map(|entry| &entry.value.raw),
+        Some(Raw::Array(elements)) if elements.iter().all(is_table)
     );
-    let known_list = ["host", "link", "wifi", "flow"].contains(&first);
-    if !listed && !known_list {
-        return set_in_table(root, steps, node, 0);
+    if !listed && !["host", "link", "wifi", "flow"].contains(&first) {
+        return set_in_table(root, steps, value, 0);
     }
-    let elements = root
-        .entries
-        .iter_mut()
-        .find(|entry| entry.key == first)
-        .and_then(|entry| match &mut entry.node.value {
-            Value::Array(nodes) => Some(nodes),
-            _ => None,
-        });
     let Some((&name, rest)) = rest.split_first() else {
         let help = format!("name one of them: {first}.NAME.KEY");
-        return Err((0, format!("\"{first}\" is a list"), help));
+        return Err(WrongStep::new(0, format!("\"{first}\" is a list"), help));
     };
     if rest.is_empty() {
         let help = format!("write {first}.{name}.KEY=VALUE");
-        return Err((1, format!("the path ends at the {first} \"{name}\""), help));
+        let message = format!("the path ends at the {first} \"{name}\"");
+        return Err(WrongStep::new(1, message, help));
     }
-    let mut names = Vec::new();
-    for element in elements.into_iter().flatten() {
-        let Value::Table(table) = &mut element.value else {
-            continue;
-        };
-        let Some(Value::Text(own)) = table.get("name").map(|entry| entry.node.value.clone()) else {
-            continue;
-        };
-        if own == name {
-            return set_in_table(table, rest, node, 2);
-        }
-        names.push(own);
+    let mut nothing = Vec::new();
+    let elements = root
+        .get_mut(first)
+        .and_then(|entry| list_of(&mut entry.value));
+    let elements = elements.unwrap_or(&mut nothing);
+    let named = elements
+        .iter_mut()
+        .find(|element| is_called(element, "name", name));
+    if let Some(Raw::Table(table)) = named.map(|element| &mut element.raw) {
+        return set_in_table(table, rest, value, 2);
     }
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let names: Vec<&str> = elements
+        .iter()
+        .filter_map(|element| called(element, "name"))
+        .collect();
     let message = format!("the scenario has no {first} \"{}\"", shortened(name));
-    Err((1, message, suggestion(name, &format!("{first}s"), &names)))
+    let help = suggestion(name, &format!("{first}s"), &names);
+    Err(WrongStep::new(1, message, help))
 }
 
 /// Sets the value below a table, making the tables on the way; `done` steps lie behind.
 fn set_in_table(
     table: &mut Table,
     steps: &[&str],
-    node: Node,
+    value: Spanned,
     done: usize,
-) -> Result<(), PathError> {
+) -> Result<(), WrongStep> {
     let Some((&key, rest)) = steps.split_first() else {
         return Ok(());
     };
-    let place = node.place.clone();
-    let known = table.entries.iter().position(|entry| entry.key == key);
-    let index = known.unwrap_or(table.entries.len());
-    if known.is_none() {
-        table.entries.push(Entry {
-            key: key.to_owned(),
-            place: place.clone(),
-            node: Node {
-                place: place.clone(),
-                value: Value::Table(Table::default()),
-            },
-        });
-    }
-    let entry = &mut table.entries[index];
+    let place = value.place;
+    let entry = table.get_or_insert(key, place);
     if rest.is_empty() {
-        entry.place = place;
-        entry.node = node;
+        (entry.place, entry.value) = (place, value);
         return Ok(());
     }
-    match &mut entry.node.value {
-        Value::Table(inner) => set_in_table(inner, rest, node, done + 1),
-        Value::Array(stations) if key == "station" && rest.len() > 1 => {
-            let named = |node: &Node| match &node.value {
-                Value::Table(table) => table.get("host").is_some_and(
-                    |host| matches!(&host.node.value, Value::Text(text) if text == rest[0]),
-                ),
-                _ => false,
-            };
-            let station = stations.iter_mut().find(|node| named(node));
-            let Some(Value::Table(station)) = station.map(|node| &mut node.value) else {
-                let message = format!("there is no station at \"{}\"", shortened(rest[0]));
+    match &mut entry.value.raw {
+        Raw::Table(inner) => set_in_table(inner, rest, value, done + 1),
+        Raw::Array(stations) if key == "station" && rest.len() > 1 => {
+            let host = rest[0];
+            let station = stations
+                .iter_mut()
+                .find(|station| is_called(station, "host", host));
+            let Some(Raw::Table(station)) = station.map(|station| &mut station.raw) else {
+                let message = format!("there is no station at \"{}\"", shortened(host));
                 let help = "name the host of a [[wifi.station]]".to_owned();
-                return Err((done + 1, message, help));
+                return Err(WrongStep::new(done + 1, message, help));
             };
-            set_in_table(station, &rest[1..], node, done + 2)
+            set_in_table(station, &rest[1..], value, done + 2)
         }
         other => {
-            let found = other.describe();
-            let message = format!("\"{key}\" is {found} and has no keys");
-            Err((
-                done,
-                message,
-                format!("write {key} as the last name of the path"),
-            ))
+            let message = format!("\"{key}\" is {} and has no keys", other.in_words());
+            let help = format!("write {key} as the last name of the path");
+            Err(WrongStep::new(done, message, help))
         }
     }
 }

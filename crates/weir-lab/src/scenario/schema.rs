@@ -1,128 +1,208 @@
-//! The JSON Schema of scenario files, from the same description as the reader.
+//! The JSON Schema of scenario files, from the same declarations as reader and writer.
+//!
+//! Each table, each `kind` of a table and each quantity is a definition in `$defs`, named by its
+//! key: `#/$defs/queue.red`. The schema accepts what the reader accepts, with these exceptions,
+//! which a schema cannot say: the size of a quantity with a unit ("0bit" has the form of a rate),
+//! percentages with an exponent, a whole number that is written with a point, and what the keys
+//! of a scenario must be to one another.
 
 use super::Scenario;
-use super::visit::{List, Need, Purpose, Section, Value, Variants, Visitor};
+use super::writer::inline;
 use serde_json::{Map, Value as Json, json};
+use weir_proto::settings::{
+    FieldKind, Keyword, Kind, Presence, Raw, TableKind, Variant, describe, plain_doc,
+};
+use weir_proto::units::Quantity;
 
 /// The JSON Schema (draft 2020-12) of a scenario file: what the keys mean, which values and units
 /// they take, and their defaults.
 pub fn schema() -> Json {
-    let mut schema = describe(&mut |visitor| Scenario::default().visit(visitor));
-    if let Json::Object(map) = &mut schema {
-        map.insert(
-            "$schema".into(),
-            json!("https://json-schema.org/draft/2020-12/schema"),
-        );
-        map.insert("title".into(), json!("Weir scenario"));
+    let mut definitions = Definitions::default();
+    let mut schema = definitions.table(&describe(&Scenario::default()));
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("Weir scenario");
+    schema["$defs"] = Json::Object(definitions.named);
+    schema
+}
+
+#[derive(Default)]
+struct Definitions {
+    named: Map<String, Json>,
+}
+
+impl Definitions {
+    /// A reference to a definition of this name; if the name stands for something else already,
+    /// it gets a number.
+    fn refer(&mut self, name: &str, schema: Json) -> Json {
+        let mut numbered = (1..).map(|number| match number {
+            1 => name.to_owned(),
+            _ => format!("{name}.{number}"),
+        });
+        let free = |name: &String| self.named.get(name).is_none_or(|known| *known == schema);
+        let name = numbered.find(free).unwrap_or_default();
+        let reference = json!({ "$ref": format!("#/$defs/{name}") });
+        self.named.insert(name, schema);
+        reference
+    }
+
+    fn table(&mut self, table: &TableKind) -> Json {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in &table.fields {
+            properties.insert(field.key.to_owned(), self.field(field));
+            if field.presence == Presence::Required {
+                required.push(field.key);
+            }
+        }
+        let mut schema = json!({
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": false,
+        });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        schema
+    }
+
+    fn field(&mut self, field: &FieldKind) -> Json {
+        let mut schema = self.kind(field.key, &field.kind);
+        schema["description"] = json!(plain_doc(field.doc));
+        if let Some(default) = &field.default {
+            schema["default"] = json_of(default);
+        }
+        schema
+    }
+
+    fn kind(&mut self, key: &str, kind: &Kind) -> Json {
+        match kind {
+            Kind::Boolean => {
+                let schema = json!({ "enum": [true, false, "on", "off"] });
+                self.refer("boolean", schema)
+            }
+            Kind::Integer { min, max, unit } => {
+                let bounds = json!({ "type": "integer", "minimum": min, "maximum": max });
+                with_unit(bounds, unit)
+            }
+            Kind::Number { min, max, unit } => {
+                let mut bounds = json!({ "type": "number", "minimum": min });
+                if max.is_finite() {
+                    bounds["maximum"] = json!(max);
+                }
+                with_unit(bounds, unit)
+            }
+            Kind::Fraction => self.refer("fraction", fraction()),
+            Kind::Quantity(quantity) => self.refer(quantity.name(), quantity_schema(quantity)),
+            Kind::Bytes { min, max } => {
+                let unit = "bytes";
+                let (min, max) = (*min, *max);
+                let number = self.kind(key, &Kind::Integer { min, max, unit });
+                let text = self.kind(key, &Kind::Quantity(&weir_proto::units::SIZE));
+                json!({ "anyOf": [number, text] })
+            }
+            Kind::Name => {
+                let pattern = "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$";
+                self.refer("name", json!({ "type": "string", "pattern": pattern }))
+            }
+            Kind::Text(what) => json!({ "type": "string", "description": what }),
+            Kind::Keywords(keywords) => words(keywords),
+            Kind::AnyOf(kinds) => {
+                let kinds: Vec<Json> = kinds.iter().map(|kind| self.kind(key, kind)).collect();
+                json!({ "anyOf": kinds })
+            }
+            Kind::List { of, len } => {
+                let mut list = json!({ "type": "array", "items": self.kind(key, of) });
+                if let (min, Some(max)) = len {
+                    list["minItems"] = json!(min);
+                    list["maxItems"] = json!(max);
+                }
+                list
+            }
+            Kind::Table(table) => {
+                let schema = self.table(table);
+                self.refer(key, schema)
+            }
+            Kind::Tables(table) => {
+                let schema = self.table(table);
+                json!({ "type": "array", "items": self.refer(key, schema) })
+            }
+            Kind::Variants(variants) => self.variants(key, variants),
+        }
+    }
+
+    fn variants(&mut self, key: &str, variants: &[Variant]) -> Json {
+        let mut kinds = Vec::new();
+        for Variant { keyword, table } in variants {
+            let mut schema = self.table(table);
+            schema["properties"]["kind"] = json!({ "const": keyword.word });
+            let mut required = vec![json!("kind")];
+            required.extend(schema["required"].as_array().into_iter().flatten().cloned());
+            schema["required"] = Json::Array(required);
+            schema["description"] = json!(plain_doc(keyword.doc));
+            kinds.push(self.refer(&format!("{key}.{}", keyword.word), schema));
+        }
+        self.refer(key, json!({ "oneOf": kinds }))
+    }
+}
+
+fn with_unit(mut schema: Json, unit: &str) -> Json {
+    if !unit.is_empty() {
+        schema["x-unit"] = json!(unit);
     }
     schema
 }
 
-fn describe(visit: &mut dyn FnMut(&mut Describer)) -> Json {
-    let mut describer = Describer::default();
-    visit(&mut describer);
-    describer.finish()
-}
-
-#[derive(Default)]
-struct Describer {
-    properties: Map<String, Json>,
-    required: Vec<&'static str>,
-}
-
-impl Describer {
-    fn add(&mut self, (key, doc): (&'static str, &'static str), need: Need, mut schema: Json) {
-        if let Json::Object(map) = &mut schema {
-            map.insert("description".into(), json!(doc));
-        }
-        self.properties.insert(key.to_owned(), schema);
-        if need == Need::Required {
-            self.required.push(key);
-        }
-    }
-
-    fn finish(self) -> Json {
-        json!({
-            "type": "object",
-            "properties": self.properties,
-            "required": self.required,
-            "additionalProperties": false,
-        })
+/// Words with what each means.
+fn words(keywords: &[Keyword]) -> Json {
+    let word = |keyword: &Keyword| match plain_doc(keyword.doc) {
+        doc if doc.is_empty() => json!({ "const": keyword.word }),
+        doc => json!({ "const": keyword.word, "description": doc }),
+    };
+    match keywords {
+        [only] => word(only),
+        _ => json!({ "oneOf": keywords.iter().map(word).collect::<Vec<_>>() }),
     }
 }
 
-/// The default as JSON, from its TOML text.
-fn default_of(value: &dyn Value) -> Option<Json> {
-    let text = format!("value = {}", value.write());
-    let table: Map<String, Json> = toml::from_str(&text).ok()?;
-    table.get("value").cloned()
+/// A number without a sign.
+const NUMBER: &str = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?";
+/// Zero without a sign: the only number that may be negative.
+const ZERO: &str = r"(0+\.?0*|\.0+)([eE][-+]?[0-9]+)?";
+
+fn quantity_schema(quantity: &Quantity) -> Json {
+    let units: Vec<&str> = quantity.unit_words().collect();
+    let units = units.join("|");
+    json!({
+        "type": "string",
+        "pattern": format!(r"^\s*(\+?{NUMBER}|-{ZERO})\s*({units})\s*$"),
+        "examples": quantity.examples,
+    })
 }
 
-impl Visitor for Describer {
-    fn purpose(&self) -> Purpose {
-        Purpose::Describe
-    }
+/// A number in 0..1, or the same as a text, or a text in percent.
+fn fraction() -> Json {
+    let below_one = r"0+\.?[0-9]*|\.[0-9]+|0*1\.?0*|[0-9]\.?[0-9]*[eE]-0*[1-9][0-9]*";
+    let percent = r"0*[0-9]{1,2}\.?[0-9]*|\.[0-9]+|0*100\.?0*";
+    json!({
+        "anyOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string",
+              "pattern": format!(r"^\s*(\+?({below_one}|({percent})\s*%)|-{ZERO}\s*%?)\s*$") },
+        ],
+        "examples": [0.02, "2%"],
+    })
+}
 
-    fn value(&mut self, key: &'static str, doc: &'static str, need: Need, value: &mut dyn Value) {
-        let mut schema = value.describe();
-        if need == Need::Optional
-            && let (Json::Object(map), Some(default)) = (&mut schema, default_of(value))
-        {
-            map.insert("default".into(), default);
-        }
-        self.add((key, doc), need, schema);
-    }
-
-    fn kind(&mut self, variants: &mut dyn Variants) -> bool {
-        let word = variants.kind();
-        let doc = variants.kinds().iter().find(|(kind, _)| *kind == word);
-        let doc = doc.map_or("", |(_, doc)| doc);
-        self.add(("kind", doc), Need::Required, json!({ "const": word }));
-        true
-    }
-
-    fn section(&mut self, key: &'static str, doc: &'static str, section: &mut dyn Section) {
-        let schema = describe(&mut |describer| section.visit(describer));
-        let needed = schema["required"].as_array().is_some_and(|r| !r.is_empty());
-        let need = if needed {
-            Need::Required
-        } else {
-            Need::Optional
-        };
-        self.add((key, doc), need, schema);
-    }
-
-    fn variants(
-        &mut self,
-        key: &'static str,
-        doc: &'static str,
-        need: Need,
-        variants: &mut dyn Variants,
-    ) {
-        let default = variants.kind();
-        let mut kinds = Vec::new();
-        for (kind, _) in variants.kinds() {
-            variants.set_kind(kind);
-            kinds.push(describe(&mut |describer| {
-                describer.kind(variants);
-                variants.visit(describer);
-            }));
-        }
-        variants.set_kind(default);
-        self.add((key, doc), need, json!({ "oneOf": kinds }));
-    }
-
-    fn list(&mut self, key: &'static str, doc: &'static str, list: &mut dyn List) {
-        let before = list.len();
-        list.push();
-        let mut item = Json::Null;
-        if let Some(section) = list.get(before) {
-            item = describe(&mut |describer| section.visit(describer));
-        }
-        self.add(
-            (key, doc),
-            Need::Optional,
-            json!({ "type": "array", "items": item }),
-        );
+fn json_of(raw: &Raw) -> Json {
+    match raw {
+        Raw::Text(text) => json!(text),
+        Raw::Integer(number) => json!(number),
+        Raw::Float(number) => json!(number),
+        Raw::Boolean(value) => json!(value),
+        Raw::Array(list) => list.iter().map(|element| json_of(&element.raw)).collect(),
+        other => json!(inline(other)),
     }
 }
+
+#[cfg(test)]
+mod tests;

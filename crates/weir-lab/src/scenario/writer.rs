@@ -1,91 +1,53 @@
-//! Writes a scenario with every default filled in: the same scenario gives the same bytes.
+//! Writes a table as TOML: the same table gives the same bytes.
 
-use super::visit::{List, Need, Purpose, Section, Value, Variants, Visitor};
 use std::fmt::Write as _;
+use weir_proto::settings::{Raw, Table};
 
-/// The section as a TOML file.
-pub(crate) fn write(section: &mut dyn Section) -> String {
-    let mut writer = Writer::default();
-    section.visit(&mut writer);
-    writer.finish()
+/// The table as a TOML file.
+pub(crate) fn write(table: &Table) -> String {
+    let mut text = String::new();
+    write_table(&mut text, table, "");
+    text
 }
 
-/// One table being written: its own lines first, then the tables below it.
-#[derive(Default)]
-struct Writer {
-    /// Dotted name of the table, empty for the file.
-    path: String,
-    lines: String,
-    below: String,
-}
-
-impl Writer {
-    fn path_of(&self, key: &str) -> String {
-        if self.path.is_empty() {
-            return key.to_owned();
+/// The table's own keys first, then the tables below it; `path` is its dotted name.
+fn write_table(text: &mut String, table: &Table, path: &str) {
+    for entry in &table.entries {
+        if !matches!(entry.value.raw, Raw::Table(_) | Raw::Tables(_)) {
+            let _ = writeln!(text, "{} = {}", entry.key, inline(&entry.value.raw));
         }
-        format!("{}.{key}", self.path)
     }
-
-    fn write_table(&mut self, header: &str, path: String, visit: &mut dyn FnMut(&mut Self)) {
-        let mut table = Self {
-            path,
-            ..Self::default()
-        };
-        visit(&mut table);
-        let content = table.finish();
-        let _ = write!(self.below, "\n{header}\n{content}");
-    }
-
-    fn finish(self) -> String {
-        self.lines + &self.below
+    for entry in &table.entries {
+        let point = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{point}{}", entry.key);
+        match &entry.value.raw {
+            Raw::Table(inner) => {
+                let _ = writeln!(text, "\n[{path}]");
+                write_table(text, inner, &path);
+            }
+            Raw::Tables(list) => {
+                for inner in list {
+                    let _ = writeln!(text, "\n[[{path}]]");
+                    write_table(text, inner, &path);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
-impl Visitor for Writer {
-    fn purpose(&self) -> Purpose {
-        Purpose::Write
-    }
-
-    fn value(&mut self, key: &'static str, _: &'static str, _: Need, value: &mut dyn Value) {
-        let _ = writeln!(self.lines, "{key} = {}", value.write());
-    }
-
-    fn kind(&mut self, variants: &mut dyn Variants) -> bool {
-        let _ = writeln!(self.lines, "kind = \"{}\"", variants.kind());
-        true
-    }
-
-    fn section(&mut self, key: &'static str, _: &'static str, section: &mut dyn Section) {
-        let path = self.path_of(key);
-        self.write_table(&format!("[{path}]"), path, &mut |table| {
-            section.visit(table);
-        });
-    }
-
-    fn variants(
-        &mut self,
-        key: &'static str,
-        _: &'static str,
-        _: Need,
-        variants: &mut dyn Variants,
-    ) {
-        let path = self.path_of(key);
-        self.write_table(&format!("[{path}]"), path, &mut |table| {
-            table.kind(variants);
-            variants.visit(table);
-        });
-    }
-
-    fn list(&mut self, key: &'static str, _: &'static str, list: &mut dyn List) {
-        for index in 0..list.len() {
-            let path = self.path_of(key);
-            let Some(section) = list.get(index) else {
-                return;
-            };
-            self.write_table(&format!("[[{path}]]"), path, &mut |table| {
-                section.visit(table);
-            });
+/// A value on one line. Texts are words, names and quantities, which hold nothing that needs an
+/// escape; a float keeps its point, so that it is read back as a float.
+pub(super) fn inline(raw: &Raw) -> String {
+    match raw {
+        Raw::Text(text) => format!("\"{text}\""),
+        Raw::Integer(number) => number.to_string(),
+        Raw::Float(number) => format!("{number:?}"),
+        Raw::Boolean(value) => value.to_string(),
+        Raw::Array(elements) => {
+            let elements: Vec<String> = elements.iter().map(|e| inline(&e.raw)).collect();
+            format!("[{}]", elements.join(", "))
         }
+        Raw::Table(_) | Raw::Tables(_) | Raw::Other(_) => "{}".to_owned(),
     }
 }

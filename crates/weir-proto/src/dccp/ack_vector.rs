@@ -1,5 +1,5 @@
-//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that report for each packet
-//! up to the acknowledgement number whether it arrived, and whether it was marked.
+//! Ack Vectors (RFC 4340 §11.4 and appendix A): run-length encoded cells that report for each
+//! packet up to the acknowledgement number whether it arrived, and whether it was marked.
 //!
 //! The receiver keeps at most [`MAX_CELLS`] cells, as many as one option holds, and removes cells
 //! whose receipt the sender has acknowledged. Does not model: merging of cells after an old packet
@@ -221,7 +221,8 @@ mod tests {
             for &number in &numbers {
                 vector.on_packet(SeqNum::new(number), Ecn::NotEct);
             }
-            let arrived: BTreeSet<_> = numbers.iter().copied().filter(|&n| n >= numbers[0]).collect();
+            let not_before_first = numbers.iter().copied().filter(|&n| n >= numbers[0]);
+            let arrived: BTreeSet<_> = not_before_first.collect();
             let mut out = Vec::new();
             vector.on_ack_sent(SeqNum::new(1), &mut out);
             let newest = numbers.iter().max().copied().unwrap_or(0);

@@ -124,7 +124,8 @@ macro_rules! keywords {
 ///         /// The most packets that it holds.
 ///         pub limit: u32 = 1000 => count(1..=100_000, "packets"),
 ///         /// The least packet that it drops, in bytes; "any" for all.
-///         pub smallest: Option<u32> as "drop_from" = Some(40) => or_word("any", bytes(1..=65_535)),
+///         pub smallest: Option<u32> as "drop_from" = Some(40)
+///             => or_word("any", bytes(1..=65_535)),
 ///         /// Which packets it drops.
 ///         pub ecn: bool,
 ///         /// Where it is: no key of its table.

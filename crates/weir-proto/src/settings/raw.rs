@@ -99,6 +99,26 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
+    /// The entry of this key.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut KeyValue> {
+        self.entries.iter_mut().find(|entry| entry.key == key)
+    }
+
+    /// The entry of this key; if there is none, a new one at this place with an empty table.
+    pub fn get_or_insert(&mut self, key: &str, place: Place) -> &mut KeyValue {
+        let known = self.entries.iter().position(|entry| entry.key == key);
+        let at = known.unwrap_or(self.entries.len());
+        if known.is_none() {
+            let raw = Raw::Table(Self::default());
+            self.entries.push(KeyValue {
+                key: key.to_owned(),
+                place,
+                value: Spanned { place, raw },
+            });
+        }
+        &mut self.entries[at]
+    }
+
     /// Adds a key, which must not be there yet, with a value that no file has.
     pub fn put(&mut self, key: &str, raw: Raw) {
         self.entries.push(KeyValue {

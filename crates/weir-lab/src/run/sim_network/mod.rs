@@ -156,7 +156,7 @@ impl SimNetwork {
             rate: direction.rate,
             shaper: direction.shaper,
             delay: direction.delay,
-            mtu: Some(direction.mtu.0),
+            mtu: Some(direction.mtu),
             queue: direction.queue,
             loss: direction.loss.clone(),
             netem: direction.netem,

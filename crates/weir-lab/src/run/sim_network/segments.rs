@@ -61,7 +61,7 @@ impl SimNetwork {
             if shaper.is_some() {
                 direction.shaper = None;
             }
-            direction.mtu.0 += wire_encoding::ENCAPSULATION;
+            direction.mtu += wire_encoding::ENCAPSULATION;
             let shaper = shaper.map(|bucket| SegmentShaper {
                 bucket,
                 limit: bucket.queue_limit().unwrap_or(0),
@@ -80,7 +80,7 @@ impl SimNetwork {
         };
         self.segments.push(NetworkSegment {
             ends,
-            mtu: rest.forward.mtu.0.max(rest.backward.mtu.0),
+            mtu: rest.forward.mtu.max(rest.backward.mtu),
             plain: is_plain(&rest.forward) && is_plain(&rest.backward),
         });
         Ok(())

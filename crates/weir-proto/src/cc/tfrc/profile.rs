@@ -126,8 +126,8 @@ keywords! {
         /// rfc3448bis-00 in Linux: the window counter has not changed for `idle_round_trips`. The
         /// effect is the same.
         WindowCounter = "window-counter",
-        /// RFC 5348 §4.3, §8.2.1: X_recv_set, and intervals in which the sender was data-limited all
-        /// the time.
+        /// RFC 5348 §4.3, §8.2.1: X_recv_set, and intervals in which the sender was data-limited
+        /// all the time.
         DataLimitedIntervals = "data-limited",
     }
 }
@@ -162,8 +162,8 @@ keywords! {
         None = "none",
         /// RFC 3448 §4.4: idle since the timer was set, and X_recv below four packets a round trip.
         FourPacketsPerRtt = "four-packets-per-rtt",
-        /// RFC 5348 §4.4: idle since the timer was set, and p > 0 with X_recv below the initial rate,
-        /// or p = 0 with X below twice the initial rate.
+        /// RFC 5348 §4.4: idle since the timer was set, and p > 0 with X_recv below the initial
+        /// rate, or p = 0 with X below twice the initial rate.
         RecoverRate = "recover-rate",
     }
 }
@@ -351,7 +351,8 @@ keywords! {
         SinceFeedback = "since-feedback",
         /// RFC 3448 §6.3.1: the receive rate of the last round-trip time.
         LastReceiveRate = "last-receive-rate",
-        /// RFC 5348 §6.3.1: the greatest receive rate so far, and at least half a packet a round trip.
+        /// RFC 5348 §6.3.1: the greatest receive rate so far, and at least half a packet a round
+        /// trip.
         GreatestReceiveRate = "greatest-receive-rate",
     }
 }

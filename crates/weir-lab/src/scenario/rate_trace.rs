@@ -1,0 +1,80 @@
+//! `rate_trace = …`: the times at which a link may send, by a file or by its content.
+
+use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
+
+/// Delivery opportunities of 1504 octets each, as mahimahi has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RateTrace {
+    /// The file that has them, until it is read.
+    pub file: Option<String>,
+    /// Milliseconds, in order; none without a trace.
+    pub millis: Vec<u64>,
+}
+
+impl Value for RateTrace {
+    fn read(&mut self, value: &Spanned, reader: &mut Reader<'_>) -> Result<(), Diagnostic> {
+        if let Raw::Text(file) = &value.raw {
+            self.file = Some(file.clone());
+            return Ok(());
+        }
+        self.millis.read(value, reader).map_err(|wrong| {
+            let help = "write the name of a file, or a list of milliseconds such as [2, 5, 9]";
+            Diagnostic::new(wrong.message, help)
+        })?;
+        check(&self.millis)
+    }
+
+    fn write(&self) -> Raw {
+        self.millis.write()
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::AnyOf(vec![Kind::Text("the name of a file"), self.millis.kind()])
+    }
+}
+
+/// Times must be in order and their last, the period, above zero.
+fn check(millis: &[u64]) -> Result<(), Diagnostic> {
+    let help = "write times in order, the last above zero, such as [2, 5, 9]";
+    for pair in millis.windows(2) {
+        if let [before, after] = pair
+            && after < before
+        {
+            let message = format!("{after} ms comes after {before} ms");
+            return Err(Diagnostic::new(message, help));
+        }
+    }
+    match millis.last() {
+        Some(0) => Err(Diagnostic::new(
+            "the last time is 0 ms, so that the trace has no length",
+            help,
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The times of a file, one a line; comments begin with `#`.
+///
+/// # Errors
+/// The line that is wrong, and what was expected.
+pub(super) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Diagnostic> {
+    let mut millis = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let Ok(time) = line.parse::<u64>() else {
+            let message = format!("{file}:{}: expected a number of milliseconds", number + 1);
+            let help = "write one whole number per line";
+            return Err(Diagnostic::new(message, help));
+        };
+        millis.push(time);
+    }
+    if millis.is_empty() {
+        let message = format!("{file} has no line with a time");
+        return Err(Diagnostic::new(message, "write one per line"));
+    }
+    check(&millis)?;
+    Ok(millis)
+}
