@@ -6,6 +6,7 @@
 
 pub mod experiment;
 pub mod headers;
+pub mod replication;
 pub mod report;
 pub mod run;
 pub mod scenario;

@@ -7,6 +7,7 @@ use super::published::{Published, RunPlan};
 use super::run_data::Runs;
 use super::runner::{Backends, parse_scenario, run_once};
 use super::verdict::{RowResult, Verdict, judge};
+use crate::replication::in_order;
 use crate::report::NamedPlot;
 use crate::scenario::Scenario;
 use crate::table::Table;
@@ -141,7 +142,12 @@ pub fn reproduce(
         })
     };
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
-    let mut results = all(&simulated, work)?.into_iter();
+    // Collected first, so that which error is reported does not depend on the threads.
+    let results = in_order(&simulated, |job| work(job));
+    let mut results = results
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter();
     let mut real_results = real
         .into_iter()
         .map(&work)
@@ -163,26 +169,6 @@ pub fn reproduce(
         .map(|(experiment, runs)| result(experiment, runs))
         .collect::<Result<_, _>>()?;
     Ok(Reproduction { experiments })
-}
-
-/// All jobs' results in the order of the jobs; the first error of that order, if any.
-#[cfg(feature = "files")]
-fn all<'a, T: Send>(
-    jobs: &[&Job<'a>],
-    work: impl Fn(&Job<'a>) -> Result<T, ExperimentError> + Sync,
-) -> Result<Vec<T>, ExperimentError> {
-    use rayon::prelude::*;
-    // Collected first, so that which error is reported does not depend on the threads.
-    let results: Vec<_> = jobs.par_iter().map(|job| work(job)).collect();
-    results.into_iter().collect()
-}
-
-#[cfg(not(feature = "files"))]
-fn all<'a, T>(
-    jobs: &[&Job<'a>],
-    work: impl Fn(&Job<'a>) -> Result<T, ExperimentError>,
-) -> Result<Vec<T>, ExperimentError> {
-    jobs.iter().map(|job| work(job)).collect()
 }
 
 fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {

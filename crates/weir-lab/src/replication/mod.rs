@@ -1,0 +1,28 @@
+//! Runs of one scenario with several seeds: run in parallel, told apart, summed up.
+//!
+//! [`in_order`] runs jobs on all cores and returns their results in the order of the jobs.
+//! [`Fingerprint`] identifies what a run did, whatever its seed was, and [`Replicates`] finds the
+//! runs that did the same as an earlier one: the seed changed nothing in them, so they are no
+//! replicates and do not count. A [`Sample`] holds one measure over the runs that count.
+
+mod fingerprint;
+mod sample;
+
+pub use fingerprint::{Fingerprint, Replicates};
+pub use sample::{Interval, Sample, student_t_quantile};
+
+/// The results of all jobs in the order of the jobs, whichever thread ran which.
+#[cfg(feature = "files")]
+pub fn in_order<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Send + Sync) -> Vec<T> {
+    use rayon::prelude::*;
+    jobs.par_iter().map(work).collect()
+}
+
+/// The results of all jobs in the order of the jobs.
+#[cfg(not(feature = "files"))]
+pub fn in_order<J, T>(jobs: &[J], work: impl Fn(&J) -> T) -> Vec<T> {
+    jobs.iter().map(work).collect()
+}
+
+#[cfg(test)]
+mod tests;
