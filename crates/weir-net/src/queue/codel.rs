@@ -13,16 +13,22 @@ use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
+/// TARGET (RFC 8289 §5.3).
+const TARGET: Duration = Duration::from_millis(5);
+/// INTERVAL (RFC 8289 §5.3).
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Intervals since the next drop was due within which the last rate of drops is taken up again
+/// (RFC 8289 §5.5).
+const RECENT_INTERVALS: u64 = 16;
+
 weir_proto::settings! {
     /// Controlled delay (RFC 8289).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct CodelConfig {
         /// The standing delay to allow.
-        // RFC 8289 §4.2.
-        pub target: Duration = Duration::from_millis(5),
+        pub target: Duration = TARGET,
         /// A round-trip time of the slowest expected flows.
-        // RFC 8289 §4.3.
-        pub interval: Duration = Duration::from_millis(100),
+        pub interval: Duration = INTERVAL,
         /// The most packets that it holds.
         pub limit: u64 = 1000 => max_packets(),
         /// Mark packets of ECN-capable transports where others would be dropped early.
@@ -144,7 +150,7 @@ impl Codel {
             };
             self.dropping = true;
             let delta = self.count.wrapping_sub(self.last_count);
-            let recent = now.since(self.drop_next) < config.interval * 16;
+            let recent = now.since(self.drop_next) < config.interval * RECENT_INTERVALS;
             self.count = if delta > 1 && recent { delta } else { 1 };
             self.drop_next = Self::control_law(config, now, self.count);
             self.last_count = self.count;
@@ -207,6 +213,142 @@ impl QueueDisc for CodelQueue {
 mod tests {
     use super::*;
     use crate::queue::tests::packet;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + MS * millis
+    }
+
+    fn input(config: &CodelConfig, millis: u64) -> CodelInput<'_> {
+        CodelInput {
+            config,
+            now: at(millis),
+            max_packet: 1000,
+        }
+    }
+
+    #[test]
+    fn the_delay_must_reach_the_target_for_an_interval() {
+        // RFC 8289 §5.3 and §5.6, TARGET = 5 ms and INTERVAL = 100 ms: first_above_time_ is set at
+        // the first sojourn of at least TARGET; ok_to_drop from 100 ms later on.
+        let config = CodelConfig::default();
+        assert_eq!((config.target, config.interval), (MS * 5, MS * 100));
+        for (sojourn, wait, ok) in [(5, 100, true), (5, 99, false), (4, 100, false)] {
+            let (mut codel, mut fifo) = (Codel::default(), Fifo::default());
+            for _ in 0..10 {
+                fifo.push(at(1000 - sojourn), packet(0, 1000));
+            }
+            assert!(!codel.do_dequeue(input(&config, 1000), &mut fifo).1);
+            // The sojourn of the next packets is longer; what counts is that of the first.
+            let (_, ok_to_drop) = codel.do_dequeue(input(&config, 1000 + wait), &mut fifo);
+            assert_eq!(ok_to_drop, ok, "{sojourn} {wait}");
+        }
+    }
+
+    #[test]
+    fn a_sojourn_below_the_target_or_a_short_queue_begins_anew() {
+        // RFC 8289 §5.6: sojourn_time < TARGET or bytes() <= maxpacket_ resets first_above_time_.
+        let config = CodelConfig::default();
+        for (octets_left, ok) in [(1000, false), (1001, true)] {
+            let (mut codel, mut fifo) = (Codel::default(), Fifo::default());
+            codel.first_above = Some(at(0));
+            fifo.push(at(0), packet(0, 1000));
+            fifo.push(at(0), packet(0, octets_left));
+            let (_, ok_to_drop) = codel.do_dequeue(input(&config, 200), &mut fifo);
+            assert_eq!((ok_to_drop, codel.first_above.is_some()), (ok, ok));
+        }
+        let (mut codel, mut fifo) = (Codel::default(), Fifo::default());
+        codel.first_above = Some(at(0));
+        assert!(codel.do_dequeue(input(&config, 200), &mut fifo).0.is_none());
+        assert_eq!(codel.first_above, None);
+    }
+
+    /// A controller that dropped `count` packets in its last cycle, `since` ms after its next drop
+    /// was due, enters the dropping state at 10 s; returns the new count and when the next drop is
+    /// due.
+    fn reentered(count: u32, last_count: u32, since: u64) -> (u32, Instant) {
+        let config = CodelConfig::default();
+        let mut fifo = Fifo::default();
+        for _ in 0..10 {
+            fifo.push(at(9000), packet(0, 1000));
+        }
+        let mut codel = Codel {
+            first_above: Some(at(9900)),
+            drop_next: at(10_000 - since),
+            count,
+            last_count,
+            dropping: false,
+        };
+        let mut effects = DropsAndMarks::default();
+        codel.dequeue(input(&config, 10_000), &mut fifo, &mut effects);
+        assert_eq!(effects.dropped.len(), 1);
+        assert!(codel.dropping && codel.last_count == codel.count);
+        (codel.count, codel.drop_next)
+    }
+
+    #[test]
+    fn the_rate_of_drops_is_taken_up_again_within_sixteen_intervals() {
+        // RFC 8289 §5.5, RECENT_INTERVALS: count = delta if delta > 1 and now - drop_next < 1600
+        // ms, and the next drop comes 100 ms/sqrt(count) later (§5.6).
+        for (count, last_count, since, expected, next) in [
+            (9, 5, 1599, 4, 50),
+            (9, 5, 1600, 1, 100),
+            (7, 5, 100, 2, 71),
+            (6, 5, 100, 1, 100),
+            (5, 5, 100, 1, 100),
+        ] {
+            let (found, drop_next) = reentered(count, last_count, since);
+            assert_eq!(found, expected, "{count} {last_count} {since}");
+            let after = drop_next.since(at(10_000)).as_secs_f64() * 1000.0;
+            assert!((after - f64::from(next)).abs() < 0.5, "{after}");
+        }
+    }
+
+    #[test]
+    fn a_dequeue_drops_as_often_as_is_due_and_stops_below_the_target() {
+        // RFC 8289 §5.5: `while (now >= drop_next_ && dropping_)`.
+        let config = CodelConfig::default();
+        let mut fifo = Fifo::default();
+        for _ in 0..5 {
+            fifo.push(at(0), packet(0, 1000));
+        }
+        for _ in 0..5 {
+            fifo.push(at(998), packet(0, 1000));
+        }
+        let mut codel = Codel {
+            first_above: Some(at(500)),
+            drop_next: at(900),
+            count: 3,
+            last_count: 1,
+            dropping: true,
+        };
+        let mut effects = DropsAndMarks::default();
+        // Due at 900, 900 + 100/sqrt(4) = 950, 950 + 100/sqrt(5) = 994.7 and, beyond now, 1035.5.
+        let sent = codel.dequeue(input(&config, 1000), &mut fifo, &mut effects);
+        assert!(sent.is_some() && codel.dropping);
+        assert_eq!((effects.dropped.len(), codel.count), (3, 6));
+        // The packets of 998 ms waited less than 5 ms: the state is left, count stays.
+        codel.dequeue(input(&config, 1001), &mut fifo, &mut effects);
+        let sent = codel.dequeue(input(&config, 1002), &mut fifo, &mut effects);
+        assert!(sent.is_some() && !codel.dropping);
+        assert_eq!((effects.dropped.len(), codel.count), (3, 6));
+    }
+
+    #[test]
+    fn the_limit_is_the_most_that_it_holds() {
+        let config = CodelConfig {
+            limit: 3,
+            ..CodelConfig::default()
+        };
+        let mut queue = config.build(Rng::stream(1, "codel"));
+        let mut effects = DropsAndMarks::default();
+        for _ in 0..4 {
+            queue.enqueue(Instant::ZERO, packet(0, 1000), &mut effects);
+        }
+        assert_eq!((queue.backlog().packets, queue.backlog().bytes), (3, 3000));
+        assert_eq!(effects.dropped[0].1, DropReason::QueueFull);
+    }
 
     /// Keeps a queue of 1000-octet packets 50 ms long and takes one out each millisecond.
     fn overloaded(ecn: bool, millis: u64) -> (Vec<u64>, u64) {

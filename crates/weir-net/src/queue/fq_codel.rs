@@ -14,6 +14,15 @@ use weir_proto::rng::Rng;
 use weir_proto::settings::{bytes, count};
 use weir_proto::time::Instant;
 
+/// Packets in all queues (RFC 8290 §5.2.3).
+const LIMIT: u64 = 10_240;
+/// Octets of a turn: Ethernet's MTU and header (RFC 8290 §5.2.4).
+const QUANTUM: u32 = 1514;
+/// Number of queues (RFC 8290 §5.2.5).
+const QUEUES: u32 = 1024;
+/// The most packets that are dropped at once (RFC 8290 §4.1).
+const DROP_BATCH: u64 = 64;
+
 weir_proto::settings! {
     /// Flow queueing with controlled delay (RFC 8290).
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +30,14 @@ weir_proto::settings! {
         /// The controller of each queue; `limit` counts the packets of all queues together.
         // The defaults of tc-fq_codel(8).
         pub codel: CodelConfig [flatten] = CodelConfig {
-            limit: 10_240,
+            limit: LIMIT,
             ecn: true,
             ..CodelConfig::default()
         },
         /// Number of queues.
-        pub flows: u32 = 1024 => count(1..=65_536, "queues"),
+        pub flows: u32 = QUEUES => count(1..=65_536, "queues"),
         /// Bytes that a queue may send in a turn.
-        pub quantum: u32 = 1514 => bytes(1..=65_535),
+        pub quantum: u32 = QUANTUM => bytes(1..=65_535),
     }
 }
 
@@ -93,8 +102,8 @@ impl FqCodel {
         ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
     }
 
-    /// RFC 8290 §4.1.3: from the head of the queue with the most octets, half of it but at most
-    /// 64 packets.
+    /// RFC 8290 §4.1: from the head of the queue with the most octets, half of its packets but at
+    /// most 64.
     fn drop_from_longest(&mut self, effects: &mut DropsAndMarks) {
         let Some(longest) = self
             .queues
@@ -103,17 +112,15 @@ impl FqCodel {
         else {
             return;
         };
-        let until = longest.fifo.bytes() / 2;
-        for _ in 0..64 {
+        // A queue of one packet loses it, so that the limit holds.
+        let count = (longest.fifo.packets() / 2).clamp(1, DROP_BATCH);
+        for _ in 0..count {
             let Some((_, packet)) = longest.fifo.pop() else {
                 break;
             };
             self.packets -= 1;
             self.bytes -= u64::from(packet.size);
             effects.dropped.push((packet, DropReason::QueueFull));
-            if longest.fifo.bytes() <= until {
-                break;
-            }
         }
     }
 
@@ -229,6 +236,88 @@ mod tests {
                 .map(|packet| packet.flow.0)
         };
         (0..count).filter_map(take).collect()
+    }
+
+    #[test]
+    fn the_parameters_are_those_of_the_rfc() {
+        // RFC 8290 §5.2.3, LIMIT: 10240 packets. §5.2.4, QUANTUM: 1514 octets. §5.2.5, QUEUES:
+        // 1024. §5.2.1 and §5.2.2: 100 and 5 ms. §5.2.6: ECN is on.
+        let config = FqCodelConfig::default();
+        assert_eq!(
+            (config.codel.limit, config.quantum, config.flows),
+            (10_240, 1514, 1024)
+        );
+        let millis = weir_proto::time::Duration::from_millis;
+        assert_eq!(
+            (config.codel.interval, config.codel.target),
+            (millis(100), millis(5))
+        );
+        assert!(config.codel.ecn);
+    }
+
+    #[test]
+    fn a_queue_sends_while_it_has_credits() {
+        // RFC 8290 §4.2: a quantum of 1514 credits lets a queue send until they are used up:
+        // packets of 757, 757 leave 0 credits and with 756, 757, 757 the third goes too.
+        for (size, burst) in [
+            (1514, 1),
+            (1513, 2),
+            (757, 2),
+            (756, 3),
+            (500, 4),
+            (3000, 1),
+        ] {
+            let mut queue = filled(&[(1, size, 20), (2, size, 20)]);
+            let order = order(&mut queue, 12);
+            let first = order.iter().take_while(|flow| **flow == order[0]).count();
+            assert_eq!(first, burst, "{size}");
+        }
+    }
+
+    #[test]
+    fn credits_are_added_until_they_are_positive() {
+        // RFC 8290 §4.2: a packet of 4000 octets leaves 1514 - 4000 = -2486 credits; the queue
+        // needs two more quanta, -972 and 542, while the other queue with packets of 1514 sends
+        // two.
+        let mut queue = filled(&[(1, 4000, 5), (2, 1514, 20)]);
+        assert_eq!(order(&mut queue, 8), [1, 2, 2, 1, 2, 2, 2, 1]);
+    }
+
+    #[test]
+    fn an_emptied_new_queue_goes_behind_the_old_ones_once() {
+        // RFC 8290 §4.2: it "MUST" be moved to the old queues, or its flow could stay new and
+        // starve the others by a packet each time.
+        let mut queue = filled(&[(1, 1000, 50)]);
+        assert_eq!(order(&mut queue, 2), [1, 1]);
+        let mut effects = DropsAndMarks::default();
+        queue.enqueue(Instant::ZERO, packet(2, 100), &mut effects);
+        assert_eq!(order(&mut queue, 2), [2, 1]);
+        // It is in the list of old queues, empty and behind queue 1, which has credits left: a
+        // packet now does not make it new again.
+        queue.enqueue(Instant::ZERO, packet(2, 100), &mut effects);
+        queue.enqueue(Instant::ZERO, packet(3, 100), &mut effects);
+        assert_eq!(order(&mut queue, 3), [3, 1, 2]);
+    }
+
+    #[test]
+    fn at_most_64_packets_are_dropped_at_once() {
+        // RFC 8290 §4.1, DROP_BATCH: half of the packets, up to 64. The limit is exceeded by one.
+        for (limit, dropped) in [(1, 1), (3, 2), (9, 5), (126, 63), (128, 64), (1000, 64)] {
+            let codel = CodelConfig {
+                limit,
+                ..CodelConfig::default()
+            };
+            let mut queue = build(FqCodelConfig {
+                codel,
+                ..FqCodelConfig::default()
+            });
+            let mut effects = DropsAndMarks::default();
+            for _ in 0..=limit {
+                queue.enqueue(Instant::ZERO, packet(1, 1000), &mut effects);
+            }
+            assert_eq!(effects.dropped.len(), dropped, "{limit}");
+            assert_eq!(queue.backlog().packets, limit + 1 - dropped as u64);
+        }
     }
 
     #[test]

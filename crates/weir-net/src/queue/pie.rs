@@ -16,9 +16,40 @@ use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
+/// QDELAY_REF (RFC 8033 §4.2).
+const QDELAY_REF: Duration = Duration::from_millis(15);
+/// T_UPDATE (RFC 8033 §4.2).
+const T_UPDATE: Duration = Duration::from_millis(15);
+/// MAX_BURST (RFC 8033 §4.4).
+const MAX_BURST: Duration = Duration::from_millis(150);
+/// Up to these probabilities steps are scaled down by these divisors (RFC 8033 §4.2).
+const SCALE: [(f64, f64); 6] = [
+    (0.000_001, 2048.0),
+    (0.000_01, 512.0),
+    (0.000_1, 128.0),
+    (0.001, 32.0),
+    (0.01, 8.0),
+    (0.1, 2.0),
+];
+/// alpha, the weight of the distance from the target, in 1/s (RFC 8033 appendix A).
 const ALPHA: f64 = 0.125;
+/// beta, the weight of the change of the delay, in 1/s (RFC 8033 appendix A).
 const BETA: f64 = 1.25;
-/// RFC 8033 appendix A: MEAN_PKTSIZE.
+/// What a period without delay leaves of the probability (RFC 8033 §4.2).
+const DECAY: f64 = 0.98;
+/// The probability from which an increase is capped (RFC 8033 appendix B).
+const CAPPED_FROM: f64 = 0.1;
+/// The most that the probability grows in a period from there (RFC 8033 appendix B).
+const MAX_STEP: f64 = 0.02;
+/// Below this probability nothing is dropped while the delay is short (RFC 8033 appendix B).
+const SAFE_PROBABILITY: f64 = 0.2;
+/// The accumulated probability below which nothing is dropped (RFC 8033 appendix B).
+const LEAST_ACCUMULATED: f64 = 0.85;
+/// The accumulated probability from which a packet is dropped (RFC 8033 appendix B).
+const MOST_ACCUMULATED: f64 = 8.5;
+/// mark_ecnth, the probability from which capable packets are dropped too (RFC 8033 §5.1).
+const MARK_THRESHOLD: f64 = 0.1;
+/// MEAN_PKTSIZE in octets, which the RFC names without a value (RFC 8033 appendix B).
 const MEAN_PACKET: u64 = 1024;
 
 weir_proto::settings! {
@@ -26,19 +57,22 @@ weir_proto::settings! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct PieConfig {
         /// The delay to hold.
-        // RFC 8033 §4.2: QDELAY_REF.
-        pub target: Duration = Duration::from_millis(15),
-        /// The controller's period.
-        // RFC 8033 §4.2: T_UPDATE.
-        pub tupdate: Duration = Duration::from_millis(15),
+        pub target: Duration = QDELAY_REF,
+        /// The controller's period; at least a millisecond.
+        pub tupdate: Duration = T_UPDATE,
         /// How long a burst passes untouched.
-        // RFC 8033 §4.4: MAX_BURST.
-        pub max_burst: Duration = Duration::from_millis(150),
+        pub max_burst: Duration = MAX_BURST,
         /// The most packets that it holds.
         pub limit: u64 = 1000 => max_packets(),
         /// Mark packets of ECN-capable transports where others would be dropped early.
-        // RFC 8033 §5.1: only while the probability is at most 10 %.
+        // RFC 8033 §5.1: only while the probability is below 10 %.
         pub ecn: bool,
+    }
+}
+
+impl PieConfig {
+    fn period(&self) -> Duration {
+        self.tupdate.max(Duration::from_millis(1))
     }
 }
 
@@ -55,7 +89,7 @@ impl QueueDiscConfig for PieConfig {
             delay: Duration::ZERO,
             old_delay: Duration::ZERO,
             burst_left: self.max_burst,
-            next_update: Instant::ZERO + self.tupdate,
+            next_update: Instant::ZERO + self.period(),
             rng,
         })
     }
@@ -89,15 +123,15 @@ pub(crate) struct Pie {
 
 impl Pie {
     fn catch_up(&mut self, now: Instant) {
+        let period = self.config.period();
         while self.next_update <= now {
             self.update();
-            self.next_update += self.config.tupdate;
+            self.next_update += period;
             if self.probability == 0.0 && self.delay.is_zero() && self.old_delay.is_zero() {
                 // Nothing would change any more: skip the silent ticks.
                 self.burst_left = self.config.max_burst;
-                let period = self.config.tupdate.as_nanos().max(1);
-                let missed = now.since(self.next_update).as_nanos() / period;
-                self.next_update += self.config.tupdate * missed;
+                let missed = now.since(self.next_update).as_nanos() / period.as_nanos();
+                self.next_update += period * missed;
             }
         }
     }
@@ -108,31 +142,22 @@ impl Pie {
         let target = seconds(self.config.target);
         let (delay, old) = (seconds(self.delay), seconds(self.old_delay));
         let step = ALPHA * (delay - target) + BETA * (delay - old);
-        let scale = match self.probability {
-            p if p < 0.000_001 => 2048.0,
-            p if p < 0.000_01 => 512.0,
-            p if p < 0.000_1 => 128.0,
-            p if p < 0.001 => 32.0,
-            p if p < 0.01 => 8.0,
-            p if p < 0.1 => 2.0,
-            _ => 1.0,
-        };
-        let step = step / scale;
-        let step = if self.probability >= 0.1 {
-            step.min(0.02)
+        let scale = SCALE.iter().find(|(below, _)| self.probability < *below);
+        let step = step / scale.map_or(1.0, |(_, divisor)| *divisor);
+        let step = if self.probability >= CAPPED_FROM {
+            step.min(MAX_STEP)
         } else {
             step
         };
         self.probability += step;
-        if delay < target / 2.0 && old < target / 2.0 {
-            self.probability *= 0.98;
+        // RFC 8033 §4.2: the decay needs two samples of zero. Appendix B has half the target
+        // instead, which takes from the probability whenever the queue is short of its target.
+        if self.delay.is_zero() && self.old_delay.is_zero() {
+            self.probability *= DECAY;
         }
         self.probability = self.probability.clamp(0.0, 1.0);
-        if self.probability < 1e-12 {
-            self.probability = 0.0;
-        }
         self.old_delay = self.delay;
-        self.burst_left = self.burst_left.saturating_sub(self.config.tupdate);
+        self.burst_left = self.burst_left.saturating_sub(self.config.period());
         // RFC 8033 §4.4: a quiet queue earns its burst again.
         if self.probability == 0.0 && delay < target / 2.0 && old < target / 2.0 {
             self.burst_left = self.config.max_burst;
@@ -143,7 +168,7 @@ impl Pie {
     fn drops_early(&mut self) -> bool {
         let half = self.config.target / 2;
         if !self.burst_left.is_zero()
-            || (self.old_delay < half && self.probability < 0.2)
+            || (self.old_delay < half && self.probability < SAFE_PROBABILITY)
             || self.fifo.bytes() <= 2 * MEAN_PACKET
         {
             return false;
@@ -152,10 +177,10 @@ impl Pie {
             self.accumulated = 0.0;
         }
         self.accumulated += self.probability;
-        if self.accumulated < 0.85 {
+        if self.accumulated < LEAST_ACCUMULATED {
             return false;
         }
-        let drop = self.accumulated >= 8.5 || self.rng.chance(self.probability);
+        let drop = self.accumulated >= MOST_ACCUMULATED || self.rng.chance(self.probability);
         if drop {
             self.accumulated = 0.0;
         }
@@ -170,7 +195,7 @@ impl QueueDisc for Pie {
             self.accumulated = 0.0;
             effects.dropped.push((packet, DropReason::QueueFull));
         } else if self.drops_early()
-            && !(self.config.ecn && self.probability <= 0.1 && mark(&mut packet, effects))
+            && !(self.config.ecn && self.probability < MARK_THRESHOLD && mark(&mut packet, effects))
         {
             effects.dropped.push((packet, DropReason::Aqm));
         } else {
@@ -203,8 +228,223 @@ mod tests {
     use super::*;
     use crate::queue::tests::packet;
 
+    const MS: Duration = Duration::from_millis(1);
+
     fn pie() -> Box<Pie> {
         PieConfig::default().build(Rng::stream(1, "pie"))
+    }
+
+    #[test]
+    fn the_parameters_are_those_of_the_rfc() {
+        // RFC 8033 §4.2, QDELAY_REF and T_UPDATE: 15 ms each. §4.4, MAX_BURST: 150 ms. Appendix B,
+        // MEAN_PACKET: 1024 octets, between the 1 KB and the 1.5 KB of §5.2.
+        let config = PieConfig::default();
+        assert_eq!((config.target, config.tupdate), (MS * 15, MS * 15));
+        assert_eq!(config.max_burst, MS * 150);
+        assert_eq!(MEAN_PACKET, 1024);
+    }
+
+    /// The probability after one update with these delays in milliseconds.
+    fn updated(probability: f64, old_delay: u64, delay: u64) -> f64 {
+        let mut queue = pie();
+        queue.probability = probability;
+        (queue.old_delay, queue.delay) = (MS * old_delay, MS * delay);
+        queue.update();
+        queue.probability
+    }
+
+    #[test]
+    fn steps_are_scaled_down_while_the_probability_is_small() {
+        // RFC 8033 §4.2, SCALE, with ALPHA and BETA of appendix A: from 20 to 23 ms the step is
+        // 0.125·(0.023 - 0.015) + 1.25·(0.023 - 0.020) = 0.001 + 0.003 75 = 0.004 75.
+        for (probability, divisor) in [
+            (0.000_000_9, 2048.0),
+            (0.000_001, 512.0),
+            (0.000_009, 512.0),
+            (0.000_01, 128.0),
+            (0.000_09, 128.0),
+            (0.000_1, 32.0),
+            (0.000_9, 32.0),
+            (0.001, 8.0),
+            (0.009, 8.0),
+            (0.01, 2.0),
+            (0.09, 2.0),
+            (0.1, 1.0),
+            (0.9, 1.0),
+        ] {
+            let step = updated(probability, 20, 23) - probability;
+            assert!((step * divisor - 0.004_75).abs() < 1e-9, "{probability}");
+        }
+    }
+
+    #[test]
+    fn an_increase_is_capped_from_ten_percent_on() {
+        // RFC 8033 appendix B, CAPPED_FROM and MAX_STEP. From 0 to 40 ms the step is
+        // 0.125·0.025 + 1.25·0.040 = 0.053 125, half of it below 0.1. A decrease is not capped.
+        assert!((updated(0.1, 0, 40) - 0.12).abs() < 1e-12);
+        assert!((updated(0.099, 0, 40) - 0.125_562_5).abs() < 1e-12);
+        assert!((updated(0.1, 40, 0) - 0.048_125).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_probability_stays_between_zero_and_one() {
+        // RFC 8033 §4.2.
+        assert_eq!(updated(0.999, 0, 1000), 1.0);
+        assert_eq!(updated(0.001, 30, 0), 0.0);
+    }
+
+    /// A queue of ten packets whose burst is over, in this state.
+    fn busy(probability: f64, old_delay: Duration, accumulated: f64) -> Box<Pie> {
+        let mut queue = pie();
+        for _ in 0..10 {
+            queue.fifo.push(Instant::ZERO, packet(0, 1000));
+        }
+        queue.burst_left = Duration::ZERO;
+        (queue.probability, queue.old_delay, queue.accumulated) =
+            (probability, old_delay, accumulated);
+        queue
+    }
+
+    #[test]
+    fn nothing_is_dropped_while_the_delay_is_short_and_the_probability_below_a_fifth() {
+        // RFC 8033 §4.1 and appendix B, SAFE_PROBABILITY: less than half of 15 ms and p < 0.2.
+        let half = Duration::from_micros(7500);
+        let less = half.saturating_sub(Duration::from_nanos(1));
+        for (probability, old_delay, safe) in [
+            (0.199_999, less, true),
+            (0.2, less, false),
+            (0.199_999, half, false),
+        ] {
+            // So much is accumulated that a packet is dropped, unless the guard holds.
+            let mut queue = busy(probability, old_delay, 9.0);
+            assert_eq!(queue.drops_early(), !safe, "{probability}");
+        }
+    }
+
+    #[test]
+    fn two_mean_packets_are_no_queue() {
+        // RFC 8033 §4.1 and appendix B, MEAN_PACKET: byte_length <= 2·MEAN_PKTSIZE = 2048.
+        for (octets, dropped) in [(2048, false), (2049, true)] {
+            let mut queue = busy(0.5, MS * 20, 9.0);
+            while queue.fifo.pop().is_some() {}
+            queue.fifo.push(Instant::ZERO, packet(0, octets));
+            assert_eq!(queue.drops_early(), dropped, "{octets}");
+        }
+    }
+
+    #[test]
+    fn chance_decides_between_the_two_accumulated_probabilities() {
+        // RFC 8033 appendix B, LEAST_ACCUMULATED and MOST_ACCUMULATED: below 0.85 no packet is
+        // dropped, from 8.5 on each. p = 0.25 is added first.
+        let drops = |accumulated: f64| {
+            (0..400)
+                .filter(|&seed| {
+                    let mut queue = busy(0.25, MS * 20, accumulated);
+                    queue.rng = Rng::stream(seed, "pie");
+                    let dropped = queue.drops_early();
+                    let left = if dropped { 0.0 } else { accumulated + 0.25 };
+                    assert_eq!(queue.accumulated, left, "a drop empties it");
+                    dropped
+                })
+                .count()
+        };
+        assert_eq!(drops(0.59), 0);
+        // 100 of 400, six deviations of 8.7.
+        assert!((48..152).contains(&drops(0.6)));
+        assert!((48..152).contains(&drops(8.24)));
+        assert_eq!(drops(8.25), 400);
+    }
+
+    #[test]
+    fn a_probability_of_zero_forgets_what_was_accumulated() {
+        // RFC 8033 appendix B.
+        let mut queue = busy(0.0, MS * 20, 9.0);
+        assert!(!queue.drops_early());
+        assert_eq!(queue.accumulated, 0.0);
+    }
+
+    #[test]
+    fn capable_packets_are_marked_below_ten_percent() {
+        // RFC 8033 §5.1, MARK_THRESHOLD: p < 0.1.
+        for (probability, marked) in [(0.099, 1), (0.1, 0)] {
+            let mut queue = busy(probability, MS * 20, 9.0);
+            queue.config.ecn = true;
+            queue.next_update = Instant::ZERO + MS;
+            let mut capable = packet(0, 1000);
+            capable.ip.ecn = weir_proto::packet::Ecn::Ect0;
+            let mut effects = DropsAndMarks::default();
+            queue.enqueue(Instant::ZERO, capable, &mut effects);
+            let found = (effects.marked.len(), effects.dropped.len());
+            assert_eq!(found, (marked, 1 - marked), "{probability}");
+        }
+    }
+
+    #[test]
+    fn a_burst_passes_for_its_time_and_again_when_the_queue_is_quiet() {
+        // RFC 8033 §4.4: MAX_BURST - T_UPDATE at each update; MAX_BURST again when p = 0 and both
+        // delays are below half of QDELAY_REF.
+        let mut queue = busy(0.5, MS * 20, 9.0);
+        queue.burst_left = MS * 16;
+        queue.delay = MS * 20;
+        queue.update();
+        assert_eq!(queue.burst_left, MS);
+        assert!(!queue.drops_early());
+        queue.update();
+        assert_eq!(queue.burst_left, Duration::ZERO);
+        assert!(queue.drops_early());
+        let half = Duration::from_micros(7500);
+        let less = half.saturating_sub(Duration::from_nanos(1));
+        for (old, new, left) in [(less, less, 150), (half, less, 0), (less, half, 0)] {
+            let mut queue = busy(0.0, old, 0.0);
+            queue.delay = new;
+            queue.update();
+            assert_eq!(queue.burst_left, MS * left);
+        }
+    }
+
+    #[test]
+    fn a_silence_of_any_length_ends_in_a_queue_as_new() {
+        let mut queue = busy(0.5, MS * 20, 0.0);
+        while queue.fifo.pop().is_some() {}
+        let later = Instant::ZERO + Duration::from_secs(1_000_000) + MS;
+        queue.catch_up(later);
+        assert_eq!((queue.probability, queue.burst_left), (0.0, MS * 150));
+        assert!(queue.next_update > later && queue.next_update <= later + MS * 15);
+        // The ticks stay multiples of the period.
+        assert_eq!(queue.next_update.as_nanos() % (MS * 15).as_nanos(), 0);
+    }
+
+    #[test]
+    fn the_delay_is_that_of_the_packet_taken_out_unless_it_was_the_last() {
+        let mut queue = pie();
+        let mut effects = DropsAndMarks::default();
+        for millis in [0, 2] {
+            queue.enqueue(Instant::ZERO + MS * millis, packet(0, 1000), &mut effects);
+        }
+        queue.dequeue(Instant::ZERO + MS * 9, &mut effects);
+        assert_eq!(queue.delay, MS * 9);
+        queue.dequeue(Instant::ZERO + MS * 10, &mut effects);
+        assert_eq!(queue.delay, Duration::ZERO);
+    }
+
+    #[test]
+    fn a_full_queue_drops_at_its_limit_and_forgets_what_was_accumulated() {
+        // RFC 8033 appendix B: a drop at the tail sets accu_prob_ to zero.
+        let mut queue = PieConfig {
+            limit: 10,
+            ..PieConfig::default()
+        }
+        .build(Rng::stream(1, "pie"));
+        let mut effects = DropsAndMarks::default();
+        for _ in 0..10 {
+            queue.enqueue(Instant::ZERO, packet(0, 1000), &mut effects);
+        }
+        assert!(effects.dropped.is_empty());
+        queue.accumulated = 0.5;
+        queue.enqueue(Instant::ZERO, packet(0, 1000), &mut effects);
+        assert_eq!(effects.dropped.len(), 1);
+        assert_eq!(effects.dropped[0].1, DropReason::QueueFull);
+        assert_eq!(queue.accumulated, 0.0);
     }
 
     #[test]
@@ -234,6 +474,23 @@ mod tests {
         queue.delay = Duration::ZERO;
         queue.update();
         assert_eq!(queue.probability, 0.0, "a fall of 30 ms takes all away");
+    }
+
+    #[test]
+    fn decays_only_after_two_periods_without_delay() {
+        // RFC 8033 §4.2, DECAY. At half the target and below there is the step alone: with p = 0.5,
+        // 0.125 (0.005 - 0.015) = -0.00125 while the delay stays at 5 ms.
+        let mut queue = pie();
+        (queue.probability, queue.delay, queue.old_delay) = (0.5, MS * 5, MS * 5);
+        queue.update();
+        assert!((queue.probability - 0.498_75).abs() < 1e-12);
+        // From 5 ms to 0: 0.125 (0 - 0.015) + 1.25 (0 - 0.005) = -0.008125, and no decay.
+        queue.delay = Duration::ZERO;
+        queue.update();
+        assert!((queue.probability - 0.490_625).abs() < 1e-12);
+        // Two samples of zero: (0.490625 - 0.001875) 0.98.
+        queue.update();
+        assert!((queue.probability - 0.478_975).abs() < 1e-12);
     }
 
     #[test]
