@@ -41,6 +41,8 @@ struct Group {
     seen: Vec<bool>,
     /// When the k-th arrived.
     complete: Option<Instant>,
+    /// One of the first k arrived damaged, and with it what the code gives back.
+    rebuilt_damaged: bool,
 }
 
 /// The player.
@@ -120,6 +122,9 @@ impl AudioSink {
             return;
         }
         state.count += 1;
+        if state.count <= data {
+            state.rebuilt_damaged |= payload.is_damaged();
+        }
         if let Some(arrival) = state.data.get_mut(index as usize) {
             *arrival = Some(now);
             state.damaged[index as usize] = payload.is_damaged();
@@ -169,9 +174,10 @@ impl AudioSink {
         (own, repaired)
     }
 
-    /// True if one of the packets of a unit came damaged. The code does not repair it: it
-    /// corrects erasures, not errors.
-    fn is_damaged(&self, unit: u64) -> bool {
+    /// True if a unit that plays at `deadline` is made of damaged octets: one of its packets came
+    /// damaged, or was missing and given back from damaged ones. The code corrects erasures, not
+    /// errors.
+    fn is_damaged(&self, unit: u64, deadline: Instant) -> bool {
         if self.stream.delivery == Delivery::Stream {
             return false;
         }
@@ -180,9 +186,16 @@ impl AudioSink {
         let first = unit * self.unit_octets() / payload;
         let last = ((unit + 1) * self.unit_octets() - 1) / payload;
         (first..=last).any(|packet| {
-            let group = self.groups.get(&(packet / per_group));
-            let damaged = group.and_then(|g| g.damaged.get((packet % per_group) as usize));
-            damaged.copied().unwrap_or(false)
+            let Some(group) = self.groups.get(&(packet / per_group)) else {
+                return false;
+            };
+            let index = (packet % per_group) as usize;
+            let arrival = group.data.get(index).copied().flatten();
+            if arrival.is_some_and(|at| at <= deadline) {
+                group.damaged.get(index).copied().unwrap_or(false)
+            } else {
+                group.rebuilt_damaged
+            }
         })
     }
 
@@ -195,16 +208,16 @@ impl AudioSink {
             };
             let in_time = |at: Option<Instant>| at.is_some_and(|at| at <= deadline);
             self.audio.units += 1;
+            let played = in_time(own) || in_time(repaired);
             if in_time(own) {
                 self.audio.on_time += 1;
-                self.audio.corrupted += u64::from(self.is_damaged(self.unit));
             } else if in_time(repaired) {
                 self.audio.repaired += 1;
             } else {
                 self.missed.push(self.unit);
                 self.silent_since.get_or_insert(deadline);
             }
-            let played = in_time(own) || in_time(repaired);
+            self.audio.corrupted += u64::from(played && self.is_damaged(self.unit, deadline));
             if let (true, Some(since)) = (played, self.silent_since) {
                 self.end_gap(since, deadline);
             }

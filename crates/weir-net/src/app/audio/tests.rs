@@ -81,6 +81,41 @@ fn any_k_of_n_packets_give_back_the_group() {
 }
 
 #[test]
+fn a_group_given_back_from_a_damaged_packet_is_corrupted() {
+    let config = AudioConfig {
+        fec_data: 2,
+        fec_packets: 4,
+        playout: Duration::from_millis(500),
+        ..mp3()
+    };
+    // Two of four give back a group of two units. Which packets of the group come, in order, and
+    // whether damaged; then units on time, repaired and corrupted.
+    let table: [(&[(u32, bool)], _); 5] = [
+        // The correction's packets: both units are given back.
+        (&[(2, false), (3, false)], (0, 2, 0)),
+        (&[(2, false), (3, true)], (0, 2, 2)),
+        // Unit 0 came sound; unit 1 is computed from it and a damaged packet.
+        (&[(0, false), (3, true)], (1, 1, 1)),
+        // Unit 0 came damaged, and what is computed from it is damaged too.
+        (&[(0, true), (3, false)], (1, 1, 2)),
+        // The third packet is not needed.
+        (&[(0, false), (2, false), (3, true)], (1, 1, 0)),
+    ];
+    for (packets, expected) in table {
+        let mut sink = AudioSink::new(datagrams(config));
+        for &(index, damaged) in packets {
+            let sound = content(0, index);
+            let payload = if damaged { sound.damaged() } else { sound };
+            sink.on_packet(at(u64::from(index)), &payload);
+        }
+        sink.play(at(530));
+        let audio = sink.audio_statistics(at(530));
+        let found = (audio.on_time, audio.repaired, audio.corrupted);
+        assert_eq!(found, expected, "{packets:?}");
+    }
+}
+
+#[test]
 fn nine_of_ten_are_too_few() {
     let config = AudioConfig {
         fec_data: 10,
