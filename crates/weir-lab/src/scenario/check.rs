@@ -10,7 +10,6 @@ use super::wifi::Wifi;
 use Step::{Index, Key};
 use std::collections::BTreeSet;
 use std::path::Path;
-use weir_proto::dccp::HEADER_ROOM;
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
@@ -339,20 +338,19 @@ impl Check<'_> {
             Transport::Dccp(_) | Transport::Udp(_) => {}
         }
         let packet = flow.app.packet();
-        let headers = match &flow.transport {
-            Transport::Udp(_) => IpHeader::UDP_OCTETS,
-            _ => HEADER_ROOM,
+        let fits = match &flow.transport {
+            Transport::Dccp(dccp) => dccp.config(mtu).max_payload(),
+            _ => mtu.saturating_sub(IpHeader::UDP_OCTETS + IpHeader::V4_OCTETS),
         };
-        let size = packet + headers + IpHeader::V4_OCTETS;
-        if size <= mtu {
+        if packet <= fits {
             return Ok(());
         }
         let path = [Key("flow"), Index(index), Key("app"), Key("packet")];
+        let headers = mtu - fits;
+        let size = packet.saturating_add(headers);
         let message = format!(
-            "packet: {packet} bytes and {} of headers make {size}, more than the path's MTU of {mtu}",
-            size - packet
+            "packet: {packet} bytes and {headers} of headers make {size}, more than the path's MTU of {mtu}"
         );
-        let fits = mtu.saturating_sub(size - packet);
         self.error(&path, message, format!("write at most {fits} bytes"))
     }
 

@@ -13,6 +13,6 @@ mod sequence;
 mod state;
 pub mod wire;
 
-pub use connection::{Ccid, Config, Connection, HEADER_ROOM};
+pub use connection::{Ccid, Config, Connection};
 pub use state::State;
 pub use wire::Packet;

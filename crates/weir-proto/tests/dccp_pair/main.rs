@@ -303,3 +303,58 @@ fn a_receiver_that_cannot_read_the_nonces_gets_much_less() {
         assert!(liar < honest / 4, "{liar} {ccid:?}");
     }
 }
+
+#[test]
+fn data_fills_the_mtu_and_is_acknowledged_apart() {
+    // 1500 octets hold 20 of IP and 16 of Data; Data Checksum takes 6 more, padded to 8.
+    for (data_checksum, payload) in [(false, 1464), (true, 1456)] {
+        for ccid in [Ccid::TcpLike, Ccid::Tfrc(Box::new(Profile::rfc5348()))] {
+            let mut pair = Pair::new(|config| {
+                config.data_checksum = data_checksum;
+                (config.send_ccid, config.receive_ccid) = (ccid.clone(), ccid.clone());
+            });
+            assert_eq!(pair.ends[0].max_payload(), payload);
+            let sizes = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+            let seen = std::rc::Rc::clone(&sizes);
+            pair.drops = Box::new(move |_, packet| {
+                seen.borrow_mut().push(packet.size);
+                false
+            });
+            pair.ends[0].connect(pair.now);
+            pair.to_write.extend([payload; 500]);
+            pair.run(Duration::from_secs(60));
+            assert_eq!(pair.delivered, [payload; 500]);
+            assert_eq!(pair.states(), [State::Open, State::Open]);
+            let sizes = sizes.borrow();
+            assert_eq!(sizes.iter().filter(|&&size| size == 1500).count(), 500);
+            assert!(sizes.iter().all(|&size| size <= 1500));
+            // The client's Ack is a Sync, which the server answers.
+            assert_eq!(
+                pair.log[2..4],
+                [(0, PacketType::Sync), (1, PacketType::SyncAck)]
+            );
+            assert!(!pair.log.contains(&(0, PacketType::DataAck)));
+        }
+    }
+}
+
+#[test]
+fn a_datagram_that_fills_the_mtu_leaves_after_the_losses_of_the_handshake() {
+    for lost in 0..6 {
+        let mut pair = Pair::new(|_| ());
+        let mut count = 0;
+        pair.drops = Box::new(move |_, _| {
+            count += 1;
+            count == lost + 1
+        });
+        pair.ends[0].connect(pair.now);
+        pair.run(Duration::from_millis(21));
+        // After the Response, so that the Ack has left already.
+        pair.to_write.extend([1464, 100, 1464]);
+        pair.run(Duration::from_secs(20));
+        let mut delivered = pair.delivered.clone();
+        delivered.dedup();
+        assert!(delivered.len() >= 2, "{lost}: {delivered:?}");
+        assert_eq!(pair.states(), [State::Open, State::Open], "{lost}");
+    }
+}

@@ -26,7 +26,7 @@ use super::sequence::Sequence;
 use super::state::State;
 use super::wire::{self, SeqNum, feature};
 use super::{ccid2, ccid3};
-use crate::cc::tfrc::{Profile, SmallPackets};
+use crate::cc::tfrc::{Profile, RttOption, SmallPackets};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
@@ -36,11 +36,16 @@ use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 use timer::Timers;
 
-/// Octets reserved for the header and options of a DataAck: 24 and 32, so that 1424 octets of
-/// payload fit into an MTU of 1500, as in Linux.
-pub const HEADER_ROOM: u32 = 56;
+/// Octets reserved for the header and options of a DataAck: 24 and 32. A larger payload leaves as
+/// Data, its acknowledgement as an Ack of its own (RFC 4340 §14).
+const ACK_ROOM: u32 = 56;
 /// Octets reserved for Data Checksum and a short Data Dropped option on a DataAck.
 const CHECKSUM_ROOM: u32 = 6 + 2 + output::DROPS_WITH_DATA as u32;
+/// Octets of the header of Data with a long sequence number.
+const DATA_HEADER: u32 = 16;
+/// Octets of the options Data Checksum and RTT Estimate.
+const DATA_CHECKSUM: u32 = 6;
+const RTT_ESTIMATE: u32 = 5;
 
 /// Which congestion control a half-connection uses.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +146,23 @@ settings! {
     }
 }
 
+impl Config {
+    /// The largest datagram that fits into the MTU, as Data with the options that it carries, in
+    /// octets.
+    pub fn max_payload(&self) -> u32 {
+        let tells_rtt = match &self.send_ccid {
+            Ccid::TcpLike => false,
+            Ccid::Tfrc(profile) | Ccid::TfrcSmallPackets(profile) => {
+                profile.rtt_option == RttOption::Send
+            }
+        };
+        let options =
+            u32::from(self.data_checksum) * DATA_CHECKSUM + u32::from(tells_rtt) * RTT_ESTIMATE;
+        let header = DATA_HEADER + options.next_multiple_of(4);
+        self.mtu.saturating_sub(IpHeader::V4_OCTETS + header)
+    }
+}
+
 /// A packet of the handshake, for the round-trip time of the handshake.
 #[derive(Clone, Copy, Debug)]
 struct HandshakePacket {
@@ -172,6 +194,8 @@ pub struct Connection {
     closing: bool,
     /// A packet was sent in OPEN.
     sent_in_open: bool,
+    /// A Sync in PARTOPEN has asked the server for an answer.
+    asked_in_part_open: bool,
     /// An acknowledgement must be sent, whether or not the CCID wants one.
     ack_pending: bool,
     /// Acknowledgements received since the last acknowledgement sent.
@@ -231,6 +255,7 @@ impl Connection {
             blocked: false,
             closing: false,
             sent_in_open: false,
+            asked_in_part_open: false,
             ack_pending: false,
             acks_received: 0,
             data_dropped: DataDropped::default(),
@@ -262,10 +287,15 @@ impl Connection {
 
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
+        self.config.max_payload()
+    }
+
+    /// The largest payload that leaves room for an acknowledgement, in octets.
+    fn max_payload_with_ack(&self) -> u32 {
         let checked = u32::from(self.config.data_checksum) * CHECKSUM_ROOM;
         self.config
             .mtu
-            .saturating_sub(IpHeader::V4_OCTETS + HEADER_ROOM + checked)
+            .saturating_sub(IpHeader::V4_OCTETS + ACK_ROOM + checked)
             .saturating_sub(self.cookies.padded_len() as u32)
     }
 

@@ -199,20 +199,50 @@ impl Connection {
         if !matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
             return None;
         }
+        if self.asks_to_open() {
+            self.asked_in_part_open = true;
+            self.ack_pending = false;
+            self.send_probe(now);
+            return self.transmit_queue.pop_front();
+        }
         if let Some(packet) = self.next_data(now) {
             return Some(packet);
         }
-        let wanted = self
-            .receiver
-            .as_ref()
-            .is_some_and(|half| half.wants_ack(now));
+        self.owes_ack(now).then(|| self.make_ack(now))
+    }
+
+    /// True if an acknowledgement must leave, with or without data.
+    fn owes_ack(&self, now: Instant) -> bool {
+        let half = self.receiver.as_ref();
+        let wanted = half.is_some_and(|half| half.wants_ack(now));
         let confirms = self.negotiation.has_pending_confirm() && self.acks_received > 0;
-        (wanted || self.ack_pending || confirms).then(|| self.make_ack(now))
+        wanted || self.ack_pending || confirms
+    }
+
+    /// True if the next datagram is too large for a packet that acknowledges. Its acknowledgement
+    /// leaves as a packet of its own (RFC 4340 §14).
+    fn next_leaves_no_room(&self) -> bool {
+        let room = self.max_payload_with_ack();
+        self.send_queue
+            .front()
+            .is_some_and(|data| data.len() > room)
+    }
+
+    /// True if a Sync leaves in place of the client's Ack: such a datagram waits for OPEN, because
+    /// in PARTOPEN every packet acknowledges, and the server must answer a Sync.
+    fn asks_to_open(&self) -> bool {
+        self.state == State::PartOpen
+            && (self.ack_pending || !self.asked_in_part_open)
+            && self.next_leaves_no_room()
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Packet> {
         self.timers.next_data_at = None;
         let len = self.send_queue.front()?.len();
+        let alone = self.next_leaves_no_room();
+        if alone && self.state == State::PartOpen {
+            return None;
+        }
         match self.sender.as_mut()?.send_time(now, len) {
             SendTime::Now => {}
             SendTime::At(at) if at <= now => {}
@@ -222,6 +252,9 @@ impl Connection {
             }
             SendTime::Blocked => return None,
         }
+        if alone && (self.owes_ack(now) || self.acks_received >= ACKS_PER_ANSWER) {
+            return Some(self.make_ack(now));
+        }
         let payload = self.send_queue.pop_front()?;
         if self.blocked {
             self.blocked = false;
@@ -229,15 +262,12 @@ impl Connection {
         }
         let seq = self.sequence.next();
         // RFC 4340 §8.1.5: in PARTOPEN every packet acknowledges.
-        let acknowledges = self.state == State::PartOpen
-            || self.ack_pending
-            || self.acks_received >= ACKS_PER_ANSWER
-            || self.negotiation.has_pending_confirm()
-            || self.negotiation.is_changing()
-            || self
-                .receiver
-                .as_ref()
-                .is_some_and(|half| half.wants_ack(now));
+        let acknowledges = !alone
+            && (self.state == State::PartOpen
+                || self.acks_received >= ACKS_PER_ANSWER
+                || self.negotiation.has_pending_confirm()
+                || self.negotiation.is_changing()
+                || self.owes_ack(now));
         let mut packet = if acknowledges {
             wire::Packet::data_ack(seq, self.sequence.gsr, payload)
         } else {
