@@ -164,6 +164,7 @@ mod tests {
 
     #[test]
     fn three_packets_above_a_hole_make_it_a_loss() {
+        // RFC 5348 §5.1, NDUPACK.
         assert_eq!(in_order(&[1, 3, 4]), []);
         assert_eq!(in_order(&[1, 3, 4, 5]), [(1, 3)]);
         assert_eq!(in_order(&[1, 7, 8, 9]), [(1, 7)]);

@@ -11,12 +11,14 @@
 
 use super::profile::{Arithmetic, Discounting, Profile};
 
-/// n: the number of closed intervals in the mean.
+/// n: the number of closed intervals in the mean (RFC 5348 §5.4).
 pub const INTERVALS: usize = 8;
 /// Intervals kept: I_0 to I_8.
 const KEPT: usize = INTERVALS + 1;
-/// The weights times ten.
+/// The weights times ten (RFC 5348 §5.4).
 const WEIGHTS: [u64; INTERVALS] = [10, 10, 10, 10, 8, 6, 4, 2];
+/// Discounting begins where I_0 is longer than so many times the mean (RFC 5348 §5.5).
+const DISCOUNTED_FROM: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
@@ -191,8 +193,8 @@ impl LossIntervals {
             newest
         };
         let discount = match self.discounting {
-            Discounting::Threshold(threshold) if newest > 2.0 * mean => {
-                (2.0 * mean / newest).max(threshold)
+            Discounting::Threshold(threshold) if newest > DISCOUNTED_FROM * mean => {
+                (DISCOUNTED_FROM * mean / newest).max(threshold)
             }
             _ => 1.0,
         };
@@ -287,7 +289,8 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_the_rfc() {
-        // One interval of 100 among seven of 10 shows its weight; the weights add up to 6.
+        // RFC 5348 §5.4, INTERVALS and WEIGHTS: one of 100 among seven of 10 shows its weight; the
+        // weights add up to 6.
         for (age, weight) in [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2].iter().enumerate() {
             let mut closed = [10.0; 8];
             closed[7 - age] = 100.0;
@@ -329,12 +332,19 @@ mod tests {
 
     #[test]
     fn discounting_reduces_old_weights_down_to_the_threshold() {
-        let mut it = with_closed(Arithmetic::Float, Discounting::Threshold(0.25), &[10.0; 8]);
+        let by_default = Profile::rfc5348().discounting;
+        let mut it = with_closed(Arithmetic::Float, by_default, &[10.0; 8]);
+        // RFC 5348 §5.5, DISCOUNTED_FROM and DISCOUNT_THRESHOLD: DF = max(2·I_mean/I_0, 0.25) where
+        // I_0 is more than twice I_mean = 10.
         it.on_growth(20.0);
         assert!((it.discount - 1.0).abs() < 1e-12);
+        it.on_growth(25.0);
+        assert!((it.discount - 0.8).abs() < 1e-12);
         it.on_growth(40.0);
         // DF = 20/40: (40 + 10·5·0.5) / (1 + 5·0.5).
         assert!((it.mean() - 65.0 / 3.5).abs() < 1e-9, "{}", it.mean());
+        it.on_growth(80.0);
+        assert!((it.discount - 0.25).abs() < 1e-12);
         it.on_growth(1000.0);
         assert!((it.discount - 0.25).abs() < 1e-12);
         it.on_loss(NONE, 1000.0, 1.0);

@@ -15,6 +15,9 @@ use super::arithmetic::smooth_integer;
 use super::profile::{Arithmetic, Oscillation, OscillationInSlowStart, Profile};
 use crate::time::Duration;
 
+/// q2, the weight of the old R_sqmean (RFC 5348 §4.5).
+const SQMEAN_FILTER: f64 = 0.9;
+
 /// R_sqmean and the rules for its use.
 #[derive(Clone, Debug)]
 pub struct OscillationReduction {
@@ -52,12 +55,13 @@ impl OscillationReduction {
         let old = self.mean.unwrap_or(root);
         let (mean, divisor) = match self.arithmetic {
             Arithmetic::Float => {
-                let mean = old * 0.9 + root * 0.1;
+                let mean = old * SQMEAN_FILTER + root * (1.0 - SQMEAN_FILTER);
                 (mean, mean)
             }
-            Arithmetic::KernelIntegers => {
-                (smooth_integer(old as u64, root as u64, 0.9) as f64, old)
-            }
+            Arithmetic::KernelIntegers => (
+                smooth_integer(old as u64, root as u64, SQMEAN_FILTER) as f64,
+                old,
+            ),
         };
         self.mean = Some(mean);
         let exempt = p == 0.0 && self.in_slow_start == OscillationInSlowStart::Exempt;
@@ -115,7 +119,7 @@ mod tests {
             .reduced_interval(doubled, 0.01, IPI)
             .as_secs_f64();
         assert!((kernel / 0.010 - 1.414).abs() < 1e-3, "{kernel}");
-        // RFC 5348 updates the mean first: sqrt(2) / (0.9 + 0.1·sqrt(2)).
+        // RFC 5348 §4.5, SQMEAN_FILTER, updates the mean first: sqrt(2) / (0.9 + 0.1·sqrt(2)).
         let rfc = reduction(Arithmetic::Float, Oscillation::Full)
             .reduced_interval(doubled, 0.01, IPI)
             .as_secs_f64();

@@ -4,10 +4,10 @@
 use super::DEFAULT_RTT;
 use super::profile::{
     Arithmetic, BeforeFeedback, CounterGuard, CounterOnAck, DataLength, Discounting, EquationForm,
-    FeedbackOptions, FirstFeedback, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss,
-    HandshakeRtt, IdleRule, InitialWindow, NofeedbackExemption, Oscillation,
-    OscillationInSlowStart, Profile, RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate,
-    SendAhead, SendCredit, SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
+    FeedbackOptions, FirstInterval, FirstPacketLoss, FirstRtt, HalvingWithoutLoss, HandshakeRtt,
+    IdleRule, LossReport, NofeedbackExemption, Oscillation, OscillationInSlowStart, Profile,
+    RateAfterExpiry, ReceiveRateRule, ReceiverRttRule, RtoRate, SendAhead, SendCredit,
+    SlowStartFloor, TimerTick, WindowBase, ZeroRtt,
 };
 use crate::settings::Keyword;
 use crate::time::Duration;
@@ -51,17 +51,17 @@ impl Profile {
     }
 
     /// RFC 3448 of January 2003, with erratum 270 (four round-trip times in the nofeedback
-    /// timer), over CCID-3 (RFC 4342).
+    /// timer), over CCID-3 (RFC 4342). Where RFC 4342 differs from RFC 3448 it holds: the first
+    /// rate is RFC 3390's window of two to four packets of s octets a round trip in place of one
+    /// (§5), and idle time does not reduce the rate below it (§5.1).
     pub fn rfc3448() -> Self {
         Self {
             handshake_rtt: HandshakeRtt::Ignore,
-            initial_window: InitialWindow::OneSegment,
             initial_window_base: WindowBase::SegmentSize,
-            first_feedback: FirstFeedback::Ordinary,
             idle_rule: IdleRule::Never,
             slow_start_floor: SlowStartFloor::SegmentPerRtt,
             halving_without_loss: HalvingWithoutLoss::ViaReceiveRate,
-            nofeedback_exemption: NofeedbackExemption::FourPacketsPerRtt,
+            nofeedback_exemption: NofeedbackExemption::InitialRate,
             nofeedback_rate: RtoRate::Updated,
             send_credit: SendCredit::Unlimited,
             send_ahead: SendAhead::HalfGranularity,
@@ -105,6 +105,7 @@ impl Profile {
             discounting: Discounting::Off,
             first_interval: FirstInterval::SinceFeedback,
             first_packet_loss: FirstPacketLoss::Unseen,
+            loss_report: LossReport::EveryEvent,
             data_length: DataLength::AllPackets,
             ..Self::rfc5348()
         }

@@ -162,6 +162,9 @@ keywords! {
         None = "none",
         /// RFC 3448 §4.4: idle since the timer was set, and X_recv below four packets a round trip.
         FourPacketsPerRtt = "four-packets-per-rtt",
+        /// RFC 4342 §5.1: idle since the timer was set, and half of X would be less than the
+        /// initial rate.
+        InitialRate = "initial-rate",
         /// RFC 5348 §4.4: idle since the timer was set, and p > 0 with X_recv below the initial
         /// rate, or p = 0 with X below twice the initial rate.
         RecoverRate = "recover-rate",
@@ -380,6 +383,17 @@ keywords! {
 }
 
 keywords! {
+    /// Which loss events are reported at once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum LossReport {
+        /// Linux: every one.
+        EveryEvent = "every-event",
+        /// RFC 5348 §6.1 step 4: those that make p greater than it was in the last feedback.
+        GreaterRate = "greater-rate",
+    }
+}
+
+keywords! {
     /// Which packets count in the length of a loss interval.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum DataLength {
@@ -408,7 +422,7 @@ settings! {
         /// Whether the first feedback's sample replaces R or is filtered into it.
         pub first_rtt: FirstRtt = FirstRtt::Replace,
         /// q, the weight of the old R in R = q R + (1 - q) R_sample.
-        pub rtt_filter: f64 = 0.9 => fraction(),
+        pub rtt_filter: f64 = RTT_FILTER => fraction(),
         /// Samples below this duration are raised to it.
         pub rtt_min: Duration,
         /// Samples above this duration are cut to it; "unlimited" cuts none.
@@ -470,11 +484,13 @@ settings! {
         /// Which options feedback carries besides Receive Rate.
         pub feedback_options: FeedbackOptions = FeedbackOptions::Both,
         /// History discounting: the least discount factor in 0..1, or "off".
-        pub discounting: Discounting = Discounting::Threshold(0.25),
+        pub discounting: Discounting = Discounting::Threshold(DISCOUNT_THRESHOLD),
         /// From which rate the interval before the first loss is made.
         pub first_interval: FirstInterval = FirstInterval::GreatestReceiveRate,
         /// Whether a loss of the first data packets is seen.
         pub first_packet_loss: FirstPacketLoss = FirstPacketLoss::Counted,
+        /// Which loss events are reported at once: every one, or those that make p greater.
+        pub loss_report: LossReport = LossReport::GreaterRate,
         /// What separates loss events: window counters, or times of arrival.
         pub loss_event_rule: LossEventRule = LossEventRule::WindowCounter,
         /// Which packets count in the length of a loss interval.
@@ -487,6 +503,10 @@ settings! {
     normalise = Self::forget_unused;
 }
 
+/// q, the weight of the old R (RFC 5348 §4.3).
+const RTT_FILTER: f64 = 0.9;
+/// THRESHOLD, the least discount factor (RFC 5348 §5.5).
+const DISCOUNT_THRESHOLD: f64 = 0.25;
 /// Round trips of silence, where `idle_rule` does not count them.
 const IDLE_ROUND_TRIPS: u32 = 2;
 

@@ -5,6 +5,8 @@ use crate::time::{Duration, Instant};
 
 /// Values kept: three are enough (RFC 5348 §8.2.2).
 const CAPACITY: usize = 3;
+/// Round trips for which a value counts (RFC 5348 §4.3).
+const RECENT_ROUND_TRIPS: u64 = 2;
 
 /// Recent receive rates with the times of their feedback, oldest first.
 #[derive(Clone, Debug)]
@@ -31,7 +33,7 @@ impl ReceiveRateSet {
 
     /// Adds a value and removes those older than two round-trip times.
     pub fn update(&mut self, rate: f64, now: Instant, rtt: Duration) {
-        let oldest = now - rtt * 2;
+        let oldest = now - rtt * RECENT_ROUND_TRIPS;
         let mut kept = [(rate, now); CAPACITY];
         let mut len = 0;
         // A full set loses its oldest value.
@@ -141,6 +143,17 @@ mod tests {
     }
 
     #[test]
+    fn a_value_counts_for_two_round_trips() {
+        // RFC 5348 §4.3, RECENT_ROUND_TRIPS: "values older than two round-trip times" are deleted.
+        for (millis, max) in [(300, 9.0), (301, 1.0)] {
+            let mut set = ReceiveRateSet::new(at(0));
+            set.replace(9.0, at(100));
+            set.update(1.0, at(millis), RTT);
+            assert_eq!(set.max(), max);
+        }
+    }
+
+    #[test]
     fn maximizing_keeps_the_greatest_finite_value() {
         let mut set = ReceiveRateSet::new(at(0));
         set.maximize(7.0, at(10));
@@ -155,11 +168,53 @@ mod tests {
 
     #[test]
     fn keeps_at_most_three_values() {
+        // RFC 5348 §8.2.2, CAPACITY: N = 3.
         let mut set = ReceiveRateSet::new(at(0));
         for (ms, rate) in [(1, 9.0), (2, 1.0), (3, 2.0), (4, 3.0)] {
             set.update(rate, at(ms), RTT);
         }
         assert_eq!(set.max(), 3.0);
+        let mut set = ReceiveRateSet::new(at(0));
+        for (ms, rate) in [(1, 8.0), (2, 9.0), (3, 2.0), (4, 3.0)] {
+            set.update(rate, at(ms), RTT);
+        }
+        assert_eq!(set.max(), 9.0, "the third newest");
+    }
+
+    #[test]
+    fn an_interval_reaches_from_after_t_old_to_t_new() {
+        // RFC 5348 §8.2.1: t_old < NotLimited <= t_new, here 100 and 200 ms.
+        for (millis, limited) in [
+            (99, true),
+            (100, true),
+            (101, false),
+            (200, false),
+            (201, true),
+        ] {
+            let mut data_limited = DataLimited::new();
+            data_limited.on_not_limited(at(millis));
+            assert_eq!(
+                data_limited.covers(at(300), at(200), RTT),
+                limited,
+                "{millis}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_second_time_is_the_first_of_the_next_interval() {
+        // RFC 5348 §8.2.1: NotLimited1 = 150 is in (t_new, t_next]; NotLimited2 is the first after
+        // t_next = 200, and becomes NotLimited1 when the feedback about 160 arrives.
+        let mut data_limited = DataLimited::new();
+        data_limited.on_not_limited(at(50));
+        assert!(!data_limited.covers(at(200), at(100), RTT));
+        data_limited.on_not_limited(at(150));
+        data_limited.on_not_limited(at(210));
+        data_limited.on_not_limited(at(220));
+        assert!(!data_limited.covers(at(300), at(160), RTT));
+        assert_eq!(data_limited.not_limited, [at(210), at(210)]);
+        assert!(!data_limited.covers(at(400), at(300), RTT));
+        assert!(data_limited.covers(at(500), at(400), RTT));
     }
 
     #[test]

@@ -134,6 +134,9 @@ mod tests {
 
     #[test]
     fn fewer_counters_are_scaled_when_the_next_packet_is_too_far() {
+        // RFC 4342 §8.1: (T(K+D) - T(K))·4/D.
+        let packets = [(0, 0), (10, 2), (40, 7)];
+        assert_eq!(estimate(&Profile::rfc5348(), &packets), Some(20_000));
         let packets = [(0, 0), (15, 3), (40, 8)];
         assert_eq!(estimate(&Profile::rfc5348(), &packets), Some(20_000));
         // Linux truncates 4/3 to 1.

@@ -9,7 +9,9 @@
 use super::profile::{Arithmetic, CounterGuard, CounterOnAck, Profile};
 use crate::time::{Duration, Instant};
 
-/// The greatest step between two packets, so that the receiver can detect a wrap.
+/// The steps of a round-trip time (RFC 4342 §8.1).
+const STEPS: u8 = 4;
+/// The greatest step between two packets, so that the receiver can detect a wrap (RFC 4342 §8.1).
 const MAX_STEP: u64 = 5;
 
 /// The sender's window counter.
@@ -42,7 +44,7 @@ impl WindowCounter {
         let asked = self.floor.take().map_or(0, |floor| {
             // The value is past the floor already if the distance is more than four.
             let distance = floor.wrapping_sub(self.value) & 15;
-            if distance <= 4 { distance } else { 0 }
+            if distance <= STEPS { distance } else { 0 }
         });
         let step = quarters.max(u64::from(asked)).min(MAX_STEP);
         if step > 0 {
@@ -56,7 +58,7 @@ impl WindowCounter {
     pub fn on_ack(&mut self, acked: u8, profile: &Profile) {
         if profile.counter_on_ack == CounterOnAck::AtLeastFourMore {
             // RFC 4342 §8.1: a round-trip time has passed since that packet.
-            self.floor = Some((acked + 4) & 15);
+            self.floor = Some((acked + STEPS) & 15);
         }
     }
 }
@@ -69,7 +71,8 @@ fn quarters(passed: Duration, rtt: Duration, profile: &Profile) -> u64 {
             {
                 return 0;
             }
-            let quarters = 4 * u128::from(passed.as_nanos()) / u128::from(rtt.as_nanos().max(1));
+            let quarters = u128::from(STEPS) * u128::from(passed.as_nanos())
+                / u128::from(rtt.as_nanos().max(1));
             quarters.min(u128::from(u64::MAX)) as u64
         }
         Arithmetic::KernelIntegers => {
@@ -96,6 +99,7 @@ mod tests {
 
     #[test]
     fn counts_quarters_of_a_round_trip_and_at_most_five_at_once() {
+        // RFC 4342 §8.1, STEPS and MAX_STEP: floor of quarters of 25 ms, at most five.
         let profile = Profile::rfc5348();
         let mut counter = WindowCounter::new(at(0));
         let values: Vec<u8> = [10, 24, 25, 49, 50, 101, 1000, 1001]
@@ -120,6 +124,16 @@ mod tests {
     #[test]
     fn an_acknowledgement_moves_it_four_ahead() {
         let profile = Profile::rfc5348();
+        let mut counter = WindowCounter::new(at(0));
+        counter.on_ack(0, &profile);
+        assert_eq!(counter.advance(at(1), RTT, &profile), 4);
+        // RFC 4342 §8.1: "at least (WC + 4) mod 16", five ahead at most.
+        counter.on_ack(3, &profile);
+        assert_eq!(counter.advance(at(1), RTT, &profile), 7);
+        counter.on_ack(4, &profile);
+        assert_eq!(counter.advance(at(1), RTT, &profile), 8);
+        counter.on_ack(2, &profile);
+        assert_eq!(counter.advance(at(1), RTT, &profile), 8, "8 is past 6");
         let mut counter = WindowCounter::new(at(0));
         counter.on_ack(0, &profile);
         assert_eq!(counter.advance(at(1), RTT, &profile), 4);

@@ -122,7 +122,7 @@ pub(super) struct FeedbackSample {
     /// X_recv in octets per second.
     pub receive_rate: f64,
     pub segment_size: f64,
-    /// The loss event rate has increased.
+    /// There was a new loss event, or the loss event rate has increased.
     pub loss: bool,
 }
 

@@ -116,6 +116,8 @@ pub struct TfrcWindow {
     /// The samples of the last two feedbacks, the newest first.
     samples: [Option<AckSample>; 2],
     greatest_receive_rate: f64,
+    /// Loss events in feedback so far.
+    reported_events: u64,
     smoothed_rtt: Duration,
     /// A packet was lost before any was acknowledged.
     lost_before_ack: bool,
@@ -142,6 +144,7 @@ impl TfrcWindow {
             acked: 0,
             samples: [None; 2],
             greatest_receive_rate: 0.0,
+            reported_events: 0,
             smoothed_rtt: Duration::ZERO,
             lost_before_ack: false,
         }
@@ -191,6 +194,7 @@ impl TfrcWindow {
             .saturating_sub(self.event.map_or(0, |event| event.offset));
         let open = open as f64 / self.segment();
         self.intervals.on_growth(open);
+        let events = self.intervals.events();
         let receive_rate = self.receive_rate(now);
         self.greatest_receive_rate = self.greatest_receive_rate.max(receive_rate);
         let feedback = Feedback {
@@ -199,7 +203,9 @@ impl TfrcWindow {
             // `as` saturates at 2^32 - 1 octets per second, 34 Gbit/s.
             receive_rate: receive_rate as u32,
             loss_event_rate: self.intervals.loss_event_rate(),
+            new_loss_event: events > self.reported_events,
         };
+        self.reported_events = events;
         self.sender
             .on_feedback(now, &feedback, &mut Events::default());
         let sample = AckSample {

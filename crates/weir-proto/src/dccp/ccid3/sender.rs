@@ -22,6 +22,8 @@ pub struct Ccid3Sender {
     tfrc: Sender,
     history: TransmitHistory,
     closed: bool,
+    /// The first lost packet of the newest loss interval that was reported.
+    loss_start: Option<SeqNum>,
     /// The next acknowledgement has a wrong nonce echo.
     nonce_mismatch: bool,
     /// The acknowledgement numbers of acknowledgements with a wrong nonce echo, ascending, at most
@@ -45,6 +47,7 @@ impl Ccid3Sender {
             tfrc: Sender::new(profile, maximum_segment_size),
             history: TransmitHistory::default(),
             closed: false,
+            loss_start: None,
             nonce_mismatch: false,
             mismatched_acks: VecDeque::new(),
         }
@@ -66,6 +69,26 @@ impl Ccid3Sender {
         // RFC 4342 §6: the sender computes p from the data lengths.
         let lengths = LossInterval::read_all(intervals).map(|interval| interval.data_length);
         self.rate_of(lengths)
+    }
+
+    /// True if the newest loss interval begins after all that were reported before (RFC 4342 §8.6).
+    fn take_new_loss_event(&mut self, ack: SeqNum, options: &Options) -> bool {
+        let Some((skip, intervals)) = options.intervals else {
+            return false;
+        };
+        let Some(newest) = LossInterval::read_all(intervals).next() else {
+            return false;
+        };
+        if newest.loss_length == 0 {
+            return false;
+        }
+        let length = u64::from(newest.lossless_length) + u64::from(newest.loss_length);
+        let start = ack.sub(u64::from(skip) + length).next();
+        let is_new = self.loss_start.is_none_or(|last| start.is_after(last));
+        if is_new {
+            self.loss_start = Some(start);
+        }
+        is_new
     }
 
     /// p if each acknowledgement with a wrong nonce echo is counted as a mark.
@@ -166,6 +189,7 @@ impl CcidSender for Ccid3Sender {
             elapsed_time: TEN_MICROS * u64::from(options.elapsed.unwrap_or(0)),
             receive_rate,
             loss_event_rate,
+            new_loss_event: self.take_new_loss_event(ack, &options) || nonce_mismatch,
         };
         self.tfrc.on_feedback(now, &feedback, events);
     }
@@ -206,4 +230,43 @@ fn read_options(packet: &Packet) -> Options<'_> {
         }
     }
     read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_interval_that_begins_later_is_a_new_loss_event() {
+        let mut sender = Ccid3Sender::new(Profile::rfc5348(), 1000);
+        // Acknowledgement, Skip Length, lossless length and loss length of the newest interval.
+        let table = [
+            // No loss so far.
+            ((100, 0, 90, 0), false),
+            // 110 - 2 - 5 - 3 packets, so the loss begins at 101.
+            ((110, 2, 5, 3), true),
+            // The same loss, later.
+            ((150, 0, 47, 3), false),
+            // The same loss event with more losses.
+            ((155, 1, 20, 34), false),
+            ((160, 0, 10, 1), true),
+            // An older acknowledgement.
+            ((150, 0, 47, 3), false),
+        ];
+        for ((ack, skip, lossless_length, loss_length), expected) in table {
+            let newest = LossInterval {
+                lossless_length,
+                loss_length,
+                ..LossInterval::default()
+            };
+            let options = Options {
+                intervals: Some((skip, &newest.to_bytes())),
+                ..Options::default()
+            };
+            let is_new = sender.take_new_loss_event(SeqNum::new(ack), &options);
+            assert_eq!(is_new, expected, "{ack} {lossless_length}");
+        }
+        let rate_only = Options::default();
+        assert!(!sender.take_new_loss_event(SeqNum::new(200), &rate_only));
+    }
 }

@@ -220,3 +220,26 @@ fn a_sequence_number_that_wraps_is_no_loss() {
     }
     assert_eq!(receiver.losses(), LossCounts::default());
 }
+
+#[test]
+fn feedback_reports_the_newest_nine_loss_intervals() {
+    // RFC 4342 §8.6.1, REPORTED: I_0 to I_8; a packet is lost of each twenty, and the window
+    // counter advances by five between losses, so that each is an event of its own.
+    let mut receiver = Ccid3Receiver::new(Profile::rfc5348());
+    let mut now = Instant::ZERO;
+    let mut counts = Vec::new();
+    for seq in (1..=400_u64).filter(|seq| seq % 20 != 0) {
+        now += Duration::from_millis(1);
+        let mut packet = Packet::data(SeqNum::new(seq), Payload::of_len(S));
+        packet.ccval = (seq / 4 % 16) as u8;
+        receiver.on_packet(now, &packet, Ecn::NotEct);
+        let mut options = Options::default();
+        receiver.on_ack_sent(now, SeqNum::new(1), PacketType::Ack, &mut options);
+        counts.extend(options.iter().find_map(|option| match option {
+            DccpOption::LossIntervals { intervals, .. } => Some(intervals.len() / 9),
+            _ => None,
+        }));
+    }
+    assert!(counts.is_sorted(), "{counts:?}");
+    assert_eq!((counts.first(), counts.last()), (Some(&1), Some(&9)));
+}

@@ -11,13 +11,16 @@
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vectors;
 
 use super::DEFAULT_RTT;
 use super::equation::Equation;
 use super::loss_history::{Detected, HistoryEntry, Hole, LossHistory};
 use super::loss_intervals::{LossIntervals, ReportedInterval, data_length};
 use super::profile::{
-    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, Profile, ReceiveRateRule,
+    Arithmetic, DataLength, FirstInterval, FirstPacketLoss, LossEventRule, LossReport, Profile,
+    ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
 use super::small_packets::{SmallPackets, interval_length};
@@ -26,6 +29,18 @@ use crate::time::{Duration, Instant};
 
 /// Feedbacks remembered, to find one that is a round-trip time ago.
 const SAMPLES: usize = 4;
+/// Losses whose window counters are further apart are two events (RFC 4342 §10.2).
+const EVENT_DISTANCE: u8 = 4;
+/// The advance of the window counter from one feedback to the next (RFC 4342 §10.3).
+const FEEDBACK_DISTANCE: u8 = 4;
+/// Round trips without data after which the sender is quiescent, and the least time (RFC 4342
+/// §6.4).
+const QUIESCENT_ROUND_TRIPS: u64 = 2;
+const QUIESCENT_TIME: Duration = Duration::from_millis(200);
+/// The least X_target at the first loss, in packets a round trip (RFC 5348 §6.3.1).
+const LEAST_TARGET: f64 = 0.5;
+/// An interval of so many round trips is short (RFC 4828 §3).
+const SHORT_ROUND_TRIPS: u64 = 2;
 /// The greatest Drop Count (RFC 5622 §8.7).
 const MAX_DROP_COUNT: u64 = (1 << 24) - 1;
 
@@ -104,6 +119,8 @@ pub struct Receiver {
     event: Option<LossEvent>,
     rtt: ReceiverRtt,
     due: FeedbackReason,
+    /// I_mean at the last feedback or loss event; zero before the first loss.
+    last_mean: f64,
     any_data: bool,
     newest_at: Instant,
     newest_data_at: Instant,
@@ -133,6 +150,7 @@ impl Receiver {
             rtt: ReceiverRtt::new(&profile),
             profile,
             due: FeedbackReason::None,
+            last_mean: 0.0,
             any_data: false,
             newest_at: Instant::ZERO,
             newest_data_at: Instant::ZERO,
@@ -179,7 +197,8 @@ impl Receiver {
 
     /// True if no data has arrived for max(2R, 0.2 s) (RFC 4342 §6.4).
     pub fn is_quiescent(&self, now: Instant) -> bool {
-        let silence = (self.rtt.get().unwrap_or(DEFAULT_RTT) * 2).max(DEFAULT_RTT);
+        let silence =
+            (self.rtt.get().unwrap_or(DEFAULT_RTT) * QUIESCENT_ROUND_TRIPS).max(QUIESCENT_TIME);
         self.any_data && now.since(self.newest_data_at) >= silence
     }
 
@@ -249,6 +268,7 @@ impl Receiver {
             }
         }
         self.greatest_receive_rate = self.greatest_receive_rate.max(self.receive_rate);
+        self.last_mean = self.intervals.mean();
         self.last_counter = self.newest_counter;
         self.samples.rotate_right(1);
         self.samples[0] = Some(ReceiveSample {
@@ -324,7 +344,7 @@ impl Receiver {
         {
             return;
         }
-        if counter.wrapping_sub(self.last_counter) & 15 > 3 {
+        if counter.wrapping_sub(self.last_counter) & 15 >= FEEDBACK_DISTANCE {
             self.due = FeedbackReason::Periodic;
         }
     }
@@ -360,7 +380,7 @@ impl Receiver {
         if let Some(event) = &mut self.event {
             if !packet.data {
                 event.non_data += 1;
-            } else if packet.counter.wrapping_sub(event.counter) & 15 > 4 {
+            } else if packet.counter.wrapping_sub(event.counter) & 15 > EVENT_DISTANCE {
                 event.closed = true;
             }
         }
@@ -423,7 +443,17 @@ impl Receiver {
             self.intervals.on_first_loss(reported, synthetic, open);
         }
         self.event = Some(new);
-        self.due = FeedbackReason::LossEvent;
+        self.report_loss_event();
+    }
+
+    /// RFC 5348 §6.1 steps 3 and 4: p is calculated; if it is greater than the last time, feedback
+    /// is due at once.
+    fn report_loss_event(&mut self) {
+        let before = std::mem::replace(&mut self.last_mean, self.intervals.mean());
+        let greater = before == 0.0 || self.last_mean < before;
+        if greater || self.profile.loss_report == LossReport::EveryEvent {
+            self.due = FeedbackReason::LossEvent;
+        }
     }
 
     /// True if the loss discriminator attributes the loss to the link.
@@ -449,7 +479,8 @@ impl Receiver {
     ) -> bool {
         match profile.loss_event_rule {
             LossEventRule::WindowCounter => {
-                event.closed || hole.before.counter.wrapping_sub(event.counter) & 15 > 4
+                event.closed
+                    || hole.before.counter.wrapping_sub(event.counter) & 15 > EVENT_DISTANCE
             }
             LossEventRule::ArrivalTime => at > event.at + rtt.unwrap_or(DEFAULT_RTT),
         }
@@ -462,7 +493,7 @@ impl Receiver {
             None => self.segment_size.max(1.0),
             Some(rules) => f64::from(rules.nominal_size),
         };
-        let half_a_packet = 0.5 * segment / rtt.as_secs_f64();
+        let half_a_packet = LEAST_TARGET * segment / rtt.as_secs_f64();
         let measured = self.measured_rate(now);
         let rate = match self.profile.first_interval {
             FirstInterval::SinceFeedback | FirstInterval::LastReceiveRate => {
@@ -491,7 +522,7 @@ impl Receiver {
     /// True if the interval lasted at most two round trips and small packets are in use (RFC 4828
     /// §3).
     fn is_short(&self, event: &LossEvent, until: Instant) -> bool {
-        let two_round_trips = self.rtt.get().unwrap_or(DEFAULT_RTT) * 2;
+        let two_round_trips = self.rtt.get().unwrap_or(DEFAULT_RTT) * SHORT_ROUND_TRIPS;
         self.profile.small_packets.is_some() && until.since(event.at) <= two_round_trips
     }
 

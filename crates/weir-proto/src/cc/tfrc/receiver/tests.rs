@@ -71,6 +71,31 @@ fn a_loss_event_is_reported_at_once() {
 }
 
 #[test]
+fn a_loss_event_that_does_not_increase_p_waits_for_the_next_feedback() {
+    // RFC 5348 §6.1 step 4. After ten intervals of 150 packets one of 1100 counts more and more
+    // while it is open, so that its end does not increase p; the end of another 150 does. Losses
+    // show three packets later.
+    let lost: Vec<i64> = (1..=10).map(|n| 150 * n).chain([2600, 2750]).collect();
+    let profiles = [
+        (Profile::rfc5348(), [false, true]),
+        (Profile::linux_mainline(), [true, true]),
+    ];
+    for (profile, at_once) in profiles {
+        let mut receiver = Receiver::new(profile);
+        let mut times = Vec::new();
+        for seq in (0..2800).filter(|seq| !lost.contains(seq)) {
+            let now = at(seq.unsigned_abs());
+            receiver.on_packet(now, &data(seq, (seq / 25 % 16) as u8));
+            if receiver.take_feedback(now).is_some() {
+                times.push(seq);
+            }
+        }
+        assert_eq!(receiver.loss_events(), 12);
+        assert_eq!([2603, 2753].map(|time| times.contains(&time)), at_once);
+    }
+}
+
+#[test]
 fn losses_within_a_round_trip_are_one_event() {
     for name in Profile::NAMES {
         let profile = || Profile::named(name).expect("a name");

@@ -8,9 +8,21 @@
 
 use super::{FeedbackState, Sender};
 use crate::cc::tfrc::profile::{IdleRule, InitialWindow, SlowStartFloor, WindowBase};
-use crate::cc::tfrc::{DEFAULT_RTT, MAX_RATE};
+use crate::cc::tfrc::{DEFAULT_RTT, MAX_BACKOFF, MAX_RATE};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
+
+/// The most and the fewest segments of W_init (RFC 5348 §4.2).
+const MOST_SEGMENTS: f64 = 4.0;
+const FEWEST_SEGMENTS: f64 = 2.0;
+/// Octets of W_init, between the two (RFC 5348 §4.2).
+const INITIAL_OCTETS: f64 = 4380.0;
+/// recv_limit in units of the greatest X_recv (RFC 5348 §4.3).
+pub(super) const RECEIVE_LIMIT: f64 = 2.0;
+/// The growth of X in a round trip of slow start (RFC 5348 §4.3).
+const SLOW_START: f64 = 2.0;
+/// The share of X_recv that counts after a loss in a data-limited interval (RFC 5348 §4.3).
+const DATA_LIMITED_LOSS: f64 = 0.85;
 
 /// An upper bound of X in octets per second, and its rule.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +41,7 @@ impl Sender {
                     WindowBase::SegmentSize => self.segment_size,
                     WindowBase::MaximumSegmentSize => f64::from(self.maximum_segment_size),
                 };
-                (4.0 * base).min((2.0 * base).max(4380.0))
+                (MOST_SEGMENTS * base).min((FEWEST_SEGMENTS * base).max(INITIAL_OCTETS))
             }
         };
         let rtt = self.smoothed_rtt?;
@@ -38,7 +50,7 @@ impl Sender {
 
     /// s/t_mbi (RFC 5348 §4.3).
     pub(super) fn minimum_rate(&self) -> f64 {
-        self.segment_size / 64.0
+        self.segment_size / MAX_BACKOFF.as_secs_f64()
     }
 
     pub(super) fn set_rate(&mut self, rate: f64, limit: Limit) {
@@ -73,21 +85,16 @@ impl Sender {
     }
 
     /// The upper bound of X after feedback.
-    pub(super) fn bound(
-        &mut self,
-        now: Instant,
-        sent_at: Instant,
-        loss_increased: bool,
-    ) -> RateBound {
+    pub(super) fn bound(&mut self, now: Instant, sent_at: Instant, loss: bool) -> RateBound {
         if self.profile.idle_rule == IdleRule::DataLimitedIntervals {
-            return self.set_bound(now, sent_at, loss_increased);
+            return self.set_bound(now, sent_at, loss);
         }
         self.last_value_bound(now)
     }
 
     /// m from the last X_recv: twice that, or W_init/R for an idle sender.
     pub(super) fn last_value_bound(&self, now: Instant) -> RateBound {
-        let twice = 2.0 * self.receive_rate;
+        let twice = RECEIVE_LIMIT * self.receive_rate;
         match self.initial_rate() {
             Some(initial) if self.is_idle(now) && initial > twice => RateBound {
                 rate: initial,
@@ -101,15 +108,15 @@ impl Sender {
     }
 
     /// recv_limit (RFC 5348 §4.3 step 4).
-    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss_increased: bool) -> RateBound {
+    fn set_bound(&mut self, now: Instant, sent_at: Instant, loss: bool) -> RateBound {
         let rtt = self.smoothed_rtt.unwrap_or_default();
         let data_limited = self.data_limited.covers(now, sent_at, rtt) && self.receive_rate > 0.0;
         let set = &mut self.receive_rate_set;
         if !data_limited {
             set.update(self.receive_rate, now, rtt);
-        } else if loss_increased {
+        } else if loss {
             set.halve();
-            set.maximize(0.85 * self.receive_rate, now);
+            set.maximize(DATA_LIMITED_LOSS * self.receive_rate, now);
             return RateBound {
                 rate: set.max(),
                 limit: Limit::DataLimited,
@@ -118,7 +125,7 @@ impl Sender {
             set.maximize(self.receive_rate, now);
         }
         RateBound {
-            rate: 2.0 * set.max(),
+            rate: RECEIVE_LIMIT * set.max(),
             limit: Limit::TwiceReceiveRate,
         }
     }
@@ -196,7 +203,7 @@ impl Sender {
                 (self.initial_rate().unwrap_or(0.0), Limit::InitialWindow)
             }
         };
-        let doubled = 2.0 * self.allowed_rate;
+        let doubled = SLOW_START * self.allowed_rate;
         let wanted = if doubled <= bound.rate {
             (doubled, Limit::SlowStart)
         } else {

@@ -9,6 +9,8 @@ mod allowed_rate;
 mod nofeedback;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vectors;
 
 use super::DEFAULT_RTT;
 use super::equation::Equation;
@@ -25,6 +27,11 @@ use crate::time::{Duration, Instant};
 use crate::units::Rate;
 use nofeedback::NofeedbackTimer;
 
+/// The nofeedback timer before the first sample (RFC 5348 §4.2).
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(2);
+/// The weight of the old average in the filter of s.
+const SIZE_FILTER: f64 = 0.9;
+
 /// The contents of a feedback packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback {
@@ -36,6 +43,8 @@ pub struct Feedback {
     pub receive_rate: u32,
     /// p in [0, 1].
     pub loss_event_rate: f64,
+    /// A loss event that no earlier feedback reported.
+    pub new_loss_event: bool,
 }
 
 /// Whether the sender has feedback.
@@ -203,8 +212,8 @@ impl Sender {
             self.oscillation.seed(rtt);
         }
         self.set_interval();
-        let initial = Duration::from_secs(2);
-        self.nofeedback.set(now, initial, self.profile.timer_tick);
+        self.nofeedback
+            .set(now, INITIAL_TIMEOUT, self.profile.timer_tick);
         self.dirty = true;
     }
 
@@ -273,7 +282,8 @@ impl Sender {
         self.update_rtt(sample);
         events.push(now, EventMask::RTT, || Event::Rtt(sample));
 
-        let increased = feedback.loss_event_rate > self.loss_event_rate;
+        // RFC 5348 §4.3 step 4: a new loss event, or an increase of p.
+        let loss = feedback.new_loss_event || feedback.loss_event_rate > self.loss_event_rate;
         self.loss_event_rate = feedback.loss_event_rate.clamp(0.0, 1.0);
         self.receive_rate = f64::from(feedback.receive_rate);
         self.wireless.on_feedback(&FeedbackSample {
@@ -281,7 +291,7 @@ impl Sender {
             smoothed: self.smoothed_rtt.unwrap_or(sample),
             receive_rate: self.receive_rate,
             segment_size: self.segment_size,
-            loss: increased,
+            loss,
         });
         let previous_interval = self.inter_packet_interval;
         let first = self.feedback_state == FeedbackState::None;
@@ -291,7 +301,7 @@ impl Sender {
             // RFC 5348 §4.2: in place of step 4 of §4.3.
             self.start_at_initial_rate(now);
         } else {
-            let bound = self.bound(now, feedback.sent_at, increased);
+            let bound = self.bound(now, feedback.sent_at, loss);
             let keep = expired
                 && self.loss_event_rate == 0.0
                 && self.profile.rate_after_expiry == RateAfterExpiry::Keep;
@@ -414,7 +424,7 @@ impl Sender {
             SegmentSizeRule::Average if old > 0.0 => self
                 .profile
                 .arithmetic
-                .smoothed_size(old, payload, 0.9)
+                .smoothed_size(old, payload, SIZE_FILTER)
                 .max(1.0),
             SegmentSizeRule::Largest => old.max(payload),
             SegmentSizeRule::Average => payload,

@@ -4,13 +4,21 @@
 //! Linux takes the maximum with 100 ms or 200 ms too, counts in ticks, and halves the rate of an
 //! idle sender as well.
 
-use super::allowed_rate::RateBound;
-use super::{FeedbackState, Sender};
+use super::allowed_rate::{RECEIVE_LIMIT, RateBound};
+use super::{FeedbackState, INITIAL_TIMEOUT, Sender};
 use crate::cc::tfrc::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
+
+/// Round trips, and times between packets, without feedback (RFC 5348 §4.3 step 3).
+const TIMEOUT_ROUND_TRIPS: u64 = 4;
+const TIMEOUT_INTERVALS: u64 = 2;
+/// X in units of the recover rate up to which an idle sender keeps it while p = 0 (RFC 5348 §4.4).
+const KEPT_RATE: f64 = 2.0;
+/// X_recv in packets a round trip up to which an idle sender keeps it (RFC 3448 §4.4).
+const KEPT_PACKETS: f64 = 4.0;
 
 /// When a timer that is set now for `span` expires; always later than now.
 pub(super) fn expiry(now: Instant, span: Duration, tick: TimerTick) -> Instant {
@@ -123,10 +131,10 @@ impl Sender {
         let profile = &self.profile;
         let early = profile.nofeedback_before_feedback == BeforeFeedback::TwoSeconds;
         match self.smoothed_rtt {
-            _ if self.feedback_state == FeedbackState::None && early => Duration::from_secs(2),
-            rtt => (rtt.unwrap_or(Duration::ZERO) * 4)
+            _ if self.feedback_state == FeedbackState::None && early => INITIAL_TIMEOUT,
+            rtt => (rtt.unwrap_or(Duration::ZERO) * TIMEOUT_ROUND_TRIPS)
                 .max(profile.nofeedback_min)
-                .max(interval * 2),
+                .max(interval * TIMEOUT_INTERVALS),
         }
     }
 
@@ -142,14 +150,18 @@ impl Sender {
             (_, None) => self.profile.nofeedback_exemption == NofeedbackExemption::RecoverRate,
             (NofeedbackExemption::FourPacketsPerRtt, Some(rtt)) => {
                 self.feedback_state != FeedbackState::None
-                    && self.receive_rate < arithmetic.rate(4.0 * self.segment_size, rtt)
+                    && self.receive_rate < arithmetic.rate(KEPT_PACKETS * self.segment_size, rtt)
+            }
+            (NofeedbackExemption::InitialRate, Some(_)) => {
+                self.feedback_state != FeedbackState::None
+                    && self.allowed_rate < KEPT_RATE * self.initial_rate().unwrap_or(0.0)
             }
             (NofeedbackExemption::RecoverRate, Some(_)) => {
                 let recover = self.initial_rate().unwrap_or(0.0);
                 if p > 0.0 {
                     self.receive_rate_set.max() < recover
                 } else {
-                    self.allowed_rate < 2.0 * recover
+                    self.allowed_rate < KEPT_RATE * recover
                 }
             }
         }
@@ -182,7 +194,7 @@ impl Sender {
         let arithmetic = self.profile.arithmetic;
         // Without loss there is no X_calc: X_recv is the limit.
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
-        self.receive_rate = if equation_rate > 2.0 * self.receive_rate {
+        self.receive_rate = if equation_rate > RECEIVE_LIMIT * self.receive_rate {
             let least = self.minimum_rate() / 2.0;
             let half = arithmetic.scaled(self.receive_rate, 1, 2);
             half.max(match arithmetic {
@@ -199,7 +211,7 @@ impl Sender {
     fn halve_receive_rate_set(&mut self, now: Instant) -> RateBound {
         let receive_rate = self.receive_rate_set.max();
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
-        let limit = if equation_rate > 2.0 * receive_rate {
+        let limit = if equation_rate > RECEIVE_LIMIT * receive_rate {
             receive_rate
         } else {
             equation_rate / 2.0

@@ -1,7 +1,7 @@
 use super::super::MAX_RATE;
 use super::super::profile::{
-    HalvingWithoutLoss, IdleRule, NofeedbackExemption, Oscillation, OscillationInSlowStart,
-    TimerTick,
+    HalvingWithoutLoss, IdleRule, InitialWindow, NofeedbackExemption, Oscillation,
+    OscillationInSlowStart, TimerTick,
 };
 use super::*;
 use proptest::prelude::*;
@@ -32,12 +32,23 @@ fn started(profile: Profile, handshake: Option<Duration>) -> Sender {
     sender
 }
 
+/// RFC 3448 without the changes of RFC 4342.
+fn letter_of_rfc_3448() -> Profile {
+    Profile {
+        initial_window: InitialWindow::OneSegment,
+        first_feedback: FirstFeedback::Ordinary,
+        nofeedback_exemption: NofeedbackExemption::FourPacketsPerRtt,
+        ..Profile::rfc3448()
+    }
+}
+
 fn feed(sender: &mut Sender, now: Instant, receive_rate: u32, p: f64) {
     let feedback = Feedback {
         sent_at: now - RTT,
         elapsed_time: Duration::ZERO,
         receive_rate,
         loss_event_rate: p,
+        new_loss_event: false,
     };
     assert!(sender.on_feedback(now, &feedback, &mut Events::default()));
 }
@@ -72,7 +83,9 @@ fn starts_with_a_packet_a_second_or_the_initial_window() {
 #[test]
 fn the_first_feedback_gives_a_segment_or_the_initial_window_per_round_trip() {
     for (profile, rate, limit) in [
-        (Profile::rfc3448(), 10_000.0, Limit::OnePacketPerRtt),
+        // RFC 4342 §5: four packets of 1000 octets.
+        (Profile::rfc3448(), 40_000.0, Limit::InitialWindow),
+        (letter_of_rfc_3448(), 10_000.0, Limit::OnePacketPerRtt),
         (Profile::rfc5348(), 43_800.0, Limit::InitialWindow),
     ] {
         let mut sender = started(profile, None);
@@ -88,7 +101,7 @@ fn the_first_feedback_gives_a_segment_or_the_initial_window_per_round_trip() {
 
 #[test]
 fn slow_start_doubles_once_a_round_trip_up_to_twice_the_receive_rate() {
-    let mut sender = started(Profile::rfc3448(), None);
+    let mut sender = started(letter_of_rfc_3448(), None);
     feed(&mut sender, at(100), 0, 0.0);
     feed(&mut sender, at(150), 1_000_000, 0.0);
     assert_eq!(bytes(&sender), 10_000.0, "too early");
@@ -197,6 +210,46 @@ fn losses_while_data_limited_reduce_the_limit() {
 }
 
 #[test]
+fn a_new_loss_event_counts_as_a_loss_though_p_falls() {
+    // RFC 5348 §4.3 step 4: "a new loss event or an increase in the loss event rate p".
+    for (new_loss_event, rate) in [(true, 21_250.0), (false, 85_000.0)] {
+        let mut sender = started(Profile::rfc5348(), Some(RTT));
+        feed(&mut sender, at(100), 0, 0.0);
+        // Data-limited with an increase of p: X_recv_set becomes 0.85·50 000.
+        feed(&mut sender, at(400), 50_000, 0.0002);
+        assert_eq!(bytes(&sender), 42_500.0);
+        let feedback = Feedback {
+            sent_at: at(400),
+            elapsed_time: Duration::ZERO,
+            receive_rate: 10_000,
+            loss_event_rate: 0.0001,
+            new_loss_event,
+        };
+        sender.on_feedback(at(500), &feedback, &mut Events::default());
+        // max(42 500/2, 0.85·10 000), or twice max(42 500, 10 000).
+        assert_eq!(bytes(&sender), rate);
+    }
+}
+
+#[test]
+fn idle_time_does_not_reduce_ccid_3_below_its_initial_rate() {
+    // RFC 4342 §5.1. W_init/R is 40 000: X of 79 999 is kept, X of 80 000 is halved.
+    for (receive_rate, kept) in [(39_999, true), (40_000, false)] {
+        let mut sender = started(Profile::rfc3448(), None);
+        feed(&mut sender, at(100), 0, 0.0);
+        feed(&mut sender, at(200), receive_rate, 0.0);
+        assert_eq!(bytes(&sender), f64::from(2 * receive_rate));
+        expire(&mut sender);
+        assert_eq!(sender.receive_rate == f64::from(receive_rate), kept);
+        // A sender that was not idle is reduced in any case.
+        sender.on_sent(at(5000), S);
+        let before = sender.receive_rate;
+        expire(&mut sender);
+        assert_eq!(sender.receive_rate, before / 2.0);
+    }
+}
+
+#[test]
 fn halves_the_rate_without_feedback() {
     for profile in [Profile::linux_2008(), Profile::rfc5348()] {
         let mut sender = started(profile, Some(RTT));
@@ -218,7 +271,7 @@ fn halves_the_rate_without_feedback() {
 
 #[test]
 fn rfc_3448_halves_the_receive_rate_down_to_a_packet_per_round_trip() {
-    let mut sender = started(Profile::rfc3448(), None);
+    let mut sender = started(letter_of_rfc_3448(), None);
     feed(&mut sender, at(100), 0, 0.0);
     for k in 2..=5 {
         feed(&mut sender, at(k * 100), 1_000_000, 0.0);
@@ -287,7 +340,7 @@ fn an_idle_sender_keeps_the_rate_that_its_revision_allows() {
     expire(&mut sender);
     assert_eq!(bytes(&sender), initial / 2.0);
     // RFC 3448 §4.4: no halving while X_recv is below four packets per round trip.
-    let mut sender = started(Profile::rfc3448(), None);
+    let mut sender = started(letter_of_rfc_3448(), None);
     feed(&mut sender, at(100), 0, 0.0);
     feed(&mut sender, at(200), 39_999, 0.0);
     expire(&mut sender);
@@ -323,6 +376,7 @@ fn the_nofeedback_interval_has_the_profiles_minimum() {
             elapsed_time: Duration::ZERO,
             receive_rate: 0,
             loss_event_rate: 0.0,
+            new_loss_event: false,
         };
         sender.on_feedback(now, &feedback, &mut Events::default());
         assert_eq!(sender.poll_timeout(), Some(at(10 + millis)));
@@ -384,6 +438,7 @@ fn unusable_samples_are_replaced_and_bounded() {
             elapsed_time: elapsed,
             receive_rate: 0,
             loss_event_rate: 0.0,
+            new_loss_event: false,
         };
         let mut events = Events::default();
         events.set_mask(EventMask::RTT);
@@ -463,6 +518,7 @@ fn a_growing_round_trip_time_is_reported_as_the_limit() {
         elapsed_time: Duration::ZERO,
         receive_rate: 1_000_000,
         loss_event_rate: 0.01,
+        new_loss_event: false,
     };
     sender.on_feedback(at(400), &slower, &mut Events::default());
     assert!(sender.inter_packet_interval() > plain);
@@ -577,6 +633,7 @@ proptest! {
                         elapsed_time: Duration::from_nanos(elapsed),
                         receive_rate: rate,
                         loss_event_rate: profile.loss_event_rate(inverse),
+                        new_loss_event: false,
                     };
                     sender.on_feedback(now, &feedback, &mut events);
                 }
