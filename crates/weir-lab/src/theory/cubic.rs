@@ -13,7 +13,7 @@
 use weir_proto::time::Duration;
 use weir_proto::units::{Probability, Rate};
 
-/// C and β of RFC 9438 §4.6 and §4.1.2.
+/// C (RFC 9438 §5.1) and β (§4.6).
 pub const RFC9438: Constants = Constants { c: 0.4, beta: 0.7 };
 
 /// The two constants of the law.

@@ -185,6 +185,7 @@ fn pftk_is_tfrc_while_the_timeout_share_stays_below_one() {
 
 #[test]
 fn cubic_gives_the_windows_of_the_rfcs_table() {
+    // RFC 9438 §5.1, RFC9438: the table of response functions.
     // The CUBIC RFC's table for RTT = 100 ms: 1054 packets at 1e-5 and 5926 at 1e-6.
     for (loss, packets) in [(1e-5, 1054.0), (1e-6, 5926.0)] {
         let steady = cubic::steady(1500, Duration::from_millis(100), p(loss), cubic::RFC9438);

@@ -19,14 +19,21 @@ use crate::settings;
 use crate::settings::fraction;
 use crate::time::{Duration, Instant};
 
+/// C, in packets per second cubed (RFC 9438 §5.1).
+const C: f64 = 0.4;
+/// beta_cubic (RFC 9438 §4.6).
+const BETA: f64 = 0.7;
+/// The most that the target exceeds the window by, as a factor (RFC 9438 §4.2).
+const MAX_TARGET: f64 = 1.5;
+
 settings! {
     /// The constants of CUBIC (RFC 9438).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct CubicConfig {
         /// C, how steep the curve is (RFC 9438 §5).
-        pub c: f64 = 0.4,
+        pub c: f64 = C,
         /// beta, what a reduction leaves, in 0..1 (RFC 9438 §4.6).
-        pub beta: f64 = 0.7 => fraction(),
+        pub beta: f64 = BETA => fraction(),
         /// Give way to newcomers (RFC 9438 §4.7).
         pub fast_convergence: bool = true,
     }
@@ -128,7 +135,9 @@ impl Policy for Cubic {
         } else {
             // §4.2: the target is W_cubic one round-trip time from now, at most 1.5 windows.
             let rtt = acked.rtt.smoothed.as_secs_f64();
-            let target = self.w_cubic(t + rtt, epoch.k).clamp(window, 1.5 * window);
+            let target = self
+                .w_cubic(t + rtt, epoch.k)
+                .clamp(window, MAX_TARGET * window);
             window + (target - window) * packets / window
         };
         let grown = next * self.max_datagram_size + self.fraction;
@@ -209,7 +218,67 @@ mod tests {
     }
 
     #[test]
+    fn the_target_is_at_most_one_and_a_half_windows() {
+        // RFC 9438 §4.2, MAX_TARGET: 40 s after a reduction from 20 to 14 packets W_cubic is beyond
+        // 1.5·14, so that one packet of 14 acknowledged adds (21 - 14)/14 = 0.5 packets.
+        let mut cubic = cubic();
+        let cwnd = cubic.on_congestion_event(Instant::ZERO, 20 * MDS);
+        let first = cubic.on_ack(cwnd, &acked(0, 100));
+        // 14 + 0.529 412/14 = 14.037 815.
+        assert_eq!(first, 14_037);
+        let second = cubic.on_ack(first, &acked(40_000, 100));
+        // 14.037 + 0.5.
+        assert_eq!(second, 14_537);
+    }
+
+    #[test]
+    fn the_target_is_never_below_the_window() {
+        // RFC 9438 §4.2: with W_max = 100 and K = 4.217 s, W_cubic(2.1 s) = 96.2 is below a window
+        // of 99, which stays (W_est does not reach it).
+        let mut cubic = cubic();
+        cubic.on_congestion_event(Instant::ZERO, 100 * MDS);
+        cubic.on_ack(70 * MDS, &acked(0, 100));
+        assert_eq!(cubic.on_ack(99 * MDS, &acked(2000, 100)), 99 * MDS);
+    }
+
+    #[test]
+    fn the_reno_estimate_grows_by_one_once_it_has_reached_the_prior_window() {
+        // RFC 9438 §4.3: alpha = 3·0.3/1.7 = 0.529 412 while W_est < cwnd_prior = 10, then 1. A
+        // window acknowledged at once adds alpha.
+        let mut cubic = cubic();
+        let cwnd = cubic.on_congestion_event(Instant::ZERO, 10 * MDS);
+        let whole = |window: u64| Acked {
+            bytes: window,
+            ..acked(0, 1)
+        };
+        assert_eq!(cubic.on_ack(cwnd, &whole(cwnd)), 7529);
+        let mut estimate = 7.0 + 0.529_412;
+        while estimate < 10.0 {
+            estimate += 0.529_412;
+            cubic.on_ack(7529, &whole(7529));
+        }
+        let before = cubic.epoch.expect("an epoch").w_est;
+        assert!((before - estimate).abs() < 1e-4, "{before}");
+        cubic.on_ack(7529, &whole(7529));
+        let after = cubic.epoch.expect("an epoch").w_est;
+        assert!((after - before - 1.0).abs() < 1e-12, "{after}");
+    }
+
+    #[test]
+    fn without_a_reduction_the_plateau_is_the_first_window() {
+        // RFC 9438 §4.10: K = 0 and W_max = cwnd. At t = 1.9 s and an RTT of 100 ms the target is
+        // 50 + 0.4·2³ = 53.2: one packet of 50 adds 3.2/50 = 0.064.
+        let mut cubic = cubic();
+        let first = cubic.on_ack(50 * MDS, &acked(0, 100));
+        // W_est: 50 + 1/50, because there is no prior window.
+        assert_eq!(first, 50_020);
+        let second = cubic.on_ack(50 * MDS, &acked(1900, 100));
+        assert_eq!(second, 50_064);
+    }
+
+    #[test]
     fn follows_the_curve_of_hand_computed_values() {
+        // RFC 9438 §4.2 with C of §5.1.
         let mut cubic = cubic();
         // 100 packets reduced to 70: W_max - cwnd = 30, K = cbrt(30 / 0.4) = cbrt(75).
         assert_eq!(
@@ -228,12 +297,20 @@ mod tests {
 
     #[test]
     fn reduces_to_seven_tenths_and_converges_fast_below_the_w_maximum() {
+        // RFC 9438 §4.6, BETA, and §4.7.
         let mut cubic = cubic();
         assert_eq!(cubic.on_congestion_event(Instant::ZERO, 100_000), 70_000);
         assert_eq!(cubic.w_max, 100.0);
         assert_eq!(cubic.on_congestion_event(Instant::ZERO, 80_000), 56_000);
         // 80 * (1 + 0.7) / 2
         assert!((cubic.w_max - 68.0).abs() < 1e-9);
+        // The same window is not below W_max.
+        cubic.w_max = 80.0;
+        cubic.on_congestion_event(Instant::ZERO, 80_000);
+        assert_eq!(cubic.w_max, 80.0);
+        cubic.config.fast_convergence = false;
+        cubic.on_congestion_event(Instant::ZERO, 60_000);
+        assert_eq!(cubic.w_max, 60.0);
     }
 
     #[test]
@@ -261,6 +338,75 @@ mod tests {
         // acknowledged moves the window by (87.8846 - 70.007) / 70.007 = 0.2554 packets.
         let second = cubic.on_ack(first, &acked(1000, 100));
         assert_eq!(second, 70_262);
+    }
+
+    /// Packets from one loss to the next, and the mean window that RFC 9438 §5.1 gives for them at
+    /// a round-trip time of 100 ms: (0.4·3.7/1.2)^(1/4)·(0.1·10 000)^(3/4) = 1.053 83·177.828.
+    const PERIOD: u32 = 10_000;
+    const LAW: f64 = 187.400;
+
+    /// The mean windows of `cycles` cycles in shares of the law. Each loses one packet after
+    /// `PERIOD` acknowledgements; before the first the window was `w_max` in shares of the law's. A
+    /// round trip of the window passes at once with its last acknowledgement: there is no recovery.
+    fn cycles_under_periodic_loss(fast_convergence: bool, w_max: f64, cycles: usize) -> Vec<f64> {
+        let mut config = WindowConfig {
+            max_datagram_size: MDS,
+            ..WindowConfig::default()
+        };
+        config.cubic.fast_convergence = fast_convergence;
+        let mut cubic = Cubic::new(&config);
+        // A cycle begins at 0.7 W_max and ends at W_max; its mean is (1 - 0.3/4) W_max.
+        let mut cwnd = (w_max * LAW / 0.925 * MDS as f64) as u64;
+        let mut now = Instant::ZERO;
+        let cycle = |_| {
+            cwnd = cubic.on_congestion_event(now, cwnd);
+            let start = now;
+            for _ in 0..PERIOD {
+                let windows = MDS as f64 / cwnd as f64;
+                now += Duration::from_millis(100).mul_f64(windows);
+                let acked = Acked {
+                    now,
+                    ..acked(0, 100)
+                };
+                cwnd = cubic.on_ack(cwnd, &acked);
+            }
+            f64::from(PERIOD) * 0.1 / now.since(start).as_secs_f64() / LAW
+        };
+        (0..cycles).map(cycle).collect()
+    }
+
+    #[test]
+    fn under_periodic_loss_the_law_holds_at_its_own_window() {
+        // W_cubic(K) = W_max: a cycle that lasts K ends at the window at which it began.
+        for mean in cycles_under_periodic_loss(false, 1.0, 60) {
+            assert!((mean - 1.0).abs() < 0.005, "{mean}");
+        }
+    }
+
+    #[test]
+    fn under_periodic_loss_the_window_comes_to_the_law_as_slowly_as_one_over_root_n() {
+        // A window that is too large by the share d has a cycle shorter than K by (4/3) d K, so
+        // that the next one is smaller by 0.4 ((4/3) d K)^3 = 0.3 W_max ((4/3) d)^3: d falls with
+        // d^3.
+        for w_max in [4.0, 0.5] {
+            let far = cycles_under_periodic_loss(false, w_max, 160);
+            let distance = |n: usize| (far[n] - 1.0).abs();
+            assert!((0.07..0.13).contains(&distance(80)), "{}", distance(80));
+            let ratio = distance(40) / distance(159);
+            // Four times the cycles, half the distance; not yet quite after forty.
+            assert!((1.6..2.6).contains(&ratio), "{ratio}");
+        }
+    }
+
+    #[test]
+    fn under_periodic_loss_fast_convergence_stays_below_the_law() {
+        // §4.7: any loss below the last W_max takes 15 % from it, and from below the window grows
+        // by its distance cubed. The section says to switch it off for a single flow.
+        for w_max in [4.0, 1.0] {
+            let cycles = cycles_under_periodic_loss(true, w_max, 100);
+            let mean = cycles[20..].iter().sum::<f64>() / 80.0;
+            assert!((0.9..0.96).contains(&mean), "{mean}");
+        }
     }
 
     #[test]

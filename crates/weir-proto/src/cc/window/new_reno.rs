@@ -17,6 +17,9 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     make: |config| Box::new(Classic::new(config, NewReno::new(config))),
 };
 
+/// The inverse of kLossReductionFactor, 0.5 (RFC 9002 appendix B.1).
+const LOSS_DIVISOR: u64 = 2;
+
 /// NewReno's policy.
 #[derive(Clone, Debug)]
 pub struct NewReno {
@@ -76,8 +79,8 @@ impl Policy for NewReno {
 
     fn on_congestion_event(&mut self, _now: Instant, cwnd: u64) -> u64 {
         self.reset_acked();
-        // RFC 9002 appendix B.1: kLossReductionFactor is 0.5, rounded down to whole octets.
-        cwnd / 2
+        // Rounded down to whole octets.
+        cwnd / LOSS_DIVISOR
     }
 
     fn count_acked(&mut self, bytes: u64) {

@@ -67,6 +67,7 @@ fn the_initial_window_is_that_of_rfc_9002() {
 
 #[test]
 fn slow_start_grows_by_what_is_acknowledged_and_a_loss_halves() {
+    // RFC 9002 §7.3.1 and appendix B.1, LOSS_DIVISOR.
     let mut window = newreno(Rules::RFC9002);
     assert_eq!(window.state(), "slow_start");
     for _ in 0..10 {

@@ -47,6 +47,7 @@ fn numbers(lost: &[LostPacket]) -> Vec<(PacketNumber, LossTrigger)> {
 
 #[test]
 fn timeouts_follow_the_round_trip_time() {
+    // RFC 9002 §6.2.1, PROBE_TIMEOUT; §6.1.2, GRANULARITY; §6.2.2, INITIAL_RTT.
     let ms = Duration::from_millis;
     let mut rtt = RttEstimator::default();
     assert_eq!(rtt.timeout(&PROBE_TIMEOUT, 0), ms(999));
@@ -58,6 +59,7 @@ fn timeouts_follow_the_round_trip_time() {
 
 #[test]
 fn follows_the_table_of_thresholds() {
+    // RFC 9002 §6.1.1, PACKET_THRESHOLD.
     use LossTrigger::{PacketThreshold, TimeThreshold};
     // Packets 0..=4 leave at 0, 1, 2, 3 and 4 ms; the round-trip time is 80 ms, so that the
     // time threshold is 90 ms.
@@ -143,7 +145,8 @@ fn acknowledging_a_packet_that_was_not_sent_is_a_violation() {
 
 #[test]
 fn the_example_of_rfc_9002_establishes_persistent_congestion() {
-    // RFC 9002 §7.6.3, in seconds: packets 1 to 9 leave at 0, 1, 2, 3, 4, 5, 6, 8 and 12.
+    // RFC 9002 §7.6.1, PERSISTENT_THRESHOLD, and §7.6.3, in seconds: packets 1 to 9 leave at 0, 1,
+    // 2, 3, 4, 5, 6, 8 and 12.
     let times = [0, 1000, 2000, 3000, 4000, 5000, 6000, 8000, 12_000];
     for (threshold, persistent) in [(6000, true), (7000, false)] {
         let mut packets = sent(&times);
