@@ -20,6 +20,28 @@ use weir_proto::units::Probability;
 
 const MILLISECOND: u64 = 1_000_000;
 
+/// The seed of one network, printed if its test fails for whatever reason.
+struct Replay(u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay this network alone: WEIR_SEED={}", self.0);
+        }
+    }
+}
+
+/// Tries a property with the network of each seed. With one network alone there is nothing to say
+/// about what all of them together show: returns whether there were more.
+fn for_each_seed(mut property: impl FnMut(u64)) -> bool {
+    let seeds = seeds();
+    for &seed in &seeds {
+        let _replay = Replay(seed);
+        property(seed);
+    }
+    seeds.len() > 1
+}
+
 /// Seeds of the networks to try.
 #[expect(
     clippy::disallowed_methods,
@@ -102,7 +124,7 @@ fn inside(seed: u64, c: &LinkCounters) -> u64 {
 #[test]
 fn packets_and_octets_are_conserved_through_every_element() {
     let mut seen = LinkCounters::default();
-    for seed in seeds() {
+    let many = for_each_seed(|seed| {
         let (mut random, cell, stations) = impaired_network(seed);
         for step in 1..=40 {
             simulate(&mut random.network, at(step * 7_777_777), &mut ())
@@ -144,7 +166,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
                 seen.dropped_retry_limit += c.dropped_retry_limit;
             }
         }
-    }
+    });
     let rare = [
         seen.packets_duplicated,
         seen.packets_damaged,
@@ -153,7 +175,7 @@ fn packets_and_octets_are_conserved_through_every_element() {
         seen.dropped_retry_limit,
     ];
     assert!(
-        rare.iter().all(|&count| count > 0),
+        !many || rare.iter().all(|&count| count > 0),
         "nothing happens: {seen:?}"
     );
 }
@@ -171,7 +193,7 @@ fn arrivals(log: &Log) -> Vec<(u64, u64)> {
 #[test]
 fn packets_are_conserved_in_order_and_within_limits() {
     let mut delivered = 0;
-    for seed in seeds() {
+    let many = for_each_seed(|seed| {
         let mut random = random_network(seed);
         let mut earlier = vec![LinkCounters::default(); random.links.len()];
         for step in 1..=40 {
@@ -215,13 +237,13 @@ fn packets_are_conserved_in_order_and_within_limits() {
                 );
             }
         }
-    }
-    assert!(delivered > 100, "the networks carry nothing");
+    });
+    assert!(!many || delivered > 100, "the networks carry nothing");
 }
 
 #[test]
 fn nothing_arrives_before_it_could() {
-    for seed in seeds() {
+    for_each_seed(|seed| {
         let mut random = random_network(seed);
         let fastest = random.links.iter().map(|l| l.delay).min().expect("links");
         simulate(&mut random.network, at(300 * MILLISECOND), &mut ()).expect("not stuck");
@@ -238,7 +260,7 @@ fn nothing_arrives_before_it_could() {
                 assert!(took >= fastest.as_nanos(), "WEIR_SEED={seed} {flow:?} {id}");
             }
         }
-    }
+    });
 }
 
 /// The record of one run: its events and its counters.
@@ -264,18 +286,18 @@ fn history(
 
 #[test]
 fn the_same_seed_gives_the_same_run() {
-    for seed in seeds() {
+    for_each_seed(|seed| {
         assert_eq!(
             history(seed, EventMask::ALL, 1),
             history(seed, EventMask::ALL, 1),
             "WEIR_SEED={seed}"
         );
-    }
+    });
 }
 
 #[test]
 fn watching_and_pausing_change_nothing_but_what_is_seen() {
-    for seed in seeds() {
+    for_each_seed(|seed| {
         let (seen, counters, logs) = history(seed, EventMask::ALL, 1);
         let (unseen, unwatched, unwatched_logs) = history(seed, EventMask::NONE, 1);
         assert!(unseen.0.is_empty());
@@ -287,7 +309,7 @@ fn watching_and_pausing_change_nothing_but_what_is_seen() {
         assert_eq!(seen, paused, "WEIR_SEED={seed}");
         let in_order = seen.0.windows(2).all(|w| w[0].0 <= w[1].0);
         assert!(in_order, "WEIR_SEED={seed}: events out of order");
-    }
+    });
 }
 
 #[test]
