@@ -75,7 +75,7 @@ pub fn citations(source: &Source) -> BTreeSet<(Section, bool)> {
 }
 
 /// The one RFC that the file's head names, if it names exactly one.
-fn head_rfc(source: &Source) -> Option<u32> {
+pub fn head_rfc(source: &Source) -> Option<u32> {
     let head = source
         .lines()
         .map(|(_, line)| line.trim())
@@ -88,7 +88,7 @@ fn head_rfc(source: &Source) -> Option<u32> {
 }
 
 /// The sections of a line, and the RFC that stands at its end and leads into the next line.
-fn line_sections(line: &str, default: Option<u32>) -> (Vec<Section>, Option<u32>) {
+pub fn line_sections(line: &str, default: Option<u32>) -> (Vec<Section>, Option<u32>) {
     let line = line.trim_end();
     let (mut rfc, mut open) = (default, None);
     let mut sections = Vec::new();

@@ -1,8 +1,8 @@
 //! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | ci`.
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
-//! which sections of which RFC are cited by code and by tests, `code-map` writes
-//! `docs/code-map.md`, `ci` runs `test.sh`.
+//! which sections of which RFC are cited by code and by tests, and the constants of RFCs that no
+//! vector names, `code-map` writes `docs/code-map.md`, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
@@ -12,12 +12,13 @@ mod rfc;
 mod source;
 mod tidy;
 mod tree;
+mod vectors;
 
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|ci>
   tidy      report each violation of the repository rules as path:line: message
-  rfc       list the RFC sections that code and tests cite
+  rfc       list the RFC sections that code and tests cite, and constants without a vector
   code-map  write docs/code-map.md: every source file in a line
   ci        run ./test.sh: formatting, lints, tidy and all tests";
 

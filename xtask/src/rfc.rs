@@ -1,4 +1,5 @@
-//! Lists the RFC sections that are cited, each with the files of code and of tests that cite it.
+//! Lists the RFC sections that are cited, each with the files of code and of tests that cite it,
+//! and the constants of RFCs that no vector names.
 //!
 //! If the text of RFC 4340 lies beside the repository, its sections with a MUST that no test cites
 //! follow. The task never fails: a citation does not prove that a section is implemented.
@@ -7,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::citation::{Section, citations};
-use crate::{output, tree};
+use crate::{output, tree, vectors};
 
 /// Where the text may lie, from the repository's root.
 const TEXT: &str = "../shared/rfc/rfc4340.txt";
@@ -34,6 +35,22 @@ pub fn run(root: &Path) -> Result<bool, String> {
         let name = format!("RFC {} §{}", section.rfc, section.number());
         let [code, tests] = files.each_ref().map(names);
         output::line(format_args!("{name} | {code} | {tests}"));
+    }
+    output::line("");
+    let open = vectors::unnamed(&sources);
+    let count = open.len();
+    output::line(format_args!(
+        "{count} constants of RFCs that no vector names:"
+    ));
+    for constant in open {
+        let cites = |section: &Section| format!("RFC {} §{}", section.rfc, section.number());
+        let sections: Vec<String> = constant.sections.iter().map(cites).collect();
+        let place = format!("{}:{}", constant.path, constant.line);
+        output::line(format_args!(
+            "  {} {} {place}",
+            constant.name,
+            sections.join(" ")
+        ));
     }
     output::line("");
     let Ok(text) = std::fs::read_to_string(root.join(TEXT)) else {

@@ -8,6 +8,7 @@ mod functions;
 mod layering;
 mod layout;
 mod machine;
+mod vectors;
 
 use std::fmt;
 use std::path::Path;
@@ -55,6 +56,7 @@ pub fn run(root: &Path) -> Result<bool, String> {
 
     violations.extend(sources.iter().flat_map(functions::check));
     violations.extend(crates.iter().flat_map(circles::check));
+    violations.extend(vectors::check(&sources));
     violations.extend(documents::check(&files));
     violations.extend(code_map::check(&files, &sources));
     violations.sort();

@@ -104,6 +104,12 @@ mod tests {
         assert_eq!(decode_number(ACK_RATIO, &[1]), None);
     }
 
+    #[test]
+    fn ccid_3_has_feature_number_192() {
+        // RFC 4342 §8.4, SEND_LOSS_EVENT_RATE, and table 2 of §8.
+        assert_eq!(SEND_LOSS_EVENT_RATE, 192);
+    }
+
     /// RFC 4340 table 4.
     #[test]
     fn only_sequence_window_and_ack_ratio_are_not_negotiable() {
