@@ -74,10 +74,15 @@ settings! {
     pub struct Tcp {
         /// The congestion controller.
         pub controller: &'static ControllerEntry = &REGISTRY[0],
+        /// The rules of loss recovery and of the retransmission timer, as one of them has them.
+        pub rules: &'static str = "linux" => named(|| tcp::Rules::PRESETS.into()),
         /// What both ends are made from; addresses and the segment size are set when a run is
         /// built.
         pub config: tcp::Config [flatten],
     }
+    preset rules = |tcp: &mut Tcp, name: &str| {
+        tcp.config = tcp::Config::named(name).unwrap_or_default();
+    };
 }
 
 impl Dccp {
@@ -106,11 +111,15 @@ impl Tcp {
             segment_size,
             ..self.config
         };
+        let rules = &self.config.rules;
         let window = WindowConfig {
             max_datagram_size: u64::from(segment_size),
+            initial_window: Some(rules.initial_window(segment_size)),
             rules: Rules {
                 // RFC 5681 §3.1: a recovery lets out what its window allows and no more.
                 recovery_probe: false,
+                undo_spurious: rules.undo_spurious || rules.f_rto,
+                hystart: rules.hystart,
                 ..Rules::RFC9002
             },
             ..WindowConfig::default()

@@ -54,8 +54,24 @@ pub struct CongestionEvent {
     pub lost_bytes: u64,
     /// Octets in flight, without the lost packets.
     pub bytes_in_flight: u64,
+    /// Octets sent and not cumulatively acknowledged, if the reduction starts from these when they
+    /// are fewer than the window (RFC 5681 §3.1, eq. 4).
+    pub flight_size: Option<u64>,
     /// ECN marks, not losses.
     pub ecn: bool,
+}
+
+/// TCP's retransmission timer expired.
+#[derive(Clone, Copy, Debug)]
+pub struct RetransmissionTimeout {
+    /// When it expired.
+    pub now: Instant,
+    /// When the first outstanding packet was last sent.
+    pub sent_at: Instant,
+    /// As in [`CongestionEvent`].
+    pub flight_size: Option<u64>,
+    /// It expired for the same segment before, so ssthresh is kept (RFC 5681 §3.1).
+    pub repeated: bool,
 }
 
 /// A window-based congestion controller. All sizes are octets.
@@ -69,6 +85,12 @@ pub trait WindowController {
     fn on_congestion_event(&mut self, congestion: &CongestionEvent);
     /// Persistent congestion was established (RFC 9002 §7.6).
     fn on_persistent_congestion(&mut self, now: Instant);
+    /// TCP's retransmission timer expired: the window becomes one packet (RFC 5681 §3.1).
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout);
+    /// A packet of the handshake was lost: the first window is one packet (RFC 5681 §3.1).
+    fn on_handshake_loss(&mut self) {}
+    /// Nothing was sent for longer than a retransmission timeout (RFC 5681 §4.1).
+    fn on_idle_restart(&mut self) {}
     /// All packets that were declared lost in this recovery period have been acknowledged: the
     /// losses were spurious.
     fn on_spurious_congestion_event(&mut self, _now: Instant) {}

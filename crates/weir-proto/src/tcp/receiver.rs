@@ -15,6 +15,9 @@ pub(super) struct Receiver {
     /// An offset in the range that the latest segment belongs to: the first SACK block
     /// (RFC 2018 §4).
     latest: Option<u64>,
+    /// A duplicate to report (RFC 2883), if the receiver reports them.
+    duplicate: Option<(u64, u64)>,
+    dsack: bool,
     /// Segments since the last acknowledgement.
     unacknowledged_segments: u32,
     ack_every: u32,
@@ -24,11 +27,13 @@ pub(super) struct Receiver {
 }
 
 impl Receiver {
-    pub(super) fn new(ack_every: u32, max_ack_delay: Duration) -> Self {
+    pub(super) fn new(ack_every: u32, max_ack_delay: Duration, dsack: bool) -> Self {
         Self {
             next: 0,
             out_of_order: Vec::with_capacity(16),
             latest: None,
+            duplicate: None,
+            dsack,
             unacknowledged_segments: 0,
             ack_every: ack_every.max(1),
             max_ack_delay,
@@ -60,7 +65,9 @@ impl Receiver {
     /// completes in order.
     pub(super) fn on_segment(&mut self, now: Instant, start: u64, len: u64) -> u64 {
         let end = start.saturating_add(len);
-        if end <= self.next {
+        let known = |range: &(u64, u64)| range.0 <= start && end <= range.1;
+        if end <= self.next || self.out_of_order.iter().any(known) {
+            self.duplicate = self.dsack.then_some((start, end));
             self.ack_now = true;
             return 0;
         }
@@ -111,6 +118,10 @@ impl Receiver {
         self.ack_deadline = None;
         self.unacknowledged_segments = 0;
         let mut blocks = SackBlocks::default();
+        if let Some((start, end)) = self.duplicate.take() {
+            // RFC 2883 §4: the first block reports the duplicate.
+            blocks.push((wrap(start), wrap(end)));
+        }
         let first = self.latest.and_then(|offset| {
             self.out_of_order
                 .iter()
@@ -137,7 +148,7 @@ mod tests {
     const DELAY: Duration = Duration::from_millis(40);
 
     fn receiver() -> Receiver {
-        Receiver::new(2, DELAY)
+        Receiver::new(2, DELAY, true)
     }
 
     #[test]

@@ -1,14 +1,22 @@
 //! The scoreboard of RFC 6675: the segments that are not yet cumulatively acknowledged.
 //!
-//! It keeps segment boundaries, so that `pipe`, IsLost() and NextSeg() (RFC 6675 §4) take constant
-//! time per segment instead of a walk over the window. A segment counts towards `pipe` once if it
-//! is neither SACKed nor lost, and once more if it was retransmitted and is not SACKed.
+//! It keeps segment boundaries, the ranges that are SACKed and the segments that wait for their
+//! retransmission, so that an acknowledgement costs what it newly says and not a walk over the
+//! window. A segment counts towards `pipe` once if it is neither SACKed nor lost, and once more
+//! if it was retransmitted since it was marked lost and is not SACKed.
 
-use crate::time::Instant;
-use std::collections::VecDeque;
+use super::rack::Deadline;
+use crate::time::{Duration, Instant};
+use std::collections::{BTreeSet, VecDeque};
 
-/// DupThresh (RFC 6675 §2).
-const DUP_THRESHOLD: u32 = 3;
+/// Why a segment counts as lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// Acknowledgements say so.
+    Detected,
+    /// The retransmission timer expired.
+    Timeout,
+}
 
 /// A segment that was sent and is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +29,11 @@ pub(super) struct SentSegment {
     pub(super) sent_at: Instant,
     /// It was sent more than once and gives no round-trip time sample (Karn).
     pub(super) retransmitted_ever: bool,
-    sacked: bool,
-    lost: bool,
+    /// It counts as lost.
+    pub(super) lost: Option<Lost>,
     /// It was retransmitted since it was marked lost.
     retransmitted: bool,
+    sacked: bool,
 }
 
 /// The segments between HighACK and HighData (RFC 6675 §2).
@@ -34,15 +43,36 @@ pub(super) struct Scoreboard {
     pipe: u64,
     high_ack: u64,
     high_data: u64,
-    /// All un-SACKed segments that start below this offset are marked lost.
+    /// SACKed ranges, disjoint and sorted, above `high_ack`.
+    sacked_ranges: Vec<(u64, u64)>,
+    sacked_segments: u32,
+    /// Segments that are lost and not SACKed, retransmitted or not.
+    lost_segments: u32,
+    /// All un-SACKed segments that start below this offset are marked lost (RFC 6675).
     lost_below: u64,
-    highest_sacked: u64,
-    /// Lost segments below this offset have been retransmitted.
-    retransmit_from: u64,
+    /// Where the lost segments start that wait for their retransmission.
+    waiting: BTreeSet<u64>,
+    /// HighRxt: no segment below it is retransmitted by rule 3 of NextSeg().
+    high_rxt: u64,
+    /// Transmissions by time, for RACK; those of segments that were delivered, marked lost or sent
+    /// again are removed when they come to the front.
+    transmissions: VecDeque<(Instant, u64)>,
 }
 
 impl SentSegment {
-    const fn end(&self) -> u64 {
+    pub(super) const fn new(start: u64, len: u32, sent_at: Instant) -> Self {
+        Self {
+            start,
+            len,
+            sent_at,
+            retransmitted_ever: false,
+            lost: None,
+            retransmitted: false,
+            sacked: false,
+        }
+    }
+
+    pub(super) const fn end(&self) -> u64 {
         self.start + self.len as u64
     }
 
@@ -51,8 +81,13 @@ impl SentSegment {
         if self.sacked {
             return 0;
         }
-        let copies = !self.lost as u64 + self.retransmitted as u64;
+        let copies = self.lost.is_none() as u64 + self.retransmitted as u64;
         copies * self.len as u64
+    }
+
+    /// It is in the network for all that is known.
+    const fn is_outstanding(&self) -> bool {
+        !self.sacked && (self.lost.is_none() || self.retransmitted)
     }
 }
 
@@ -63,15 +98,24 @@ impl Scoreboard {
             pipe: 0,
             high_ack: 0,
             high_data: 0,
+            sacked_ranges: Vec::new(),
+            sacked_segments: 0,
+            lost_segments: 0,
             lost_below: 0,
-            highest_sacked: 0,
-            retransmit_from: 0,
+            waiting: BTreeSet::new(),
+            high_rxt: 0,
+            transmissions: VecDeque::new(),
         }
     }
 
     /// Octets estimated to be in the network.
     pub(super) const fn pipe(&self) -> u64 {
         self.pipe
+    }
+
+    /// FlightSize: octets sent and not cumulatively acknowledged (RFC 5681 §2).
+    pub(super) const fn flight_size(&self) -> u64 {
+        self.high_data - self.high_ack
     }
 
     /// The first octet not cumulatively acknowledged.
@@ -84,8 +128,24 @@ impl Scoreboard {
         self.high_data
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.segments.is_empty()
+    /// The end of the highest SACKed range.
+    fn high_sacked(&self) -> u64 {
+        self.sacked_ranges.last().map_or(0, |range| range.1)
+    }
+
+    /// Segments that are SACKed.
+    pub(super) const fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    /// True if a segment counts as lost and has not arrived for all that is known.
+    pub(super) const fn has_lost(&self) -> bool {
+        self.lost_segments > 0
+    }
+
+    /// True if a lost segment waits for its retransmission.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// When the first outstanding segment was last sent.
@@ -93,17 +153,20 @@ impl Scoreboard {
         self.segments.front().map(|segment| segment.sent_at)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Segments that are not cumulatively acknowledged.
+    pub(super) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
     /// A segment of new data leaves.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
-        self.segments.push_back(SentSegment {
-            start: self.high_data,
-            len,
-            sent_at: now,
-            retransmitted_ever: false,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-        });
+        let segment = SentSegment::new(self.high_data, len, now);
+        self.transmissions.push_back((now, segment.start));
+        self.segments.push_back(segment);
         self.high_data += u64::from(len);
         self.pipe += u64::from(len);
     }
@@ -111,235 +174,319 @@ impl Scoreboard {
     /// Removes the segments below `ack`; calls `on_new` for each that was not SACKed before.
     pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(&SentSegment)) {
         while let Some(front) = self.segments.front_mut() {
-            if front.end() > ack {
-                // A partly acknowledged segment is shortened.
-                if front.start < ack {
-                    self.pipe -= front.in_pipe();
-                    front.len -= (ack - front.start) as u32;
+            let first = *front;
+            if first.end() > ack {
+                if first.start < ack {
+                    self.pipe -= first.in_pipe();
+                    front.len -= (ack - first.start) as u32;
                     front.start = ack;
                     self.pipe += front.in_pipe();
+                    if self.waiting.remove(&first.start) {
+                        self.waiting.insert(ack);
+                    }
+                    let sent_at = front.sent_at;
+                    self.log_transmission(sent_at, ack);
                 }
                 break;
             }
-            self.pipe -= front.in_pipe();
-            if !front.sacked {
-                on_new(front);
+            self.pipe -= first.in_pipe();
+            if first.sacked {
+                self.sacked_segments -= 1;
+            } else {
+                self.forget_loss(&first);
+                on_new(&first);
             }
             self.segments.pop_front();
         }
         self.high_ack = self.high_ack.max(ack);
+        let covered = self.sacked_ranges.partition_point(|range| range.1 <= self.high_ack);
+        self.sacked_ranges.drain(..covered);
+        if let Some(first) = self.sacked_ranges.first_mut() {
+            first.0 = first.0.max(self.high_ack);
+        }
+        self.forget_old_transmissions();
     }
 
-    /// Marks the segments that `[start, end)` covers entirely as SACKed (RFC 6675 §4, Update()).
+    /// A shortened segment keeps its place in the order of transmissions.
+    fn log_transmission(&mut self, sent_at: Instant, start: u64) {
+        let at = self.transmissions.partition_point(|&(time, _)| time < sent_at);
+        self.transmissions.insert(at, (sent_at, start));
+    }
+
+    /// The segment arrived: it is not lost and needs no retransmission.
+    fn forget_loss(&mut self, segment: &SentSegment) {
+        if segment.lost.is_some() {
+            self.lost_segments -= 1;
+            self.waiting.remove(&segment.start);
+        }
+    }
+
+    /// Marks the segments that `[start, end)` and what was SACKed before cover entirely as SACKed
+    /// (RFC 6675 §4, Update()).
     pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(&SentSegment)) {
-        let from = self
-            .segments
-            .partition_point(|segment| segment.start < start);
-        for segment in self.segments.range_mut(from..) {
-            if segment.end() > end {
-                break;
-            }
-            if !segment.sacked {
-                self.pipe -= segment.in_pipe();
+        let start = start.max(self.high_ack);
+        if start >= end {
+            return;
+        }
+        let (range, gaps) = self.merge_sacked(start, end);
+        for (from, until) in gaps {
+            let first = self.segments.partition_point(|segment| segment.end() <= from);
+            for at in first..self.segments.len() {
+                let segment = &mut self.segments[at];
+                if segment.start >= until {
+                    break;
+                }
+                if segment.sacked || segment.start < range.0 || segment.end() > range.1 {
+                    continue;
+                }
+                let before = *segment;
                 segment.sacked = true;
-                self.highest_sacked = self.highest_sacked.max(segment.end());
-                on_new(segment);
+                (segment.lost, segment.retransmitted) = (None, false);
+                self.pipe -= before.in_pipe();
+                self.sacked_segments += 1;
+                self.forget_loss(&before);
+                on_new(&before);
             }
         }
     }
 
-    /// Marks every segment below three SACKed ones as lost (RFC 6675 §4, IsLost()); calls
-    /// `on_lost` for each that is newly lost.
-    pub(super) fn detect_losses(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
-        let mut sacked = 0;
-        let mut below = None;
-        let top = self
-            .segments
-            .partition_point(|segment| segment.start < self.highest_sacked);
-        for segment in self.segments.range(..top).rev() {
-            sacked += u32::from(segment.sacked);
-            if sacked >= DUP_THRESHOLD {
-                below = Some(segment.start);
-                break;
-            }
-            if segment.start <= self.lost_below {
-                break;
-            }
+    /// Adds a range to those SACKed; returns the range that contains it now, and the parts of it
+    /// that are new.
+    fn merge_sacked(&mut self, start: u64, end: u64) -> ((u64, u64), Vec<(u64, u64)>) {
+        let ranges = &mut self.sacked_ranges;
+        let from = ranges.partition_point(|range| range.1 < start);
+        let until = ranges.partition_point(|range| range.0 <= end);
+        if let [only] = ranges[from..until]
+            && only.0 <= start
+            && end <= only.1
+        {
+            return (only, Vec::new());
         }
+        let mut merged = (start, end);
+        let mut gaps = Vec::with_capacity(1);
+        let mut at = start;
+        for range in &ranges[from..until] {
+            if at < range.0 {
+                gaps.push((at, range.0));
+            }
+            at = at.max(range.1);
+            merged = (merged.0.min(range.0), merged.1.max(range.1));
+        }
+        if at < end {
+            gaps.push((at, end));
+        }
+        ranges.splice(from..until, [merged]);
+        (merged, gaps)
+    }
+
+    /// Marks the segment as lost; counts it as in the network no more.
+    fn mark_lost(&mut self, at: usize, lost: Lost) {
+        let segment = &mut self.segments[at];
+        self.pipe -= segment.in_pipe();
+        self.lost_segments += u32::from(segment.lost.is_none());
+        segment.lost = Some(lost);
+        segment.retransmitted = false;
+        self.waiting.insert(segment.start);
+    }
+
+    /// Marks every segment as lost above which `dup_thresh` ranges or more than `dup_thresh` - 1
+    /// segments of octets are SACKed (RFC 6675 §4, IsLost()); calls `on_lost` for each.
+    pub(super) fn detect_losses_by_sacks(
+        &mut self,
+        dup_thresh: u32,
+        segment_size: u32,
+        mut on_lost: impl FnMut(&SentSegment),
+    ) {
+        let enough = u64::from(dup_thresh - 1) * u64::from(segment_size);
+        let (mut ranges, mut octets) = (0, 0);
+        let below = self.sacked_ranges.iter().rev().find_map(|range| {
+            ranges += 1;
+            octets += range.1 - range.0;
+            (ranges >= dup_thresh || octets > enough).then_some(range.0)
+        });
         let Some(below) = below.filter(|&below| below > self.lost_below) else {
             return;
         };
-        let from = self
-            .segments
-            .partition_point(|segment| segment.start < self.lost_below);
-        for segment in self.segments.range_mut(from..) {
+        let from = self.index_of(self.lost_below);
+        for at in from..self.segments.len() {
+            let segment = self.segments[at];
             if segment.start >= below {
                 break;
             }
-            if !segment.sacked && !segment.lost {
-                self.pipe -= segment.in_pipe();
-                segment.lost = true;
-                self.pipe += segment.in_pipe();
-                on_lost(segment);
+            if !segment.sacked && segment.lost.is_none() {
+                on_lost(&segment);
+                self.mark_lost(at, Lost::Detected);
             }
         }
         self.lost_below = below;
     }
 
+    /// Marks every segment as lost that was sent before RACK.segment and is older than the deadline
+    /// allows (RFC 8985 §6.2, step 5); calls `on_lost` for each. Returns after which time all that
+    /// are old enough by then are lost.
+    pub(super) fn detect_losses_by_time(
+        &mut self,
+        now: Instant,
+        deadline: &Deadline,
+        mut on_lost: impl FnMut(&SentSegment),
+    ) -> Option<Duration> {
+        let mut remaining = None;
+        let mut entry = 0;
+        while let Some(&(sent_at, start)) = self.transmissions.get(entry) {
+            if sent_at > deadline.xmit_ts {
+                break;
+            }
+            let Some(at) = self.outstanding(sent_at, start) else {
+                if entry == 0 {
+                    self.transmissions.pop_front();
+                } else {
+                    entry += 1;
+                }
+                continue;
+            };
+            let segment = self.segments[at];
+            let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
+            let due = sent_at + deadline.age;
+            if earlier && due <= now {
+                on_lost(&segment);
+                self.mark_lost(at, Lost::Detected);
+            } else {
+                if earlier {
+                    remaining = Some(due.since(now));
+                }
+                entry += 1;
+            }
+        }
+        remaining
+    }
+
+    /// The index of the segment that this transmission left in the network, if it is still the
+    /// segment's last.
+    fn outstanding(&self, sent_at: Instant, start: u64) -> Option<usize> {
+        if start < self.high_ack {
+            return None;
+        }
+        let at = self.index_of(start);
+        let segment = self.segments.get(at)?;
+        let same = segment.start == start && segment.sent_at == sent_at;
+        (same && segment.is_outstanding()).then_some(at)
+    }
+
+    fn forget_old_transmissions(&mut self) {
+        while let Some(&(sent_at, start)) = self.transmissions.front() {
+            if self.outstanding(sent_at, start).is_some() {
+                break;
+            }
+            self.transmissions.pop_front();
+        }
+    }
+
+    /// The index of the first segment that starts at this offset or above.
+    fn index_of(&self, offset: u64) -> usize {
+        self.segments.partition_point(|segment| segment.start < offset)
+    }
+
     /// Marks the first outstanding segment as lost, after three duplicate ACKs or a partial
     /// acknowledgement (RFC 6582 §3.2). Returns it if it was not marked before.
     pub(super) fn mark_first_lost(&mut self) -> Option<SentSegment> {
-        let front = self.segments.front_mut()?;
-        if front.lost || front.sacked {
+        let front = *self.segments.front()?;
+        if front.lost.is_some() || front.sacked {
             return None;
         }
-        self.pipe -= front.in_pipe();
-        front.lost = true;
-        self.pipe += front.in_pipe();
-        self.retransmit_from = self.retransmit_from.min(front.start);
-        Some(*front)
+        self.mark_lost(0, Lost::Detected);
+        Some(front)
     }
 
-    /// The retransmission timer expired: every segment without a SACK counts as lost (RFC 6675
-    /// §5.1).
-    pub(super) fn mark_all_lost(&mut self, mut on_lost: impl FnMut(&SentSegment)) {
-        for segment in &mut self.segments {
-            if !segment.sacked {
-                if !segment.lost || segment.retransmitted {
-                    on_lost(segment);
-                }
-                (segment.lost, segment.retransmitted) = (true, false);
+    /// The retransmission timer expired: the first outstanding segment is lost, and each other
+    /// without a SACK for which `is_lost` says so.
+    pub(super) fn on_timeout(&mut self, is_lost: impl Fn(&SentSegment) -> bool) {
+        for at in 0..self.segments.len() {
+            let segment = self.segments[at];
+            if segment.is_outstanding() && (at == 0 || is_lost(&segment)) {
+                self.mark_lost(at, Lost::Timeout);
             }
         }
-        self.pipe = 0;
-        self.retransmit_from = self.high_ack;
         self.lost_below = self.high_data;
+        self.high_rxt = self.high_ack;
     }
 
-    /// The first lost segment that was not retransmitted, marked as retransmitted now (RFC 6675
-    /// §4, NextSeg() rule 1).
+    /// A spurious timeout is taken back: what it presumed lost is in the network.
+    pub(super) fn undo_timeout(&mut self) {
+        self.restore(|segment| segment.lost == Some(Lost::Timeout));
+        self.lost_below = self.high_ack;
+    }
+
+    /// Forgets all SACKs, as ns-2 does at a timeout.
+    pub(super) fn forget_sacks(&mut self) {
+        self.restore(|segment| segment.sacked);
+        self.sacked_ranges.clear();
+        self.sacked_segments = 0;
+    }
+
+    /// Counts these segments as in the network, once each.
+    fn restore(&mut self, which: impl Fn(&SentSegment) -> bool) {
+        for at in 0..self.segments.len() {
+            let before = self.segments[at];
+            if which(&before) {
+                self.forget_loss(&before);
+                let segment = &mut self.segments[at];
+                (segment.sacked, segment.lost, segment.retransmitted) = (false, None, false);
+                self.pipe = self.pipe - before.in_pipe() + segment.in_pipe();
+                self.log_transmission(before.sent_at, before.start);
+            }
+        }
+    }
+
+    /// A recovery begins: rule 3 of NextSeg() may retransmit from the start.
+    pub(super) fn on_recovery_start(&mut self) {
+        self.high_rxt = self.high_ack;
+    }
+
+    fn retransmit(&mut self, at: usize, now: Instant) -> SentSegment {
+        let segment = &mut self.segments[at];
+        self.pipe -= segment.in_pipe();
+        let before = *segment;
+        segment.retransmitted = true;
+        segment.retransmitted_ever = true;
+        segment.sent_at = now;
+        self.pipe += segment.in_pipe();
+        self.high_rxt = self.high_rxt.max(segment.end());
+        self.transmissions.push_back((now, before.start));
+        before
+    }
+
+    /// The first lost segment that was not retransmitted, retransmitted now (RFC 6675 §4, NextSeg()
+    /// rule 1). It is returned as it was before.
     pub(super) fn next_lost(&mut self, now: Instant) -> Option<SentSegment> {
-        let from = self
-            .segments
-            .partition_point(|segment| segment.start < self.retransmit_from);
-        for segment in self.segments.range_mut(from..) {
-            if segment.start >= self.lost_below && !segment.lost {
+        let start = self.waiting.pop_first()?;
+        let at = self.index_of(start);
+        (at < self.segments.len()).then(|| self.retransmit(at, now))
+    }
+
+    /// A segment below the highest SACK that is neither SACKed nor known to be lost; each is
+    /// retransmitted once this way in a recovery (RFC 6675 §4, NextSeg() rule 3).
+    pub(super) fn next_unsacked(&mut self, now: Instant) -> Option<SentSegment> {
+        let top = self.high_sacked();
+        for at in self.index_of(self.high_rxt)..self.segments.len() {
+            let segment = self.segments[at];
+            if segment.end() > top {
                 break;
             }
-            if segment.lost && !segment.sacked && !segment.retransmitted {
-                segment.retransmitted = true;
-                segment.retransmitted_ever = true;
-                segment.sent_at = now;
-                self.pipe += u64::from(segment.len);
-                self.retransmit_from = segment.end();
-                return Some(*segment);
+            self.high_rxt = segment.end();
+            if !segment.sacked && segment.lost.is_none() && !segment.retransmitted {
+                return Some(self.retransmit(at, now));
             }
         }
         None
     }
 
-    /// A segment below the highest SACK that is neither SACKed nor known to be lost; each is
-    /// retransmitted once this way (RFC 6675 §4, NextSeg() rule 3).
-    pub(super) fn next_unsacked(&mut self, now: Instant) -> Option<SentSegment> {
-        let (from, top) = (self.retransmit_from, self.highest_sacked);
-        let segment = self.segments.iter_mut().find(|segment| {
-            segment.start >= from
-                && segment.end() <= top
-                && !segment.sacked
-                && !segment.retransmitted
-        })?;
-        segment.retransmitted = true;
-        segment.retransmitted_ever = true;
-        segment.sent_at = now;
-        self.pipe += u64::from(segment.len);
-        self.retransmit_from = segment.end();
-        Some(*segment)
+    /// The last segment that is not SACKed, retransmitted now as a loss probe (RFC 8985 §7.3).
+    pub(super) fn probe(&mut self, now: Instant) -> Option<SentSegment> {
+        let last = self.segments.iter().rposition(SentSegment::is_outstanding)?;
+        Some(self.retransmit(last, now))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const LEN: u32 = 100;
-
-    fn sent(count: u64) -> Scoreboard {
-        let mut board = Scoreboard::new();
-        for _ in 0..count {
-            board.on_sent(Instant::ZERO, LEN);
-        }
-        board
-    }
-
-    fn lost(board: &mut Scoreboard) -> Vec<u64> {
-        let mut lost = Vec::new();
-        board.detect_losses(|segment| lost.push(segment.start));
-        lost
-    }
-
-    #[test]
-    fn a_segment_is_lost_when_three_above_it_are_sacked() {
-        let mut board = sent(10);
-        board.on_sack(100, 300, |_| ());
-        assert!(lost(&mut board).is_empty());
-        assert_eq!(board.pipe(), 800);
-        board.on_sack(300, 400, |_| ());
-        assert_eq!(lost(&mut board), [0]);
-        assert_eq!(board.pipe(), 600);
-        assert_eq!(
-            board.next_lost(Instant::ZERO).map(|segment| segment.start),
-            Some(0)
-        );
-        assert_eq!(board.pipe(), 700, "the retransmission is in the pipe");
-        assert!(board.next_lost(Instant::ZERO).is_none());
-    }
-
-    #[test]
-    fn a_timeout_marks_all_but_the_sacked_segments_as_lost() {
-        let mut board = sent(5);
-        board.on_sack(200, 300, |_| ());
-        let mut count = 0;
-        board.mark_all_lost(|_| count += 1);
-        assert_eq!((count, board.pipe()), (4, 0));
-        let mut retransmitted = Vec::new();
-        while let Some(segment) = board.next_lost(Instant::ZERO) {
-            retransmitted.push(segment.start);
-        }
-        assert_eq!(retransmitted, [0, 100, 300, 400]);
-    }
-
-    #[test]
-    fn a_partly_acknowledged_segment_is_shortened() {
-        let mut board = sent(2);
-        board.on_cumulative_ack(150, |_| ());
-        assert_eq!((board.pipe(), board.high_ack()), (50, 150));
-    }
-
-    fn recount(board: &Scoreboard) -> u64 {
-        board.segments.iter().map(SentSegment::in_pipe).sum()
-    }
-
-    proptest! {
-        #[test]
-        fn pipe_always_equals_a_recount(
-            steps in proptest::collection::vec((0_u8..7, 0_u64..40, 1_u64..6), 1..200),
-        ) {
-            let mut board = Scoreboard::new();
-            for (step, at, count) in steps {
-                match step {
-                    0 | 1 => board.on_sent(Instant::ZERO, LEN),
-                    2 => board.on_sack(at * 100, (at + count) * 100, |_| ()),
-                    3 => {
-                        let ack = (board.high_ack() + count * 50).min(board.high_data());
-                        board.on_cumulative_ack(ack, |_| ());
-                    }
-                    4 => { lost(&mut board); }
-                    5 => { board.next_lost(Instant::ZERO); }
-                    _ => board.mark_all_lost(|_| ()),
-                }
-                prop_assert_eq!(board.pipe(), recount(&board));
-            }
-        }
-    }
-}
+#[path = "scoreboard_tests.rs"]
+mod tests;

@@ -163,6 +163,7 @@ impl congestion::Controller for PathController {
             sent_at: self.at(sent),
             lost_bytes,
             bytes_in_flight: self.bytes_in_flight,
+            flight_size: None,
             ecn: lost_bytes == 0,
         };
         self.inner.on_congestion_event(&congestion);

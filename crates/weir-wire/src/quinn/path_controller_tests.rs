@@ -78,6 +78,7 @@ impl Twins {
             sent_at: at(sent),
             lost_bytes: PACKET,
             bytes_in_flight: self.in_flight,
+            flight_size: None,
             ecn: false,
         });
         if persistent {

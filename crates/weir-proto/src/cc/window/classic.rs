@@ -3,12 +3,15 @@
 //! sending, persistent congestion, and undoing a spurious reduction.
 
 use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
-use crate::cc::{Acked, CongestionEvent, Sent, WindowController};
+use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
 use crate::event::Limit;
+use super::slow_start::HyStart;
 use crate::time::Instant;
 
 /// The part in which classic window controllers differ. Windows are in octets.
 pub trait Policy {
+    /// Its slow start may end by HyStart.
+    const HYSTART: bool = false;
     /// The window after this packet was acknowledged in congestion avoidance.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
     /// The window that a congestion event leaves, before the minimum is applied.
@@ -53,9 +56,10 @@ pub struct Classic<P> {
     /// The rule that bound the window when it last changed.
     limit: Limit,
     undo: Option<Undo<P>>,
+    hystart: Option<HyStart>,
 }
 
-impl<P: Policy> Classic<P> {
+impl<P: Policy + Clone> Classic<P> {
     /// A controller at its initial window.
     pub fn new(config: &WindowConfig, policy: P) -> Self {
         Self {
@@ -68,7 +72,21 @@ impl<P: Policy> Classic<P> {
             probe_allowed: false,
             limit: Limit::InitialWindow,
             undo: None,
+            hystart: (P::HYSTART && config.rules.hystart).then(HyStart::default),
         }
+    }
+
+    /// Reduces ssthresh, and remembers what was before.
+    fn reduce(&mut self, now: Instant, flight_size: Option<u64>) -> u64 {
+        self.undo = self.config.rules.undo_spurious.then(|| Undo {
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            policy: self.policy.clone(),
+        });
+        let in_use = flight_size.map_or(self.cwnd, |size| size.min(self.cwnd));
+        let reduced = self.policy.on_congestion_event(now, in_use);
+        self.ssthresh = Some(reduced.max(self.config.minimum_window()));
+        reduced
     }
 
     #[inline]
@@ -109,6 +127,12 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.policy.reset_acked();
             self.cwnd = slow_start::grow(self.cwnd, acked.bytes);
             self.limit = Limit::SlowStart;
+            let packets = self.cwnd / self.config.max_datagram_size;
+            if let Some(hystart) = &mut self.hystart
+                && hystart.on_ack(acked, packets)
+            {
+                self.ssthresh = Some(self.cwnd);
+            }
         } else {
             self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;
@@ -120,12 +144,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         if self.in_recovery(event.sent_at) {
             return;
         }
-        self.undo = self.config.rules.undo_spurious.then(|| Undo {
-            cwnd: self.cwnd,
-            ssthresh: self.ssthresh,
-            policy: self.policy.clone(),
-        });
-        let reduced = self.policy.on_congestion_event(event.now, self.cwnd);
+        let reduced = self.reduce(event.now, event.flight_size);
         self.recovery_start = Some(event.now);
         self.recovering = true;
         self.probe_allowed = self.config.rules.recovery_probe;
@@ -135,7 +154,6 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             Limit::MinimumWindow
         };
         self.cwnd = reduced.max(self.config.minimum_window());
-        self.ssthresh = Some(self.cwnd);
     }
 
     fn on_persistent_congestion(&mut self, _now: Instant) {
@@ -147,6 +165,28 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.probe_allowed = false;
         self.undo = None;
         self.limit = Limit::PersistentCongestion;
+    }
+
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        if !timeout.repeated {
+            self.reduce(timeout.now, timeout.flight_size);
+        }
+        self.policy.reset();
+        // RFC 5681 §3.1: the loss window, LW, is one segment.
+        self.cwnd = self.config.max_datagram_size;
+        self.recovery_start = None;
+        self.recovering = false;
+        self.probe_allowed = false;
+        self.limit = Limit::Timeout;
+    }
+
+    fn on_handshake_loss(&mut self) {
+        self.cwnd = self.config.max_datagram_size;
+    }
+
+    fn on_idle_restart(&mut self) {
+        // RFC 5681 §4.1: RW = min(IW, cwnd).
+        self.cwnd = self.cwnd.min(self.config.initial_window());
     }
 
     fn on_spurious_congestion_event(&mut self, _now: Instant) {

@@ -112,6 +112,8 @@ impl Cubic {
 }
 
 impl Policy for Cubic {
+    const HYSTART: bool = true;
+
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64 {
         let window = cwnd as f64 / self.max_datagram_size;
         let packets = acked.bytes as f64 / self.max_datagram_size;

@@ -73,6 +73,8 @@ settings! {
         pub ack_first_at_once: bool = false,
         /// A reduction is taken back when all packets that caused it turn out to have arrived.
         pub undo_spurious: bool = false,
+        /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
+        pub hystart: bool = false,
     }
     constant RFC9002;
 }

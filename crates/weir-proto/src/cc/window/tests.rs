@@ -28,6 +28,7 @@ fn lost(now: u64, sent_at: u64) -> CongestionEvent {
         sent_at: at(sent_at),
         lost_bytes: MDS,
         bytes_in_flight: 0,
+        flight_size: None,
         ecn: false,
     }
 }

@@ -20,7 +20,7 @@ use crate::cc::tfrc::{
     Equation, Feedback, LossIntervals, Oscillation, Profile, ReportedInterval, SegmentSizeRule,
     Sender,
 };
-use crate::cc::{Acked, CongestionEvent, Sent, WindowController};
+use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
 use crate::event::{Events, Limit};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -292,6 +292,20 @@ impl WindowController for TfrcWindow {
     fn on_persistent_congestion(&mut self, now: Instant) {
         // Only the nofeedback timer reduces X after a silence.
         self.expire_nofeedback_timer(now);
+    }
+
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        if timeout.repeated {
+            return self.expire_nofeedback_timer(timeout.now);
+        }
+        self.on_congestion_event(&CongestionEvent {
+            now: timeout.now,
+            sent_at: timeout.sent_at,
+            lost_bytes: self.config.max_datagram_size,
+            bytes_in_flight: 0,
+            flight_size: None,
+            ecn: false,
+        });
     }
 
     fn window(&self) -> u64 {

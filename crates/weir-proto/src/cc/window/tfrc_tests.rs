@@ -81,6 +81,7 @@ impl Path {
             sent_at,
             lost_bytes: MDS,
             bytes_in_flight: self.in_flight,
+            flight_size: None,
             ecn: false,
         });
     }

@@ -83,6 +83,7 @@ impl Connection {
                 sent_at,
                 lost_bytes: 0,
                 bytes_in_flight: self.bytes_in_flight,
+                flight_size: None,
                 ecn: true,
             });
         }
@@ -162,6 +163,7 @@ impl Connection {
             sent_at,
             lost_bytes,
             bytes_in_flight: self.bytes_in_flight,
+            flight_size: None,
             ecn: false,
         });
         if self.config.rules.undo_spurious && space == SpaceId::Data {

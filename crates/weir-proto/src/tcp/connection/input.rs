@@ -1,14 +1,36 @@
-//! Processes arriving segments and timeouts.
+//! Processes arriving segments: the handshake, data, and acknowledgements.
 
-use super::{Connection, MAX_EXPIRIES, Recovery, State};
-use crate::cc::{Acked, CongestionEvent};
+use super::{Config, Connection, Recovery, State};
+use crate::cc::Acked;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask, LossTrigger};
+use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
+use crate::tcp::rules::BackoffEnd;
 use crate::tcp::scoreboard::SentSegment;
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, SynOptions, flag};
 use crate::time::Instant;
+
+/// What an acknowledgement newly says about the segments in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct News {
+    /// Octets acknowledged or SACKed for the first time.
+    pub(super) delivered: u64,
+    /// Octets that it acknowledges cumulatively.
+    pub(super) acknowledged: u64,
+    /// Segments of these.
+    pub(super) segments: u32,
+    /// When the latest of the segments was sent that were sent once only.
+    pub(super) sample_from: Option<Instant>,
+    /// When the latest segment was sent.
+    pub(super) newest: Option<Instant>,
+    /// A segment that was sent once only, and before the last timeout, has arrived.
+    pub(super) original_arrived: bool,
+    /// A segment was SACKed.
+    pub(super) sacked: bool,
+    /// The receiver reports a duplicate (RFC 2883).
+    pub(super) dsack: Option<(u64, u64)>,
+}
 
 /// How an acknowledgement number relates to HighACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,10 +91,14 @@ impl Connection {
     }
 
     pub(super) fn establish(&mut self, now: Instant) {
-        if self.handshake.attempts == 1 {
+        let syn_was_lost = self.handshake.attempts > 1;
+        if syn_was_lost {
+            self.controller.on_handshake_loss();
+        } else {
             self.timer.on_sample(now, now.since(self.handshake.sent_at));
         }
-        self.timer.on_ack(now, false);
+        self.timer.on_established(syn_was_lost);
+        self.expiries = 0;
         self.enter(now, State::Established, "ESTABLISHED");
         self.endpoint_events.push_back(EndpointEvent::Connected);
     }
@@ -163,169 +189,123 @@ impl Connection {
             self.timer.on_ack(now, false);
         }
         let in_flight = self.scoreboard.pipe();
-        self.update_scoreboard(ack.min(high_data), packet);
-        self.report_acknowledged(now, in_flight);
+        let news = self.update_scoreboard(now, ack.min(high_data), packet);
+        self.take_sample(now, &news);
+        self.grow_window(now, &news, in_flight);
         if kind == AckKind::Advance {
+            self.expiries = 0;
+            if self.config.rules.rto_backoff_end == BackoffEnd::NewAck {
+                self.timer.end_backoff();
+            }
             let outstanding =
                 !self.scoreboard.is_empty() || (self.fin.sent && !self.fin.acknowledged);
             self.timer.on_ack(now, outstanding);
         }
-        self.recover(now, kind);
+        self.recover(now, kind, &news);
         self.handle_ece(now, packet, ack);
+        if kind == AckKind::Advance {
+            self.schedule_probe(now);
+        }
         self.emit_window(now);
     }
 
-    /// Updates the scoreboard and collects the newly acknowledged segments.
-    pub(super) fn update_scoreboard(&mut self, ack: u64, packet: &TcpPacket) {
+    /// Updates the scoreboard and RACK; returns what is new.
+    fn update_scoreboard(&mut self, now: Instant, ack: u64, packet: &TcpPacket) -> News {
+        let min_rtt = self.timer.rtt().min;
         let Self {
             scoreboard,
-            acked,
             config,
+            rack,
+            recovery,
             ..
         } = self;
-        acked.clear();
-        let near = scoreboard.high_ack();
-        // A retransmitted segment gives no sample: it is collected with time zero.
-        let mut collect = |segment: &SentSegment| {
-            let sent_at = if segment.retransmitted_ever {
-                Instant::ZERO
-            } else {
-                segment.sent_at
-            };
-            acked.push((sent_at, segment.len));
+        let timed_out = match *recovery {
+            Recovery::Timeout { point } => Some(point),
+            _ => None,
         };
-        scoreboard.on_cumulative_ack(ack, &mut collect);
-        for &(start, end) in packet.sack.as_slice() {
+        let mut news = News::default();
+        let collect = |news: &mut News, segment: &SentSegment| {
+            news.delivered += u64::from(segment.len);
+            news.newest = news.newest.max(Some(segment.sent_at));
+            if !segment.retransmitted_ever {
+                news.sample_from = news.sample_from.max(Some(segment.sent_at));
+                news.original_arrived |= timed_out.is_some_and(|point| segment.end() <= point);
+            }
+            rack.on_delivered(now, segment, min_rtt);
+        };
+        let mut collect = collect;
+        let (near, before) = (scoreboard.high_ack(), scoreboard.len());
+        scoreboard.on_cumulative_ack(ack, |segment| collect(&mut news, segment));
+        news.segments = (before - scoreboard.len()) as u32;
+        news.acknowledged = scoreboard.high_ack() - near;
+        let acknowledged = scoreboard.high_ack();
+        for (at, &(start, end)) in packet.sack.as_slice().iter().enumerate() {
             let bounds = (
                 unwrap(config.initial_sequence, start, near),
                 unwrap(config.initial_sequence, end, near),
             );
-            if let (Some(start), Some(end)) = bounds
-                && start < end
-                && end <= scoreboard.high_data()
-            {
-                scoreboard.on_sack(start, end, &mut collect);
+            let (Some(start), Some(end)) = bounds else {
+                continue;
+            };
+            if start >= end || end > scoreboard.high_data() {
+                continue;
             }
+            // RFC 2883 §4: the first block is a duplicate if it lies below the acknowledgement or
+            // within the second block.
+            if at == 0 && (end <= acknowledged || is_within(config, packet, (start, end), near)) {
+                news.dsack = Some((start, end));
+                continue;
+            }
+            scoreboard.on_sack(start, end, |segment| {
+                news.sacked = true;
+                collect(&mut news, segment);
+            });
         }
+        news
     }
 
-    /// Takes the round-trip time sample and tells the controller what was acknowledged.
-    pub(super) fn report_acknowledged(&mut self, now: Instant, mut bytes_in_flight: u64) {
-        let newest = self.acked.iter().map(|&(sent_at, _)| sent_at).max();
-        if let Some(sent_at) = newest.filter(|&at| at > Instant::ZERO) {
+    /// Takes the round-trip time sample (RFC 6298 §3: not of a retransmitted segment).
+    fn take_sample(&mut self, now: Instant, news: &News) {
+        if let Some(sent_at) = news.sample_from {
             let sample = now.since(sent_at);
             self.timer.on_sample(now, sample);
+            self.sampled_since_probe = true;
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
-        let rtt = self.timer.rtt();
-        self.statistics.smoothed_rtt = rtt.smoothed;
-        let app_limited = !self.window_limited;
-        for &(sent_at, len) in &self.acked {
-            let bytes = u64::from(len);
-            let sent_at = match self.recovery {
-                // RFC 5681 §3.2: the window does not grow in fast recovery.
-                Recovery::Fast { .. } => None,
-                // RFC 5681 §3.1: after a timeout the window grows in slow start.
-                Recovery::Timeout { .. } => Some(now),
-                Recovery::None => Some(sent_at).filter(|&at| at > Instant::ZERO),
-            };
-            if let Some(sent_at) = sent_at {
-                let acked = Acked {
-                    now,
-                    sent_at,
-                    bytes,
-                    bytes_in_flight,
-                    rtt,
-                    app_limited,
-                };
-                self.controller.on_ack(&acked);
-            }
-            bytes_in_flight = bytes_in_flight.saturating_sub(bytes);
-        }
+        self.statistics.smoothed_rtt = self.timer.rtt().smoothed;
     }
 
-    /// Detects losses and enters or leaves fast recovery (RFC 6675 §5, RFC 6582 §3.2).
-    pub(super) fn recover(&mut self, now: Instant, kind: AckKind) {
-        if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
-            && self.scoreboard.high_ack() >= point
-        {
-            self.recovery = Recovery::None;
-            self.duplicate_acks = 0;
-        }
-        let mut latest = None;
-        let Self {
-            scoreboard,
-            statistics,
-            events,
-            ..
-        } = self;
-        let mut note = |segment: &SentSegment| {
-            statistics.packets_lost += 1;
-            latest = latest.max(Some(segment.sent_at));
-            let (number, size) = (segment.start, segment.len);
-            events.push(now, EventMask::PACKET, || Event::Lost {
-                number,
-                size,
-                trigger: LossTrigger::PacketThreshold,
-            });
+    /// Tells the controller what was delivered. In fast recovery the window does not grow (RFC
+    /// 5681 §3.2); after a timeout it grows in slow start (§3.1).
+    fn grow_window(&mut self, now: Instant, news: &News, bytes_in_flight: u64) {
+        let fast = matches!(self.recovery, Recovery::Fast { .. });
+        let (false, Some(sent_at)) = (fast, news.newest) else {
+            return;
         };
-        if self.sack {
-            scoreboard.detect_losses(&mut note);
+        let grown_by = if self.config.rules.grow_on_sacks {
+            news.delivered
         } else {
-            // RFC 6582 §3.2: three duplicate ACKs, then one segment per partial acknowledgement.
-            let fast = matches!(self.recovery, Recovery::Fast { .. });
-            match kind {
-                AckKind::Advance => self.duplicate_acks = 0,
-                AckKind::Duplicate => self.duplicate_acks += 1,
-                AckKind::Other => {}
-            }
-            let third = self.duplicate_acks == 3 && self.recovery == Recovery::None;
-            if (third || (fast && kind == AckKind::Advance))
-                && let Some(segment) = scoreboard.mark_first_lost()
-            {
-                note(&segment);
-            }
-        }
-        if let (Some(sent_at), Recovery::None) = (latest, self.recovery) {
-            self.recovery = Recovery::Fast {
-                point: self.scoreboard.high_data(),
-            };
-            self.retransmit_beyond_window = true;
-            self.reduce(now, sent_at, false);
-        } else if latest.is_some() && !self.sack {
-            self.retransmit_beyond_window = true;
-        }
-    }
-
-    /// Reports a congestion event to the controller.
-    pub(super) fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
-        self.statistics.loss_events += 1;
-        let bytes_in_flight = self.scoreboard.pipe();
-        let lost_bytes = if ecn {
-            0
-        } else {
-            u64::from(self.config.segment_size)
+            news.acknowledged
         };
-        self.controller.on_congestion_event(&CongestionEvent {
+        if grown_by == 0 {
+            return;
+        }
+        let window = self.controller.window();
+        let slow_start = self.controller.ssthresh().is_none_or(|limit| window < limit);
+        let bytes = match self.config.rules.slow_start_limit {
+            Some(limit) if slow_start => {
+                grown_by.min(u64::from(limit) * u64::from(self.config.segment_size))
+            }
+            _ => grown_by,
+        };
+        self.controller.on_ack(&Acked {
             now,
             sent_at,
-            lost_bytes,
+            bytes,
             bytes_in_flight,
-            ecn,
+            rtt: self.timer.rtt(),
+            app_limited: !self.window_limited,
         });
-    }
-
-    /// Reacts to ECE: at most one reduction per window of data (RFC 3168 §6.1.2).
-    pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
-        if self.ecn
-            && packet.has(flag::ECE)
-            && ack > self.ecn_recovery_point
-            && self.recovery == Recovery::None
-        {
-            self.ecn_recovery_point = self.scoreboard.high_data();
-            self.cwr_pending = true;
-            self.reduce(now, now, true);
-        }
     }
 
     pub(super) fn emit_window(&mut self, now: Instant) {
@@ -339,38 +319,14 @@ impl Connection {
             Event::Window(controller.snapshot(scoreboard.pipe(), timer.rtt()))
         });
     }
+}
 
-    pub(super) fn handle_expiry(&mut self, now: Instant) {
-        self.timer.on_expiry(now);
-        if self.timer.backoff() > MAX_EXPIRIES {
-            return self.end(now, CloseReason::TimedOut);
-        }
-        if self.state != State::Established {
-            return self.send_syn(now);
-        }
-        if self.scoreboard.is_empty() {
-            self.fin.due = self.fin.sent && !self.fin.acknowledged;
-            return;
-        }
-        let first = self.scoreboard.first_sent_at().unwrap_or(now);
-        let Self {
-            scoreboard,
-            statistics,
-            ..
-        } = self;
-        scoreboard.mark_all_lost(|_| statistics.packets_lost += 1);
-        // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
-        let repeated = self.expired_at == Some(self.scoreboard.high_ack());
-        if !repeated {
-            self.reduce(now, first, false);
-        }
-        self.expired_at = Some(self.scoreboard.high_ack());
-        self.controller.on_persistent_congestion(now);
-        self.recovery = Recovery::Timeout {
-            point: self.scoreboard.high_data(),
-        };
-        self.duplicate_acks = 0;
-        self.retransmit_beyond_window = true;
-        self.emit_window(now);
-    }
+/// True if the block lies within the second SACK block of the packet.
+fn is_within(config: &Config, packet: &TcpPacket, block: (u64, u64), near: u64) -> bool {
+    let Some(&(start, end)) = packet.sack.as_slice().get(1) else {
+        return false;
+    };
+    let offset = |number| unwrap(config.initial_sequence, number, near);
+    offset(start).is_some_and(|start| start <= block.0)
+        && offset(end).is_some_and(|end| block.1 <= end)
 }

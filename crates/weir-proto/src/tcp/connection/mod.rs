@@ -3,9 +3,13 @@
 
 mod input;
 mod output;
+mod recovery;
 
+use super::prr::Prr;
+use super::rack::Rack;
 use super::receiver::Receiver;
-use super::retransmission_timer::RetransmissionTimer;
+use super::retransmission_timer::{Expired, RetransmissionTimer};
+use super::rules::{RtoTimes, Rules};
 use super::scoreboard::Scoreboard;
 use super::sequence::wrap;
 use super::wire::flag;
@@ -24,9 +28,11 @@ const MAX_EXPIRIES: u32 = 15;
 const WINDOW_SCALE: u8 = 10;
 
 settings! {
-    /// What an endpoint can be told.
+    /// What an endpoint can be told. The defaults are those of the preset `linux`.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Config {
+        /// Single rules, on top of `rules`.
+        pub rules: Rules as "overrides",
         /// The flow that its packets carry.
         pub flow: FlowId [internal],
         /// This end.
@@ -37,7 +43,7 @@ settings! {
         pub initial_sequence: u32 [internal],
         /// SMSS in octets of payload.
         pub segment_size: u32 [internal] = 1460,
-        /// Selective acknowledgements (RFC 6675); without them RFC 6582 recovers losses.
+        /// Selective acknowledgements (RFC 2018); without them RFC 6582 recovers losses.
         pub sack: bool = true,
         /// Explicit congestion notification (RFC 3168).
         pub ecn: bool,
@@ -45,12 +51,37 @@ settings! {
         pub ack_every: u32 = 2 => count(1..=1000, "segments"),
         /// The longest time that an acknowledgement waits.
         pub max_ack_delay: Duration = Duration::from_millis(40),
-        /// The smallest retransmission timeout (RFC 6298 says 1 s, Linux 200 ms).
-        pub rto_min: Duration = Duration::from_millis(200),
+        /// The retransmission timeout before the first sample (RFC 6298 §2.1).
+        pub rto_initial: Duration = RtoTimes::LINUX.initial ,
+        /// The smallest retransmission timeout, or its smallest variance term (RFC 6298 §2.4).
+        pub rto_min: Duration = RtoTimes::LINUX.min,
+        /// The greatest retransmission timeout, after back-off (RFC 6298 §2.5).
+        pub rto_max: Duration = RtoTimes::LINUX.max ,
         /// Receive buffer: the window that is advertised.
         pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
         /// Bytes that the application may have waiting to be sent.
         pub send_buffer: u64 = 4_000_000 => bytes(1..=1 << 40),
+    }
+}
+
+impl Config {
+    /// The names of the presets: those of the rules.
+    pub const NAMES: [&'static str; 3] = Rules::NAMES;
+
+    /// The preset of this name: the rules, the times of the retransmission timer, and how often
+    /// the receiver acknowledges.
+    pub fn named(name: &str) -> Option<Self> {
+        let times = RtoTimes::named(name);
+        let standard = Self::default();
+        Some(Self {
+            rules: Rules::named(name)?,
+            rto_initial: times.initial,
+            rto_min: times.min,
+            rto_max: times.max,
+            // Agent/TCPSink/Sack1 acknowledges every packet.
+            ack_every: if name == "ns2-sack1" { 1 } else { standard.ack_every },
+            ..standard
+        })
     }
 }
 
@@ -71,6 +102,24 @@ enum Recovery {
     Timeout { point: u64 },
 }
 
+/// A loss probe that is not acknowledged (RFC 8985 §7.3).
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    /// TLP.end_seq.
+    end: u64,
+    /// TLP.is_retrans.
+    is_retransmission: bool,
+}
+
+/// What a recovery needs to be found spurious.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    /// The octets that were in flight when it began.
+    flight: (u64, u64),
+    /// Retransmissions since then that no DSACK has reported.
+    retransmissions: u32,
+}
+
 /// One end of a TCP connection.
 pub struct Connection {
     config: Config,
@@ -79,7 +128,22 @@ pub struct Connection {
     timer: RetransmissionTimer,
     scoreboard: Scoreboard,
     receiver: Receiver,
+    rack: Rack,
     recovery: Recovery,
+    /// Proportional rate reduction, in fast recovery.
+    prr: Option<Prr>,
+    /// When the latest of the segments was sent that were found lost and not reacted to.
+    newest_lost: Option<Instant>,
+    undo: Undo,
+    /// F-RTO has not yet decided whether the timeout was spurious.
+    f_rto: bool,
+    probe: Option<Probe>,
+    probe_due: bool,
+    /// A round-trip time was measured since the last probe.
+    sampled_since_probe: bool,
+    last_sent: Instant,
+    /// Expiries of the retransmission timer since new data was acknowledged.
+    expiries: u32,
     /// The first outstanding octet when the retransmission timer last expired.
     expired_at: Option<u64>,
     duplicate_acks: u32,
@@ -102,7 +166,6 @@ pub struct Connection {
     unread: u64,
     packets: u64,
     window_limited: bool,
-    acked: Vec<(Instant, u32)>,
     statistics: Statistics,
     events: Events,
 }
@@ -138,10 +201,31 @@ impl Connection {
         Self {
             state,
             controller,
-            timer: RetransmissionTimer::new(config.rto_min),
+            timer: RetransmissionTimer::new(
+                RtoTimes {
+                    initial: config.rto_initial,
+                    min: config.rto_min,
+                    max: config.rto_max,
+                },
+                &config.rules,
+            ),
             scoreboard: Scoreboard::new(),
-            receiver: Receiver::new(config.ack_every, config.max_ack_delay),
+            receiver: Receiver::new(
+                config.ack_every,
+                config.max_ack_delay,
+                config.rules.dsack,
+            ),
+            rack: Rack::new(),
             recovery: Recovery::None,
+            prr: None,
+            newest_lost: None,
+            undo: Undo::default(),
+            f_rto: false,
+            probe: None,
+            probe_due: false,
+            sampled_since_probe: true,
+            last_sent: Instant::ZERO,
+            expiries: 0,
             expired_at: None,
             duplicate_acks: 0,
             peer_window: 0,
@@ -163,7 +247,6 @@ impl Connection {
             unread: 0,
             packets: 0,
             window_limited: false,
-            acked: Vec::with_capacity(16),
             statistics: Statistics::default(),
             events: Events::default(),
             config,
@@ -204,12 +287,12 @@ impl Endpoint for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
-        if self
-            .timer
-            .deadline()
-            .is_some_and(|deadline| deadline <= now)
-        {
-            self.handle_expiry(now);
+        while let Some(expired) = self.timer.take_expired(now) {
+            match expired {
+                Expired::Reordering => self.handle_reordering_timer(now),
+                Expired::Probe => self.handle_probe_timeout(now),
+                Expired::Retransmission => self.handle_expiry(now),
+            }
         }
         if self
             .receiver
@@ -245,7 +328,7 @@ impl Endpoint for Connection {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match (self.timer.deadline(), self.receiver.deadline()) {
+        match (self.timer.next(), self.receiver.deadline()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         }

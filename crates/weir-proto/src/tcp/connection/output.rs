@@ -1,11 +1,11 @@
 //! Builds the segments that leave.
 
-use super::{Connection, Recovery, State, WINDOW_SCALE};
+use super::{Connection, Probe, Recovery, State, WINDOW_SCALE};
 use crate::cc::Sent;
 use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
-use crate::tcp::scoreboard::SentSegment;
+use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
@@ -98,14 +98,18 @@ impl Connection {
         flags
     }
 
-    pub(super) fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
+    fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
         self.timer.start_if_idle(now);
+        self.last_sent = now;
         let bytes_in_flight = self.scoreboard.pipe();
         self.controller.on_sent(&Sent {
             now,
             bytes: u64::from(len),
             bytes_in_flight,
         });
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(u64::from(len));
+        }
         let seq = wrap(self.config.initial_sequence, start);
         let packet = self.build(0, seq, Payload::of_len(len));
         self.events.push(now, EventMask::PACKET, || Event::Sent {
@@ -115,43 +119,137 @@ impl Connection {
         packet
     }
 
-    /// The next segment with data that the window lets out: retransmissions first (RFC 6675 §4,
-    /// NextSeg()).
-    pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
-        let segment = u64::from(self.config.segment_size);
-        let inflation = if self.sack {
+    /// Octets in the network as far as they count against the window. Without SACK a duplicate
+    /// stands for a segment that has left it (RFC 6582 §3.2).
+    pub(super) fn in_network(&self) -> u64 {
+        let arrived = if self.sack {
             0
         } else {
-            u64::from(self.duplicate_acks) * segment
+            u64::from(self.duplicate_acks) * u64::from(self.config.segment_size)
         };
-        let pipe = self.scoreboard.pipe().saturating_sub(inflation);
-        let room = self.controller.window().saturating_sub(pipe) >= segment;
-        self.window_limited = !room && self.unsent > 0;
-        if (room || self.retransmit_beyond_window)
-            && let Some(SentSegment { start, len, .. }) = self.scoreboard.next_lost(now)
+        let open = self.recovery == Recovery::None;
+        if open && !self.config.rules.limited_transmit {
+            return self.scoreboard.flight_size();
+        }
+        self.scoreboard.pipe().saturating_sub(arrived)
+    }
+
+    /// True if a segment may leave.
+    fn has_room(&self, segment: u64) -> bool {
+        match &self.prr {
+            Some(prr) => prr.send_count() >= segment,
+            None => self.controller.window().saturating_sub(self.in_network()) >= segment,
+        }
+    }
+
+    /// The next segment with data: a loss probe that is due, else what the window lets out,
+    /// retransmissions first (RFC 6675 §4, NextSeg()).
+    pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
+        if std::mem::take(&mut self.probe_due)
+            && let Some(packet) = self.next_probe(now)
         {
+            return Some(packet);
+        }
+        self.restart_after_idle(now);
+        let segment = u64::from(self.config.segment_size);
+        let room = self.has_room(segment);
+        self.window_limited = !room && self.unsent > 0;
+        let forced = self.retransmit_beyond_window;
+        // F-RTO sends new data after the first retransmission (RFC 5682 §3, step 2b).
+        let new_first = self.f_rto && !forced && self.new_data() > 0;
+        if (room || forced) && !new_first && self.scoreboard.has_waiting() {
             self.retransmit_beyond_window = false;
-            return Some(self.build_data(now, start, len));
+            return self.next_retransmission(now);
         }
         if !room {
             return None;
         }
-        let credit = (self.scoreboard.high_ack() + self.peer_window)
-            .saturating_sub(self.scoreboard.high_data());
-        let len = self.unsent.min(segment);
-        // Silly window avoidance: only the last segment of what was written may be short.
-        if len > 0 && len <= credit {
-            let start = self.scoreboard.high_data();
-            self.unsent -= len;
-            self.scoreboard.on_sent(now, len as u32);
-            self.notify_writable();
-            return Some(self.build_data(now, start, len as u32));
+        if let Some(packet) = self.next_new(now) {
+            return Some(packet);
         }
-        if matches!(self.recovery, Recovery::Fast { .. }) {
-            let SentSegment { start, len, .. } = self.scoreboard.next_unsacked(now)?;
-            return Some(self.build_data(now, start, len));
+        if matches!(self.recovery, Recovery::Fast { .. }) && self.sack {
+            let segment = self.scoreboard.next_unsacked(now)?;
+            return Some(self.build_retransmission(now, &segment));
         }
         None
+    }
+
+    /// An idle time longer than the RTO takes the window back (RFC 5681 §4.1).
+    fn restart_after_idle(&mut self, now: Instant) {
+        if self.config.rules.restart_after_idle
+            && self.unsent > 0
+            && self.scoreboard.is_empty()
+            && self.last_sent > Instant::ZERO
+            && now.since(self.last_sent) > self.timer.timeout()
+        {
+            self.controller.on_idle_restart();
+            self.last_sent = now;
+        }
+    }
+
+    /// Octets of the next segment of new data that the receiver's window allows; zero for none.
+    /// Against silly windows only the last segment of what was written may be short.
+    fn new_data(&self) -> u64 {
+        let credit = (self.scoreboard.high_ack() + self.peer_window)
+            .saturating_sub(self.scoreboard.high_data());
+        let len = self.unsent.min(u64::from(self.config.segment_size));
+        if len <= credit { len } else { 0 }
+    }
+
+    fn next_new(&mut self, now: Instant) -> Option<Packet> {
+        let len = self.new_data();
+        if len == 0 {
+            return None;
+        }
+        let start = self.scoreboard.high_data();
+        self.unsent -= len;
+        self.scoreboard.on_sent(now, len as u32);
+        self.notify_writable();
+        let packet = self.build_data(now, start, len as u32);
+        self.schedule_probe(now);
+        Some(packet)
+    }
+
+    fn next_retransmission(&mut self, now: Instant) -> Option<Packet> {
+        let segment = self.scoreboard.next_lost(now)?;
+        if segment.lost == Some(Lost::Timeout) {
+            self.statistics.packets_retransmitted_by_timeout += 1;
+        }
+        Some(self.build_retransmission(now, &segment))
+    }
+
+    fn build_retransmission(&mut self, now: Instant, segment: &SentSegment) -> Packet {
+        self.statistics.packets_retransmitted += 1;
+        self.undo.retransmissions += 1;
+        let first = segment.start == self.scoreboard.high_ack();
+        if first && self.config.rules.restart_rto_on_retransmission {
+            self.timer.restart(now);
+        }
+        self.build_data(now, segment.start, segment.len)
+    }
+
+    /// A loss probe (RFC 8985 §7.3): new data, or the last segment again.
+    fn next_probe(&mut self, now: Instant) -> Option<Packet> {
+        self.sampled_since_probe = false;
+        let new = self.next_new(now);
+        self.timer.cancel_probe();
+        let packet = match new {
+            Some(packet) => packet,
+            None => {
+                let segment = self.scoreboard.probe(now)?;
+                self.probe = Some(Probe {
+                    end: segment.end(),
+                    is_retransmission: true,
+                });
+                self.statistics.packets_retransmitted += 1;
+                return Some(self.build_data(now, segment.start, segment.len));
+            }
+        };
+        self.probe = Some(Probe {
+            end: self.scoreboard.high_data(),
+            is_retransmission: false,
+        });
+        Some(packet)
     }
 
     /// Tells the application that the send buffer has room again.

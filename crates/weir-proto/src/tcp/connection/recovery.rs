@@ -1,0 +1,417 @@
+//! Loss detection and what follows from it: fast recovery, timeouts, loss probes, and the return
+//! from what was spurious.
+
+use super::input::{AckKind, News};
+use super::{Connection, MAX_EXPIRIES, Recovery, State, Undo};
+use crate::cc::{CongestionEvent, RetransmissionTimeout};
+use crate::endpoint::CloseReason;
+use crate::event::{Event, EventMask, LossTrigger};
+use crate::tcp::prr::{Delivery, Prr};
+use crate::tcp::rack::Situation;
+use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
+use crate::tcp::scoreboard::SentSegment;
+use crate::tcp::wire::{Packet as TcpPacket, flag};
+use crate::time::{Duration, Instant};
+
+/// What loss detection has found.
+#[derive(Clone, Copy, Debug, Default)]
+struct Losses {
+    segments: u32,
+    /// Of these, segments that had been retransmitted.
+    retransmissions: u32,
+    /// DeliveredData of RFC 6937, in octets.
+    delivered: u64,
+}
+
+impl Connection {
+    /// Ends a recovery whose point is acknowledged, detects losses, and begins a recovery if any
+    /// is left (RFC 6675 §5, RFC 6582 §3.2).
+    pub(super) fn recover(&mut self, now: Instant, kind: AckKind, news: &News) {
+        self.end_recovery();
+        self.take_dsack(now, news);
+        self.handle_f_rto(now, kind, news);
+        self.handle_probe_ack(now, news);
+        let losses = if self.sack {
+            self.detect_losses(now, news.delivered)
+        } else {
+            self.count_duplicates(now, kind, news)
+        };
+        if self.recovery == Recovery::None {
+            if self.scoreboard.has_lost() {
+                self.begin_recovery(now);
+            }
+        } else if losses.retransmissions > 0 && self.config.rules.reduce_on_lost_retransmission {
+            self.reduce_again(now);
+        }
+        if !self.sack && losses.segments > 0 {
+            self.retransmit_beyond_window = true;
+        }
+        self.reduce_proportionally(Delivery {
+            delivered: losses.delivered,
+            pipe: self.in_network(),
+            safe: kind == AckKind::Advance && losses.segments == 0,
+        });
+    }
+
+    fn reduce_proportionally(&mut self, delivery: Delivery) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(&delivery);
+        }
+    }
+
+    fn end_recovery(&mut self) {
+        if let Recovery::Fast { point } | Recovery::Timeout { point } = self.recovery
+            && self.scoreboard.high_ack() >= point
+        {
+            self.recovery = Recovery::None;
+            self.prr = None;
+            self.f_rto = false;
+            self.duplicate_acks = 0;
+            self.retransmit_beyond_window = false;
+            self.rack.on_recovery_end();
+        }
+    }
+
+    fn situation(&self) -> Situation {
+        Situation {
+            recovering: self.recovery != Recovery::None,
+            enough_sacked: self.scoreboard.sacked_segments() >= self.config.rules.dup_thresh,
+        }
+    }
+
+    /// Marks lost segments by the rule of `loss_detection`.
+    fn detect_losses(&mut self, now: Instant, delivered: u64) -> Losses {
+        let situation = self.situation();
+        let Self {
+            scoreboard,
+            statistics,
+            events,
+            newest_lost,
+            timer,
+            config,
+            ..
+        } = self;
+        let mut losses = Losses {
+            delivered,
+            ..Losses::default()
+        };
+        let by_time = config.rules.loss_detection == LossDetection::Rack;
+        let trigger = if by_time {
+            LossTrigger::TimeThreshold
+        } else {
+            LossTrigger::PacketThreshold
+        };
+        let mut note = |segment: &SentSegment| {
+            losses.segments += 1;
+            losses.retransmissions += u32::from(segment.retransmitted_ever);
+            statistics.packets_lost += 1;
+            *newest_lost = (*newest_lost).max(Some(segment.sent_at));
+            let (number, size) = (segment.start, segment.len);
+            events.push(now, EventMask::PACKET, || Event::Lost {
+                number,
+                size,
+                trigger,
+            });
+        };
+        if by_time {
+            let deadline = self.rack.deadline(timer.rtt(), situation);
+            let rest = deadline
+                .and_then(|deadline| scoreboard.detect_losses_by_time(now, &deadline, &mut note));
+            timer.set_reordering(now, rest);
+        } else if !matches!(self.recovery, Recovery::Timeout { .. }) {
+            // RFC 6675 §5.1: after a timeout no recovery begins before its point.
+            scoreboard.detect_losses_by_sacks(
+                config.rules.dup_thresh,
+                config.segment_size,
+                &mut note,
+            );
+        }
+        losses
+    }
+
+    /// Without SACK: DupThresh duplicates, then one segment per partial acknowledgement (RFC 6582
+    /// §3.2). A duplicate stands for a segment that has arrived, so an advance takes away as many
+    /// as it acknowledges beyond the retransmission.
+    fn count_duplicates(&mut self, now: Instant, kind: AckKind, news: &News) -> Losses {
+        let segment_size = u64::from(self.config.segment_size);
+        let fast = matches!(self.recovery, Recovery::Fast { .. });
+        let mut losses = Losses {
+            delivered: news.delivered,
+            ..Losses::default()
+        };
+        match (kind, self.recovery) {
+            (AckKind::Advance, Recovery::Fast { .. }) => {
+                let counted = news.segments.saturating_sub(1).min(self.duplicate_acks);
+                self.duplicate_acks -= counted;
+                let before = u64::from(counted) * segment_size;
+                losses.delivered = news.delivered.saturating_sub(before);
+            }
+            (AckKind::Advance, _) => self.duplicate_acks = 0,
+            (AckKind::Duplicate, Recovery::None | Recovery::Fast { .. }) => {
+                self.duplicate_acks += 1;
+                losses.delivered = segment_size;
+            }
+            _ => {}
+        }
+        let enough = self.duplicate_acks == self.config.rules.dup_thresh
+            && self.recovery == Recovery::None;
+        if (enough || (fast && kind == AckKind::Advance))
+            && let Some(segment) = self.scoreboard.mark_first_lost()
+        {
+            losses.segments = 1;
+            self.statistics.packets_lost += 1;
+            self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
+            self.events.push(now, EventMask::PACKET, || Event::Lost {
+                number: segment.start,
+                size: segment.len,
+                trigger: LossTrigger::PacketThreshold,
+            });
+        }
+        losses
+    }
+
+    /// Fast recovery begins.
+    fn begin_recovery(&mut self, now: Instant) {
+        let sent_at = self.newest_lost.unwrap_or(now);
+        self.recovery = Recovery::Fast {
+            point: self.scoreboard.high_data(),
+        };
+        self.undo = self.undo_from_here();
+        self.probe = None;
+        self.timer.cancel_probe();
+        self.scoreboard.on_recovery_start();
+        // RFC 6675 §5, step 4.3: the first retransmission leaves in any case.
+        self.retransmit_beyond_window = true;
+        let flight_size = self.scoreboard.flight_size();
+        self.reduce(now, sent_at, false);
+        let bound = self.config.rules.recovery_window;
+        self.prr = (bound != RecoveryWindow::Ssthresh).then(|| {
+            let segment_size = u64::from(self.config.segment_size);
+            Prr::new(bound, segment_size, flight_size, self.controller.window())
+        });
+    }
+
+    /// A retransmission was lost: a second indication of congestion (RFC 5681 §4.3).
+    fn reduce_again(&mut self, now: Instant) {
+        let sent_at = self.newest_lost.unwrap_or(now);
+        self.reduce(now, sent_at, false);
+        if let Some(prr) = &mut self.prr {
+            prr.set_ssthresh(self.controller.window());
+        }
+    }
+
+    /// FlightSize, if reductions start from it.
+    fn reduction_base(&self) -> Option<u64> {
+        (self.config.rules.reduction_base == ReductionBase::FlightSize)
+            .then(|| self.scoreboard.flight_size())
+    }
+
+    /// Reports a congestion event to the controller.
+    fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
+        self.statistics.loss_events += 1;
+        let lost_bytes = if ecn {
+            0
+        } else {
+            u64::from(self.config.segment_size)
+        };
+        self.controller.on_congestion_event(&CongestionEvent {
+            now,
+            sent_at,
+            lost_bytes,
+            bytes_in_flight: self.scoreboard.pipe(),
+            flight_size: self.reduction_base(),
+            ecn,
+        });
+        self.newest_lost = None;
+    }
+
+    /// Reacts to ECE: at most one reduction per window of data (RFC 3168 §6.1.2).
+    pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
+        if self.ecn
+            && packet.has(flag::ECE)
+            && ack > self.ecn_recovery_point
+            && self.recovery == Recovery::None
+        {
+            self.ecn_recovery_point = self.scoreboard.high_data();
+            self.cwr_pending = true;
+            self.reduce(now, now, true);
+        }
+    }
+
+    /// RACK's reordering timer expired (RFC 8985 §6.2).
+    pub(super) fn handle_reordering_timer(&mut self, now: Instant) {
+        self.detect_losses(now, 0);
+        if self.recovery == Recovery::None && self.scoreboard.has_lost() {
+            self.begin_recovery(now);
+        }
+        self.reduce_proportionally(Delivery {
+            pipe: self.in_network(),
+            ..Delivery::default()
+        });
+        self.emit_window(now);
+    }
+
+    /// Schedules a loss probe (RFC 8985 §7.2).
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        if !self.config.rules.tail_loss_probe
+            || !self.sack
+            || self.recovery != Recovery::None
+            || self.scoreboard.is_empty()
+            || self.scoreboard.sacked_segments() > 0
+        {
+            return self.timer.cancel_probe();
+        }
+        let delay = if self.scoreboard.len() == 1 {
+            self.config.max_ack_delay
+        } else {
+            Duration::ZERO
+        };
+        self.timer.schedule_probe(now, delay);
+    }
+
+    /// The probe timeout expired (RFC 8985 §7.3): a probe is due if no other is in flight and a
+    /// round-trip time was measured since the last. The RTO starts again in any case.
+    pub(super) fn handle_probe_timeout(&mut self, now: Instant) {
+        self.probe_due = self.probe.is_none() && self.sampled_since_probe;
+        self.timer.restart(now);
+    }
+
+    /// An acknowledgement arrives while a probe is in flight (RFC 8985 §7.4.2).
+    fn handle_probe_ack(&mut self, now: Instant, news: &News) {
+        let Some(probe) = self.probe else { return };
+        let ack = self.scoreboard.high_ack();
+        if ack < probe.end {
+            return;
+        }
+        let duplicate = news.dsack.is_some_and(|(_, end)| end == probe.end);
+        if !probe.is_retransmission || duplicate {
+            self.probe = None;
+        } else if ack > probe.end {
+            // The probe repaired the loss of the last segment, which was one of congestion.
+            self.probe = None;
+            if self.recovery == Recovery::None {
+                self.reduce(now, now, false);
+            }
+        }
+    }
+
+    /// The retransmission timer expired (RFC 6298 §5.4–5.6, RFC 6675 §5.1).
+    pub(super) fn handle_expiry(&mut self, now: Instant) {
+        self.timer.on_expiry(now);
+        self.expiries += 1;
+        if self.expiries > MAX_EXPIRIES {
+            return self.end(now, CloseReason::TimedOut);
+        }
+        if self.state != State::Established {
+            return self.send_syn(now);
+        }
+        if self.scoreboard.is_empty() {
+            self.fin.due = self.fin.sent && !self.fin.acknowledged;
+            return;
+        }
+        self.statistics.timeouts += 1;
+        self.statistics.loss_events += 1;
+        // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
+        let repeated = self.expired_at == Some(self.scoreboard.high_ack());
+        self.expired_at = Some(self.scoreboard.high_ack());
+        self.controller
+            .on_retransmission_timeout(&RetransmissionTimeout {
+                now,
+                sent_at: self.scoreboard.first_sent_at().unwrap_or(now),
+                flight_size: self.reduction_base(),
+                repeated,
+            });
+        self.mark_timed_out(now);
+        self.recovery = Recovery::Timeout {
+            point: self.scoreboard.high_data(),
+        };
+        if !repeated {
+            self.undo = self.undo_from_here();
+        }
+        self.f_rto = self.config.rules.f_rto && self.sack;
+        self.prr = None;
+        self.probe = None;
+        self.probe_due = false;
+        self.newest_lost = None;
+        self.duplicate_acks = 0;
+        self.retransmit_beyond_window = true;
+        self.emit_window(now);
+    }
+
+    /// What a timeout presumes lost: everything without a SACK, or with RACK the first segment and
+    /// what is old enough (RFC 8985 §6.3).
+    fn mark_timed_out(&mut self, now: Instant) {
+        let rules = self.config.rules;
+        if rules.forget_sacks_on_timeout {
+            self.scoreboard.forget_sacks();
+        }
+        let recovering = Situation {
+            recovering: true,
+            ..self.situation()
+        };
+        let deadline = self.rack.deadline(self.timer.rtt(), recovering);
+        match deadline.filter(|_| rules.loss_detection == LossDetection::Rack && self.sack) {
+            Some(deadline) => {
+                let is_old = |segment: &SentSegment| segment.sent_at + deadline.age <= now;
+                self.scoreboard.on_timeout(is_old);
+            }
+            None => self.scoreboard.on_timeout(|_| true),
+        }
+    }
+
+    /// F-RTO (RFC 5682 §3, with SACK): after a timeout that retransmitted the first segment, new
+    /// data instead of old is sent. The arrival of a segment that was sent only before the timeout
+    /// shows that the timeout was spurious; a duplicate first shows that it was not.
+    fn handle_f_rto(&mut self, now: Instant, kind: AckKind, news: &News) {
+        let Recovery::Timeout { point } = self.recovery else {
+            return;
+        };
+        if !self.f_rto {
+            return;
+        }
+        if news.original_arrived {
+            self.scoreboard.undo_timeout();
+            return self.undo_reduction(now);
+        }
+        let sent_new = self.scoreboard.high_data() > point;
+        if sent_new && (news.sacked || kind == AckKind::Duplicate) {
+            self.f_rto = false;
+        }
+    }
+
+    /// A DSACK says that a retransmission was needless (RFC 2883 §5). When all of a recovery's
+    /// were, the reduction is taken back.
+    fn take_dsack(&mut self, now: Instant, news: &News) {
+        let Some((start, end)) = news.dsack else {
+            return;
+        };
+        let (high_ack, high_data) = (self.scoreboard.high_ack(), self.scoreboard.high_data());
+        self.rack.on_dsack(high_ack, high_data);
+        let undo = &mut self.undo;
+        if undo.retransmissions == 0 || start < undo.flight.0 || end > undo.flight.1 {
+            return;
+        }
+        undo.retransmissions -= 1;
+        if undo.retransmissions == 0 && self.config.rules.undo_spurious {
+            self.undo_reduction(now);
+        }
+    }
+
+    fn undo_from_here(&self) -> Undo {
+        Undo {
+            flight: (self.scoreboard.high_ack(), self.scoreboard.high_data()),
+            retransmissions: 0,
+        }
+    }
+
+    /// The reduction was spurious.
+    fn undo_reduction(&mut self, now: Instant) {
+        self.controller.on_spurious_congestion_event(now);
+        self.recovery = Recovery::None;
+        self.prr = None;
+        self.f_rto = false;
+        self.undo = Undo::default();
+        self.expired_at = None;
+        self.retransmit_beyond_window = false;
+    }
+}

@@ -1,0 +1,157 @@
+//! Proportional rate reduction (RFC 6937 §3): fast recovery sends in proportion to what arrives,
+//! so that ssthresh is in the network when it ends.
+
+use super::rules::RecoveryWindow;
+
+/// What one acknowledgement in fast recovery says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Delivery {
+    /// DeliveredData: octets newly acknowledged or SACKed.
+    pub(super) delivered: u64,
+    /// Octets estimated to be in the network.
+    pub(super) pipe: u64,
+    /// It advances the cumulative acknowledgement and shows no new loss.
+    pub(super) safe: bool,
+}
+
+/// The state of one recovery. All sizes are octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prr {
+    bound: RecoveryWindow,
+    segment_size: u64,
+    ssthresh: u64,
+    /// RecoverFS: FlightSize at the start.
+    recover_flight_size: u64,
+    /// prr_delivered.
+    delivered: u64,
+    /// prr_out.
+    out: u64,
+    /// sndcnt less what was sent since the last acknowledgement.
+    send_count: u64,
+}
+
+impl Prr {
+    /// A recovery that begins with `flight_size` in flight and shall end with `ssthresh`.
+    pub(super) fn new(
+        bound: RecoveryWindow,
+        segment_size: u64,
+        flight_size: u64,
+        ssthresh: u64,
+    ) -> Self {
+        Self {
+            bound,
+            segment_size,
+            ssthresh,
+            recover_flight_size: flight_size.max(1),
+            delivered: 0,
+            out: 0,
+            send_count: 0,
+        }
+    }
+
+    /// Octets that may leave now.
+    pub(super) const fn send_count(&self) -> u64 {
+        self.send_count
+    }
+
+    /// The window falls again in the same recovery.
+    pub(super) fn set_ssthresh(&mut self, ssthresh: u64) {
+        self.ssthresh = ssthresh;
+    }
+
+    /// An acknowledgement arrives: computes sndcnt.
+    pub(super) fn on_ack(&mut self, ack: &Delivery) {
+        self.delivered += ack.delivered;
+        let banked = self.delivered.saturating_sub(self.out);
+        self.send_count = if ack.pipe > self.ssthresh {
+            let proportion = u128::from(self.delivered) * u128::from(self.ssthresh);
+            let share = proportion.div_ceil(u128::from(self.recover_flight_size));
+            (share as u64).saturating_sub(self.out)
+        } else {
+            let slow_start = match self.bound {
+                RecoveryWindow::PrrSsrb => true,
+                RecoveryWindow::PrrSafeAck => ack.safe,
+                RecoveryWindow::PrrCrb | RecoveryWindow::Ssthresh => false,
+            };
+            let limit = if slow_start {
+                banked.max(ack.delivered) + self.segment_size
+            } else {
+                banked
+            };
+            limit.min(self.ssthresh - ack.pipe)
+        };
+    }
+
+    /// A segment leaves.
+    pub(super) fn on_sent(&mut self, octets: u64) {
+        self.out += octets;
+        self.send_count = self.send_count.saturating_sub(octets);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The segments that each acknowledgement lets out, of the examples in RFC 6937 §3.1: a flight
+    /// of 20, halved to 10, of which `lost` are lost; `limited` were sent by Limited Transmit
+    /// before, and the third acknowledgement starts the recovery.
+    fn sent(bound: RecoveryWindow, lost: u64, acks: u64) -> Vec<u64> {
+        let mut prr = Prr::new(bound, 1, 20, 10);
+        // Two of Limited Transmit were sent, the lost ones left; each acknowledgement takes one out.
+        let mut pipe = 20 - lost - 2 + 2;
+        let mut sent = Vec::new();
+        // RFC 6937 counts what the first two duplicates delivered from the start of recovery on.
+        for _ in 0..acks {
+            pipe -= 1;
+            prr.on_ack(&Delivery { delivered: 1, pipe, safe: true });
+            let mut count = prr.send_count();
+            // The fast retransmit leaves in any case.
+            if sent.is_empty() {
+                count = count.max(1);
+            }
+            prr.on_sent(count);
+            pipe += count;
+            sent.push(count);
+        }
+        sent
+    }
+
+    #[test]
+    fn a_single_loss_sends_every_other_acknowledgement() {
+        // RFC 6937 §3.1, first example: R at ack 3, then N at every other one.
+        let sent = sent(RecoveryWindow::PrrSsrb, 1, 13);
+        assert_eq!(sent[..8], [1, 0, 1, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn many_losses_send_as_much_as_arrives_and_a_segment_more_by_the_slow_start_bound() {
+        // RFC 6937 §3.1, second example: 15 of 20 lost. PRR-CRB sends one, PRR-SSRB two for each.
+        assert_eq!(sent(RecoveryWindow::PrrCrb, 15, 3), [1, 1, 1]);
+        assert_eq!(sent(RecoveryWindow::PrrSsrb, 15, 3), [2, 2, 2]);
+    }
+
+    #[test]
+    fn an_unsafe_acknowledgement_falls_back_to_the_conservative_bound() {
+        for (safe, count) in [(true, 2), (false, 1)] {
+            let mut prr = Prr::new(RecoveryWindow::PrrSafeAck, 1, 20, 10);
+            prr.on_ack(&Delivery { delivered: 1, pipe: 4, safe });
+            assert_eq!(prr.send_count(), count);
+        }
+    }
+
+    #[test]
+    fn the_proportion_is_rounded_up() {
+        // §3: CEIL(prr_delivered * ssthresh / RecoverFS) = CEIL(1 * 7 / 20) = 1.
+        let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 7);
+        prr.on_ack(&Delivery { delivered: 1, pipe: 19, safe: false });
+        assert_eq!(prr.send_count(), 1);
+    }
+
+    #[test]
+    fn never_sends_more_than_fills_ssthresh() {
+        let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
+        prr.on_ack(&Delivery { delivered: 9, pipe: 8, safe: true });
+        assert_eq!(prr.send_count(), 2);
+    }
+}

@@ -1,0 +1,199 @@
+//! RACK (RFC 8985 §6): a segment is lost if one that was sent sufficiently later has been
+//! delivered. Names of variables are those of the RFC.
+//!
+//! RACK.min_RTT is the minimum of the whole connection, not of a window of time.
+
+use super::scoreboard::SentSegment;
+use crate::cc::rtt::Rtt;
+use crate::time::{Duration, Instant};
+
+/// Recoveries after which an enlarged reordering window returns to its start (RFC 8985 §6.2).
+const REO_WND_PERSIST: u32 = 16;
+
+/// What RACK has learnt from acknowledgements.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rack {
+    xmit_ts: Instant,
+    end_seq: u64,
+    rtt: Duration,
+    /// The highest octet acknowledged or SACKed.
+    fack: u64,
+    reordering_seen: bool,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+    /// Further DSACKs count once this octet is acknowledged.
+    dsack_round: Option<u64>,
+    delivered: bool,
+}
+
+/// The connection's state that the reordering window depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Situation {
+    /// In fast recovery, or in the recovery after a timeout.
+    pub(super) recovering: bool,
+    /// DupThresh segments are SACKed.
+    pub(super) enough_sacked: bool,
+}
+
+/// When the segments that are compared with RACK.segment were lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Deadline {
+    pub(super) xmit_ts: Instant,
+    pub(super) end_seq: u64,
+    /// RACK.rtt + RACK.reo_wnd: a segment older than this is lost.
+    pub(super) age: Duration,
+}
+
+impl Rack {
+    pub(super) const fn new() -> Self {
+        Self {
+            xmit_ts: Instant::ZERO,
+            end_seq: 0,
+            rtt: Duration::ZERO,
+            fack: 0,
+            reordering_seen: false,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: REO_WND_PERSIST,
+            dsack_round: None,
+            delivered: false,
+        }
+    }
+
+    /// A segment was acknowledged or SACKed for the first time (steps 2 and 3).
+    pub(super) fn on_delivered(&mut self, now: Instant, segment: &SentSegment, min_rtt: Duration) {
+        let end = segment.end();
+        if end > self.fack {
+            self.fack = end;
+        } else if end < self.fack && !segment.retransmitted_ever {
+            self.reordering_seen = true;
+        }
+        let rtt = now.since(segment.sent_at);
+        if segment.retransmitted_ever && rtt < min_rtt {
+            return;
+        }
+        self.rtt = rtt;
+        self.delivered = true;
+        if (segment.sent_at, end) > (self.xmit_ts, self.end_seq) {
+            (self.xmit_ts, self.end_seq) = (segment.sent_at, end);
+        }
+    }
+
+    /// A DSACK arrived (step 4): the reordering window grows once in a round.
+    pub(super) fn on_dsack(&mut self, high_ack: u64, high_data: u64) {
+        if self.dsack_round.is_some_and(|round| high_ack >= round) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() {
+            self.dsack_round = Some(high_data);
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        }
+    }
+
+    /// A recovery ended (step 4).
+    pub(super) fn on_recovery_end(&mut self) {
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+        if self.reo_wnd_persist == 0 {
+            self.reo_wnd_mult = 1;
+        }
+    }
+
+    /// RACK.reo_wnd (step 4).
+    fn reordering_window(&self, rtt: Rtt, situation: Situation) -> Duration {
+        if !self.reordering_seen && (situation.recovering || situation.enough_sacked) {
+            return Duration::ZERO;
+        }
+        (rtt.min * u64::from(self.reo_wnd_mult) / 4).min(rtt.smoothed)
+    }
+
+    /// What step 5 compares segments with; `None` before the first delivery.
+    pub(super) fn deadline(&self, rtt: Rtt, situation: Situation) -> Option<Deadline> {
+        self.delivered.then(|| Deadline {
+            xmit_ts: self.xmit_ts,
+            end_seq: self.end_seq,
+            age: self.rtt + self.reordering_window(rtt, situation),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + MS(millis)
+    }
+
+    fn rtt() -> Rtt {
+        Rtt {
+            latest: MS(100),
+            smoothed: MS(110),
+            variation: MS(5),
+            min: MS(80),
+        }
+    }
+
+    const OPEN: Situation = Situation {
+        recovering: false,
+        enough_sacked: false,
+    };
+
+    fn delivered(rack: &mut Rack, now: u64, sent: u64, start: u64, retransmitted: bool) {
+        let mut segment = SentSegment::new(start, 100, at(sent));
+        segment.retransmitted_ever = retransmitted;
+        rack.on_delivered(at(now), &segment, MS(80));
+    }
+
+    #[test]
+    fn the_reordering_window_is_a_quarter_of_the_minimum_until_losses_are_certain() {
+        let mut rack = Rack::new();
+        assert!(rack.deadline(rtt(), OPEN).is_none());
+        delivered(&mut rack, 100, 0, 0, false);
+        // §6.2 step 4: min_RTT / 4 = 20 ms beyond RACK.rtt = 100 ms.
+        let age = |rack: &Rack, situation| rack.deadline(rtt(), situation).unwrap().age;
+        assert_eq!(age(&rack, OPEN), MS(120));
+        let enough_sacked = Situation { enough_sacked: true, ..OPEN };
+        assert_eq!(age(&rack, enough_sacked), MS(100), "DupThresh reached");
+        let recovering = Situation { recovering: true, ..OPEN };
+        assert_eq!(age(&rack, recovering), MS(100));
+        // A never-retransmitted segment below RACK.fack: reordering was seen.
+        delivered(&mut rack, 110, 10, 300, false);
+        delivered(&mut rack, 110, 10, 100, false);
+        assert_eq!(age(&rack, recovering), MS(120));
+    }
+
+    #[test]
+    fn each_round_with_a_dsack_adds_a_quarter_for_sixteen_recoveries() {
+        let mut rack = Rack::new();
+        delivered(&mut rack, 100, 0, 0, false);
+        rack.on_dsack(100, 1000);
+        rack.on_dsack(200, 1100);
+        let window = |rack: &Rack| rack.reordering_window(rtt(), OPEN);
+        assert_eq!(window(&rack), MS(40), "once in a round");
+        rack.on_dsack(1000, 2000);
+        assert_eq!(window(&rack), MS(60));
+        for _ in 0..15 {
+            rack.on_recovery_end();
+        }
+        assert_eq!(window(&rack), MS(60), "15 recoveries keep it");
+        rack.on_recovery_end();
+        assert_eq!(window(&rack), MS(20), "the 16th does not");
+        for round in 1..100 {
+            rack.on_dsack(round * 10_000, round * 10_000 + 1000);
+        }
+        assert_eq!(window(&rack), MS(110), "at most SRTT");
+    }
+
+    #[test]
+    fn an_impossibly_fast_retransmission_is_the_original_arriving() {
+        let mut rack = Rack::new();
+        delivered(&mut rack, 100, 0, 0, false);
+        // 79 ms after its retransmission, less than min_RTT = 80 ms: ignored.
+        delivered(&mut rack, 179, 100, 100, true);
+        assert_eq!(rack.deadline(rtt(), OPEN).unwrap().xmit_ts, at(0));
+        delivered(&mut rack, 180, 100, 200, true);
+        assert_eq!(rack.deadline(rtt(), OPEN).unwrap().xmit_ts, at(100));
+    }
+}
