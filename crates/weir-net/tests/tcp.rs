@@ -126,8 +126,9 @@ fn fills_a_bottleneck_with_a_queue_of_one_bandwidth_delay_product() {
             println!("{controller} sack {sack}: {share:.4}");
             // RFC 6582 repairs one packet each round-trip time, so it may fall idle.
             let least = if sack { 0.99 } else { 0.95 };
+            // What waited for a hole before the warm-up's end may be delivered after it.
             assert!(
-                share > least && share <= 1.0,
+                share > least && share <= 1.01,
                 "{controller}, sack {sack}: {share}"
             );
         }

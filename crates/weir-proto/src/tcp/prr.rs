@@ -104,7 +104,11 @@ mod tests {
         // RFC 6937 counts what the first two duplicates delivered from the start of recovery on.
         for _ in 0..acks {
             pipe -= 1;
-            prr.on_ack(&Delivery { delivered: 1, pipe, safe: true });
+            prr.on_ack(&Delivery {
+                delivered: 1,
+                pipe,
+                safe: true,
+            });
             let mut count = prr.send_count();
             // The fast retransmit leaves in any case.
             if sent.is_empty() {
@@ -135,7 +139,11 @@ mod tests {
     fn an_unsafe_acknowledgement_falls_back_to_the_conservative_bound() {
         for (safe, count) in [(true, 2), (false, 1)] {
             let mut prr = Prr::new(RecoveryWindow::PrrSafeAck, 1, 20, 10);
-            prr.on_ack(&Delivery { delivered: 1, pipe: 4, safe });
+            prr.on_ack(&Delivery {
+                delivered: 1,
+                pipe: 4,
+                safe,
+            });
             assert_eq!(prr.send_count(), count);
         }
     }
@@ -144,14 +152,22 @@ mod tests {
     fn the_proportion_is_rounded_up() {
         // §3: CEIL(prr_delivered * ssthresh / RecoverFS) = CEIL(1 * 7 / 20) = 1.
         let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 7);
-        prr.on_ack(&Delivery { delivered: 1, pipe: 19, safe: false });
+        prr.on_ack(&Delivery {
+            delivered: 1,
+            pipe: 19,
+            safe: false,
+        });
         assert_eq!(prr.send_count(), 1);
     }
 
     #[test]
     fn never_sends_more_than_fills_ssthresh() {
         let mut prr = Prr::new(RecoveryWindow::PrrSsrb, 1, 20, 10);
-        prr.on_ack(&Delivery { delivered: 9, pipe: 8, safe: true });
+        prr.on_ack(&Delivery {
+            delivered: 9,
+            pipe: 8,
+            safe: true,
+        });
         assert_eq!(prr.send_count(), 2);
     }
 }

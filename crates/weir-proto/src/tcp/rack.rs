@@ -154,9 +154,15 @@ mod tests {
         // §6.2 step 4: min_RTT / 4 = 20 ms beyond RACK.rtt = 100 ms.
         let age = |rack: &Rack, situation| rack.deadline(rtt(), situation).unwrap().age;
         assert_eq!(age(&rack, OPEN), MS(120));
-        let enough_sacked = Situation { enough_sacked: true, ..OPEN };
+        let enough_sacked = Situation {
+            enough_sacked: true,
+            ..OPEN
+        };
         assert_eq!(age(&rack, enough_sacked), MS(100), "DupThresh reached");
-        let recovering = Situation { recovering: true, ..OPEN };
+        let recovering = Situation {
+            recovering: true,
+            ..OPEN
+        };
         assert_eq!(age(&rack, recovering), MS(100));
         // A never-retransmitted segment below RACK.fack: reordering was seen.
         delivered(&mut rack, 110, 10, 300, false);

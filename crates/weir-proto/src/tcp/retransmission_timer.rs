@@ -204,7 +204,11 @@ mod tests {
         assert_eq!(timer.next(), None, "§5.2: nothing outstanding");
         timer.start_if_idle(start);
         // RTTVAR = 3/4 * 50 = 37.5: 100 + 150.
-        assert_eq!(after(&timer, start), 250, "§5: the sample ended the back-off");
+        assert_eq!(
+            after(&timer, start),
+            250,
+            "§5: the sample ended the back-off"
+        );
     }
 
     #[test]

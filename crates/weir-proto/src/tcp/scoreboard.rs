@@ -199,7 +199,9 @@ impl Scoreboard {
             self.segments.pop_front();
         }
         self.high_ack = self.high_ack.max(ack);
-        let covered = self.sacked_ranges.partition_point(|range| range.1 <= self.high_ack);
+        let covered = self
+            .sacked_ranges
+            .partition_point(|range| range.1 <= self.high_ack);
         self.sacked_ranges.drain(..covered);
         if let Some(first) = self.sacked_ranges.first_mut() {
             first.0 = first.0.max(self.high_ack);
@@ -209,7 +211,9 @@ impl Scoreboard {
 
     /// A shortened segment keeps its place in the order of transmissions.
     fn log_transmission(&mut self, sent_at: Instant, start: u64) {
-        let at = self.transmissions.partition_point(|&(time, _)| time < sent_at);
+        let at = self
+            .transmissions
+            .partition_point(|&(time, _)| time < sent_at);
         self.transmissions.insert(at, (sent_at, start));
     }
 
@@ -230,7 +234,9 @@ impl Scoreboard {
         }
         let (range, gaps) = self.merge_sacked(start, end);
         for (from, until) in gaps {
-            let first = self.segments.partition_point(|segment| segment.end() <= from);
+            let first = self
+                .segments
+                .partition_point(|segment| segment.end() <= from);
             for at in first..self.segments.len() {
                 let segment = &mut self.segments[at];
                 if segment.start >= until {
@@ -383,7 +389,8 @@ impl Scoreboard {
 
     /// The index of the first segment that starts at this offset or above.
     fn index_of(&self, offset: u64) -> usize {
-        self.segments.partition_point(|segment| segment.start < offset)
+        self.segments
+            .partition_point(|segment| segment.start < offset)
     }
 
     /// Marks the first outstanding segment as lost, after three duplicate ACKs or a partial
@@ -482,7 +489,10 @@ impl Scoreboard {
 
     /// The last segment that is not SACKed, retransmitted now as a loss probe (RFC 8985 §7.3).
     pub(super) fn probe(&mut self, now: Instant) -> Option<SentSegment> {
-        let last = self.segments.iter().rposition(SentSegment::is_outstanding)?;
+        let last = self
+            .segments
+            .iter()
+            .rposition(SentSegment::is_outstanding)?;
         Some(self.retransmit(last, now))
     }
 }

@@ -98,7 +98,10 @@ fn time_marks_what_was_sent_before_a_delivered_segment() {
     // At 10.5 ms the segment sent at 0 is older than 10 ms, that sent at 1 ms lacks 0.5 ms.
     let now = at(10) + Duration::from_micros(500);
     let rest = board.detect_losses_by_time(now, &deadline, |segment| marked.push(segment.start));
-    assert_eq!((marked.clone(), rest), (vec![0], Some(Duration::from_micros(500))));
+    assert_eq!(
+        (marked.clone(), rest),
+        (vec![0], Some(Duration::from_micros(500)))
+    );
     let rest = board.detect_losses_by_time(at(11), &deadline, |segment| marked.push(segment.start));
     assert_eq!((marked, rest), (vec![0, 100], None));
     assert_eq!(retransmitted(&mut board), [0, 100]);
@@ -165,15 +168,30 @@ fn check(board: &Scoreboard) -> Result<(), TestCaseError> {
     let sacked = segments.iter().filter(|segment| segment.sacked).count();
     prop_assert_eq!(board.sacked_segments as usize, sacked);
     let lost = |segment: &&SentSegment| segment.lost.is_some() && !segment.sacked;
-    prop_assert_eq!(board.lost_segments as usize, segments.iter().filter(lost).count());
-    let waiting = segments.iter().filter(lost).filter(|segment| !segment.retransmitted);
-    prop_assert!(waiting.map(|segment| &segment.start).eq(board.waiting.iter()));
+    prop_assert_eq!(
+        board.lost_segments as usize,
+        segments.iter().filter(lost).count()
+    );
+    let waiting = segments
+        .iter()
+        .filter(lost)
+        .filter(|segment| !segment.retransmitted);
+    prop_assert!(
+        waiting
+            .map(|segment| &segment.start)
+            .eq(board.waiting.iter())
+    );
     for segment in segments.iter().filter(|segment| segment.is_outstanding()) {
         let logged = (segment.sent_at, segment.start);
         prop_assert!(board.transmissions.contains(&logged), "{:?}", segment);
     }
     prop_assert!(board.transmissions.iter().map(|entry| entry.0).is_sorted());
-    prop_assert!(board.sacked_ranges.windows(2).all(|pair| pair[0].1 < pair[1].0));
+    prop_assert!(
+        board
+            .sacked_ranges
+            .windows(2)
+            .all(|pair| pair[0].1 < pair[1].0)
+    );
     Ok(())
 }
 

@@ -2,10 +2,10 @@
 //! reduction in each recovery period, the minimum window, no growth while the application limits
 //! sending, persistent congestion, and undoing a spurious reduction.
 
+use super::slow_start::HyStart;
 use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
 use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
 use crate::event::Limit;
-use super::slow_start::HyStart;
 use crate::time::Instant;
 
 /// The part in which classic window controllers differ. Windows are in octets.

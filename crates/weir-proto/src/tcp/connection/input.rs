@@ -291,7 +291,10 @@ impl Connection {
             return;
         }
         let window = self.controller.window();
-        let slow_start = self.controller.ssthresh().is_none_or(|limit| window < limit);
+        let slow_start = self
+            .controller
+            .ssthresh()
+            .is_none_or(|limit| window < limit);
         let bytes = match self.config.rules.slow_start_limit {
             Some(limit) if slow_start => {
                 grown_by.min(u64::from(limit) * u64::from(self.config.segment_size))

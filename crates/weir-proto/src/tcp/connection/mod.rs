@@ -79,7 +79,11 @@ impl Config {
             rto_min: times.min,
             rto_max: times.max,
             // Agent/TCPSink/Sack1 acknowledges every packet.
-            ack_every: if name == "ns2-sack1" { 1 } else { standard.ack_every },
+            ack_every: if name == "ns2-sack1" {
+                1
+            } else {
+                standard.ack_every
+            },
             ..standard
         })
     }
@@ -210,11 +214,7 @@ impl Connection {
                 &config.rules,
             ),
             scoreboard: Scoreboard::new(),
-            receiver: Receiver::new(
-                config.ack_every,
-                config.max_ack_delay,
-                config.rules.dsack,
-            ),
+            receiver: Receiver::new(config.ack_every, config.max_ack_delay, config.rules.dsack),
             rack: Rack::new(),
             recovery: Recovery::None,
             prr: None,

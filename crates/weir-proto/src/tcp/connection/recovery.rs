@@ -153,8 +153,8 @@ impl Connection {
             }
             _ => {}
         }
-        let enough = self.duplicate_acks == self.config.rules.dup_thresh
-            && self.recovery == Recovery::None;
+        let enough =
+            self.duplicate_acks == self.config.rules.dup_thresh && self.recovery == Recovery::None;
         if (enough || (fast && kind == AckKind::Advance))
             && let Some(segment) = self.scoreboard.mark_first_lost()
         {
