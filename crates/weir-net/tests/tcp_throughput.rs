@@ -14,7 +14,9 @@ use weir_net::{
     DropTailConfig, FlowConfig, HostTiming, LinkConfig, LossConfig, Network, QueueConfig,
     QueueLimit, Side, simulate,
 };
-use weir_proto::cc::window::{BoxedController, Rules as WindowRules, WindowConfig, named};
+use weir_proto::cc::window::{
+    BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
+};
 use weir_proto::endpoint::Statistics;
 use weir_proto::packet::FlowId;
 use weir_proto::tcp::{Config, Connection};
@@ -75,6 +77,7 @@ impl Sender {
             initial_window: Some(rules.initial_window(SEGMENT)),
             rules: WindowRules {
                 recovery_probe: false,
+                recovery_boundary: RecoveryBoundary::Before,
                 undo_spurious: rules.undo_spurious,
                 hystart: rules.hystart,
                 ..WindowRules::default()

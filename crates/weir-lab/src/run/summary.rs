@@ -69,6 +69,9 @@ pub struct FlowSummary {
     /// Packets of the sender that the transport found to be lost: the sender itself, or for TFRC
     /// the receiver.
     pub packets_lost: u64,
+    /// Packets whose data was sent before, and timeouts; TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retransmissions: Option<Retransmissions>,
     /// Packets that the target received.
     pub packets_received: u64,
     /// Loss events (TFRC) or congestion events (windows) per data packet sent. What TFRC feeds
@@ -89,6 +92,29 @@ pub struct FlowSummary {
     /// How the connection ended, if not in good order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+}
+
+/// What TCP sent again. `packets_lost` counts what acknowledgements showed to be lost, not what
+/// a timeout presumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retransmissions {
+    /// Packets whose data was sent before.
+    pub packets: u64,
+    /// Of these, the ones that a timeout presumed lost.
+    pub by_timeout: u64,
+    /// Expiries of the retransmission timer with data in flight.
+    pub timeouts: u64,
+}
+
+impl Retransmissions {
+    fn between(before: &Statistics, after: &Statistics) -> Self {
+        Self {
+            packets: after.packets_retransmitted - before.packets_retransmitted,
+            by_timeout: after.packets_retransmitted_by_timeout
+                - before.packets_retransmitted_by_timeout,
+            timeouts: after.timeouts - before.timeouts,
+        }
+    }
 }
 
 /// The playback of audio since the start of the run. Units are frames or pages.
@@ -230,7 +256,10 @@ impl FlowSummary {
         let events = sender.1.loss_events + receiver.1.loss_events
             - sender.0.loss_events
             - receiver.0.loss_events;
+        let retransmissions = Retransmissions::between(sender.0, sender.1);
         Self {
+            retransmissions: (retransmissions != Retransmissions::default())
+                .then_some(retransmissions),
             throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
             packets_sent: sender.1.packets_sent - sender.0.packets_sent,

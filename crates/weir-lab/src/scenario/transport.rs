@@ -3,7 +3,9 @@
 
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
-use weir_proto::cc::window::{BoxedController, ControllerEntry, REGISTRY, Rules, WindowConfig};
+use weir_proto::cc::window::{
+    BoxedController, ControllerEntry, REGISTRY, RecoveryBoundary, Rules, WindowConfig,
+};
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{count, named};
 use weir_proto::{dccp, kinds, quic, settings, tcp, udp};
@@ -118,6 +120,8 @@ impl Tcp {
             rules: Rules {
                 // RFC 5681 §3.1: a recovery lets out what its window allows and no more.
                 recovery_probe: false,
+                // What leaves at the start of a recovery leaves after the reduction.
+                recovery_boundary: RecoveryBoundary::Before,
                 undo_spurious: rules.undo_spurious || rules.f_rto,
                 hystart: rules.hystart,
                 ..Rules::RFC9002

@@ -126,6 +126,13 @@ fn summary_text(summary: &Summary, folder: &str) -> String {
             flow.packets_lost,
             flow.packets_sent,
         );
+        if let Some(again) = &flow.retransmissions {
+            let _ = write!(
+                text,
+                ", {} retransmitted, {} timeouts",
+                again.packets, again.timeouts
+            );
+        }
         if let Some(rtt) = &flow.rtt_s {
             let _ = write!(
                 text,

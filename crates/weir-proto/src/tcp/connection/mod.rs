@@ -386,3 +386,6 @@ impl Endpoint for Connection {
         self.statistics
     }
 }
+
+#[cfg(test)]
+mod tests;
