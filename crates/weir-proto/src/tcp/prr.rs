@@ -93,15 +93,13 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// The segments that each acknowledgement lets out, of the examples in RFC 6937 §3.1: a flight
-    /// of 20, halved to 10, of which `lost` are lost; `limited` were sent by Limited Transmit
-    /// before, and the third acknowledgement starts the recovery.
+    /// The segments that each acknowledgement from the third on lets out, in the examples of RFC
+    /// 6937 §3.1: a flight of 20, halved to 10, of which `lost` are lost. The first two have
+    /// let two new segments out (Limited Transmit).
     fn sent(bound: RecoveryWindow, lost: u64, acks: u64) -> Vec<u64> {
         let mut prr = Prr::new(bound, 1, 20, 10);
-        // Two of Limited Transmit were sent, the lost ones left; each acknowledgement takes one out.
-        let mut pipe = 20 - lost - 2 + 2;
+        let mut pipe = 20 - lost;
         let mut sent = Vec::new();
-        // RFC 6937 counts what the first two duplicates delivered from the start of recovery on.
         for _ in 0..acks {
             pipe -= 1;
             prr.on_ack(&Delivery {

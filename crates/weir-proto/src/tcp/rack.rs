@@ -3,7 +3,6 @@
 //!
 //! RACK.min_RTT is the minimum of the whole connection, not of a window of time.
 
-use super::scoreboard::SentSegment;
 use crate::cc::rtt::Rtt;
 use crate::time::{Duration, Instant};
 
@@ -24,6 +23,17 @@ pub(super) struct Rack {
     /// Further DSACKs count once this octet is acknowledged.
     dsack_round: Option<u64>,
     delivered: bool,
+}
+
+/// A segment that was acknowledged or SACKed for the first time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivered {
+    /// When it was last sent.
+    pub(super) sent_at: Instant,
+    /// The offset after its last octet.
+    pub(super) end: u64,
+    /// It was sent more than once.
+    pub(super) retransmitted: bool,
 }
 
 /// The connection's state that the reordering window depends on.
@@ -60,21 +70,20 @@ impl Rack {
     }
 
     /// A segment was acknowledged or SACKed for the first time (steps 2 and 3).
-    pub(super) fn on_delivered(&mut self, now: Instant, segment: &SentSegment, min_rtt: Duration) {
-        let end = segment.end();
-        if end > self.fack {
-            self.fack = end;
-        } else if end < self.fack && !segment.retransmitted_ever {
+    pub(super) fn on_delivered(&mut self, now: Instant, segment: Delivered, min_rtt: Duration) {
+        if segment.end > self.fack {
+            self.fack = segment.end;
+        } else if segment.end < self.fack && !segment.retransmitted {
             self.reordering_seen = true;
         }
         let rtt = now.since(segment.sent_at);
-        if segment.retransmitted_ever && rtt < min_rtt {
+        if segment.retransmitted && rtt < min_rtt {
             return;
         }
         self.rtt = rtt;
         self.delivered = true;
-        if (segment.sent_at, end) > (self.xmit_ts, self.end_seq) {
-            (self.xmit_ts, self.end_seq) = (segment.sent_at, end);
+        if (segment.sent_at, segment.end) > (self.xmit_ts, self.end_seq) {
+            (self.xmit_ts, self.end_seq) = (segment.sent_at, segment.end);
         }
     }
 
@@ -141,9 +150,12 @@ mod tests {
     };
 
     fn delivered(rack: &mut Rack, now: u64, sent: u64, start: u64, retransmitted: bool) {
-        let mut segment = SentSegment::new(start, 100, at(sent));
-        segment.retransmitted_ever = retransmitted;
-        rack.on_delivered(at(now), &segment, MS(80));
+        let segment = Delivered {
+            sent_at: at(sent),
+            end: start + 100,
+            retransmitted,
+        };
+        rack.on_delivered(at(now), segment, MS(80));
     }
 
     #[test]

@@ -91,7 +91,8 @@ settings! {
             => or_word("rfc5681", count(1..=1000, "segments")),
         /// Segments by which one acknowledgement enlarges the window in slow start: L of RFC 3465,
         /// 1 in RFC 5681 §3.1; "unlimited" is as many as it acknowledges.
-        pub slow_start_limit: Option<u32> = None => or_word("unlimited", count(1..=1000, "segments")),
+        pub slow_start_limit: Option<u32> = None
+            => or_word("unlimited", count(1..=1000, "segments")),
         /// Octets that are only SACKed enlarge the window too; RFC 5681 §3.1 counts what is
         /// acknowledged cumulatively.
         pub grow_on_sacks: bool = true,

@@ -5,6 +5,7 @@ use crate::cc::Acked;
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
+use crate::tcp::rack::Delivered;
 use crate::tcp::rules::BackoffEnd;
 use crate::tcp::scoreboard::SentSegment;
 use crate::tcp::sequence::unwrap;
@@ -224,16 +225,20 @@ impl Connection {
             _ => None,
         };
         let mut news = News::default();
-        let collect = |news: &mut News, segment: &SentSegment| {
+        let mut collect = |news: &mut News, segment: &SentSegment| {
             news.delivered += u64::from(segment.len);
             news.newest = news.newest.max(Some(segment.sent_at));
             if !segment.retransmitted_ever {
                 news.sample_from = news.sample_from.max(Some(segment.sent_at));
                 news.original_arrived |= timed_out.is_some_and(|point| segment.end() <= point);
             }
-            rack.on_delivered(now, segment, min_rtt);
+            let delivered = Delivered {
+                sent_at: segment.sent_at,
+                end: segment.end(),
+                retransmitted: segment.retransmitted_ever,
+            };
+            rack.on_delivered(now, delivered, min_rtt);
         };
-        let mut collect = collect;
         let (near, before) = (scoreboard.high_ack(), scoreboard.len());
         scoreboard.on_cumulative_ack(ack, |segment| collect(&mut news, segment));
         news.segments = (before - scoreboard.len()) as u32;

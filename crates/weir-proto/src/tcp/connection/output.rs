@@ -232,22 +232,19 @@ impl Connection {
     fn next_probe(&mut self, now: Instant) -> Option<Packet> {
         self.sampled_since_probe = false;
         let new = self.next_new(now);
+        let is_retransmission = new.is_none();
         self.timer.cancel_probe();
-        let packet = match new {
-            Some(packet) => packet,
-            None => {
-                let segment = self.scoreboard.probe(now)?;
-                self.probe = Some(Probe {
-                    end: segment.end(),
-                    is_retransmission: true,
-                });
-                self.statistics.packets_retransmitted += 1;
-                return Some(self.build_data(now, segment.start, segment.len));
-            }
+        let (packet, end) = if let Some(packet) = new {
+            (packet, self.scoreboard.high_data())
+        } else {
+            let segment = self.scoreboard.probe(now)?;
+            self.statistics.packets_retransmitted += 1;
+            let packet = self.build_data(now, segment.start, segment.len);
+            (packet, segment.end())
         };
         self.probe = Some(Probe {
-            end: self.scoreboard.high_data(),
-            is_retransmission: false,
+            end,
+            is_retransmission,
         });
         Some(packet)
     }
