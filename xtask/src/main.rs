@@ -1,8 +1,9 @@
-//! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | ci`.
+//! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | verdicts | ci`.
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
 //! which sections of which RFC are cited by code and by tests, and the constants of RFCs that no
-//! vector names, `code-map` writes `docs/code-map.md`, `ci` runs `test.sh`.
+//! vector names, `code-map` writes `docs/code-map.md`, `verdicts` compares the published
+//! experiments under other seeds, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
@@ -13,13 +14,15 @@ mod source;
 mod tidy;
 mod tree;
 mod vectors;
+mod verdicts;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|ci>
+const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|verdicts|ci>
   tidy      report each violation of the repository rules as path:line: message
   rfc       list the RFC sections that code and tests cite, and constants without a vector
   code-map  write docs/code-map.md: every source file in a line
+  verdicts  reproduce the experiments under other seeds and compare every verdict (minutes)
   ci        run ./test.sh: formatting, lints, tidy and all tests";
 
 fn main() -> ExitCode {
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
         ["code-map"] => tidy::code_map::run(&tree::root()),
+        ["verdicts"] => verdicts::run(&tree::root()),
         ["ci"] => ci(),
         ["help" | "--help" | "-h"] => {
             output::line(USAGE);

@@ -207,16 +207,56 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
     }
 }
 
+const RANDOM_EXPERIMENT: &str = r#"
+[document]
+title = "Random loss"
+source = "none"
+about = "Four runs, of which each loses other packets."
+
+[[run]]
+name = "lossy"
+scenario = "path.toml"
+set = ["flow.stream.loss.rate=0.05"]
+about = "5 % random loss."
+seeds = 4
+
+[[row]]
+id = "loss"
+place = "check"
+text = "packets lost"
+kind = "check"
+expected = 5
+within = 2
+unit = "%"
+measure = { take = "loss_rate", run = "lossy" }
+
+[[plot]]
+name = "rtt"
+kind = "series"
+of = ["rtt_s"]
+title = "Round-trip time"
+caption = "Of the first seed."
+runs = ["lossy"]
+"#;
+
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    let folder = folder_with("");
+    let loss = "loss = { kind = \"random\", rate = 0.1 }\n";
+    let folder = folder_with(&format!("{SCENARIO}{loss}"));
+    let published = folder.path().join("published.toml");
+    std::fs::write(published, RANDOM_EXPERIMENT).expect("written");
     for threads in ["1", "5"] {
-        let mut command = weir(&["reproduce", "deep-fifo", "--json", "--out", threads]);
+        let mut command = weir(&["reproduce", ".", "--json", "--out", threads]);
         command.env("RAYON_NUM_THREADS", threads);
-        let (status, ..) = run(command.current_dir(folder.path()));
-        assert_eq!(status, Some(0));
+        let (status, json, err) = run(command.current_dir(folder.path()));
+        assert_eq!(status, Some(0), "{json}{err}");
+        let row = &parse(&json)["experiments"][0]["rows"][0];
+        assert_eq!(
+            (&row["verdict"], &row["seeds"]["runs"]),
+            (&"checked".into(), &4.into())
+        );
     }
-    for file in ["index.html", "result.json", "deep-fifo-cbr.svg"] {
+    for file in ["index.html", "result.json", "experiment-rtt.svg"] {
         let read =
             |out: &str| std::fs::read(folder.path().join(out).join(file)).expect("it is there");
         assert_eq!(read("1"), read("5"), "{file}");

@@ -1,7 +1,8 @@
 //! An experiment's plots: what `published.toml` asks for, drawn from the runs.
 
-use super::published::{PlotKind, PlotPlan, Published, unit_scale};
-use super::run_data::Runs;
+use super::plot_plan::{PlotKind, PlotPlan};
+use super::published::{Published, unit_scale};
+use super::run_data::{Runs, Runset};
 use super::verdict::RowResult;
 use crate::report::{
     Axis, Colour, NamedPlot, Plot, PlotLayer, SawtoothOverlay, Shape, packet_interval,
@@ -10,6 +11,7 @@ use crate::report::{
 use crate::run::columns::plot_label;
 use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
+use crate::theory::significant;
 use weir_proto::units::{Rate, parse_duration, parse_size};
 
 /// The plots in the order of the file. A plot whose run was not traced is left out.
@@ -48,6 +50,9 @@ impl Drawing<'_> {
         if plan.kind == PlotKind::Sweep {
             return Some(self.sweep(plan));
         }
+        if plan.kind == PlotKind::Distribution {
+            return self.distribution(plan);
+        }
         let state = self.state(plan.runs.first()?);
         let title = plan.title.as_str();
         let mut plot = match plan.kind {
@@ -59,16 +64,13 @@ impl Drawing<'_> {
                 let span = (plan.from_s?, plan.until_s?);
                 window_sawtooth(state?, span, self.overlay(plan), title)?
             }
-            PlotKind::Distribution => self.distribution(plan)?,
             PlotKind::Overlay => self.several(plan),
-            PlotKind::Series | PlotKind::Sweep => self.series(plan)?,
+            PlotKind::Series | PlotKind::Sweep | PlotKind::Distribution => self.series(plan)?,
         };
-        if plan.kind != PlotKind::Distribution {
-            if let Some(until) = plan.until_s {
-                plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
-            }
-            plot.layers.extend(self.level(plan));
+        if let Some(until) = plan.until_s {
+            plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
         }
+        plot.layers.extend(self.level(plan));
         let points = self.points(plan);
         if !points.is_empty() {
             plot = plot.with("published", Colour(7), Shape::Published(points));
@@ -77,7 +79,7 @@ impl Drawing<'_> {
     }
 
     fn state(&self, run: &str) -> Option<&Table> {
-        let table = &self.runs.get(run)?.first()?.state;
+        let table = &self.runs.get(run)?.trace()?.state;
         (table.rows() > 0).then_some(table)
     }
 
@@ -85,17 +87,17 @@ impl Drawing<'_> {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// A row's published value in base units.
+    /// A row's published value in base units, or the one that we expect.
     fn published(&self, id: &str) -> Option<f64> {
         let row = self.row(id)?;
-        Some(row.published? * unit_scale(&row.unit)?)
+        Some(row.published.or(row.expected)? * unit_scale(&row.unit)?)
     }
 
     fn points(&self, plan: &PlotPlan) -> Vec<(f64, f64, String)> {
         plan.points
             .iter()
             .filter_map(|[time, value]| {
-                let words = self.row(value)?.published_text();
+                let words = self.row(value)?.target_text();
                 Some((self.published(time)?, self.published(value)?, words))
             })
             .collect()
@@ -103,7 +105,13 @@ impl Drawing<'_> {
 
     fn level(&self, plan: &PlotPlan) -> Option<PlotLayer> {
         let id = plan.level.as_deref()?;
-        let words = format!("published: {}", self.row(id)?.published_text());
+        let row = self.row(id)?;
+        let whose = if row.published.is_some() {
+            "published"
+        } else {
+            "expected"
+        };
+        let words = format!("{whose}: {}", row.target_text());
         let level = Shape::Level(self.published(id)?);
         Some(PlotLayer::new(&words, Colour(7), level))
     }
@@ -130,45 +138,43 @@ impl Drawing<'_> {
         })
     }
 
-    /// A histogram of the seeds' throughput with the published value and the band of the middle
-    /// 95 %.
+    /// A histogram of the values that a row has in single runs, with the published value and the
+    /// band of the middle 95 %.
     fn distribution(&self, plan: &PlotPlan) -> Option<Plot> {
-        let seeds = self.runs.get(plan.runs.first()?)?;
-        let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps / 1e6).collect();
-        rates.sort_by(f64::total_cmp);
-        let (low, high) = (*rates.first()?, *rates.last()?);
-        let width = bin_width(high - low, rates.len());
+        let row = self.row(plan.level.as_deref()?)?;
+        let band = row.seeds?;
+        let low = row.values.iter().copied().reduce(f64::min)?;
+        let high = row.values.iter().copied().reduce(f64::max)?;
+        let width = bin_width(high - low, row.values.len());
         let first = libm::floor(low / width) as i64;
         let last = libm::floor(high / width) as i64;
         let bars: Vec<(f64, f64, f64)> = (first..=last.min(first + 500))
             .map(|bin| {
                 let (left, right) = (bin as f64 * width, (bin + 1) as f64 * width);
-                let count = rates
-                    .iter()
-                    .filter(|rate| **rate >= left && **rate < right)
-                    .count();
-                (left, right, count as f64)
+                let inside = |value: &&f64| **value >= left && **value < right;
+                (left, right, row.values.iter().filter(inside).count() as f64)
             })
             .collect();
-        let row = self.row(plan.level.as_deref()?)?;
-        let band = row.seeds?;
-        let mean = row.measured?;
         let upright = |what: &str, value: f64, colour| {
-            let words = format!("{what} {value:.2} Mbit/s");
-            PlotLayer::new(&words, colour, Shape::Upright(value))
+            let words = format!("{what} {} {}", significant(value, 4), row.unit);
+            PlotLayer::new(words.trim_end(), colour, Shape::Upright(value))
         };
         let mut plot = Plot::new(
             &plan.title,
-            Axis::linear("throughput of a run, Mbit/s", "Mbit/s"),
+            Axis::linear(&plan.x_label, &row.unit),
             Axis::linear("runs", "runs"),
         );
-        let band_name = format!("95 % of runs: {:.2} to {:.2}", band.low, band.high);
-        plot = plot.with(&band_name, Colour(7), Shape::Band(band.low, band.high));
-        let seeds_name = format!("{} seeds", rates.len());
+        let [low_end, high_end] = band.band_95;
+        let ends = (significant(low_end, 4), significant(high_end, 4));
+        let band_name = format!("95 % of runs: {} to {}", ends.0, ends.1);
+        plot = plot.with(&band_name, Colour(7), Shape::Band(low_end, high_end));
+        let seeds_name = format!("{} seeds", row.values.len());
         plot = plot.with(&seeds_name, Colour(0), Shape::Bars(bars));
-        plot.layers.push(upright("mean", mean, Colour(2)));
-        let published = upright("published", row.published?, Colour(1));
-        plot.layers.push(published.dashed());
+        plot.layers.push(upright("mean", row.measured?, Colour(2)));
+        if let Some(published) = row.published {
+            plot.layers
+                .push(upright("published", published, Colour(1)).dashed());
+        }
         Some(plot)
     }
 
@@ -178,7 +184,7 @@ impl Drawing<'_> {
         let mut plot = Plot::new(&plan.title, Axis::linear("time, s", "s"), y);
         let heard = plan.of.iter().any(|column| column == "silence_s");
         for (place, run) in plan.runs.iter().enumerate() {
-            let Some(data) = self.runs.get(run).and_then(|seeds| seeds.first()) else {
+            let Some(data) = self.runs.get(run).and_then(Runset::trace) else {
                 continue;
             };
             let label = plan.labels.get(place).cloned();

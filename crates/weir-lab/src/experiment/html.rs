@@ -1,9 +1,11 @@
 //! The report: one page with a table, findings and plots an experiment; and the files around it.
 
-use super::published::{RowKind, RunPlan};
-use super::reproduction::{ExperimentResult, Reproduction};
+use super::published::RowKind;
+use super::reproduction::{ExperimentResult, Reproduction, RunResult};
+use super::strip::strip;
 use super::verdict::{RowResult, Verdict};
 use crate::report::page::{Page, escaped};
+use crate::theory::significant;
 use std::fmt::Write as _;
 
 impl Reproduction {
@@ -21,9 +23,19 @@ impl Reproduction {
         page.text(
             "p",
             "",
-            "Each number that a document publishes stands beside what the same protocol code \
-             measured in the simulator. Inputs are conditions that the document gives and the \
-             scenario sets; everything else is measured, and no published value is fed in.",
+            "A number that a document states stands beside what the protocol code measured in the \
+             simulator: it agrees or differs. A statement of a document holds or differs by the \
+             bound that it implies. What we check ourselves has its own table and is not counted \
+             with them. Conditions of the document are set; what it does not give was fitted or \
+             chosen by us, and is listed and counted.",
+        );
+        page.text(
+            "p",
+            "",
+            "Where something is random, a row is judged over many runs that differ in their seed: \
+             mean ± standard error, the share of runs inside the tolerance, and the percentile of \
+             the published value among the runs. In the strip each run is a tick, the mean is \
+             green, the published value dashed, the tolerance shaded.",
         );
         contents(&mut page, self);
         for experiment in &self.experiments {
@@ -88,30 +100,26 @@ fn table(page: &mut Page, headings: &[&str], rows: impl Iterator<Item = String>)
 
 fn contents(page: &mut Page, reproduction: &Reproduction) {
     let row = |experiment: &ExperimentResult| {
-        let mut html = format!(
-            "<tr><td><a href=\"#{}\">{}</a></td>",
+        let tally = &experiment.tally;
+        format!(
+            "<tr><td><a href=\"#{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td>\
+             <td class=\"n\">{}</td><td>{}</td></tr>\n",
             escaped(&experiment.name),
-            escaped(&experiment.title)
-        );
-        for verdict in [
-            Verdict::Agrees,
-            Verdict::Explained,
-            Verdict::Differs,
-            Verdict::Busy,
-            Verdict::Input,
-        ] {
-            let (word, count) = (verdict.word(), experiment.count(verdict));
-            let _ = write!(html, "<td class=\"n {word}\">{count}</td>");
-        }
-        html + "</tr>\n"
+            escaped(&experiment.title),
+            tally.measured_numbers.words("agree"),
+            tally.formula_numbers.words("agree"),
+            tally.statements.words("hold"),
+            tally.parameters_to_numbers(),
+            tally.checks.words("checked"),
+        )
     };
     let headings = [
         "experiment",
-        "#agrees",
-        "#explained",
-        "#differs",
-        "#busy",
-        "#inputs",
+        "measured numbers",
+        "formulas",
+        "statements",
+        "#parameters : numbers",
+        "our own checks",
     ];
     table(page, &headings, reproduction.experiments.iter().map(row));
 }
@@ -120,46 +128,64 @@ fn section(page: &mut Page, experiment: &ExperimentResult) {
     page.heading(&experiment.name, &experiment.title);
     page.text("p", "soft", &experiment.source);
     page.text("p", "", &experiment.about);
+    let tally = &experiment.tally;
+    page.text(
+        "p",
+        "",
+        &format!(
+            "Fitted or free parameters : published numbers judged = {}; {} of these numbers served \
+             for a fit.",
+            tally.parameters_to_numbers(),
+            tally.fitted_numbers
+        ),
+    );
     let mut plots = experiment.plots.iter();
     if let Some(first) = plots.next() {
         page.figure(first);
     }
     disagreements(page, experiment);
-    if !experiment.findings.is_empty() {
-        page.text("h3", "", "What a reader of the document should know");
-        for finding in &experiment.findings {
-            let class = if finding.holds {
-                "finding"
-            } else {
-                "finding differs"
-            };
-            let suffix = if finding.holds {
-                ""
-            } else {
-                " (One of the rows behind this finding differs in this run: do not rely on it.)"
-            };
-            page.text("p", class, &format!("{}{suffix}", finding.text));
-        }
-    }
-    let results = |page: &mut Page, heading: &str, kinds: &[RowKind]| {
+    findings(page, experiment);
+    let results = |page: &mut Page, heading: &str, kind: RowKind| {
         let rows = experiment.rows.iter();
-        let rows: Vec<_> = rows.filter(|row| kinds.contains(&row.kind)).collect();
+        let rows: Vec<_> = rows.filter(|row| row.kind == kind).collect();
         if !rows.is_empty() {
             page.text("h3", "", heading);
-            result_table(page, &rows);
+            result_table(page, kind, &rows);
         }
     };
-    let published = [RowKind::Value, RowKind::Claim];
-    results(page, "Published and measured", &published);
+    results(page, "Numbers of the document, measured", RowKind::Value);
+    results(page, "Statements of the document", RowKind::Claim);
     page.text("h3", "", "More plots");
     for plot in plots {
         page.figure(plot);
     }
-    results(page, "Theory", &[RowKind::Theory]);
-    let own = "Our own checks, the evidence for the explanations";
-    results(page, own, &[RowKind::Check]);
-    inputs(page, experiment);
+    results(page, "Formulas of the document", RowKind::Theory);
+    results(page, "Our own checks", RowKind::Check);
+    let heading = "Quantities that rows above and plots are made of, not judged";
+    results(page, heading, RowKind::Quantity);
+    let heading = "Conditions of the document, set and not judged";
+    conditions(page, experiment, heading, RowKind::Input);
+    let heading = "Conditions that the document does not give, fitted or chosen by us";
+    conditions(page, experiment, heading, RowKind::Parameter);
     runs(page, experiment);
+}
+
+fn findings(page: &mut Page, experiment: &ExperimentResult) {
+    if experiment.findings.is_empty() {
+        return;
+    }
+    page.text("h3", "", "What a reader of the document should know");
+    for finding in &experiment.findings {
+        let (class, suffix) = if finding.holds {
+            ("finding", "")
+        } else {
+            (
+                "finding differs",
+                " (One of the rows behind this finding differs in this run: do not rely on it.)",
+            )
+        };
+        page.text("p", class, &format!("{}{suffix}", finding.text));
+    }
 }
 
 /// The rows that differ and those that are explained, as sentences.
@@ -170,11 +196,7 @@ fn disagreements(page: &mut Page, experiment: &ExperimentResult) {
         .filter(|row| matches!(row.verdict, Verdict::Differs | Verdict::Explained))
         .collect();
     if different.is_empty() {
-        page.text(
-            "p",
-            "",
-            "Every judged row agrees with the document within its tolerance.",
-        );
+        page.text("p", "", "Every judged row lies within its tolerance.");
         return;
     }
     page.text("h3", "", "Where measurement and document part");
@@ -213,17 +235,18 @@ fn published(row: &RowResult) -> String {
     }
 }
 
-fn result_table(page: &mut Page, rows: &[&RowResult]) {
+fn result_table(page: &mut Page, kind: RowKind, rows: &[&RowResult]) {
     let html = |row: &&RowResult| {
         format!(
-            "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td>\
+            "<tr id=\"{}\"><td>{}<small>{}</small>{}{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}{}</td><td class=\"n\">{}</td><td class=\"v {}\">{}<small>{}</small>\
              </td></tr>\n",
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),
             small(&row.note),
-            escaped(&row.published_text()),
+            fitted_by(row),
+            escaped(&row.target_text()),
             escaped(&row.measured_text()),
             seeds(row),
             escaped(&row.deviation_text()),
@@ -232,14 +255,25 @@ fn result_table(page: &mut Page, rows: &[&RowResult]) {
             escaped(&row.tolerance).replace(", ", "<br>")
         )
     };
+    let target = match kind {
+        RowKind::Value | RowKind::Theory => "#published",
+        _ => "#expected",
+    };
     let headings = [
         "what, and where",
-        "#published",
+        target,
         "#measured",
         "#deviation",
         "verdict",
     ];
     table(page, &headings, rows.iter().map(html));
+}
+
+fn fitted_by(row: &RowResult) -> String {
+    if row.fitted_by.is_empty() {
+        return String::new();
+    }
+    small(&format!("fitted by: {}", row.fitted_by.join(", ")))
 }
 
 fn small(text: &str) -> String {
@@ -250,49 +284,82 @@ fn small(text: &str) -> String {
     }
 }
 
+/// What the single runs did.
 fn seeds(row: &RowResult) -> String {
-    row.seeds.map_or_else(String::new, |seeds| {
-        format!(
-            "<small>mean of {} runs ± {:.3}</small><small>95 % of runs: {:.2} to {:.2}</small>",
-            seeds.runs, seeds.standard_error, seeds.low, seeds.high
-        )
-    })
+    let Some(seeds) = row.seeds else {
+        return String::new();
+    };
+    let digits = |value| significant(value, 3);
+    let mut html = format!(
+        "{}<small>{} runs, deviation {}</small>",
+        strip(row),
+        seeds.runs,
+        digits(seeds.standard_deviation)
+    );
+    if seeds.with_value < seeds.runs {
+        let _ = write!(html, "<small>{} of them have it</small>", seeds.with_value);
+    }
+    if !row.share_text().is_empty() {
+        let _ = write!(html, "<small>inside: {}</small>", row.share_text());
+    }
+    if row.published.is_some() {
+        let _ = write!(
+            html,
+            "<small>published at {} of the runs</small>",
+            row.percentile_text()
+        );
+    }
+    html
 }
 
-fn inputs(page: &mut Page, experiment: &ExperimentResult) {
-    if experiment.count(Verdict::Input) == 0 {
+/// Rows that are set and not judged.
+fn conditions(page: &mut Page, experiment: &ExperimentResult, heading: &str, kind: RowKind) {
+    let rows: Vec<_> = experiment
+        .rows
+        .iter()
+        .filter(|row| row.kind == kind)
+        .collect();
+    if rows.is_empty() {
         return;
     }
-    page.text("h3", "", "Conditions, set and not judged");
-    let inputs = experiment.rows.iter();
-    let html = |row: &RowResult| {
+    page.text("h3", "", heading);
+    let html = |row: &&RowResult| {
         format!(
-            "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td></tr>\n",
+            "<tr id=\"{}\"><td>{}<small>{}</small>{}</td><td class=\"n\">{}</td>{}</tr>\n",
             escaped(&row.id),
             escaped(&row.text),
             escaped(&row.place),
             small(&row.note),
-            escaped(&row.published_text())
+            escaped(&row.target_text()),
+            row.fit
+                .as_ref()
+                .map_or_else(String::new, |fit| format!("<td>{}</td>", escaped(fit)))
         )
     };
-    let rows = inputs.filter(|row| row.verdict == Verdict::Input).map(html);
-    table(page, &["condition, and where", "#value"], rows);
+    let mut headings = vec!["condition, and where", "#value"];
+    if kind == RowKind::Parameter {
+        headings.push("how it was set");
+    }
+    table(page, &headings, rows.iter().map(html));
 }
 
 fn runs(page: &mut Page, experiment: &ExperimentResult) {
     page.text("h3", "", "Runs behind this section");
-    let html = |run: &RunPlan| {
-        let set = run.set.iter();
+    let html = |run: &RunResult| {
+        let plan = &run.plan;
+        let note = run.equal_runs.as_deref().unwrap_or_default();
+        let seeds = format!("{}{}", plan.seeds.unwrap_or(1), small(note));
+        let set = plan.set.iter();
         let set = set.map(|set| format!("<br><code>{}</code>", escaped(set)));
         format!(
             "<tr><td>{}</td><td><code>experiments/{}/{}</code>{}</td><td class=\"n\">{}</td>\
              <td>{}</td></tr>\n",
-            escaped(&run.name),
+            escaped(&plan.name),
             escaped(&experiment.name),
-            escaped(&run.scenario),
+            escaped(&plan.scenario),
             set.collect::<String>(),
-            run.seeds.unwrap_or(1),
-            escaped(&run.about)
+            seeds,
+            escaped(&plan.about)
         )
     };
     let headings = ["run", "scenario", "#seeds", "what is special"];

@@ -5,12 +5,6 @@
 //! `log`, a line at each write of the application with the state before that write, as Linux's
 //! dccp_probe printed it; and `state`, a row at each change of the controller.
 
-use super::run_data::{RunData, Runs};
-use super::series::{
-    Series, crossing, deviation, gaps, held, mean, median, periodicity, quantile, rises,
-    time_of_max,
-};
-use crate::theory::TheoryError;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,8 +39,10 @@ pub enum Statistic {
     Stddev,
     /// The median of the rows.
     Median,
-    /// The value that holds at the time `at_s`.
+    /// The value that holds at the time `at_s`, counted from the moment `at` if it is named.
     ValueAt,
+    /// The time of the moment `at`, plus `at_s`.
+    TimeOf,
     /// The time of the first largest value.
     TimeOfMax,
     /// The time of the first row at or above `level` after one below it.
@@ -75,19 +71,10 @@ pub enum Statistic {
     Period,
     /// The autocorrelation at that period: 1 for a series that repeats itself, 0 for noise.
     Periodicity,
-    /// A number of the summary, by its JSON pointer in `of`: `/links/air.ap/drops`; the mean if
-    /// there are several seeds.
+    /// A number of the summary, by its JSON pointer in `of`: `/links/air.ap/drops`.
     Summary,
     /// The run's throughput in its window.
     Throughput,
-    /// Its mean over the seeds.
-    ThroughputMean,
-    /// The standard error of that mean.
-    ThroughputError,
-    /// Where the middle 95 % of the seeds begin.
-    ThroughputLow,
-    /// Where the middle 95 % of the seeds end.
-    ThroughputHigh,
     /// Packets lost over packets sent.
     LossRate,
     /// The rest: packets that were not lost over packets sent.
@@ -96,10 +83,14 @@ pub enum Statistic {
     TimeToRise,
     /// The median value after rise number `index` that follows a fall.
     ValueAfterRise,
+    /// The share of cycles, from one fall of the value to the next, in which a rise comes late: the
+    /// first more than `first_level` seconds after the fall, a later one more than `level` seconds
+    /// after the rise before it.
+    LateRises,
     /// A line of a law of theory.
     Law,
     /// The mean over the flows whose names begin with `flows` of the number that `of` points at
-    /// below each: `/throughput_bps`; over all seeds.
+    /// below each: `/throughput_bps`.
     GroupMean,
     /// The standard deviation over these flows.
     GroupStddev,
@@ -147,6 +138,10 @@ pub struct Measure {
     pub rows: RowFilter,
     /// Only rows with this limit count.
     pub limit: Option<String>,
+    /// Only rows from this moment on, plus `from_s`.
+    pub from: Option<String>,
+    /// Only rows until this moment, plus `until_s`.
+    pub until: Option<String>,
     /// Only rows from this time on, seconds.
     pub from_s: Option<f64>,
     /// Only rows until this time, seconds.
@@ -157,10 +152,14 @@ pub struct Measure {
     /// Only rows up to the largest value of the run.
     #[serde(default)]
     pub before_max: bool,
+    /// The moment of `value_at` and `time_of`.
+    pub at: Option<String>,
     /// The time of `value_at`, seconds.
     pub at_s: Option<f64>,
     /// The level of crossings and gaps, in the series' unit.
     pub level: Option<f64>,
+    /// Of late rises: the longest ordinary time from a fall to the first rise, in seconds.
+    pub first_level: Option<f64>,
     /// What a row must be equal to.
     pub equals: Option<f64>,
     /// The largest relative deviation of a row from `equals`.
@@ -185,17 +184,26 @@ pub struct Measure {
     pub between: Vec<String>,
 }
 
+/// A moment of a run that measures name, found in each run anew: an event of the run, not a time
+/// that somebody read off one run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moment {
+    /// The name that measures use: `first-loss`.
+    pub name: String,
+    /// The column of the controller's states.
+    pub of: String,
+    /// The first row at or above this, in base units, after one below it.
+    pub rises_to: Option<f64>,
+    /// The first row below this, in base units, after one at or above it.
+    pub falls_below: Option<f64>,
+    /// Only rows after the moment of this name count.
+    pub after: Option<String>,
+}
+
 /// The kernel's integers differ from the exact ratio by less than this.
 fn default_nearness() -> f64 {
     1e-3
-}
-
-/// The data of all measures.
-pub(super) struct MeasureInput<'a> {
-    /// Runs by name; several observations where there are several seeds.
-    pub runs: &'a Runs,
-    /// Rows measured so far, by name, in base units.
-    pub rows: &'a BTreeMap<String, f64>,
 }
 
 impl Measure {
@@ -216,9 +224,14 @@ impl Measure {
             Statistic::Difference | Statistic::Ratio => {
                 return need(self.between.len() == 2, "between = [a, b]");
             }
-            Statistic::ValueAt => need(self.at_s.is_some(), "at_s")?,
+            Statistic::ValueAt => need(self.at_s.is_some() || self.at.is_some(), "at or at_s")?,
+            Statistic::TimeOf => need(self.at.is_some(), "at, a moment")?,
             Statistic::CrossingUp | Statistic::CrossingDown | Statistic::GapAbove => {
                 need(self.level.is_some(), "level")?;
+            }
+            Statistic::LateRises => {
+                let levels = self.level.is_some() && self.first_level.is_some();
+                need(levels, "level and first_level")?;
             }
             Statistic::FirstTime | Statistic::LastTime => need(self.equals.is_some(), "equals")?,
             Statistic::Share => {
@@ -245,7 +258,8 @@ impl Measure {
                 "of, a JSON pointer such as \"/flows/stream/goodput_bps\"",
             );
         }
-        need(self.is_summary() || self.of.is_some(), "of, the column")
+        let without_column = self.is_summary() || take == Statistic::TimeOf;
+        need(without_column || self.of.is_some(), "of, the column")
     }
 
     /// True if the value is made of other rows.
@@ -258,238 +272,12 @@ impl Measure {
         matches!(
             self.take,
             Statistic::Throughput
-                | Statistic::ThroughputMean
-                | Statistic::ThroughputError
-                | Statistic::ThroughputLow
-                | Statistic::ThroughputHigh
                 | Statistic::LossRate
                 | Statistic::DeliveryRate
                 | Statistic::Summary
                 | Statistic::GroupMean
                 | Statistic::GroupStddev
         )
-    }
-
-    /// The value in base units; `None` if the runs do not hold it (no such row, no such column).
-    ///
-    /// # Errors
-    /// A law that refuses its arguments.
-    pub(super) fn value(&self, from: &MeasureInput<'_>) -> Result<Option<f64>, TheoryError> {
-        let value = match self.take {
-            Statistic::Law => self.law_line(self.line.as_deref().unwrap_or_default())?,
-            Statistic::Difference | Statistic::Ratio => self.between_rows(from),
-            _ if self.is_summary() => self.summary_value(from),
-            _ => self.series_value(from),
-        };
-        let value = value.map(|value| value / self.divide_by.unwrap_or(1.0));
-        Ok(value.filter(|value| value.is_finite()))
-    }
-
-    /// The line of this name that the law gives for the measure's arguments.
-    pub(super) fn law_line(&self, name: &str) -> Result<Option<f64>, TheoryError> {
-        let arguments = self.arguments.iter();
-        let arguments: Vec<_> = arguments
-            .map(|(name, text)| (name.as_str(), text.as_str()))
-            .collect();
-        let lines = crate::theory::evaluate(self.law.as_deref().unwrap_or_default(), &arguments)?;
-        let line = lines.iter().find(|line| line.name == name);
-        Ok(line.map(|line| line.value))
-    }
-
-    fn between_rows(&self, from: &MeasureInput<'_>) -> Option<f64> {
-        let value = |place: usize| from.rows.get(self.between.get(place)?).copied();
-        let (a, b) = (value(0)?, value(1)?);
-        Some(if self.take == Statistic::Difference {
-            a - b
-        } else {
-            a / b
-        })
-    }
-
-    fn observations<'a>(&self, from: &MeasureInput<'a>) -> Option<&'a [RunData]> {
-        Some(from.runs.get(self.run.as_deref()?)?.as_slice())
-    }
-
-    fn summary_value(&self, from: &MeasureInput<'_>) -> Option<f64> {
-        let seeds = self.observations(from)?;
-        let mut rates: Vec<f64> = seeds.iter().map(|seed| seed.throughput_bps).collect();
-        rates.sort_by(f64::total_cmp);
-        match self.take {
-            Statistic::Throughput => rates.first().copied(),
-            Statistic::ThroughputMean => mean(&rates),
-            Statistic::ThroughputError => Some(deviation(&rates)? / (rates.len() as f64).sqrt()),
-            Statistic::ThroughputLow => quantile(&rates, 0.025),
-            Statistic::ThroughputHigh => quantile(&rates, 0.975),
-            Statistic::Summary => {
-                let pointer = self.of.as_deref()?;
-                let number = |seed: &RunData| seed.summary.pointer(pointer)?.as_f64();
-                mean(&seeds.iter().map(number).collect::<Option<Vec<_>>>()?)
-            }
-            Statistic::GroupMean => mean(&self.group(seeds)?),
-            Statistic::GroupStddev => deviation(&self.group(seeds)?),
-            _ => {
-                let (lost, sent) = seeds.iter().fold((0, 0), |(lost, sent), seed| {
-                    (lost + seed.packets_lost, sent + seed.packets_sent)
-                });
-                let rate = lost as f64 / sent as f64;
-                Some(if self.take == Statistic::LossRate {
-                    rate
-                } else {
-                    1.0 - rate
-                })
-            }
-        }
-    }
-
-    /// The numbers of a group's flows, of all seeds.
-    fn group(&self, seeds: &[RunData]) -> Option<Vec<f64>> {
-        let (prefix, pointer) = (self.flows.as_deref()?, self.of.as_deref()?);
-        let mut values = Vec::new();
-        for seed in seeds {
-            let flows = seed.summary.pointer("/flows")?.as_object()?;
-            let group = flows.iter().filter(|(name, _)| name.starts_with(prefix));
-            for (_, flow) in group {
-                values.push(flow.pointer(pointer)?.as_f64()?);
-            }
-        }
-        Some(values)
-    }
-
-    fn series_value(&self, from: &MeasureInput<'_>) -> Option<f64> {
-        let observation = self.observations(from)?.first()?;
-        let series = self.series(observation)?;
-        let values: Vec<f64> = series.iter().map(|point| point.1).collect();
-        let level = self.level.unwrap_or(f64::NAN);
-        let first = |found: Option<&(f64, f64)>| found.map(|point| point.0);
-        match self.take {
-            Statistic::First => values.first().copied(),
-            Statistic::Last => values.last().copied(),
-            Statistic::Min => values.iter().copied().reduce(f64::min),
-            Statistic::Max => values.iter().copied().reduce(f64::max),
-            Statistic::Mean => mean(&values),
-            Statistic::Stddev => deviation(&values),
-            Statistic::Median => median(values),
-            Statistic::ValueAt => {
-                let at = self.at_s?;
-                let held = series.iter().take_while(|point| point.0 <= at).last()?;
-                Some(held.1)
-            }
-            Statistic::TimeOfMax => time_of_max(&series),
-            Statistic::CrossingUp => {
-                crossing(&series, |before, now| before < level && now >= level)
-            }
-            Statistic::CrossingDown => {
-                crossing(&series, |before, now| before >= level && now < level)
-            }
-            Statistic::FirstTime => first(series.iter().find(|point| self.matches(point.1))),
-            Statistic::LastTime => first(series.iter().rfind(|point| self.matches(point.1))),
-            Statistic::Share => {
-                let matching = values.iter().filter(|value| self.matches(**value)).count();
-                Some(matching as f64 / values.len() as f64)
-            }
-            Statistic::Count => Some(values.len() as f64),
-            Statistic::Gap => gaps(&series).get(self.index).copied(),
-            Statistic::GapMedian => median(gaps(&series)),
-            Statistic::GapAbove => {
-                let place = gaps(&series).iter().position(|gap| *gap > level)?;
-                first(series.get(place + 1))
-            }
-            Statistic::TimeMean => mean(&held(&series)?.0),
-            Statistic::Cov => {
-                let (samples, _) = held(&series)?;
-                Some(deviation(&samples)? / mean(&samples)?)
-            }
-            Statistic::Period => periodicity(&series).map(|found| found.0),
-            Statistic::Periodicity => periodicity(&series).map(|found| found.1),
-            Statistic::TimeToRise => median(
-                rises(&series, self.index)
-                    .iter()
-                    .map(|rise| rise.0)
-                    .collect(),
-            ),
-            Statistic::ValueAfterRise => median(
-                rises(&series, self.index)
-                    .iter()
-                    .map(|rise| rise.1)
-                    .collect(),
-            ),
-            _ => None,
-        }
-    }
-
-    fn matches(&self, value: f64) -> bool {
-        match self.equals {
-            Some(wanted) => (value - wanted).abs() <= self.nearness * wanted.abs(),
-            None => value >= self.level.unwrap_or(f64::NAN),
-        }
-    }
-
-    /// The series that the measure asks for, in its span of time.
-    fn series(&self, observation: &RunData) -> Option<Series> {
-        let table = match self.view {
-            View::Log => &observation.log,
-            View::State => &observation.state,
-            View::Gaps => &observation.gaps,
-        };
-        let times = table.numbers("time_s")?;
-        let column = table.as_numbers(self.of.as_deref()?)?;
-        let factor = match &self.times {
-            Some(name) => Some(table.as_numbers(name)?),
-            None => None,
-        };
-        let limits = table.words("limit");
-        let mut series = Series::new();
-        let mut previous: Option<f64> = None;
-        for (row, (time, value)) in times.iter().zip(column.iter()).enumerate() {
-            let value = value * factor.as_ref().and_then(|f| f.get(row)).unwrap_or(&1.0);
-            if value.is_nan() {
-                continue;
-            }
-            let before = previous.replace(value);
-            let shown = if self.relative_to_previous {
-                value / before.unwrap_or(f64::NAN)
-            } else {
-                value
-            };
-            let limited = self.limit.as_deref().is_none_or(|wanted| {
-                limits
-                    .and_then(|limits| limits.get(row))
-                    .is_some_and(|limit| &**limit == wanted)
-            });
-            if limited && self.counts(before, value) && !shown.is_nan() {
-                series.push((*time, shown));
-            }
-        }
-        let (from, until) = self.span(times, &column);
-        series.retain(|point| point.0 >= from && point.0 <= until);
-        Some(series)
-    }
-
-    fn counts(&self, before: Option<f64>, now: f64) -> bool {
-        match self.rows {
-            RowFilter::All => true,
-            RowFilter::Changes => before.is_some_and(|before| before != now),
-            RowFilter::Falls => before.is_some_and(|before| now < before),
-            RowFilter::Rises => before.is_some_and(|before| now > before),
-        }
-    }
-
-    /// The span of time; the run's largest value is that of the plain column.
-    fn span(&self, times: &[f64], column: &[f64]) -> (f64, f64) {
-        let mut from = self.from_s.unwrap_or(f64::NEG_INFINITY);
-        let mut until = self.until_s.unwrap_or(f64::INFINITY);
-        if self.after_max || self.before_max {
-            let plain: Series = times.iter().copied().zip(column.iter().copied()).collect();
-            if let Some(top) = time_of_max(&plain) {
-                if self.after_max {
-                    from = from.max(top);
-                }
-                if self.before_max {
-                    until = until.min(top);
-                }
-            }
-        }
-        (from, until)
     }
 }
 

@@ -1,5 +1,8 @@
 //! Measures on short series whose answers can be seen.
 
+use super::super::measurement::Measurement;
+use super::super::run_data::RunData;
+use super::super::series::{Series, late_rises, periodicity, rises};
 use super::*;
 use crate::table::{Column, Table, Values};
 
@@ -33,19 +36,47 @@ fn observation() -> RunData {
         packets_sent: 100,
         packets_lost: 2,
         summary: serde_json::json!({ "links": { "air.ap": { "drops": 3 } } }),
+        fingerprint: None,
     }
 }
 
 fn take(text: &str) -> Option<f64> {
     let measure: Measure = toml::from_str(&format!("run = \"r\"\nof = \"x\"\n{text}")).unwrap();
-    let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
-    let rows = BTreeMap::from([("a".to_owned(), 7.0), ("b".to_owned(), 5.0)]);
-    measure
-        .value(&MeasureInput {
-            runs: &runs,
-            rows: &rows,
-        })
-        .unwrap()
+    let rows = [("a", 7.0), ("b", 5.0)];
+    let rows = rows.map(|(name, value)| (name.to_owned(), Measurement::One(Some(value))));
+    if measure.is_of_rows() {
+        return measure.of_rows(&BTreeMap::from(rows))?.value();
+    }
+    measure.of_run(&observation(), &moments())
+}
+
+/// The value reaches 3 at 2 s, falls below 3 at 5 s, and never reaches 9.
+fn moments() -> Vec<Moment> {
+    let moment = |text: &str| toml::from_str(&format!("of = 'x'\n{text}")).unwrap();
+    vec![
+        moment("name = 'up'\nrises_to = 3"),
+        moment("name = 'down'\nfalls_below = 3\nafter = 'up'"),
+        moment("name = 'never'\nrises_to = 9"),
+        moment("name = 'after-never'\nfalls_below = 3\nafter = 'never'"),
+    ]
+}
+
+#[test]
+fn moments_are_events_of_the_run() {
+    for (text, value) in [
+        ("take = 'time_of'\nat = 'up'", Some(2.0)),
+        ("take = 'time_of'\nat = 'down'\nat_s = 0.5", Some(5.5)),
+        ("take = 'time_of'\nat = 'never'", None),
+        ("take = 'time_of'\nat = 'after-never'", None),
+        ("take = 'value_at'\nat = 'up'", Some(4.0)),
+        ("take = 'value_at'\nat = 'up'\nat_s = -1", Some(2.0)),
+        ("take = 'max'\nuntil = 'up'", Some(4.0)),
+        ("take = 'max'\nfrom = 'up'\nfrom_s = 2", Some(4.0)),
+        ("take = 'count'\nfrom = 'up'\nuntil = 'down'", Some(4.0)),
+        ("take = 'count'\nfrom = 'never'", None),
+    ] {
+        assert_eq!(take(text), value, "{text}");
+    }
 }
 
 #[test]
@@ -125,31 +156,6 @@ fn rows_without_a_value_do_not_count() {
 }
 
 #[test]
-fn the_band_of_many_seeds_holds_the_middle_95_per_cent() {
-    let seeds: Vec<RunData> = (0..=200)
-        .map(|number| RunData {
-            throughput_bps: f64::from(200 - number),
-            ..RunData::default()
-        })
-        .collect();
-    let runs = BTreeMap::from([("r".to_owned(), seeds)]);
-    let value = |take: &str| {
-        let measure: Measure = toml::from_str(&format!("run = 'r'\ntake = '{take}'")).unwrap();
-        let rows = BTreeMap::new();
-        let from = MeasureInput {
-            runs: &runs,
-            rows: &rows,
-        };
-        measure.value(&from).unwrap().unwrap()
-    };
-    assert_eq!(value("throughput_mean"), 100.0);
-    assert_eq!(value("throughput_low"), 5.0);
-    assert_eq!(value("throughput_high"), 195.0);
-    // The variance of 0..=200 with n − 1 is (201² − 1)/12 · 201/200 = 3383.5.
-    assert!((value("throughput_error") - (3383.5_f64 / 201.0).sqrt()).abs() < 1e-9);
-}
-
-#[test]
 fn autocorrelation_finds_the_period_of_a_sawtooth() {
     let series: Series = (0..700)
         .map(|row| (f64::from(row) * 0.002, f64::from(row % 7)))
@@ -177,12 +183,7 @@ fn a_pointer_finds_a_number_of_the_summary() {
         of: Some(pointer),
         ..toml::from_str("run = \"r\"\ntake = \"summary\"").unwrap()
     };
-    let runs = BTreeMap::from([("r".to_owned(), vec![observation()])]);
-    let from = MeasureInput {
-        runs: &runs,
-        rows: &BTreeMap::new(),
-    };
-    let value = |pointer: &str| measure(pointer.to_owned()).value(&from).unwrap();
+    let value = |pointer: &str| measure(pointer.to_owned()).of_run(&observation(), &[]);
     assert_eq!(value("/links/air.ap/drops"), Some(3.0));
     assert_eq!(value("/links/air/drops"), None);
     let known = BTreeSet::from(["r"]);
@@ -202,13 +203,18 @@ fn measures_how_long_a_window_stays_low() {
     ];
     assert_eq!(rises(&series, 0), [(2.0, 6.0), (1.0, 4.0)]);
     assert_eq!(rises(&series, 1), [(2.0, 5.0)]);
+    // The first rises come 2 and 1 after their falls, the later one 1 after the first.
+    assert_eq!(late_rises(&series, 1.5, 1.5), Some(0.5));
+    assert_eq!(late_rises(&series, 2.5, 0.5), Some(0.5));
+    assert_eq!(late_rises(&series, 2.5, 1.5), Some(0.0));
+    assert_eq!(late_rises(&series[..2], 2.5, 1.5), None);
 }
 
 #[test]
 fn a_measure_without_what_it_needs_is_refused() {
     let runs = BTreeSet::from(["r"]);
     for (text, part) in [
-        ("take = 'value_at'\nrun = 'r'\nof = 'x'", "needs at_s"),
+        ("take = 'value_at'\nrun = 'r'\nof = 'x'", "needs at or at_s"),
         ("take = 'crossing_up'\nrun = 'r'\nof = 'x'", "needs level"),
         ("take = 'last_time'\nrun = 'r'\nof = 'x'", "needs equals"),
         ("take = 'mean'\nof = 'x'", "needs run"),

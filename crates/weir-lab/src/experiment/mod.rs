@@ -11,20 +11,27 @@
 //! a testbed, which the caller provides, differ each time.
 
 mod draw;
+mod evaluate;
 mod files;
 mod html;
 mod measure;
+mod measurement;
+mod plot_plan;
 mod published;
 mod reproduction;
 mod run_data;
 mod runner;
 mod series;
+mod strip;
+mod tally;
 mod verdict;
 
 pub use files::ExperimentFiles;
+pub use measurement::Seeds;
 pub use published::{Published, RowKind};
-pub use reproduction::{ExperimentResult, Progress, Reproduction, reproduce};
+pub use reproduction::{ExperimentResult, Options, Progress, Reproduction, RunResult, reproduce};
 pub use runner::{Backends, TestbedRunner};
+pub use tally::{Count, Tally};
 pub use verdict::{RowResult, Verdict};
 
 use crate::theory::TheoryError;

@@ -1,11 +1,17 @@
 //! `published.toml`: the statements of a document, row by row, and how each row is measured.
 //!
+//! Three kinds of judged rows are counted apart. A `value` or a formula (`theory`) is a number that
+//! the document states: it *agrees*. A `claim` is a statement of the document with the bound that
+//! it implies: it *holds*. A `check` is our own regression guard: it is *checked*, and never part
+//! of the headline. `published` holds only numbers of the document; what we expect ourselves is
+//! `expected`.
+//!
 //! A row never feeds its value into a run. Inputs (conditions that the document gives and the
-//! scenario sets) are shown and not judged.
+//! scenario sets) and parameters (values that we fitted or chose) are shown and not judged.
 
 use super::ExperimentError;
-use super::measure::{Measure, View};
-use crate::run::columns::{plot_label, plotted_columns};
+use super::measure::{Measure, Moment, View};
+use super::plot_plan::PlotPlan;
 use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeSet;
 
@@ -18,6 +24,9 @@ pub struct Published {
     /// The runs that measure it.
     #[serde(rename = "run")]
     pub runs: Vec<RunPlan>,
+    /// Moments of a run that measures name, found in each run anew.
+    #[serde(rename = "moment", default)]
+    pub moments: Vec<Moment>,
     /// The published numbers and statements, in the order of the page.
     #[serde(rename = "row")]
     pub rows: Vec<Row>,
@@ -55,7 +64,8 @@ pub struct RunPlan {
     pub set: Vec<String>,
     /// How it differs from the other runs.
     pub about: String,
-    /// Seeds 1 to this number; absent: one run with the scenario's own seed, traced.
+    /// Seeds 1 to this number, for a scenario in which something is random; absent: one run with
+    /// the scenario's own seed.
     #[serde(serialize_with = "number_of_seeds")]
     pub seeds: Option<u32>,
     /// Runs in real time, on real sockets between network namespaces.
@@ -67,16 +77,37 @@ pub struct RunPlan {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowKind {
-    /// A published measurement: judged.
+    /// A number of the document that runs measure: agrees or differs.
     Value,
-    /// A published result of a formula: judged.
+    /// A number of the document that a formula gives: agrees or differs.
     Theory,
-    /// A published statement, judged by a measured property.
+    /// A statement of the document, with the bound that it implies: holds or differs.
     Claim,
-    /// Our own evidence for an explanation: judged.
+    /// Our own guard or evidence: checked or differs.
     Check,
+    /// A measured number that other rows and plots are made of: shown, not judged.
+    Quantity,
     /// A condition that the document gives and the scenario sets: not judged.
     Input,
+    /// A condition that the document does not give: fitted to some of its numbers or chosen.
+    Parameter,
+}
+
+impl RowKind {
+    /// True if a row of this kind is measured and has a verdict.
+    pub const fn is_judged(self) -> bool {
+        self.is_measured() && !matches!(self, Self::Quantity)
+    }
+
+    /// True if a row of this kind is measured; the others are set.
+    pub const fn is_measured(self) -> bool {
+        !matches!(self, Self::Input | Self::Parameter)
+    }
+
+    /// True if the row's number may stand in the column of published numbers.
+    const fn may_publish(self) -> bool {
+        matches!(self, Self::Value | Self::Theory | Self::Input)
+    }
 }
 
 /// One published number or statement.
@@ -91,11 +122,13 @@ pub struct Row {
     pub text: String,
     /// The kind of statement.
     pub kind: RowKind,
-    /// The published number, in `unit`.
+    /// The number that the document states, in `unit`.
     pub published: Option<f64>,
-    /// In place of a published number: what another run measured.
+    /// The number that we expect, or a parameter's value, in `unit`.
+    pub expected: Option<f64>,
+    /// In place of an expected number: what another run measured.
     pub reference: Option<Measure>,
-    /// The unit of `published` and of the measured value as shown.
+    /// The unit of these numbers and of the measured value as shown.
     #[serde(default)]
     pub unit: String,
     /// Tolerance in percent of the published value.
@@ -106,9 +139,15 @@ pub struct Row {
     pub at_least: Option<f64>,
     /// The measured value must not be larger, in `unit`.
     pub at_most: Option<f64>,
-    /// The published value must lie in the band of single runs.
+    /// The published value must lie among the middle 95 % of single runs; for a document that
+    /// reports one run of something random.
     #[serde(default)]
     pub in_band: bool,
+    /// Of a parameter: the rows whose numbers it was fitted to; empty for a free choice.
+    #[serde(default)]
+    pub fitted_to: Vec<String>,
+    /// Of a fitted parameter: the first and last seed of the runs that it was fitted on.
+    pub fitted_on_seeds: Option<[u32; 2]>,
     /// How it is measured; only inputs have none.
     pub measure: Option<Measure>,
     /// A sentence for the table.
@@ -131,89 +170,6 @@ pub struct Finding {
     /// The rows that show it.
     #[serde(default)]
     pub rows: Vec<String>,
-}
-
-/// What a plot shows.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum PlotKind {
-    /// The allowed rate, coloured by what bound it.
-    Rate,
-    /// The round-trip time.
-    Rtt,
-    /// The time between two packets.
-    Interval,
-    /// Its inverse.
-    PacketRate,
-    /// The window with the theoretical sawtooth over it.
-    Sawtooth,
-    /// The results of many seeds.
-    Distribution,
-    /// The allowed rate of several runs.
-    Overlay,
-    /// One or more columns of one or more runs over time.
-    Series,
-    /// Measured rows over a number in which their runs differ.
-    Sweep,
-}
-
-/// A curve of a sweep.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Curve {
-    /// What it is.
-    pub label: String,
-    /// Its rows, one for each `x` of the plot.
-    pub rows: Vec<String>,
-}
-
-/// A plot.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PlotPlan {
-    /// The file's name without ending.
-    pub name: String,
-    /// What it shows.
-    pub kind: PlotKind,
-    /// The heading.
-    pub title: String,
-    /// What the reader should see.
-    pub caption: String,
-    /// The runs, most often one; none for a sweep, which has rows.
-    #[serde(default)]
-    pub runs: Vec<String>,
-    /// The columns of a series.
-    #[serde(default)]
-    pub of: Vec<String>,
-    /// What to call the runs, in their order; their names if absent.
-    #[serde(default)]
-    pub labels: Vec<String>,
-    /// What a sweep's runs differ in, one number a run.
-    #[serde(default)]
-    pub x: Vec<f64>,
-    /// What `x` is.
-    #[serde(default)]
-    pub x_label: String,
-    /// What a sweep shows.
-    #[serde(default)]
-    pub y_label: String,
-    /// A sweep's curves.
-    #[serde(default)]
-    pub curves: Vec<Curve>,
-    /// A logarithmic axis for a series.
-    #[serde(default)]
-    pub log: bool,
-    /// The start of the time axis, seconds.
-    pub from_s: Option<f64>,
-    /// The end of the time axis, seconds.
-    pub until_s: Option<f64>,
-    /// Published points: pairs of rows, the time and the value.
-    #[serde(default)]
-    pub points: Vec<[String; 2]>,
-    /// A row whose published value is a line; for a distribution the published result.
-    pub level: Option<String>,
-    /// The row whose law gives the theoretical sawtooth.
-    pub theory: Option<String>,
 }
 
 impl Published {
@@ -247,12 +203,28 @@ impl Published {
         self.rows.iter().find(|row| row.id == id)
     }
 
+    /// The measures of this run, and those of the runs that stand for expected numbers.
+    fn measures_of<'a>(&'a self, run: &'a str) -> impl Iterator<Item = &'a Measure> {
+        let rows = self.rows.iter();
+        let measures = rows.flat_map(|row| row.measure.iter().chain(&row.reference));
+        measures.filter(move |measure| measure.run.as_deref() == Some(run))
+    }
+
     /// True if some row is measured in the log of this run.
     pub(super) fn reads_log_of(&self, run: &str) -> bool {
-        let measures = self.rows.iter().filter_map(|row| row.measure.as_ref());
-        measures
-            .filter(|measure| measure.run.as_deref() == Some(run))
+        self.measures_of(run)
             .any(|measure| measure.view == View::Log && !measure.is_summary())
+    }
+
+    /// True if some row is measured in the trace of this run.
+    pub(super) fn reads_trace_of(&self, run: &str) -> bool {
+        self.measures_of(run).any(|measure| !measure.is_summary())
+    }
+
+    /// True if some plot shows the trace of this run.
+    pub(super) fn draws_trace_of(&self, run: &str) -> bool {
+        let traced = self.plots.iter().filter(|plot| plot.shows_traces());
+        traced.flat_map(|plot| &plot.runs).any(|name| name == run)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -260,12 +232,14 @@ impl Published {
         if runs.len() != self.runs.len() {
             return Err("two runs have the same name".to_owned());
         }
+        self.check_moments()?;
         let mut rows = BTreeSet::new();
         for row in &self.rows {
             if !rows.insert(row.id.as_str()) {
                 return Err(format!("two rows are called \"{}\"", row.id));
             }
             row.check(&runs)
+                .and_then(|()| self.check_row(row))
                 .map_err(|message| format!("row \"{}\": {message}", row.id))?;
         }
         for (of, id) in self.references() {
@@ -274,23 +248,53 @@ impl Published {
             }
         }
         for plot in &self.plots {
-            if let Some(run) = plot.runs.iter().find(|run| !runs.contains(run.as_str())) {
-                let name = &plot.name;
+            plot.check(&runs)
+                .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
+        }
+        Ok(())
+    }
+
+    /// A moment is named once and builds only on moments before it.
+    fn check_moments(&self) -> Result<(), String> {
+        let mut known = BTreeSet::new();
+        for moment in &self.moments {
+            let name = &moment.name;
+            if let Some(after) = moment
+                .after
+                .as_ref()
+                .filter(|after| !known.contains(*after))
+            {
                 return Err(format!(
-                    "plot \"{name}\" names run \"{run}\", which does not exist"
+                    "moment \"{name}\" comes after \"{after}\", which must stand before it"
                 ));
             }
-            let uneven = |curve: &Curve| curve.rows.len() != plot.x.len();
-            if plot.curves.iter().any(uneven) {
-                let name = &plot.name;
-                return Err(format!("plot \"{name}\": a curve needs one row for each x"));
+            if moment.rises_to.is_some() == moment.falls_below.is_some() {
+                return Err(format!("moment \"{name}\" needs rises_to or falls_below"));
             }
-            if plot.kind == PlotKind::Series {
-                check_columns(&plot.of)
-                    .map_err(|message| format!("plot \"{}\": {message}", plot.name))?;
+            if !known.insert(name) {
+                return Err(format!("two moments are called \"{name}\""));
             }
         }
         Ok(())
+    }
+
+    /// What a row needs of the rest of the file: the moments that it names, and seeds enough.
+    fn check_row(&self, row: &Row) -> Result<(), String> {
+        for measure in row.measure.iter().chain(&row.reference) {
+            let named = [&measure.at, &measure.from, &measure.until];
+            for name in named.into_iter().flatten() {
+                if self.moments.iter().all(|moment| moment.name != *name) {
+                    return Err(format!("there is no moment \"{name}\""));
+                }
+            }
+        }
+        let most = self.runs.iter().filter_map(|run| run.seeds).max();
+        match (row.fitted_on_seeds, most) {
+            (Some([first, last]), Some(most)) if first <= most || last < first => Err(format!(
+                "fitted_on_seeds must lie beyond the {most} seeds that judge"
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// True if a run needs more than the simulator.
@@ -303,19 +307,12 @@ impl Published {
         let mut all = Vec::new();
         for row in &self.rows {
             let between = row.measure.iter().flat_map(|measure| &measure.between);
-            for id in row.explained_by.iter().chain(between) {
+            for id in row.explained_by.iter().chain(&row.fitted_to).chain(between) {
                 all.push((format!("row \"{}\"", row.id), id.as_str()));
             }
         }
         for plot in &self.plots {
-            let ids = plot
-                .points
-                .iter()
-                .flatten()
-                .chain(&plot.level)
-                .chain(&plot.theory);
-            let curves = plot.curves.iter().flat_map(|curve| &curve.rows);
-            let ids = ids.chain(curves);
+            let ids = plot.rows();
             all.extend(ids.map(|id| (format!("plot \"{}\"", plot.name), id.as_str())));
         }
         for finding in &self.findings {
@@ -332,40 +329,77 @@ impl Published {
 
 impl Row {
     fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
-        let expected = self.published.is_some() || self.reference.is_some();
+        if unit_scale(&self.unit).is_none() {
+            let unit = &self.unit;
+            return Err(format!("\"{unit}\" is not a unit that the report knows"));
+        }
+        self.check_numbers()?;
         let tolerance = self.within.is_some() || self.within_percent.is_some() || self.in_band;
         let bound = self.at_least.is_some() || self.at_most.is_some();
-        if unit_scale(&self.unit).is_none() {
-            return Err(format!(
-                "\"{}\" is not a unit that the report knows",
-                self.unit
-            ));
-        }
-        if self.kind == RowKind::Input {
+        if !self.kind.is_measured() {
             if tolerance || bound || self.measure.is_some() {
-                return Err("an input is set, so it is neither measured nor judged".to_owned());
+                return Err(
+                    "an input or parameter is set, so it is neither measured nor judged".to_owned(),
+                );
             }
             return Ok(());
         }
         let Some(measure) = &self.measure else {
             return Err("it needs a measure, or kind = \"input\"".to_owned());
         };
-        if tolerance && !expected {
-            return Err("it has a tolerance but no published value".to_owned());
+        if tolerance && self.target().is_none() && self.reference.is_none() {
+            return Err("it has a tolerance but no number that it belongs to".to_owned());
         }
-        if !tolerance && !bound {
-            return Err("it needs within, within_percent, in_band, at_least or at_most".to_owned());
+        if self.kind.is_judged() != (tolerance || bound) {
+            return Err(if self.kind.is_judged() {
+                "it needs within, within_percent, in_band, at_least or at_most".to_owned()
+            } else {
+                "a quantity is not judged, so it has no tolerance".to_owned()
+            });
         }
         if self.explanation.is_empty() != self.explained_by.is_empty() {
             return Err("explanation and explained_by belong together".to_owned());
         }
         if let Some(reference) = &self.reference {
-            if self.published.is_some() {
-                return Err("it has a published value and a reference".to_owned());
-            }
             reference.check(runs)?;
         }
         measure.check(runs)
+    }
+
+    /// The number that the measured one is compared with.
+    pub(super) fn target(&self) -> Option<f64> {
+        self.published.or(self.expected)
+    }
+
+    /// The column of published numbers holds numbers of the document and nothing else.
+    fn check_numbers(&self) -> Result<(), String> {
+        let numbers = [
+            self.published.is_some(),
+            self.expected.is_some(),
+            self.reference.is_some(),
+        ];
+        if numbers.iter().filter(|present| **present).count() > 1 {
+            return Err("published, expected and reference exclude each other".to_owned());
+        }
+        if self.published.is_some() && !self.kind.may_publish() {
+            return Err(
+                "published is a number of the document, for kinds value, theory and input; \
+                 write expected"
+                    .to_owned(),
+            );
+        }
+        if matches!(self.kind, RowKind::Value | RowKind::Theory) && self.published.is_none() {
+            return Err(
+                "a value needs published; a statement without number is a claim".to_owned(),
+            );
+        }
+        if self.kind != RowKind::Parameter {
+            if self.fitted_to.is_empty() && self.fitted_on_seeds.is_none() {
+                return Ok(());
+            }
+            return Err("only a parameter is fitted".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -377,25 +411,6 @@ where
 {
     let seeds: Option<u32> = (*seeds).into();
     out.serialize_u32(seeds.unwrap_or(1))
-}
-
-/// Checks that plots know these columns and that the columns can share an axis.
-fn check_columns(names: &[String]) -> Result<(), String> {
-    let mut units = Vec::new();
-    for name in names {
-        let unknown = || {
-            let known: Vec<_> = plotted_columns().map(|(name, _)| name).collect();
-            format!("of: \"{name}\" is none of {}", known.join(", "))
-        };
-        units.push(plot_label(name).ok_or_else(unknown)?.unit);
-    }
-    match units.first() {
-        None => Err("a series needs of = [\"COLUMN\", …]".to_owned()),
-        Some(first) if units.iter().any(|unit| unit != first) => {
-            Err("of: the columns have different units".to_owned())
-        }
-        Some(_) => Ok(()),
-    }
 }
 
 /// The factor from a unit to the base unit that traces use (bit/s, seconds, bytes, ratios).

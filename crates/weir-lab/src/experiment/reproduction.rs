@@ -4,11 +4,13 @@ use super::ExperimentError;
 use super::draw;
 use super::files::ExperimentFiles;
 use super::published::{Published, RunPlan};
-use super::run_data::Runs;
+use super::run_data::{Observation, Runs};
 use super::runner::{Backends, parse_scenario, run_once};
+use super::tally::Tally;
 use super::verdict::{RowResult, Verdict, judge};
 use crate::replication::in_order;
 use crate::report::NamedPlot;
+use crate::run::TraceLevel;
 use crate::scenario::Scenario;
 use crate::table::Table;
 use serde::Serialize;
@@ -46,11 +48,24 @@ pub struct ExperimentResult {
     pub rows: Vec<RowResult>,
     /// Findings for readers of the document.
     pub findings: Vec<FindingResult>,
+    /// How many rows agree, hold and are checked.
+    pub tally: Tally,
     /// The runs behind it.
-    pub runs: Vec<RunPlan>,
+    pub runs: Vec<RunResult>,
     /// The plots; files of their own, so not part of the JSON.
     #[serde(skip)]
     pub plots: Vec<NamedPlot>,
+}
+
+/// A run, or the runs of many seeds.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunResult {
+    /// What was run.
+    #[serde(flatten)]
+    pub plan: RunPlan,
+    /// What people must know about runs of different seeds that are equal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal_runs: Option<String>,
 }
 
 /// A finding, and whether all rows that show it hold.
@@ -104,8 +119,19 @@ struct Prepared {
 struct Job<'a> {
     experiment: usize,
     plan: &'a RunPlan,
-    scenario: &'a Scenario,
-    seed: Option<u32>,
+    scenario: Scenario,
+    trace: TraceLevel,
+    /// The tables are kept for plots.
+    keep: bool,
+}
+
+/// What a reproduction is made with.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// What runs may need beyond this crate.
+    pub backends: Backends<'a>,
+    /// Added to every seed: other random numbers, which must not change a verdict.
+    pub seed_offset: u64,
 }
 
 /// Reproduces the experiments. All files are read and checked before the first run starts.
@@ -116,28 +142,30 @@ struct Job<'a> {
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
     sources: &[ExperimentFiles],
-    backends: Backends<'_>,
+    options: Options<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
-    let jobs = jobs(&prepared);
+    let jobs = jobs(&prepared, options.seed_offset);
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
         let experiment = &prepared[job.experiment];
-        let mut result = run_once(job.scenario, job.plan, job.seed, backends);
-        if let Ok(data) = &mut result
-            && !experiment.published.reads_log_of(&job.plan.name)
-        {
-            // The log of writes may be long.
-            data.log = Table::default();
-        }
+        let name = &job.plan.name;
+        let result = run_once(&job.scenario, job.plan, job.trace, options.backends);
+        let observation = result.map(|mut data| {
+            if !experiment.published.reads_log_of(name) {
+                // The log of writes may be long.
+                data.log = Table::default();
+            }
+            Observation::of(&experiment.published, name, data, job.keep)
+        });
         progress(Progress {
             done: done.fetch_add(1, Ordering::Relaxed) + 1,
             total: jobs.len(),
         });
-        result.map_err(|message| ExperimentError::Run {
+        observation.map_err(|message| ExperimentError::Run {
             experiment: experiment.name.clone(),
-            run: job.plan.name.clone(),
+            run: name.clone(),
             message,
         })
     };
@@ -161,7 +189,9 @@ pub fn reproduce(
             results.next()
         };
         let of_run = runs[job.experiment].entry(job.plan.name.clone());
-        of_run.or_default().extend(next);
+        let of_run = of_run.or_default();
+        of_run.seeded = job.plan.seeds.is_some();
+        of_run.runs.extend(next);
     }
     let experiments = prepared
         .iter()
@@ -193,22 +223,34 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
     })
 }
 
-fn jobs(prepared: &[Prepared]) -> Vec<Job<'_>> {
+fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for (experiment, prepared) in prepared.iter().enumerate() {
-        for plan in &prepared.published.runs {
+        let published = &prepared.published;
+        for plan in &published.runs {
             let Some(scenario) = prepared.scenarios.get(&plan.name) else {
                 continue;
             };
-            let job = |seed| Job {
-                experiment,
-                plan,
-                scenario,
-                seed,
-            };
-            match plan.seeds {
-                None => jobs.push(job(None)),
-                Some(seeds) => jobs.extend((1..=seeds).map(|seed| job(Some(seed)))),
+            let drawn = published.draws_trace_of(&plan.name);
+            let traced = published.reads_trace_of(&plan.name);
+            let own = scenario.run.seed;
+            let seeds = plan.seeds.map_or(own..=own, |seeds| 1..=u64::from(seeds));
+            for (place, seed) in seeds.enumerate() {
+                let mut scenario = scenario.clone();
+                scenario.run.seed = seed + seed_offset;
+                let keep = drawn && place == 0;
+                jobs.push(Job {
+                    experiment,
+                    plan,
+                    scenario,
+                    // The same for all seeds, so that equal runs have equal traces.
+                    trace: if traced || drawn {
+                        TraceLevel::Full
+                    } else {
+                        TraceLevel::Summary
+                    },
+                    keep,
+                });
             }
         }
     }
@@ -239,7 +281,17 @@ fn result(experiment: &Prepared, runs: &Runs) -> Result<ExperimentResult, Experi
                 holds: !finding.rows.iter().any(differs),
             })
             .collect(),
-        runs: published.runs.clone(),
+        tally: Tally::of(&rows),
+        runs: published
+            .runs
+            .iter()
+            .map(|plan| RunResult {
+                plan: plan.clone(),
+                equal_runs: runs
+                    .get(&plan.name)
+                    .and_then(|runset| runset.replicates().note()),
+            })
+            .collect(),
         plots: draw::plots(name, published, &rows, runs),
         rows,
     })

@@ -1,12 +1,16 @@
-//! The data of a run for measures: the flow's trace in two views, and a few totals.
+//! What is kept of a run: its trace while its rows are measured, then the numbers that they took.
 
+use super::measure::Measure;
+use super::measurement::Measurement;
+use super::published::{Published, Row};
+use crate::replication::{Fingerprint, Replicates};
 use crate::table::Table;
 use std::collections::BTreeMap;
 
-/// All runs of an experiment by name; several where there are several seeds.
-pub(super) type Runs = BTreeMap<String, Vec<RunData>>;
+/// All runs of an experiment by name.
+pub(super) type Runs = BTreeMap<String, Runset>;
 
-/// One run, or one seed of it. The flow is the scenario's first.
+/// One run. The flow is the scenario's first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RunData {
     /// A row at each change of the controller; empty if the run was not traced.
@@ -24,4 +28,93 @@ pub(super) struct RunData {
     pub packets_lost: u64,
     /// The whole summary, for JSON pointers.
     pub summary: serde_json::Value,
+    /// What the run did, whatever its seed was.
+    pub fingerprint: Option<Fingerprint>,
+}
+
+/// What the rows took from one run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Observation {
+    /// By the row's name, in base units.
+    measured: BTreeMap<String, Option<f64>>,
+    /// The same for the numbers that stand for an expected one.
+    references: BTreeMap<String, Option<f64>>,
+    /// How late one event in a hundred was, of a run in real time.
+    lateness_s: Option<f64>,
+    /// What the run did, whatever its seed was.
+    fingerprint: Option<Fingerprint>,
+    /// The tables, if a plot shows them.
+    pub trace: Option<RunData>,
+}
+
+/// The runs of one plan, in the order of their seeds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Runset {
+    /// The runs.
+    pub runs: Vec<Observation>,
+    /// True if the plan asks for seeds.
+    pub seeded: bool,
+}
+
+impl Observation {
+    /// Measures all rows of this run; the run's tables are dropped unless `keep`.
+    pub(super) fn of(published: &Published, name: &str, run: RunData, keep: bool) -> Self {
+        let take = |measure: fn(&Row) -> Option<&Measure>| {
+            let rows = published.rows.iter();
+            let taken = rows.filter_map(|row| Some((row.id.clone(), measure(row)?)));
+            let taken = taken.filter(|(_, measure)| measure.run.as_deref() == Some(name));
+            taken
+                .map(|(id, measure)| (id, measure.of_run(&run, &published.moments)))
+                .collect()
+        };
+        let lateness = run.summary.pointer("/run/lateness_p99_s");
+        Self {
+            measured: take(|row| row.measure.as_ref()),
+            references: take(|row| row.reference.as_ref()),
+            lateness_s: lateness.and_then(serde_json::Value::as_f64),
+            fingerprint: run.fingerprint,
+            trace: keep.then_some(run),
+        }
+    }
+}
+
+impl Runset {
+    /// Which of the runs count: the others are the same run again.
+    pub(super) fn replicates(&self) -> Replicates {
+        let prints: Vec<_> = self.runs.iter().filter_map(|run| run.fingerprint).collect();
+        Replicates::of(&prints)
+    }
+
+    /// The first run's tables, if some plot shows them.
+    pub(super) fn trace(&self) -> Option<&RunData> {
+        self.runs.first()?.trace.as_ref()
+    }
+
+    /// What this row measured. Equal runs count once.
+    pub(super) fn measured(&self, row: &str) -> Option<Measurement> {
+        self.sample(|run| run.measured.get(row).copied())
+    }
+
+    /// What stands for this row's expected number.
+    pub(super) fn reference(&self, row: &str) -> Option<Measurement> {
+        self.sample(|run| run.references.get(row).copied())
+    }
+
+    /// The largest lateness of runs in real time.
+    pub(super) fn lateness_s(&self) -> Option<f64> {
+        self.runs
+            .iter()
+            .filter_map(|run| run.lateness_s)
+            .reduce(f64::max)
+    }
+
+    fn sample(&self, value: impl Fn(&Observation) -> Option<Option<f64>>) -> Option<Measurement> {
+        let replicates = self.replicates();
+        if !self.seeded || replicates.nothing_is_random() {
+            return Some(Measurement::One(value(self.runs.first()?)?));
+        }
+        let counting = replicates.counting();
+        let values = counting.map(|place| Some((place, value(self.runs.get(place)?)?)));
+        Some(Measurement::Seeds(values.collect::<Option<_>>()?))
+    }
 }

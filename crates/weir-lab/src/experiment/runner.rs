@@ -2,6 +2,7 @@
 
 use super::published::RunPlan;
 use super::run_data::RunData;
+use crate::replication::Fingerprint;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
 use crate::scenario::overrides::parse_set;
 use crate::scenario::{Flow, Scenario, parse_with};
@@ -34,31 +35,28 @@ pub(super) fn parse_scenario(file: &str, text: &str, set: &[String]) -> Result<S
     Ok(scenario)
 }
 
-/// Runs a scenario: with its own seed and a full trace, or with another seed and counters only.
+/// Runs a scenario with the seed `scenario.run.seed` and keeps as much of its trace as `trace`
+/// says.
 ///
 /// # Errors
 /// Why the run gave no result.
 pub(super) fn run_once(
     scenario: &Scenario,
     plan: &RunPlan,
-    seed: Option<u32>,
+    trace: TraceLevel,
     backends: Backends<'_>,
 ) -> Result<RunData, String> {
-    let mut scenario = scenario.clone();
-    let mut options = RunOptions {
-        trace: TraceLevel::Full,
+    let options = RunOptions {
+        trace,
         registry: backends.registry,
         ..RunOptions::default()
     };
-    if let Some(seed) = seed {
-        scenario.run.seed = u64::from(seed);
-        options.trace = TraceLevel::Counters;
-    }
     let output = match (plan.testbed, backends.testbed) {
-        (false, _) => run(&scenario, &options).map_err(|error| error.to_string())?,
-        (true, Some(testbed)) => testbed(&scenario)?,
+        (false, _) => run(scenario, &options).map_err(|error| error.to_string())?,
+        (true, Some(testbed)) => testbed(scenario)?,
         (true, None) => return Err("it needs a testbed".to_owned()),
     };
+    let fingerprint = Fingerprint::of(&output);
     let name = scenario.flows.iter().flat_map(Flow::names).next();
     let name = name.unwrap_or_default();
     let summary = output.summary.flows.get(&name);
@@ -67,6 +65,7 @@ pub(super) fn run_once(
         throughput_bps: summary.throughput_bps,
         packets_sent: summary.packets_sent,
         packets_lost: summary.packets_lost,
+        fingerprint: Some(fingerprint),
         summary: serde_json::to_value(&output.summary).map_err(|error| error.to_string())?,
         ..RunData::default()
     };

@@ -45,6 +45,33 @@ pub(super) fn rises(series: &[(f64, f64)], number: usize) -> Vec<(f64, f64)> {
     found
 }
 
+/// The share of cycles, from one fall of the value to the next, in which a rise comes late: the
+/// first one more than `first` after the fall, or a later one more than `later` after the rise
+/// before it. Cycles without a rise do not count.
+pub(super) fn late_rises(series: &[(f64, f64)], first: f64, later: f64) -> Option<f64> {
+    // Of each cycle that has risen: whether a rise of it came late.
+    let mut cycles: Vec<bool> = Vec::new();
+    let mut last: Option<(f64, bool)> = None;
+    for pair in series.windows(2) {
+        if pair[1].1 < pair[0].1 {
+            last = Some((pair[1].0, false));
+        } else if pair[1].1 > pair[0].1
+            && let Some((since, has_risen)) = last
+        {
+            if !has_risen {
+                cycles.push(false);
+            }
+            let late = pair[1].0 - since > if has_risen { later } else { first };
+            if let Some(cycle) = cycles.last_mut() {
+                *cycle |= late;
+            }
+            last = Some((pair[1].0, true));
+        }
+    }
+    let late = cycles.iter().filter(|late| **late).count() as f64;
+    (!cycles.is_empty()).then(|| late / cycles.len() as f64)
+}
+
 /// The mean.
 pub(super) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -65,7 +92,13 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let place = share * (sorted.len().checked_sub(1)?) as f64;
     let below = libm::floor(place) as usize;
     let (low, high) = (sorted.get(below)?, sorted.get(below + 1).or(sorted.last())?);
-    Some(low + (high - low) * (place - below as f64))
+    let part = place - below as f64;
+    // Without a difference there is nothing to interpolate, not even between infinite values.
+    Some(if part == 0.0 || low == high {
+        *low
+    } else {
+        low + (high - low) * part
+    })
 }
 
 /// The median.

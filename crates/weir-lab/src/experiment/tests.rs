@@ -1,17 +1,64 @@
 //! Files, verdicts and the exit status.
 
 use super::published::Published;
-use super::run_data::RunData;
+use super::run_data::{Observation, RunData, Runs, Runset};
 use super::runner::{parse_scenario, run_once};
 use super::verdict::judge;
 use super::*;
-use std::collections::BTreeMap;
+use crate::replication::Fingerprint;
+use crate::run::{FlowSummary, RunOutput, Summary, TraceLevel};
 
 const HEAD: &str = "[document]\ntitle = 't'\nsource = 's'\nabout = 'a'\n\
                     [[run]]\nname = 'r'\nscenario = 'r.toml'\nabout = 'a'\n";
 
 fn with_row(row: &str) -> String {
     format!("{HEAD}[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\n{row}\n")
+}
+
+/// The runs of one plan as rows see them.
+fn runset(published: &Published, name: &str, runs: Vec<RunData>) -> (String, Runset) {
+    let plan = published
+        .runs
+        .iter()
+        .find(|plan| plan.name == name)
+        .unwrap();
+    let runs = runs
+        .into_iter()
+        .map(|run| Observation::of(published, name, run, false));
+    let runs = Runset {
+        runs: runs.collect(),
+        seeded: plan.seeds.is_some(),
+    };
+    (name.to_owned(), runs)
+}
+
+/// The fingerprint of a run with this throughput.
+fn fingerprint(throughput_bps: f64) -> Fingerprint {
+    let flow = FlowSummary {
+        throughput_bps,
+        ..FlowSummary::default()
+    };
+    let source = ExperimentFiles::embedded("lossy-link").unwrap();
+    let text = &source.scenarios["periodic-every.toml"];
+    Fingerprint::of(&RunOutput {
+        scenario: parse_scenario("periodic-every.toml", text, &[]).unwrap(),
+        summary: Summary {
+            flows: [("stream".to_owned(), flow)].into(),
+            ..Summary::default()
+        },
+        flows: Vec::new(),
+        links: Vec::new(),
+        packets: None,
+    })
+}
+
+/// A run with this throughput.
+fn run_of(bps: f64) -> RunData {
+    RunData {
+        throughput_bps: bps,
+        fingerprint: Some(fingerprint(bps)),
+        ..RunData::default()
+    }
 }
 
 fn error(text: &str) -> String {
@@ -43,8 +90,8 @@ fn periodic_loss_gives_fifty_packets_in_seven_round_trips() {
     let plan = &published.runs[0];
     let text = source.scenarios[&plan.scenario].replace("duration = \"11s\"", "duration = \"4s\"");
     let scenario = parse_scenario(&plan.scenario, &text, &[]).unwrap();
-    let observation = run_once(&scenario, plan, None, Backends::default()).unwrap();
-    let runs = BTreeMap::from([(plan.name.clone(), vec![observation])]);
+    let run = run_once(&scenario, plan, TraceLevel::Full, Backends::default()).unwrap();
+    let runs = Runs::from([runset(&published, &plan.name, vec![run])]);
     let rows = judge(&published.rows, &runs).unwrap();
     let throughput = rows.iter().find(|row| row.id == "periodic-every").unwrap();
     assert_eq!(throughput.verdict, Verdict::Agrees, "{throughput:?}");
@@ -61,6 +108,36 @@ fn the_embedded_files_are_those_of_the_repository() {
     for name in ExperimentFiles::names() {
         let folder = ExperimentFiles::from_folder(&root.join(name)).unwrap();
         assert_eq!(folder, ExperimentFiles::embedded(name).unwrap());
+    }
+}
+
+#[test]
+fn a_row_has_only_the_numbers_of_its_kind() {
+    for (row, part) in [
+        (
+            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }",
+            "a value needs published",
+        ),
+        (
+            "kind = 'check'\npublished = 3\nwithin = 1\n\
+             measure = { take = 'throughput', run = 'r' }",
+            "published is a number of the document",
+        ),
+        (
+            "kind = 'parameter'\npublished = 3",
+            "published is a number of the document",
+        ),
+        (
+            "kind = 'quantity'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }",
+            "a quantity is not judged",
+        ),
+        (
+            "kind = 'input'\npublished = 3\nfitted_on_seeds = [1, 2]",
+            "only a parameter is fitted",
+        ),
+    ] {
+        let message = error(&with_row(row));
+        assert!(message.contains(part), "{row}: {message}");
     }
 }
 
@@ -82,8 +159,12 @@ fn errors_in_published_files_show_their_place() {
             "it needs within",
         ),
         (
-            "kind = 'value'\nwithin = 3\nmeasure = { take = 'throughput', run = 'r' }",
-            "a tolerance but no published value",
+            "kind = 'claim'\nwithin = 3\nmeasure = { take = 'throughput', run = 'r' }",
+            "a tolerance but no number",
+        ),
+        (
+            "kind = 'check'\nat_least = 3\nmeasure = { take = 'time_of', run = 'r', at = 'loss' }",
+            "there is no moment \"loss\"",
         ),
         (
             "kind = 'input'\npublished = 3\nwithin = 1",
@@ -94,16 +175,16 @@ fn errors_in_published_files_show_their_place() {
             "\"furlong\" is not a unit",
         ),
         (
-            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'q' }",
+            "kind = 'claim'\nat_least = 3\nmeasure = { take = 'throughput', run = 'q' }",
             "run \"q\" does not exist",
         ),
         (
-            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
+            "kind = 'claim'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
              explanation = 'because'\nexplained_by = ['two']",
             "row \"one\" names row \"two\", which does not exist",
         ),
         (
-            "kind = 'value'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
+            "kind = 'claim'\nat_least = 3\nmeasure = { take = 'throughput', run = 'r' }\n\
              explanation = 'because'",
             "belong together",
         ),
@@ -130,45 +211,46 @@ fn unknown_experiments_are_named_with_the_known_ones() {
 }
 
 /// Judges rows against a run with a throughput of 10 Mbit/s and seeds of 9, 10 and 11.
-fn verdicts(rows: &str) -> Vec<(String, Verdict)> {
-    let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
+fn results(rows: &str) -> Vec<RowResult> {
+    let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n\
+                  [[run]]\nname = 'equal'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
     let published = Published::parse("x", &format!("{HEAD}{seeded}{rows}")).unwrap();
-    let observation = |bps: f64| RunData {
-        throughput_bps: bps,
-        ..RunData::default()
-    };
-    let runs = BTreeMap::from([
-        ("r".to_owned(), vec![observation(10e6)]),
-        ("s".to_owned(), [9e6, 10e6, 11e6].map(observation).to_vec()),
+    let runs = Runs::from([
+        runset(&published, "r", vec![run_of(10e6)]),
+        runset(&published, "s", [9e6, 10e6, 11e6].map(run_of).to_vec()),
+        runset(&published, "equal", [12e6; 3].map(run_of).to_vec()),
     ]);
-    judge(&published.rows, &runs)
-        .unwrap()
-        .into_iter()
-        .map(|row| (row.id, row.verdict))
-        .collect()
+    judge(&published.rows, &runs).unwrap()
+}
+
+fn verdicts(rows: &str) -> Vec<(String, Verdict)> {
+    let rows = results(rows).into_iter();
+    rows.map(|row| (row.id, row.verdict)).collect()
 }
 
 fn row(id: &str, judgement: &str, run: &str) -> String {
-    let take = if run == "s" {
-        "throughput_mean"
+    let kind = if judgement.contains("published") {
+        "value"
     } else {
-        "throughput"
+        "check"
     };
     format!(
-        "[[row]]\nid = '{id}'\nplace = 'p'\ntext = 't'\nkind = 'value'\nunit = 'Mbit/s'\n\
-         measure = {{ take = '{take}', run = '{run}' }}\n{judgement}\n"
+        "[[row]]\nid = '{id}'\nplace = 'p'\ntext = 't'\nkind = '{kind}'\nunit = 'Mbit/s'\n\
+         measure = {{ take = 'throughput', run = '{run}' }}\n{judgement}\n"
     )
 }
 
 #[test]
 fn a_row_is_judged_by_its_tolerance() {
-    use Verdict::{Agrees, Differs};
+    use Verdict::{Agrees, Checked, Differs};
     for (judgement, run, verdict) in [
         ("published = 10.2\nwithin_percent = 2", "r", Agrees),
         ("published = 10.3\nwithin_percent = 2", "r", Differs),
         ("published = 9.5\nwithin = 0.5", "r", Agrees),
         ("published = 9.4\nwithin = 0.5", "r", Differs),
-        ("at_least = 10\nat_most = 10", "r", Agrees),
+        ("at_least = 10\nat_most = 10", "r", Checked),
+        ("published = 10.4\nwithin = 0.5", "s", Agrees),
+        ("published = 10.6\nwithin = 0.5", "s", Differs),
         ("at_least = 10.1", "r", Differs),
         ("at_most = 9.9", "r", Differs),
         ("published = 10.9\nin_band = true", "s", Agrees),
@@ -184,6 +266,95 @@ fn a_row_is_judged_by_its_tolerance() {
 }
 
 #[test]
+fn numbers_statements_and_checks_are_counted_apart() {
+    use Verdict::{Agrees, Differs, Holds, Parameter};
+    let statement = row("two", "at_least = 1", "r").replace("check", "claim");
+    let formula = "[[row]]\nid = 'four'\nplace = 'p'\ntext = 't'\nkind = 'theory'\n\
+                   published = 1\nwithin = 0\nmeasure = { take = 'law', law = 'mathis', \
+                   line = 'cycle_rtts', arguments = { mss = '1', rtt = '1s', p = '1' } }\n";
+    let parameter = "[[row]]\nid = 'five'\nplace = 'p'\ntext = 't'\nkind = 'parameter'\n\
+                     expected = 3\nfitted_to = ['one']\nfitted_on_seeds = [11, 20]\n";
+    let rows = row("one", "published = 10\nwithin = 1", "r")
+        + &statement
+        + &row("three", "at_least = 99", "r")
+        + formula
+        + parameter;
+    let rows = results(&rows);
+    let words: Vec<Verdict> = rows.iter().map(|row| row.verdict).collect();
+    // The cycle of Mathis' sawtooth at p = 1 is sqrt(8/3)/2 = 0.82, not 1.
+    assert_eq!(words, [Agrees, Holds, Differs, Differs, Parameter]);
+    let tally = Tally::of(&rows);
+    assert_eq!(
+        (tally.measured_numbers.within, tally.measured_numbers.judged),
+        (1, 1)
+    );
+    assert_eq!(
+        (tally.formula_numbers.differ, tally.formula_numbers.judged),
+        (1, 1)
+    );
+    assert_eq!((tally.statements.within, tally.checks.differ), (1, 1));
+    assert_eq!(tally.parameters_to_numbers(), "1 : 2");
+    assert_eq!(tally.fitted_numbers, 1);
+    assert_eq!(
+        rows[4].fit.as_deref(),
+        Some("fitted to one, on seeds 11 to 20")
+    );
+}
+
+#[test]
+fn a_fit_on_the_seeds_that_judge_is_refused() {
+    let seeds = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 20\n";
+    let judged = row("two", "published = 10\nwithin = 1", "s");
+    let text = |first: u32| {
+        let row = with_row(&format!(
+            "kind = 'parameter'\nexpected = 3\nfitted_to = ['two']\nfitted_on_seeds = [{first}, 40]"
+        ));
+        format!("{row}{seeds}{judged}")
+    };
+    let message = error(&text(20));
+    assert!(
+        message.contains("beyond the 20 seeds that judge"),
+        "{message}"
+    );
+    assert!(Published::parse("x", &text(21)).is_ok());
+}
+
+#[test]
+fn a_row_over_seeds_has_mean_deviation_share_and_percentile() {
+    let found = results(&row("one", "published = 10.5\nwithin = 0.6", "s")).remove(0);
+    let seeds = found.seeds.unwrap();
+    // 9, 10 and 11: deviation 1, standard error 1/sqrt(3); 10 and 11 lie within 9.9 to 11.1.
+    assert_eq!(
+        (found.measured, found.verdict),
+        (Some(10.0), Verdict::Agrees)
+    );
+    assert!((seeds.standard_deviation - 1.0).abs() < 1e-12);
+    assert!((seeds.standard_error - 3.0_f64.sqrt().recip()).abs() < 1e-12);
+    assert_eq!(seeds.share_within, Some(2.0 / 3.0));
+    assert_eq!(seeds.percentile, Some(200.0 / 3.0));
+    assert_eq!(found.measured_text(), "10 ± 0.58 Mbit/s");
+    assert_eq!(found.share_text(), "2 of 3");
+}
+
+#[test]
+fn equal_runs_of_different_seeds_count_once() {
+    let found = results(&row("one", "published = 12\nwithin = 1", "equal")).remove(0);
+    assert_eq!((found.measured, found.seeds), (Some(12.0), None));
+    assert_eq!(found.measured_text(), "12 Mbit/s");
+}
+
+#[test]
+fn a_ratio_of_rows_is_taken_seed_by_seed() {
+    let rows = row("one", "at_least = 1", "s")
+        + &row("two", "at_least = 1", "equal")
+        + "[[row]]\nid = 'r'\nplace = 'p'\ntext = 't'\nkind = 'check'\nat_most = 0.9\n\
+           measure = { take = 'ratio', between = ['one', 'two'] }\n";
+    let found = results(&rows).remove(2);
+    assert_eq!(found.values, [9.0 / 12.0, 10.0 / 12.0, 11.0 / 12.0]);
+    assert_eq!(found.seeds.unwrap().share_within, Some(2.0 / 3.0));
+}
+
+#[test]
 fn an_explanation_counts_only_while_its_evidence_holds() {
     let explained = "published = 20\nwithin = 1\nexplanation = 'because'\nexplained_by = ['two']";
     let one = row("one", explained, "r");
@@ -195,27 +366,21 @@ fn an_explanation_counts_only_while_its_evidence_holds() {
 
 #[test]
 fn a_value_that_the_run_does_not_hold_differs() {
-    let absent = "[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\nkind = 'value'\nat_least = 0\n\
+    let absent = "[[row]]\nid = 'one'\nplace = 'p'\ntext = 't'\nkind = 'check'\nat_least = 0\n\
                   measure = { take = 'mean', run = 'r', of = 'allowed_rate_bps' }\n";
     assert_eq!(verdicts(absent)[0].1, Verdict::Differs);
 }
 
 fn reproduction(rows: &str) -> Reproduction {
-    let published = Published::parse("x", &format!("{HEAD}{rows}")).unwrap();
-    let runs = BTreeMap::from([(
-        "r".to_owned(),
-        vec![RunData {
-            throughput_bps: 10e6,
-            ..RunData::default()
-        }],
-    )]);
+    let rows = results(rows);
     Reproduction {
         experiments: vec![ExperimentResult {
             name: "x".to_owned(),
             title: "A & B".to_owned(),
             source: String::new(),
             about: String::new(),
-            rows: judge(&published.rows, &runs).unwrap(),
+            tally: Tally::of(&rows),
+            rows,
             findings: Vec::new(),
             runs: Vec::new(),
             plots: Vec::new(),
@@ -235,7 +400,7 @@ fn the_exit_status_is_3_only_when_a_judged_row_differs() {
 
 #[test]
 fn a_page_has_no_empty_table_and_tells_points_from_percent() {
-    let heading = "Conditions, set and not judged";
+    let heading = "Conditions of the document, set and not judged";
     let points = row("one", "published = 10\nwithin = 1", "r").replace("Mbit/s", "%");
     let page = reproduction(&points).html();
     assert!(page.contains("± 1 percentage points"), "{page}");
@@ -277,20 +442,23 @@ fn a_row_with_a_reference_is_judged_by_another_run_unless_the_machine_was_busy()
     let published = Published::parse("x", &format!("{text}{wire}")).unwrap();
     assert!(published.needs_testbed());
     for (megabits, late_s, verdict) in [
-        (4.8, 0.0001, Verdict::Agrees),
+        (4.8, 0.0001, Verdict::Checked),
         (4.0, 0.0001, Verdict::Differs),
         (4.8, 0.004, Verdict::Busy),
     ] {
-        let observation = |megabits: f64, late_s: f64| RunData {
+        let run = |megabits: f64, late_s: f64| RunData {
             throughput_bps: megabits * 1e6,
             summary: serde_json::json!({ "run": { "lateness_p99_s": late_s } }),
             ..RunData::default()
         };
-        let runs = BTreeMap::from([
-            ("r".to_owned(), vec![observation(5.0, 0.0)]),
-            ("w".to_owned(), vec![observation(megabits, late_s)]),
+        let runs = Runs::from([
+            runset(&published, "r", vec![run(5.0, 0.0)]),
+            runset(&published, "w", vec![run(megabits, late_s)]),
         ]);
         let row = judge(&published.rows, &runs).unwrap().remove(0);
-        assert_eq!((row.verdict, row.published), (verdict, Some(5.0)));
+        assert_eq!(
+            (row.verdict, row.published, row.expected),
+            (verdict, None, Some(5.0))
+        );
     }
 }

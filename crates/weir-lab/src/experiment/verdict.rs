@@ -1,6 +1,6 @@
 //! A row's verdict, and its line in tables and JSON.
 
-use super::measure::{Measure, MeasureInput, Statistic};
+use super::measurement::{Measurement, Seeds};
 use super::published::{Row, RowKind, unit_scale};
 use super::run_data::Runs;
 use crate::theory::{TheoryError, format_value, significant};
@@ -11,16 +11,24 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Measured within its tolerance.
+    /// A number of the document: measured within its tolerance.
     Agrees,
+    /// A statement of the document: measured inside the bound that it implies.
+    Holds,
+    /// Our own guard: inside its bound.
+    Checked,
     /// Outside its tolerance, with an explanation whose evidence holds.
     Explained,
     /// Outside its tolerance.
     Differs,
     /// Measured in real time on a machine that was too busy: not judged.
     Busy,
-    /// A condition: set, not judged.
+    /// A number that other rows are made of: measured, not judged.
+    Quantity,
+    /// A condition of the document: set, not judged.
     Input,
+    /// A condition that we fitted or chose: set, not judged.
+    Parameter,
 }
 
 /// A run in real time is invalid if one event in a hundred is later than this: a millisecond, as
@@ -32,11 +40,32 @@ impl Verdict {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Agrees => "agrees",
+            Self::Holds => "holds",
+            Self::Checked => "checked",
             Self::Explained => "explained",
             Self::Differs => "differs",
             Self::Busy => "busy",
+            Self::Quantity => "quantity",
             Self::Input => "input",
+            Self::Parameter => "parameter",
         }
+    }
+
+    /// The verdict of a row of this kind that lies inside its tolerance.
+    const fn within(kind: RowKind) -> Self {
+        match kind {
+            RowKind::Value | RowKind::Theory => Self::Agrees,
+            RowKind::Claim => Self::Holds,
+            RowKind::Check => Self::Checked,
+            RowKind::Quantity => Self::Quantity,
+            RowKind::Input => Self::Input,
+            RowKind::Parameter => Self::Parameter,
+        }
+    }
+
+    /// True if the row lies inside its tolerance.
+    pub const fn is_within(self) -> bool {
+        matches!(self, Self::Agrees | Self::Holds | Self::Checked)
     }
 }
 
@@ -51,38 +80,39 @@ pub struct RowResult {
     pub text: String,
     /// The kind of statement.
     pub kind: RowKind,
-    /// The published number, in `unit`.
+    /// The number that the document states, in `unit`.
     pub published: Option<f64>,
-    /// The measured number, in `unit`; absent for inputs and where the run holds no such thing.
+    /// The number that we expect, or a parameter's value, in `unit`.
+    pub expected: Option<f64>,
+    /// The measured number, in `unit`, the mean where there are seeds; absent where the run holds
+    /// no such thing.
     pub measured: Option<f64>,
-    /// The unit of both.
+    /// The unit of these numbers.
     pub unit: String,
-    /// Measured over published, minus one; absent where one of them is, or is zero.
+    /// Measured over published or expected, minus one; absent where one of them is, or is zero.
     pub deviation: Option<f64>,
     /// The tolerance in words.
     pub tolerance: String,
+    /// Where the tolerance begins and ends, in `unit`.
+    pub limits: [Option<f64>; 2],
     /// The verdict.
     pub verdict: Verdict,
-    /// The distribution of the results, for runs with many seeds.
+    /// The distribution over the seeds, where something is random.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<Seeds>,
+    /// The single values behind `seeds`, in `unit`, in the order of the seeds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<f64>,
+    /// Parameters that were fitted to this number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fitted_by: Vec<String>,
+    /// Of a parameter: the rows that it was fitted to, and the seeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fit: Option<String>,
     /// A sentence.
     pub note: String,
     /// Why it differs; empty if it does not.
     pub explanation: String,
-}
-
-/// Results of many seeds, in the row's unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Seeds {
-    /// How many.
-    pub runs: usize,
-    /// Standard error of the mean.
-    pub standard_error: f64,
-    /// Where the middle 95 % of the single runs begin.
-    pub low: f64,
-    /// Where they end.
-    pub high: f64,
 }
 
 /// Measures and judges all rows.
@@ -90,34 +120,21 @@ pub struct Seeds {
 /// # Errors
 /// The row whose law refuses its arguments.
 pub(super) fn judge(rows: &[Row], runs: &Runs) -> Result<Vec<RowResult>, (String, TheoryError)> {
-    let mut measured = BTreeMap::new();
-    // Rows that are made of other rows come second, so that they may stand before them.
-    for of_rows in [false, true] {
-        for row in rows {
-            let measure = row.measure.as_ref();
-            let Some(measure) = measure.filter(|measure| measure.is_of_rows() == of_rows) else {
-                continue;
-            };
-            let from = MeasureInput {
-                runs,
-                rows: &measured,
-            };
-            let value = measure
-                .value(&from)
-                .map_err(|error| (row.id.clone(), error))?;
-            if let Some(value) = value {
-                measured.insert(row.id.clone(), value);
-            }
-        }
-    }
-    let from = MeasureInput {
-        runs,
-        rows: &measured,
-    };
-    let mut results = Vec::new();
-    for row in rows {
-        let row = row.with_reference(&from).map_err(|e| (row.id.clone(), e))?;
-        let mut result = row.result(measured.get(&row.id).copied(), row.seeds(&from));
+    let measured = samples(rows, runs)?;
+    let result = |row: &Row| {
+        let sample = measured
+            .get(&row.id)
+            .cloned()
+            .unwrap_or(Measurement::One(None));
+        let reference = row.reference.as_ref().and_then(|measure| {
+            let runset = runs.get(measure.run.as_deref()?)?;
+            runset.reference(&row.id)?.value()
+        });
+        let mut result = row.result(&sample, reference);
+        let fitted = rows
+            .iter()
+            .filter(|parameter| parameter.fitted_to.contains(&row.id));
+        result.fitted_by = fitted.map(|parameter| parameter.id.clone()).collect();
         if let Some(late) = row.lateness(runs) {
             result.verdict = Verdict::Busy;
             result.note = format!(
@@ -125,17 +142,46 @@ pub(super) fn judge(rows: &[Row], runs: &Runs) -> Result<Vec<RowResult>, (String
                 format_value(late, "s")
             );
         }
-        results.push(result);
-    }
+        result
+    };
+    let mut results: Vec<RowResult> = rows.iter().map(result).collect();
     explain(rows, &mut results);
     Ok(results)
 }
 
-/// A row that differs counts as explained if all the rows that its explanation names agree.
+/// What the rows measured. Rows that are made of other rows come after all others, so that they
+/// may stand before them; among themselves they stand in order.
+fn samples(
+    rows: &[Row],
+    runs: &Runs,
+) -> Result<BTreeMap<String, Measurement>, (String, TheoryError)> {
+    let mut measured = BTreeMap::new();
+    for of_rows in [false, true] {
+        for row in rows {
+            let measure = row.measure.as_ref();
+            let Some(measure) = measure.filter(|measure| measure.is_of_rows() == of_rows) else {
+                continue;
+            };
+            let sample = match &measure.run {
+                _ if of_rows => measure.of_rows(&measured),
+                Some(run) => runs.get(run).and_then(|runset| runset.measured(&row.id)),
+                None => {
+                    let value = measure.of_law().map_err(|error| (row.id.clone(), error))?;
+                    Some(Measurement::One(value))
+                }
+            };
+            measured.extend(sample.map(|sample| (row.id.clone(), sample)));
+        }
+    }
+    Ok(measured)
+}
+
+/// A row that differs counts as explained if all the rows that its explanation names lie inside
+/// their tolerances.
 fn explain(rows: &[Row], results: &mut [RowResult]) {
     let agreeing: Vec<String> = results
         .iter()
-        .filter(|result| result.verdict == Verdict::Agrees)
+        .filter(|result| result.verdict.is_within())
         .map(|result| result.id.clone())
         .collect();
     for (row, result) in rows.iter().zip(results) {
@@ -150,61 +196,40 @@ fn explain(rows: &[Row], results: &mut [RowResult]) {
 }
 
 impl Row {
-    /// The row with what its reference measured in the place of the published number.
-    fn with_reference(&self, from: &MeasureInput<'_>) -> Result<Self, TheoryError> {
-        let mut row = self.clone();
-        if let Some(reference) = &self.reference {
-            let scale = unit_scale(&self.unit).unwrap_or(1.0);
-            row.published = reference.value(from)?.map(|value| value / scale);
-        }
-        Ok(row)
-    }
-
     /// How late the events of this row's run in real time were, if that was too late.
-    fn lateness(&self, runs: &BTreeMap<String, Vec<super::run_data::RunData>>) -> Option<f64> {
+    fn lateness(&self, runs: &Runs) -> Option<f64> {
         let run = self.measure.as_ref()?.run.as_ref()?;
-        let late = runs
-            .get(run)?
-            .iter()
-            .filter_map(|observation| observation.summary.pointer("/run/lateness_p99_s")?.as_f64());
-        late.filter(|late| *late > MOST_LATE_S).reduce(f64::max)
+        let late = runs.get(run)?.lateness_s();
+        late.filter(|late| *late > MOST_LATE_S)
     }
 
-    fn seeds(&self, from: &MeasureInput<'_>) -> Option<Seeds> {
-        let measure = self.measure.as_ref()?;
-        if measure.take != Statistic::ThroughputMean {
-            return None;
-        }
-        let scale = unit_scale(&self.unit)?;
-        let take = |take| {
-            let measure = Measure {
-                take,
-                ..measure.clone()
-            };
-            Some(measure.value(from).ok()?? / scale)
-        };
-        Some(Seeds {
-            runs: from.runs.get(measure.run.as_deref()?)?.len(),
-            standard_error: take(Statistic::ThroughputError)?,
-            low: take(Statistic::ThroughputLow)?,
-            high: take(Statistic::ThroughputHigh)?,
-        })
-    }
-
-    /// The row with its measured value, in base units.
-    fn result(&self, value: Option<f64>, seeds: Option<Seeds>) -> RowResult {
-        let measured = value.map(|value| value / unit_scale(&self.unit).unwrap_or(1.0));
-        let verdict = if self.kind == RowKind::Input {
-            Verdict::Input
-        } else if measured.is_some_and(|measured| self.holds(measured, seeds)) {
-            Verdict::Agrees
+    /// The row with its sample in base units, and what stands for its expected number.
+    fn result(&self, sample: &Measurement, reference: Option<f64>) -> RowResult {
+        let scale = unit_scale(&self.unit).unwrap_or(1.0);
+        let sample = sample.in_unit(scale);
+        let expected = self.expected.or(reference.map(|value| value / scale));
+        let target = self.published.or(expected);
+        let judges_single = self.within.is_some()
+            || self.within_percent.is_some()
+            || self.at_least.is_some()
+            || self.at_most.is_some();
+        let inside = judges_single.then_some(|value: f64| self.is_inside(value, target));
+        let seeds = sample.distribution(target, inside);
+        let measured = sample.value();
+        let in_band = !self.in_band
+            || seeds
+                .zip(target)
+                .is_some_and(|(seeds, target)| seeds.holds(target));
+        // An event that some runs never saw has no mean; only its place among the runs counts.
+        let comparable = sample.is_complete() || (self.in_band && !judges_single);
+        let near = measured.is_some_and(|measured| self.is_inside(measured, target));
+        let verdict = if !self.kind.is_judged() || (near && in_band && comparable) {
+            Verdict::within(self.kind)
         } else {
             Verdict::Differs
         };
-        let deviation = match (measured, self.published) {
-            (Some(measured), Some(published)) if published != 0.0 => {
-                Some(measured / published - 1.0)
-            }
+        let deviation = match (measured, target) {
+            (Some(measured), Some(target)) if target != 0.0 => Some(measured / target - 1.0),
             _ => None,
         };
         RowResult {
@@ -213,29 +238,65 @@ impl Row {
             text: self.text.clone(),
             kind: self.kind,
             published: self.published,
+            expected,
             measured,
             unit: self.unit.clone(),
             deviation,
             tolerance: self.tolerance(),
+            limits: self.limits(target),
             verdict,
+            values: seeds.map_or_else(Vec::new, |_| sample.present().values().to_vec()),
             seeds,
+            fitted_by: Vec::new(),
+            fit: self.fit(),
             note: self.note.clone(),
             explanation: String::new(),
         }
     }
 
-    fn holds(&self, measured: f64, seeds: Option<Seeds>) -> bool {
-        let published = self.published.unwrap_or(f64::NAN);
-        let off = (measured - published).abs();
+    /// How a parameter got its value.
+    fn fit(&self) -> Option<String> {
+        if self.kind != RowKind::Parameter {
+            return None;
+        }
+        if self.fitted_to.is_empty() {
+            return Some("chosen".to_owned());
+        }
+        let seeds = self.fitted_on_seeds;
+        let seeds = seeds.map(|[first, last]| format!(", on seeds {first} to {last}"));
+        let rows = self.fitted_to.join(", ");
+        Some(format!("fitted to {rows}{}", seeds.unwrap_or_default()))
+    }
+
+    /// True if a single value lies inside the tolerance around `target` and inside the bounds.
+    fn is_inside(&self, value: f64, target: Option<f64>) -> bool {
+        let target = target.unwrap_or(f64::NAN);
+        let off = (value - target).abs();
         let near = self.within.is_none_or(|within| off <= within);
         let relative = self
             .within_percent
-            .is_none_or(|percent| off <= percent / 100.0 * published.abs());
-        let inside = !self.in_band
-            || seeds.is_some_and(|seeds| seeds.low <= published && published <= seeds.high);
-        let bounded = self.at_least.is_none_or(|least| measured >= least)
-            && self.at_most.is_none_or(|most| measured <= most);
-        near && relative && inside && bounded
+            .is_none_or(|percent| off <= percent / 100.0 * target.abs());
+        let bounded = self.at_least.is_none_or(|least| value >= least)
+            && self.at_most.is_none_or(|most| value <= most);
+        near && relative && bounded
+    }
+
+    /// Where the tolerance begins and ends.
+    fn limits(&self, target: Option<f64>) -> [Option<f64>; 2] {
+        let relative = self.within_percent.zip(target);
+        let relative = relative.map(|(percent, target)| percent / 100.0 * target.abs());
+        let width = [self.within, relative]
+            .into_iter()
+            .flatten()
+            .reduce(f64::min);
+        let around = |sign: f64| Some(target? + sign * width?);
+        let tighter = |a: Option<f64>, b: Option<f64>, pick: fn(f64, f64) -> f64| {
+            [a, b].into_iter().flatten().reduce(pick)
+        };
+        [
+            tighter(around(-1.0), self.at_least, f64::max),
+            tighter(around(1.0), self.at_most, f64::min),
+        ]
     }
 
     fn tolerance(&self) -> String {
@@ -257,7 +318,7 @@ impl Row {
             });
         }
         if self.in_band {
-            parts.push("inside the 95 % band of single runs".to_owned());
+            parts.push("among the middle 95 % of single runs".to_owned());
         }
         if let Some(least) = self.at_least {
             parts.push(format!("at least {}", with_unit(least)));
@@ -276,18 +337,61 @@ impl RowResult {
             .map_or_else(String::new, |value| self.number(value, 7))
     }
 
-    /// The measured value as text.
+    /// The published value as text, or the one that we expect, or a parameter's.
+    pub fn target_text(&self) -> String {
+        let target = self.published.or(self.expected);
+        target.map_or_else(String::new, |value| self.number(value, 7))
+    }
+
+    /// The measured value as text, with its standard error where it is a mean.
     pub fn measured_text(&self) -> String {
-        match (self.measured, self.kind) {
-            (Some(value), _) => self.number(value, 5),
-            (None, RowKind::Input) => String::new(),
+        match (self.measured, self.seeds) {
+            (Some(value), Some(seeds)) => {
+                // Equal values summed up in floating point differ in the last digits.
+                let rounding = value.abs() * 1e-12;
+                let error = if seeds.standard_error <= rounding {
+                    "0".to_owned()
+                } else {
+                    significant(seeds.standard_error, 2)
+                };
+                format!("{} ± {error} {}", significant(value, 5), self.unit)
+                    .trim_end()
+                    .to_owned()
+            }
+            (Some(value), None) => self.number(value, 5),
+            (None, _) if !self.kind.is_measured() => String::new(),
             (None, _) => "none".to_owned(),
         }
     }
 
+    /// The share of runs inside the tolerance as text: `19 of 20`.
+    pub fn share_text(&self) -> String {
+        let Some((seeds, share)) = self
+            .seeds
+            .and_then(|seeds| Some((seeds, seeds.share_within?)))
+        else {
+            return String::new();
+        };
+        format!(
+            "{} of {}",
+            libm::round(share * seeds.runs as f64),
+            seeds.runs
+        )
+    }
+
+    /// Where the published value lies among the runs, in percent of them.
+    pub fn percentile_text(&self) -> String {
+        let percentile = self.seeds.and_then(|seeds| seeds.percentile);
+        percentile.map_or_else(String::new, |percentile| format!("{percentile:.0} %"))
+    }
+
     /// The deviation as text: in percent, or absolute for times.
     pub fn deviation_text(&self) -> String {
-        match (self.deviation, self.measured, self.published) {
+        match (
+            self.deviation,
+            self.measured,
+            self.published.or(self.expected),
+        ) {
             (Some(_), Some(measured), Some(published)) if self.unit == "s" => {
                 let off = measured - published;
                 if off == 0.0 {

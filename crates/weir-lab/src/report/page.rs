@@ -21,7 +21,8 @@ th.n{text-align:right}
 td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 td.v{white-space:nowrap;font-weight:600}
 td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
-.agrees{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input,.busy{color:var(--soft)}
+.agrees,.holds{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked{color:var(--soft)}
+.strip{display:block;margin:3px 0 0 auto}
 figure{margin:20px 0 28px}
 figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px}
 figcaption{color:var(--soft);font-size:14.5px;max-width:80ch}

@@ -8,7 +8,8 @@ use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
 use weir_lab::experiment::{
-    Backends, ExperimentFiles, ExperimentResult, Reproduction, TestbedRunner, Verdict, reproduce,
+    Backends, ExperimentFiles, ExperimentResult, Options, Reproduction, RowKind, RowResult,
+    TestbedRunner, reproduce,
 };
 
 /// The arguments of the command.
@@ -19,6 +20,9 @@ pub struct Arguments {
     /// Where the report goes
     #[arg(long, short, default_value = "reports")]
     out: PathBuf,
+    /// Added to every seed: other random numbers, which must not change a verdict
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    seed_offset: u32,
     #[command(flatten)]
     output: JsonOutput,
 }
@@ -27,11 +31,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let sources = sources(&arguments.names)?;
     let bar = terminal::progress(0, "running");
-    let backends = Backends {
-        registry: quinn::registry(),
-        testbed: testbed(&sources)?,
+    let options = Options {
+        backends: Backends {
+            registry: quinn::registry(),
+            testbed: testbed(&sources)?,
+        },
+        seed_offset: u64::from(arguments.seed_offset),
     };
-    let result = reproduce(&sources, backends, &|progress| {
+    let result = reproduce(&sources, options, &|progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);
     });
@@ -50,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::ExpectationFailed(
-        "some published values lie outside their tolerance".to_owned(),
+        "some rows lie outside their tolerance".to_owned(),
     ))
 }
 
@@ -107,62 +114,104 @@ fn testbed(
     ))
 }
 
-/// The rows of all experiments, and a line that sums each up.
+/// The rows of all experiments, and the lines that sum each up: numbers, statements and our own
+/// checks apart.
 fn table(result: &Reproduction) -> String {
     let mut text = String::new();
     for experiment in &result.experiments {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}: {}\n", experiment.name, experiment.title);
-        rows(experiment, &mut text);
-        let count = |verdict| experiment.count(verdict);
-        let _ = writeln!(
-            text,
-            "\n{} agree, {} differ, {} explained{}\n",
-            count(Verdict::Agrees),
-            count(Verdict::Differs),
-            count(Verdict::Explained),
-            match count(Verdict::Busy) {
-                0 => String::new(),
-                busy => format!(", {busy} not judged: the machine was too busy"),
-            },
-        );
+        let _ = writeln!(text, "{}: {}", experiment.name, experiment.title);
+        for (heading, kinds) in [
+            (
+                "the document's numbers",
+                &[RowKind::Value, RowKind::Theory][..],
+            ),
+            ("the document's statements", &[RowKind::Claim]),
+            ("our own checks", &[RowKind::Check]),
+            ("quantities, not judged", &[RowKind::Quantity]),
+        ] {
+            let rows: Vec<_> = experiment.rows.iter().collect();
+            let rows = rows
+                .into_iter()
+                .filter(|row| kinds.contains(&row.kind))
+                .collect();
+            table_of(heading, rows, &mut text);
+        }
+        summary(experiment, &mut text);
     }
     text
 }
 
-fn rows(experiment: &ExperimentResult, text: &mut String) {
-    let cells: Vec<[String; 5]> = experiment
-        .rows
-        .iter()
-        .map(|row| {
-            [
-                row.verdict.word().to_owned(),
-                row.text.clone(),
-                row.published_text(),
-                row.measured_text(),
-                row.deviation_text(),
-            ]
-        })
-        .collect();
-    let head = ["", "", "published", "measured", "deviation"].map(str::to_owned);
+fn summary(experiment: &ExperimentResult, text: &mut String) {
+    let tally = &experiment.tally;
+    let lines = [
+        ("numbers measured", tally.measured_numbers, "agree"),
+        ("numbers by formula", tally.formula_numbers, "agree"),
+        ("statements", tally.statements, "hold"),
+        ("our own checks", tally.checks, "checked"),
+    ];
+    text.push('\n');
+    for (name, count, within) in lines.into_iter().filter(|(_, count, _)| count.judged > 0) {
+        let _ = writeln!(text, "  {:<20}{}", format!("{name}:"), count.words(within));
+    }
+    for run in &experiment.runs {
+        if let Some(note) = &run.equal_runs {
+            let _ = writeln!(text, "  run {}: {note}", run.plan.name);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "  fitted or free parameters : published numbers judged = {}\n",
+        tally.parameters_to_numbers()
+    );
+}
+
+fn table_of(heading: &str, rows: Vec<&RowResult>, text: &mut String) {
+    if rows.is_empty() {
+        return;
+    }
+    let cells = |row: &&RowResult| {
+        [
+            row.verdict.word().to_owned(),
+            row.text.clone(),
+            row.target_text(),
+            row.measured_text(),
+            row.deviation_text(),
+            row.share_text(),
+            row.percentile_text(),
+        ]
+    };
+    let mut cells: Vec<[String; 7]> = rows.iter().map(cells).collect();
+    let target = if rows.iter().any(|row| row.published.is_some()) {
+        "published"
+    } else {
+        "expected"
+    };
+    let head = [
+        "",
+        heading,
+        target,
+        "measured",
+        "deviation",
+        "inside",
+        "percentile",
+    ];
+    cells.insert(0, head.map(str::to_owned));
     let width = |column: usize| {
-        let all = cells.iter().chain([&head]);
-        all.map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
+        let all = cells.iter().map(|row| row[column].chars().count());
+        all.max().unwrap_or(0)
     };
     let name_width = width(1).min(70);
-    for row in [&head].into_iter().chain(&cells) {
-        let [verdict, name, published, measured, deviation] = row;
+    text.push('\n');
+    for [verdict, name, right @ ..] in &cells {
         let name = shortened(name, name_width);
-        let line = format!(
-            "  {verdict:<verdicts$}  {name:<name_width$}  {published:>publisheds$}  \
-             {measured:>measureds$}  {deviation:>deviations$}",
-            verdicts = width(0),
-            publisheds = width(2),
-            measureds = width(3),
-            deviations = width(4),
+        let mut line = format!(
+            "  {verdict:<verdicts$}  {name:<name_width$}",
+            verdicts = width(0)
         );
+        for (column, cell) in right.iter().enumerate() {
+            let _ = write!(line, "  {cell:>width$}", width = width(column + 2));
+        }
         let _ = writeln!(text, "{}", line.trim_end());
     }
 }

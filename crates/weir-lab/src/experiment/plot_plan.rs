@@ -1,0 +1,138 @@
+//! The plots that `published.toml` asks for.
+
+use crate::run::columns::{plot_label, plotted_columns};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+/// What a plot shows.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum PlotKind {
+    /// The allowed rate, coloured by what bound it.
+    Rate,
+    /// The round-trip time.
+    Rtt,
+    /// The time between two packets.
+    Interval,
+    /// Its inverse.
+    PacketRate,
+    /// The window with the theoretical sawtooth over it.
+    Sawtooth,
+    /// The results of many seeds.
+    Distribution,
+    /// The allowed rate of several runs.
+    Overlay,
+    /// One or more columns of one or more runs over time.
+    Series,
+    /// Measured rows over a number in which their runs differ.
+    Sweep,
+}
+
+/// A curve of a sweep.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// What it is.
+    pub label: String,
+    /// Its rows, one for each `x` of the plot.
+    pub rows: Vec<String>,
+}
+
+/// A plot.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlotPlan {
+    /// The file's name without ending.
+    pub name: String,
+    /// What it shows.
+    pub kind: PlotKind,
+    /// The heading.
+    pub title: String,
+    /// What the reader should see.
+    pub caption: String,
+    /// The runs, most often one; none for a sweep, which has rows.
+    #[serde(default)]
+    pub runs: Vec<String>,
+    /// The columns of a series.
+    #[serde(default)]
+    pub of: Vec<String>,
+    /// What to call the runs, in their order; their names if absent.
+    #[serde(default)]
+    pub labels: Vec<String>,
+    /// What a sweep's runs differ in, one number a run.
+    #[serde(default)]
+    pub x: Vec<f64>,
+    /// What `x` is; for a distribution its row's quantity with the unit.
+    #[serde(default)]
+    pub x_label: String,
+    /// What a sweep shows.
+    #[serde(default)]
+    pub y_label: String,
+    /// A sweep's curves.
+    #[serde(default)]
+    pub curves: Vec<Curve>,
+    /// A logarithmic axis for a series.
+    #[serde(default)]
+    pub log: bool,
+    /// The start of the time axis, seconds.
+    pub from_s: Option<f64>,
+    /// The end of the time axis, seconds.
+    pub until_s: Option<f64>,
+    /// Published points: pairs of rows, the time and the value.
+    #[serde(default)]
+    pub points: Vec<[String; 2]>,
+    /// A row whose published value is a line; for a distribution the row that it shows.
+    pub level: Option<String>,
+    /// The row whose law gives the theoretical sawtooth.
+    pub theory: Option<String>,
+}
+
+impl PlotPlan {
+    /// True if the plot shows traces, not results of runs.
+    pub(super) fn shows_traces(&self) -> bool {
+        !matches!(self.kind, PlotKind::Distribution | PlotKind::Sweep)
+    }
+
+    /// The rows that the plot names.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &String> {
+        let points = self.points.iter().flatten();
+        let curves = self.curves.iter().flat_map(|curve| &curve.rows);
+        points.chain(&self.level).chain(&self.theory).chain(curves)
+    }
+
+    pub(super) fn check(&self, runs: &BTreeSet<&str>) -> Result<(), String> {
+        if let Some(run) = self.runs.iter().find(|run| !runs.contains(run.as_str())) {
+            return Err(format!("it names run \"{run}\", which does not exist"));
+        }
+        let uneven = |curve: &Curve| curve.rows.len() != self.x.len();
+        if self.curves.iter().any(uneven) {
+            return Err("a curve needs one row for each x".to_owned());
+        }
+        match self.kind {
+            PlotKind::Series => check_columns(&self.of),
+            PlotKind::Distribution if self.level.is_none() || self.x_label.is_empty() => {
+                Err("a distribution needs level, its row, and x_label".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks that plots know these columns and that the columns can share an axis.
+fn check_columns(names: &[String]) -> Result<(), String> {
+    let mut units = Vec::new();
+    for name in names {
+        let unknown = || {
+            let known: Vec<_> = plotted_columns().map(|(name, _)| name).collect();
+            format!("of: \"{name}\" is none of {}", known.join(", "))
+        };
+        units.push(plot_label(name).ok_or_else(unknown)?.unit);
+    }
+    match units.first() {
+        None => Err("a series needs of = [\"COLUMN\", …]".to_owned()),
+        Some(first) if units.iter().any(|unit| unit != first) => {
+            Err("of: the columns have different units".to_owned())
+        }
+        Some(_) => Ok(()),
+    }
+}

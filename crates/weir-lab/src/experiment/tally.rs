@@ -1,0 +1,106 @@
+//! How many rows of an experiment agree, hold and are checked: three counts that are never added.
+
+use super::published::RowKind;
+use super::verdict::{RowResult, Verdict};
+use serde::Serialize;
+
+/// The verdicts of rows of one sort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Count {
+    /// Rows that have a verdict.
+    pub judged: usize,
+    /// Inside their tolerance.
+    pub within: usize,
+    /// Outside it, with an explanation whose evidence holds.
+    pub explained: usize,
+    /// Outside it.
+    pub differ: usize,
+    /// Not judged, because the machine was too busy.
+    pub busy: usize,
+}
+
+/// The counts of an experiment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    /// Numbers that the document states and runs measure: agree or differ.
+    pub measured_numbers: Count,
+    /// Numbers that the document computes by a formula: agree or differ.
+    pub formula_numbers: Count,
+    /// Statements of the document: hold or differ.
+    pub statements: Count,
+    /// Our own guards: checked or differ.
+    pub checks: Count,
+    /// Conditions that the document does not give: fitted or chosen.
+    pub parameters: usize,
+    /// Numbers of the document that a parameter was fitted to; among those that are judged.
+    pub fitted_numbers: usize,
+}
+
+impl Count {
+    fn add(&mut self, verdict: Verdict) {
+        self.judged += 1;
+        match verdict {
+            Verdict::Explained => self.explained += 1,
+            Verdict::Differs => self.differ += 1,
+            Verdict::Busy => self.busy += 1,
+            _ => self.within += 1,
+        }
+    }
+
+    /// In words: `33 agree, 2 explained, 1 differs`.
+    pub fn words(&self, within: &str) -> String {
+        let mut parts = vec![format!("{} {within}", self.within)];
+        if self.explained > 0 {
+            parts.push(format!("{} explained", self.explained));
+        }
+        if self.differ > 0 {
+            let verb = if self.differ == 1 {
+                "differs"
+            } else {
+                "differ"
+            };
+            parts.push(format!("{} {verb}", self.differ));
+        }
+        if self.busy > 0 {
+            parts.push(format!(
+                "{} not judged: the machine was too busy",
+                self.busy
+            ));
+        }
+        parts.join(", ")
+    }
+}
+
+impl Tally {
+    /// Counts rows.
+    pub fn of(rows: &[RowResult]) -> Self {
+        let mut tally = Self::default();
+        for row in rows {
+            let count = match row.kind {
+                RowKind::Value => &mut tally.measured_numbers,
+                RowKind::Theory => &mut tally.formula_numbers,
+                RowKind::Claim => &mut tally.statements,
+                RowKind::Check => &mut tally.checks,
+                RowKind::Parameter => {
+                    tally.parameters += 1;
+                    continue;
+                }
+                RowKind::Quantity | RowKind::Input => continue,
+            };
+            count.add(row.verdict);
+            let number = matches!(row.kind, RowKind::Value | RowKind::Theory);
+            tally.fitted_numbers += usize::from(number && !row.fitted_by.is_empty());
+        }
+        tally
+    }
+
+    /// How many numbers of the document are judged.
+    pub fn numbers(&self) -> usize {
+        self.measured_numbers.judged + self.formula_numbers.judged
+    }
+
+    /// The ratio that says how much a reproduction proves: `9 : 24`.
+    pub fn parameters_to_numbers(&self) -> String {
+        format!("{} : {}", self.parameters, self.numbers())
+    }
+}
