@@ -80,7 +80,7 @@ pub struct RateState {
 }
 
 /// The state of a window controller after a change.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WindowState {
     /// Congestion window in octets.
     pub cwnd: u64,

@@ -118,10 +118,9 @@ pub trait WindowController {
             bytes_in_flight,
             partial_bytes_acked: self.partial_bytes_acked(),
             ssthresh: self.ssthresh(),
-            rtt: rtt.latest,
-            smoothed_rtt: rtt.smoothed,
             state: self.state(),
             limit: self.limit(),
+            ..rtt.into()
         }
     }
     /// `slow_start`, `recovery` or `congestion_avoidance`.
@@ -132,4 +131,15 @@ pub trait WindowController {
     fn set_max_datagram_size(&mut self, octets: u64);
     /// A copy in the same state, for a transport that keeps a controller for each path.
     fn clone_box(&self) -> window::BoxedController;
+}
+
+/// What the round-trip time says about the state of a window; the rest is not known.
+impl From<Rtt> for WindowState {
+    fn from(rtt: Rtt) -> Self {
+        Self {
+            rtt: rtt.latest,
+            smoothed_rtt: rtt.smoothed,
+            ..Self::default()
+        }
+    }
 }

@@ -58,14 +58,9 @@ pub struct ControllerView(Arc<Mutex<ControllerState>>);
 impl ControllerView {
     pub(super) fn new() -> Self {
         let window = WindowState {
-            cwnd: 0,
-            bytes_in_flight: 0,
-            partial_bytes_acked: 0,
-            ssthresh: None,
-            rtt: Duration::ZERO,
-            smoothed_rtt: Duration::ZERO,
             state: "slow_start",
             limit: Limit::InitialWindow,
+            ..WindowState::default()
         };
         Self(Arc::new(Mutex::new(ControllerState {
             window,

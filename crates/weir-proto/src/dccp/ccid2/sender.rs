@@ -329,14 +329,13 @@ impl Ccid2Sender {
                 partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
                 ssthresh: (self.ssthresh < u32::MAX)
                     .then(|| u64::from(self.ssthresh) * self.packet_size),
-                rtt: self.rtt.get().latest,
-                smoothed_rtt: self.rtt.get().smoothed,
                 state: if self.cwnd < self.ssthresh {
                     "slow_start"
                 } else {
                     "congestion_avoidance"
                 },
                 limit: self.limit,
+                ..self.rtt.get().into()
             })
         });
     }
