@@ -89,6 +89,11 @@ impl Bucket {
         }
     }
 
+    /// Nanoseconds until the bucket is full.
+    fn missing_nanos(&self) -> u64 {
+        self.wait_for(self.depth)
+    }
+
     fn fill(&mut self, nanos: u64) {
         self.tokens = self.depth.min(self.tokens + u128::from(nanos) * self.rate);
     }
@@ -107,6 +112,8 @@ pub(crate) struct TokenBucket {
     peak: Option<Bucket>,
     overhead: u32,
     filled_at: Instant,
+    /// How long tokens have been missing, up to `filled_at`.
+    busy_nanos: u64,
 }
 
 impl TokenBucket {
@@ -117,20 +124,32 @@ impl TokenBucket {
             peak: config.peakrate.map(step),
             overhead: config.overhead,
             filled_at: Instant::ZERO,
+            busy_nanos: 0,
         }
     }
 
     /// Tokens come at another rate from now on.
     pub(crate) fn set_rate(&mut self, now: Instant, rate: u64) {
+        self.fill(now);
+        self.bucket.rate = u128::from(rate.max(1));
+    }
+
+    /// Tokens come up to `now`.
+    fn fill(&mut self, now: Instant) {
         let nanos = now.since(self.filled_at).as_nanos();
         self.filled_at = self.filled_at.max(now);
-        for bucket in [Some(&mut self.bucket), self.peak.as_mut()]
-            .into_iter()
-            .flatten()
-        {
-            bucket.fill(nanos);
+        self.busy_nanos += nanos.min(self.bucket.missing_nanos());
+        self.bucket.fill(nanos);
+        if let Some(peak) = &mut self.peak {
+            peak.fill(nanos);
         }
-        self.bucket.rate = u128::from(rate.max(1));
+    }
+
+    /// How long tokens have been missing up to `now`: what was let through, over the rate, less
+    /// what the burst still owes. At the rate of the bucket it is all the time.
+    pub(crate) fn busy(&self, now: Instant) -> Duration {
+        let nanos = now.since(self.filled_at).as_nanos();
+        Duration::from_nanos(self.busy_nanos + nanos.min(self.bucket.missing_nanos()))
     }
 
     fn need(&self, size: u32) -> u128 {
@@ -153,15 +172,11 @@ impl TokenBucket {
 
     /// A packet of this size starts.
     pub(crate) fn on_start(&mut self, now: Instant, size: u32) {
-        let nanos = now.since(self.filled_at).as_nanos();
-        self.filled_at = self.filled_at.max(now);
+        self.fill(now);
         let need = self.need(size);
-        for bucket in [Some(&mut self.bucket), self.peak.as_mut()]
-            .into_iter()
-            .flatten()
-        {
-            bucket.fill(nanos);
-            bucket.tokens = bucket.tokens.saturating_sub(need);
+        self.bucket.tokens = self.bucket.tokens.saturating_sub(need);
+        if let Some(peak) = &mut self.peak {
+            peak.tokens = peak.tokens.saturating_sub(need);
         }
     }
 }
@@ -208,6 +223,25 @@ mod tests {
             ..tbf()
         };
         assert_eq!(starts(config, &[1500; 4]), [0, 6_000, 12_000, 18_000]);
+    }
+
+    #[test]
+    fn a_bucket_is_busy_while_tokens_are_missing() {
+        // 1 Mbit/s: a packet of 1500 octets costs 12 ms of tokens.
+        let mut bucket = TokenBucket::new(tbf());
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        let busy = |bucket: &TokenBucket, millis| bucket.busy(at(millis)).as_nanos() / 1_000_000;
+        assert_eq!(busy(&bucket, 50), 0);
+        bucket.on_start(at(50), 1500);
+        bucket.on_start(at(50), 1500);
+        assert_eq!(busy(&bucket, 60), 10);
+        assert_eq!(busy(&bucket, 90), 24);
+        // At half the rate from 100 ms on: 12 ms of tokens take 24 ms.
+        bucket.on_start(at(88), 1500);
+        bucket.set_rate(at(100), 500_000);
+        bucket.on_start(at(100), 1500);
+        assert_eq!(busy(&bucket, 112), 24 + 12 + 12);
+        assert_eq!(busy(&bucket, 200), 24 + 12 + 24);
     }
 
     #[test]

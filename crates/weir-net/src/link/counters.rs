@@ -58,6 +58,8 @@ pub struct LinkCounters {
     pub byte_nanos_queued: u128,
     /// Time spent transmitting.
     pub busy: Duration,
+    /// Time in which tokens were missing from the link's token bucket.
+    pub shaper_busy: Duration,
 }
 
 impl LinkCounters {
@@ -84,9 +86,12 @@ impl LinkCounters {
         self.bytes_dropped += u64::from(size);
     }
 
-    /// The share of the time since `earlier` spent transmitting.
+    /// The share of the time since `earlier` spent transmitting or, if that is more, waiting for
+    /// tokens to fill the token bucket: of wire and bucket the one that is used more.
     pub fn utilisation_since(&self, earlier: &Self) -> f64 {
-        let busy = self.busy.saturating_sub(earlier.busy).as_nanos() as f64;
+        let wire = self.busy.saturating_sub(earlier.busy);
+        let shaper = self.shaper_busy.saturating_sub(earlier.shaper_busy);
+        let busy = wire.max(shaper).as_nanos() as f64;
         busy / (self.at.since(earlier.at).as_nanos() as f64).max(1.0)
     }
 

@@ -108,6 +108,7 @@ impl Link {
             packets_in_flight: self.flight.len() as u64,
             bytes_in_flight: self.flight.iter().map(|f| u64::from(f.packet.size)).sum(),
             busy: self.counters.busy - Duration::from_nanos(unfinished),
+            shaper_busy: (self.shaper.as_ref()).map_or(Duration::ZERO, |shaper| shaper.busy(now)),
             ..self.counters
         }
     }
