@@ -214,6 +214,15 @@ impl Drawing<'_> {
         (!plot.layers.is_empty()).then_some(plot)
     }
 
+    /// The 95 % intervals of the rows' means, at the numbers in which their runs differ.
+    fn intervals(&self, plan: &PlotPlan, rows: &[String]) -> Vec<(f64, f64, f64)> {
+        let interval = |(x, id): (&f64, &String)| {
+            let [low, high] = self.row(id)?.seeds?.interval_95;
+            Some((*x, low, high))
+        };
+        plan.x.iter().zip(rows).filter_map(interval).collect()
+    }
+
     /// Measured rows over the number in which their runs differ.
     fn sweep(&self, plan: &PlotPlan) -> Plot {
         let x = Axis::log(&plan.x_label, "").marked(&plan.x);
@@ -231,7 +240,8 @@ impl Drawing<'_> {
             let colour = curve_colour(number);
             plot = plot
                 .with(&curve.label, colour, Shape::Line(points.clone()))
-                .with("", colour, Shape::Scatter(points));
+                .with("", colour, Shape::Scatter(points))
+                .with("", colour, Shape::Spread(self.intervals(plan, &curve.rows)));
         }
         plot.layers.extend(self.level(plan));
         plot

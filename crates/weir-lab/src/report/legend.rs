@@ -24,7 +24,9 @@ enum Swatch {
 /// The legend's entries of a layer; of categories only those that occur in the range shown.
 fn entries(layer: &PlotLayer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
     let swatch = match &layer.shape {
-        Shape::Line(_) | Shape::Step(_) | Shape::Upright(_) => Swatch::Line(layer.line_class()),
+        Shape::Line(_) | Shape::Step(_) | Shape::Upright(_) | Shape::Spread(_) => {
+            Swatch::Line(layer.line_class())
+        }
         Shape::Scatter(_) => Swatch::Dot(layer.colour),
         Shape::Bars(_) => Swatch::Box(layer.colour),
         Shape::Band(..) => Swatch::Band,

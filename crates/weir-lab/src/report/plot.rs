@@ -42,6 +42,8 @@ pub enum Shape {
     },
     /// Small dots.
     Scatter(Vec<(f64, f64)>),
+    /// Upright bars from one value to another at an x: intervals of means.
+    Spread(Vec<(f64, f64, f64)>),
     /// Bars from zero: left edge, right edge, height.
     Bars(Vec<(f64, f64, f64)>),
     /// A shaded range of x over the whole height.
@@ -89,6 +91,10 @@ impl Shape {
             Self::Bars(bars) => bars
                 .iter()
                 .flat_map(|(left, right, height)| [(*left, 0.0), (*right, *height)])
+                .collect(),
+            Self::Spread(bars) => bars
+                .iter()
+                .flat_map(|(x, low, high)| [(*x, *low), (*x, *high)])
                 .collect(),
             Self::Published(points) => points.iter().map(|p| (p.0, p.1)).collect(),
             Self::Band(from, to) => vec![(*from, f64::NAN), (*to, f64::NAN)],

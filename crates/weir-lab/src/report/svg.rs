@@ -155,6 +155,15 @@ impl Canvas {
                     self.circle(&fill, point, "2.2");
                 }
             }
+            Shape::Spread(bars) => {
+                for (x, low, high) in bars {
+                    let (x, low, high) = (self.px(*x), self.py(*low), self.py(*high));
+                    self.straight(&format!("line {class}"), (x, low), (x, high));
+                    for y in [low, high] {
+                        self.straight(&format!("line {class}"), (x - 4.0, y), (x + 4.0, y));
+                    }
+                }
+            }
             Shape::Bars(bars) => {
                 let floor = self.py(self.y.ends().0.max(0.0));
                 for (left, right, height) in bars {

@@ -205,3 +205,15 @@ fn the_theoretical_sawtooth_starts_at_the_first_reduction_and_keeps_its_own_cycl
     );
     assert!((theory[2].1 - 9719.0).abs() < 1.0, "up to 9.719 packets");
 }
+
+#[test]
+fn a_spread_is_an_upright_bar_with_caps_at_both_ends() {
+    let spread = Shape::Spread(vec![(1.0, 2.0, 4.0), (2.0, 3.0, 5.0)]);
+    assert_eq!(
+        spread.extent(),
+        [(1.0, 2.0), (1.0, 4.0), (2.0, 3.0), (2.0, 5.0)]
+    );
+    let plot = Plot::new("spread", Axis::linear("x", ""), Axis::linear("y", ""));
+    let svg = plot.with("", Colour(3), spread).element("a");
+    assert_eq!(svg.matches("line s3").count(), 2 * 3);
+}
