@@ -186,6 +186,72 @@ fn values_and_seeds_make_a_run_each_in_one_document() {
 }
 
 #[test]
+fn equal_runs_of_several_seeds_count_once() {
+    let folder = folder_with(SCENARIO);
+    let words = ["run", "path.toml", "--seeds", "1..3", "--summary-only"];
+    let (status, out, err) = outcome(folder.path(), &words);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let said = "nothing here is random: 3 seeds gave the same run, which counts once";
+    assert!(out.contains(said), "{out}");
+    let index = std::fs::read_to_string(folder.path().join("results/index.json")).expect("index");
+    let index = parse(&index);
+    let runs = index["runs"].as_array().expect("runs");
+    let seeds: Vec<_> = runs.iter().map(|run| run["seed"].as_u64()).collect();
+    assert_eq!(seeds, [Some(1), Some(2), Some(3)]);
+    assert_eq!(runs[0].get("equals"), None);
+    assert_eq!(runs[2]["equals"], runs[0]["folder"]);
+    assert_eq!(runs[2]["scenario"], "path.toml");
+}
+
+#[test]
+fn seeds_give_means_with_intervals_whatever_the_number_of_threads() {
+    let set = "flow.stream.transport.tfrc.oscillation=off,full";
+    let words = [
+        "run",
+        "path.toml",
+        "--set",
+        "flow.stream.start=0s..1s",
+        "--set",
+        set,
+        "--seeds",
+        "1..4",
+        "--summary-only",
+    ];
+    let with_threads = |threads: &str, json: bool| {
+        let folder = folder_with(SCENARIO);
+        let mut command = weir(&words);
+        command.current_dir(folder.path());
+        command.env("RAYON_NUM_THREADS", threads);
+        if json {
+            command.arg("--json");
+        }
+        let (status, out, err) = run(&mut command);
+        assert_eq!((status, err.as_str()), (Some(0), ""));
+        let index = folder.path().join("results/index.json");
+        (out, std::fs::read_to_string(index).expect("an index"))
+    };
+    let one = with_threads("1", false);
+    assert_eq!(one, with_threads("4", false));
+    let table = &one.0;
+    assert_eq!(table.matches("4 of 4 runs count").count(), 2, "{table}");
+    assert!(
+        table.contains("std. error") && table.contains("95 % interval"),
+        "{table}"
+    );
+    let document = parse(&with_threads("2", true).0);
+    let groups = document["replicated"].as_array().expect("groups");
+    assert_eq!(groups.len(), 2);
+    let measure = &groups[0]["measures"]["/flows/stream/throughput_bps"];
+    assert_eq!(measure["n"], 4);
+    let rates = document["runs"].as_array().expect("runs").iter().take(4);
+    let rates = rates.map(|run| run["summary"]["flows"]["stream"]["throughput_bps"].as_f64());
+    let mean = rates.map(|rate| rate.expect("a rate")).sum::<f64>() / 4.0;
+    assert_eq!(measure["mean"].as_f64(), Some(mean));
+    let end = |n: usize| measure["interval_95"][n].as_f64().expect("an end");
+    assert!(end(0) < mean && mean < end(1), "{measure}");
+}
+
+#[test]
 fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
     let folder = folder_with("");
     for out in ["first", "second"] {

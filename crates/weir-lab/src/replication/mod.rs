@@ -3,12 +3,15 @@
 //! [`in_order`] runs jobs on all cores and returns their results in the order of the jobs.
 //! [`Fingerprint`] identifies what a run did, whatever its seed was, and [`Replicates`] finds the
 //! runs that did the same as an earlier one: the seed changed nothing in them, so they are no
-//! replicates and do not count. A [`Sample`] holds one measure over the runs that count.
+//! replicates and do not count. A [`Sample`] holds one measure over the runs that count, and
+//! [`measures`] takes every number of their summaries.
 
 mod fingerprint;
+mod measures;
 mod sample;
 
 pub use fingerprint::{Fingerprint, Replicates};
+pub use measures::measures;
 pub use sample::{Interval, Sample, student_t_quantile};
 
 /// The results of all jobs in the order of the jobs, whichever thread ran which.

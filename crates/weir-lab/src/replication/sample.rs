@@ -6,7 +6,7 @@
 /// Values of one measure, one a run, in the order of the runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 /// The ends of an interval.

@@ -6,6 +6,7 @@ mod decode;
 mod emulate;
 mod export;
 mod plot;
+mod replicates;
 mod reproduce;
 mod run;
 mod runs;

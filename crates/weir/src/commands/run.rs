@@ -1,14 +1,18 @@
-//! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds.
+//! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds, in
+//! parallel.
 
-use super::runs::{RunArguments, RunResults};
+use super::replicates::FinishedRun;
+use super::runs::{PlannedRun, RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
-use std::sync::atomic::AtomicBool;
-use weir_lab::run::{RunError, RunOptions, RunOutput, TraceLevel, run as simulate};
-use weir_lab::scenario::Scenario;
+use indicatif::ProgressBar;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use weir_lab::replication::in_order;
+use weir_lab::run::{RunError, RunOptions, TraceLevel, run as simulate};
 use weir_lab::trace::name_of;
 use weir_proto::time::Instant;
 
@@ -17,7 +21,8 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     #[command(flatten)]
     runs: RunArguments,
-    /// Run once for each seed: 1..20
+    /// Run once for each seed, 1..20, and print each measure's mean, standard error and 95 %
+    /// interval
     #[arg(long, value_name = "SEEDS")]
     seeds: Option<String>,
     /// Keep every packet too
@@ -28,28 +33,45 @@ pub struct Arguments {
     summary_only: bool,
 }
 
-/// Runs the scenario.
+/// Runs the scenario: all runs in parallel, on all cores.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
     let cancel = interrupt_flag()?;
-    let mut results = RunResults::new(&arguments.runs);
-    for (number, run) in runs.iter().enumerate() {
-        let title = format!("run {}/{}", number + 1, runs.len());
-        let output = one(arguments, &run.scenario, &title, &cancel)?;
-        results.add(&run.overrides, &output, &name_of(&run.scenario))?;
-    }
-    results.finish()
+    let title = match runs.len() {
+        1 => "run".to_owned(),
+        count => format!("{count} runs"),
+    };
+    let bar = terminal::progress(STEPS * runs.len() as u64, &title);
+    let results = Mutex::new(RunResults::new(&arguments.runs, &runs));
+    let jobs: Vec<_> = runs.iter().enumerate().collect();
+    let outcomes = in_order(&jobs, |&(number, run)| {
+        let finished = one(arguments, run, &bar, &cancel)?;
+        let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+        bar.suspend(|| results.add(number, finished))
+    });
+    bar.finish_and_clear();
+    outcomes.into_iter().collect::<Result<(), _>>()?;
+    results
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .finish()
 }
 
+/// Steps of the progress bar for each run.
+const STEPS: u64 = 100;
+
+/// Makes one run and writes it.
 fn one(
     arguments: &Arguments,
-    scenario: &Scenario,
-    title: &str,
+    run: &PlannedRun,
+    bar: &ProgressBar,
     cancel: &AtomicBool,
-) -> Result<RunOutput, Failure> {
-    let bar = terminal::progress(100, title);
+) -> Result<FinishedRun, Failure> {
+    let done = AtomicU64::new(0);
+    let advance = |to: u64| bar.inc(to.saturating_sub(done.fetch_max(to, Ordering::Relaxed)));
     let progress = |reached: Instant, end: Instant| {
-        bar.set_position((reached.as_secs_f64() / end.as_secs_f64().max(1e-9) * 100.0) as u64);
+        let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
+        advance((share * STEPS as f64) as u64);
     };
     let options = RunOptions {
         trace: if arguments.summary_only {
@@ -63,10 +85,11 @@ fn one(
         tap: None,
         registry: quinn::registry(),
     };
-    let output = simulate(scenario, &options);
-    bar.finish_and_clear();
-    output.map_err(|error| match error {
+    let output = simulate(&run.scenario, &options).map_err(|error| match error {
         RunError::Cancelled(_) => Failure::Interrupted,
         error => Failure::Failed(error.to_string()),
-    })
+    })?;
+    advance(STEPS);
+    let name = name_of(&run.scenario);
+    FinishedRun::write(&arguments.runs.out, &run.overrides, &output, &name)
 }

@@ -1,17 +1,19 @@
 //! What `run` and `testbed` share: a scenario with changed values, and the folders and summaries of
 //! its runs.
 
+use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use weir_lab::run::{RunOutput, Summary};
+use weir_lab::run::Summary;
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::overrides::{self, Override};
-use weir_lab::trace::RunFolder;
+use weir_lab::trace::name_of;
 use weir_proto::units::{Rate, format_rate};
 
 /// The arguments that `run` and `testbed` have.
@@ -37,6 +39,7 @@ pub struct PlannedRun {
 
 impl RunArguments {
     /// A run for each combination of values and seeds; all are checked before the first one starts.
+    /// Of combinations that make one scenario only the first is there.
     pub fn plan(&self, seeds: Option<&str>) -> Result<Vec<PlannedRun>, Failure> {
         let name = self.scenario.display().to_string();
         let text = read_scenario(&self.scenario)?;
@@ -46,13 +49,15 @@ impl RunArguments {
             Some(seeds) => overrides::parse_seeds(seeds)?,
             None => Vec::new(),
         };
-        let mut runs = Vec::new();
+        let (mut runs, mut names) = (Vec::new(), BTreeSet::new());
         for overrides in overrides::grid(&axes, &seeds)? {
             let scenario = overrides::parse_with(&text, &name, &overrides)?;
-            runs.push(PlannedRun {
-                overrides,
-                scenario,
-            });
+            if names.insert(name_of(&scenario)) {
+                runs.push(PlannedRun {
+                    overrides,
+                    scenario,
+                });
+            }
         }
         Ok(runs)
     }
@@ -67,48 +72,73 @@ pub fn read_scenario(path: &Path) -> Result<String, Failure> {
 /// The results of all runs of a command.
 pub struct RunResults<'a> {
     arguments: &'a RunArguments,
-    documents: Vec<Value>,
+    /// Seeds replicate a run: tables stand for the summaries.
+    replicated: bool,
+    /// In the order of the plan.
+    runs: Vec<FinishedRun>,
+    /// Runs that have ended before an earlier one of the plan, by their number.
+    waiting: BTreeMap<usize, FinishedRun>,
 }
 
 impl<'a> RunResults<'a> {
-    /// None yet.
-    pub const fn new(arguments: &'a RunArguments) -> Self {
+    /// None yet of those that are planned.
+    pub fn new(arguments: &'a RunArguments, plan: &[PlannedRun]) -> Self {
+        let settings: BTreeSet<_> = plan.iter().map(|run| settings(&run.overrides)).collect();
         Self {
             arguments,
-            documents: Vec::new(),
+            replicated: settings.len() < plan.len(),
+            runs: Vec::new(),
+            waiting: BTreeMap::new(),
         }
     }
 
-    /// Writes a run into the folder with this name, and prints its summary or keeps it for the
-    /// document.
-    pub fn add(
-        &mut self,
-        overrides: &[Override],
-        output: &RunOutput,
-        name: &str,
-    ) -> Result<(), Failure> {
-        let path = self.arguments.out.join(name);
-        RunFolder::write(output, &path)?;
-        let folder = path.display().to_string();
-        if !self.arguments.output.json {
-            let changed = overrides.iter().map(|change| change.text() + "\n");
-            let text = changed.collect::<String>() + &summary_text(&output.summary, &folder);
-            return Ok(terminal::print(&text)?);
+    /// Takes the run of this number of the plan, and prints the summaries that have their turn.
+    pub fn add(&mut self, number: usize, run: FinishedRun) -> Result<(), Failure> {
+        self.waiting.insert(number, run);
+        while let Some(run) = self.waiting.remove(&self.runs.len()) {
+            if !self.arguments.output.json && !self.replicated {
+                let changed = run.overrides.iter().map(|change| change.text() + "\n");
+                let text = changed.collect::<String>() + &summary_text(&run.summary, &run.folder);
+                terminal::print(&text)?;
+            }
+            self.runs.push(run);
         }
-        let set = overrides.iter();
-        let set = set.map(|one| (one.path.clone(), one.value.clone().into()));
-        self.documents.push(json!({
-            "folder": folder,
-            "set": set.collect::<Map<_, _>>(),
-            "summary": serde_json::to_value(&output.summary).unwrap_or_default(),
-        }));
         Ok(())
     }
 
-    /// Prints the document of all runs, if it is wanted.
+    /// Writes the index of several runs; prints the tables of replicated ones, or the document of
+    /// all runs, if it is wanted.
     pub fn finish(self) -> Result<(), Failure> {
-        let document = json!({ "runs": self.documents });
-        self.arguments.output.print(&document)
+        let groups = groups(&self.runs);
+        let index = if self.runs.len() > 1 {
+            let RunArguments { out, scenario, .. } = self.arguments;
+            Some(write_index(out, scenario, &groups)?)
+        } else {
+            None
+        };
+        let replicated: Vec<_> = groups
+            .iter()
+            .filter(|group| group.is_replicated())
+            .collect();
+        if !self.arguments.output.json {
+            let tables = replicated.iter().map(|group| group.table() + "\n");
+            let tables: String = tables.collect();
+            let index = index.filter(|_| !tables.is_empty());
+            let index = index.map_or_else(String::new, |index| index + "\n");
+            return Ok(terminal::print(&(tables + &index))?);
+        }
+        let runs = self.runs.iter().map(|run| {
+            json!({
+                "folder": run.folder,
+                "set": set_of(&run.overrides),
+                "summary": serde_json::to_value(&run.summary).unwrap_or_default(),
+            })
+        });
+        let replicated = replicated.iter().map(|group| group.document());
+        self.arguments.output.print(&json!({
+            "runs": runs.collect::<Vec<_>>(),
+            "replicated": replicated.collect::<Vec<_>>(),
+        }))
     }
 }
 

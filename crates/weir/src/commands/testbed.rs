@@ -2,6 +2,7 @@
 //! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
 //! real time. Gives the folder that `weir run` gives.
 
+use super::replicates::FinishedRun;
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -36,7 +37,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::Failed(format!("cannot create \"{folder}\": {error}"))
     })?;
     let stop = interrupt_flag()?;
-    let mut results = RunResults::new(&arguments.runs);
+    let mut results = RunResults::new(&arguments.runs, &runs);
     for (number, run) in runs.iter().enumerate() {
         let seconds = run.scenario.run.duration.as_secs_f64();
         let count = runs.len();
@@ -46,7 +47,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
         let name = format!("{}-testbed{ending}", name_of(&run.scenario));
-        results.add(&run.overrides, &output, &name)?;
+        let out = &arguments.runs.out;
+        results.add(
+            number,
+            FinishedRun::write(out, &run.overrides, &output, &name)?,
+        )?;
         if interrupted {
             break;
         }

@@ -1,0 +1,252 @@
+//! What several runs of `weir run` show together: for each setting a table of its measures over
+//! the seeds, and `index.json`, which says what each folder holds.
+
+use crate::exit::Failure;
+use crate::files::write_file;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
+use weir_lab::run::{RunOutput, Summary};
+use weir_lab::scenario::Override;
+use weir_lab::theory::{format_value, significant};
+use weir_lab::trace::RunFolder;
+
+/// The numbers of a summary that a table shows: the pointer below a flow or link, the name, the
+/// unit.
+const SHOWN: &[(&str, &str, &str)] = &[
+    ("throughput_bps", "throughput", "bit/s"),
+    ("goodput_bps", "goodput", "bit/s"),
+    ("packets_sent", "packets sent", ""),
+    ("packets_lost", "packets lost", ""),
+    ("loss_event_rate", "loss events per packet", ""),
+    ("rtt_s/mean", "round trip, mean", "s"),
+    ("rtt_s/p95", "round trip, 95 %", "s"),
+    ("goodput_cov/1", "variation over 1 s", ""),
+    ("audio/silence_s", "silence", "s"),
+    ("utilisation", "utilisation", ""),
+    ("drops", "drops", ""),
+    ("marks", "marks", ""),
+    ("queue_bytes/mean", "queue, mean octets", ""),
+];
+
+const INDEX: &str = "index.json";
+
+/// A run that was made, and written into its folder.
+pub struct FinishedRun {
+    pub overrides: Vec<Override>,
+    pub summary: Summary,
+    pub fingerprint: Fingerprint,
+    /// The name of its folder.
+    pub name: String,
+    /// The folder.
+    pub folder: String,
+}
+
+impl FinishedRun {
+    /// Writes a run into the folder of this name below `out`.
+    pub fn write(
+        out: &Path,
+        overrides: &[Override],
+        output: &RunOutput,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let path = out.join(name);
+        RunFolder::write(output, &path)?;
+        Ok(Self {
+            overrides: overrides.to_vec(),
+            summary: output.summary.clone(),
+            fingerprint: Fingerprint::of(output),
+            name: name.to_owned(),
+            folder: path.display().to_string(),
+        })
+    }
+}
+
+/// Runs that differ in their seed only.
+pub struct Group<'a> {
+    set: Vec<&'a Override>,
+    runs: Vec<&'a FinishedRun>,
+    replicates: Replicates,
+}
+
+/// What is set besides the seed, as on the command line.
+pub fn settings(overrides: &[Override]) -> Vec<String> {
+    let others = overrides.iter().filter(|change| !is_seed(change));
+    others.map(Override::text).collect()
+}
+
+fn is_seed(change: &Override) -> bool {
+    change.path == "run.seed"
+}
+
+/// Overrides as a JSON object.
+pub fn set_of<'a>(overrides: impl IntoIterator<Item = &'a Override>) -> Value {
+    let set = overrides.into_iter();
+    let set = set.map(|one| (one.path.clone(), one.value.clone().into()));
+    Value::Object(set.collect::<Map<_, _>>())
+}
+
+/// The runs by their settings, in the order of the first run of each.
+pub fn groups(runs: &[FinishedRun]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for run in runs {
+        let set: Vec<&Override> = run.overrides.iter().filter(|o| !is_seed(o)).collect();
+        match groups.iter_mut().find(|group| group.set == set) {
+            Some(group) => group.runs.push(run),
+            None => groups.push(Group {
+                set,
+                runs: vec![run],
+                replicates: Replicates::default(),
+            }),
+        }
+    }
+    for group in &mut groups {
+        let fingerprints: Vec<_> = group.runs.iter().map(|run| run.fingerprint).collect();
+        group.replicates = Replicates::of(&fingerprints);
+    }
+    groups
+}
+
+impl Group<'_> {
+    /// True if there is more than one seed.
+    pub fn is_replicated(&self) -> bool {
+        self.runs.len() > 1
+    }
+
+    /// The measures over the runs that count.
+    fn measures(&self) -> BTreeMap<String, Sample> {
+        let counting = self.replicates.counting();
+        let runs = counting.filter_map(|run| self.runs.get(run));
+        measures(runs.map(|run| &run.summary))
+    }
+
+    /// The settings, the number of runs, what must be said about them, and every measure.
+    pub fn document(&self) -> Value {
+        let measures = self.measures();
+        let measures = measures.iter().map(|(path, sample)| {
+            let interval = sample.interval_95();
+            let measure = json!({
+                "n": sample.n(),
+                "mean": sample.mean(),
+                "standard_deviation": sample.standard_deviation(),
+                "standard_error": sample.standard_error(),
+                "interval_95": interval.map(|interval| [interval.low, interval.high]),
+            });
+            (path.clone(), measure)
+        });
+        json!({
+            "set": set_of(self.set.iter().copied()),
+            "runs": self.replicates.runs(),
+            "counting": self.replicates.counting().count(),
+            "note": self.replicates.note(),
+            "measures": measures.collect::<Map<_, _>>(),
+        })
+    }
+
+    /// A table for people.
+    pub fn table(&self) -> String {
+        let set = self.set.iter().map(|change| change.text() + "\n");
+        let mut text: String = set.collect();
+        let measures = self.measures();
+        let summary = self.runs.first().map(|run| &run.summary);
+        let flows = summary.iter().flat_map(|summary| summary.flows.keys());
+        let links = summary.iter().flat_map(|summary| summary.links.keys());
+        let parts = flows
+            .map(|name| ("flow", name))
+            .chain(links.map(|name| ("link", name)));
+        for (kind, name) in parts {
+            let heads = ["mean", "std. error", "95 % interval"];
+            let title = format!("{kind} {name}");
+            text += &line(&title, heads.map(str::to_owned), "n");
+            for (pointer, label, unit) in SHOWN {
+                if let Some(sample) = measures.get(&format!("/{kind}s/{name}/{pointer}")) {
+                    let cells = cells(sample, unit);
+                    text += &line(&format!("  {label}"), cells, &sample.n().to_string());
+                }
+            }
+        }
+        let (runs, counting) = (self.replicates.runs(), self.replicates.counting().count());
+        // Writing to a string cannot fail.
+        let _ = match self.replicates.note() {
+            Some(note) => writeln!(text, "{note}"),
+            None => writeln!(text, "{counting} of {runs} runs count"),
+        };
+        text
+    }
+
+    /// The entries of the index.
+    fn entries(&self, scenario: &str) -> impl Iterator<Item = Value> {
+        self.runs.iter().enumerate().map(move |(number, run)| {
+            let mut entry = json!({
+                "folder": run.name,
+                "scenario": scenario,
+                "set": set_of(self.set.iter().copied()),
+                "seed": run.summary.run.seed,
+            });
+            let equal = self.replicates.equals(number);
+            if let Some(equal) = equal.and_then(|equal| self.runs.get(equal)) {
+                entry["equals"] = json!(equal.name);
+            }
+            entry
+        })
+    }
+}
+
+/// Mean, standard error and interval in the unit that suits the mean.
+fn cells(sample: &Sample, unit: &str) -> [String; 3] {
+    let value = |value: Option<f64>| match value {
+        None => "–".to_owned(),
+        Some(value) if unit.is_empty() => significant(value, 5),
+        Some(value) => format_value(value, unit),
+    };
+    let interval = sample.interval_95().map_or_else(
+        || "–".to_owned(),
+        |i| format!("{} to {}", value(Some(i.low)), value(Some(i.high))),
+    );
+    [
+        value(sample.mean()),
+        value(sample.standard_error()),
+        interval,
+    ]
+}
+
+fn line(title: &str, [mean, error, interval]: [String; 3], n: &str) -> String {
+    format!("{title:<26}{mean:>16}{error:>16}   {interval:<36}{n:>4}\n")
+}
+
+/// Writes `index.json`: the folder, the settings and the seed of each run, and which earlier run it
+/// equals. Entries of other commands stay as long as their folders do.
+pub fn write_index(out: &Path, scenario: &Path, groups: &[Group<'_>]) -> Result<String, Failure> {
+    let name = scenario.file_name().unwrap_or_default().to_string_lossy();
+    let ours: Vec<Value> = groups
+        .iter()
+        .flat_map(|group| group.entries(&name))
+        .collect();
+    let path = out.join(INDEX);
+    let known = std::fs::read_to_string(&path).ok();
+    let known = known.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let mut runs: Vec<Value> = match known.as_ref().and_then(|known| known["runs"].as_array()) {
+        Some(entries) => entries.clone(),
+        None => Vec::new(),
+    };
+    runs.retain(|entry| {
+        let folder = entry["folder"].as_str().unwrap_or_default();
+        let is_ours = ours.iter().any(|own| own["folder"] == folder);
+        !folder.is_empty() && !is_ours && out.join(folder).is_dir()
+    });
+    runs.extend(ours);
+    let text = |entry: &Value, key: &str| entry[key].to_string();
+    runs.sort_by_key(|entry| {
+        let seed = entry["seed"].as_u64().unwrap_or_default();
+        (
+            text(entry, "scenario"),
+            text(entry, "set"),
+            seed,
+            text(entry, "folder"),
+        )
+    });
+    write_file(&path, format!("{:#}\n", json!({ "runs": runs })).as_bytes())?;
+    Ok(path.display().to_string())
+}
