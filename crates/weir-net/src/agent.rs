@@ -1,11 +1,13 @@
 //! An agent: an endpoint, the application that uses it, and the host between them and the wire.
 //!
-//! The host delays packets on their way down (`transmit_delay`) and up (`receive_delay`), reports
-//! to the endpoint that its packet has left, fires its timers at ticks, and drops the packets that
-//! the flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
+//! The host delays packets on their way down (`transmit_delay`, then its
+//! [`interface`](crate::interface)) and up (the interface, then `receive_delay`), reports to the
+//! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
+//! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
 use crate::app::{App, AppReport};
 use crate::host_timing::{HostTiming, SendTimestamp};
+use crate::interface::Interface;
 use crate::loss::Loss;
 use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
@@ -26,9 +28,9 @@ pub struct AgentCounters {
     pub packets_delivered: u64,
     /// Octets of these, from the IP header on.
     pub bytes_delivered: u64,
-    /// Packets delayed in the host on their way down.
+    /// Packets delayed in the host and its access link on their way down.
     pub packets_in_transmit: u64,
-    /// Packets delayed in the host on their way up.
+    /// Packets delayed in the access link and the host on their way up.
     pub packets_in_receive: u64,
 }
 
@@ -57,6 +59,7 @@ pub(crate) struct Agent {
     address: Address,
     schedule: Schedule,
     timing: HostTiming,
+    interface: Option<Box<Interface>>,
     loss: Loss,
     down: VecDeque<(Instant, Packet)>,
     up: VecDeque<(Instant, Packet)>,
@@ -74,21 +77,24 @@ pub(crate) struct Parts {
     pub(crate) app: Box<dyn App + Send>,
 }
 
+/// What is between the endpoint of an agent and the network.
+pub(crate) struct HostSide {
+    pub(crate) timing: HostTiming,
+    /// `None` if packets take no time there.
+    pub(crate) interface: Option<Box<Interface>>,
+    pub(crate) loss: Loss,
+}
+
 impl Agent {
-    pub(crate) fn new(
-        parts: Parts,
-        address: Address,
-        schedule: Schedule,
-        timing: HostTiming,
-        loss: Loss,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts, address: Address, schedule: Schedule, host: HostSide) -> Self {
         Self {
             endpoint: parts.endpoint,
             app: parts.app,
             address,
             schedule,
-            timing,
-            loss,
+            timing: host.timing,
+            interface: host.interface,
+            loss: host.loss,
             down: VecDeque::new(),
             up: VecDeque::new(),
             has_sent: false,
@@ -110,9 +116,11 @@ impl Agent {
     }
 
     pub(crate) fn counters(&self) -> AgentCounters {
+        let interface = self.interface.as_ref();
+        let [outbound, inbound] = interface.map_or([0, 0], |interface| interface.backlog());
         AgentCounters {
-            packets_in_transmit: self.down.len() as u64,
-            packets_in_receive: self.up.len() as u64,
+            packets_in_transmit: self.down.len() as u64 + outbound,
+            packets_in_receive: self.up.len() as u64 + inbound,
             ..self.counters
         }
     }
@@ -233,6 +241,22 @@ impl Agent {
     /// Puts the next packet for the wire into `slot`; true if there is one.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+        if self.interface.is_none() {
+            return self.poll_stack(now, slot);
+        }
+        while self.poll_stack(now, slot) {
+            if let (Some(interface), Some(packet)) = (&mut self.interface, slot.take()) {
+                interface.send(now, packet);
+            }
+        }
+        let interface = self.interface.as_mut();
+        *slot = interface.and_then(|interface| interface.poll_sent(now));
+        slot.is_some()
+    }
+
+    /// Puts the next packet that leaves the stack into `slot`; true if there is one.
+    #[inline]
+    fn poll_stack(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         if !self.timing.transmit_delay.is_zero() {
             *slot = self.poll_delayed(now);
             return slot.is_some();
@@ -251,6 +275,15 @@ impl Agent {
     /// A packet arrives at the host.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: Packet) {
+        match &mut self.interface {
+            Some(interface) => interface.receive(now, packet),
+            None => self.enter_stack(now, packet),
+        }
+    }
+
+    /// A packet arrives at the stack.
+    #[inline]
+    fn enter_stack(&mut self, now: Instant, packet: Packet) {
         if self.timing.receive_delay.is_zero() {
             self.receive(now, packet);
         } else {
@@ -261,6 +294,9 @@ impl Agent {
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.follow_schedule(now);
+        while let Some(packet) = (self.interface.as_mut()).and_then(|i| i.poll_received(now)) {
+            self.enter_stack(now, packet);
+        }
         while self.up.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.up.pop_front() {
                 self.receive(now, packet);
@@ -281,6 +317,7 @@ impl Agent {
             self.schedule.start.or(self.schedule.stop),
             self.up.front().map(|(at, _)| *at),
             self.down.front().map(|(at, _)| *at),
+            (self.interface.as_ref()).and_then(|interface| interface.poll_timeout()),
         ];
         for at in rest.into_iter().flatten() {
             due = due.min(at);

@@ -92,6 +92,7 @@ impl Bench {
                 loss: LossConfig::None,
                 connects: Side::Sender,
                 start: Instant::from_nanos(apart * u64::from(n)),
+                access_delay: Duration::ZERO,
                 stop: None,
             })?;
         }

@@ -6,9 +6,15 @@
 //! inside the sender's call: CCID-3 stamps a packet after that call, and so measures 3 µs of a
 //! turn-around of 50 µs.
 //!
-//! Does not model: a busy processor. The delays are constant and packets do not wait for each
-//! other in the host; a tick may delay a timer and never makes it early.
+//! The delays of the stack are constant. What varies is the time in the host's interface, `jitter`:
+//! interrupts and the scheduler move each packet a little, which keeps flows of one round-trip time
+//! from locking in phase (Floyd and Jacobson, On Traffic Phase Effects in Packet-Switched Gateways,
+//! 1992; the same as ns-2's `overhead_`).
+//!
+//! Does not model: a busy processor. Packets wait for each other only to keep their order; a tick
+//! may delay a timer and never makes it early.
 
+use weir_proto::DurationRange;
 use weir_proto::settings::{count, or_word};
 use weir_proto::time::{Duration, Instant};
 
@@ -23,6 +29,10 @@ weir_proto::settings! {
         pub stamp: SendTimestamp,
         /// Time from the wire until the protocol handles the packet.
         pub receive_delay: Duration,
+        /// Time that each packet takes in the host's interface, drawn uniformly for each: between
+        /// the wire and the stack, both ways. Packets of one flow keep their order. The stack and
+        /// its captures are on the other side of it.
+        pub jitter: DurationRange,
         /// Timers fire at ticks of this frequency, in hertz; "ideal" fires them exactly.
         pub timer_hz: Option<u32> => or_word("ideal", count(1..=1_000_000_000, "hertz")),
     }

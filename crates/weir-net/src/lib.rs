@@ -18,6 +18,7 @@ pub mod app;
 pub mod bench;
 pub mod event_queue;
 pub mod host_timing;
+mod interface;
 pub mod link;
 pub mod loss;
 pub mod netem;

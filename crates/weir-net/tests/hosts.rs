@@ -8,6 +8,7 @@ use weir_net::loss::PeriodicLossConfig;
 use weir_net::{
     FlowConfig, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind, simulate,
 };
+use weir_proto::DurationRange;
 use weir_proto::event::{DropReason, Event, EventMask};
 use weir_proto::packet::HostId;
 use weir_proto::time::{Duration, Instant};
@@ -400,5 +401,84 @@ fn impossible_links_and_flows_are_refused_with_a_reason() {
     assert!(
         refused.contains("both ends are at the same host"),
         "{refused}"
+    );
+}
+
+/// When each packet of a burst arrives at a host with this jitter, by the run's seed.
+fn jittered(seed: u64, most: Duration) -> Vec<u64> {
+    let timing = HostTiming {
+        jitter: DurationRange {
+            least: Duration::ZERO,
+            most,
+        },
+        ..HostTiming::default()
+    };
+    let mut network = Network::new(seed);
+    let from = network.add_host("server", HostTiming::default());
+    let to = network.add_host("client", timing);
+    // A packet of 1000 octets each 80 us.
+    let link = wire("up", from, to, Some(100_000_000), millis(1));
+    network.add_link(link).unwrap();
+    let (receiver, received) = PlainEndpoint::new();
+    let ends = [PlainEndpoint::default(), receiver];
+    let flow = plain_flow("f", (from, to), ends, bulk(1_000_000));
+    network.add_flow(flow).unwrap();
+    simulate(&mut network, at(1_000_000_000), &mut ()).unwrap();
+    let log = received.lock().unwrap();
+    let arrivals = log.iter().enumerate().map(|(n, entry)| match *entry {
+        EndpointAction::Received { at, id, .. } if id == n as u64 => at,
+        ref other => panic!("packet {n}: {other:?}"),
+    });
+    arrivals.collect()
+}
+
+#[test]
+fn jitter_delays_each_packet_by_its_own_time_and_reorders_none() {
+    let on_time = jittered(1, Duration::ZERO);
+    let late = jittered(1, micros(40));
+    assert_eq!((on_time.len(), late.len()), (1000, 1000));
+    let delays: Vec<u64> = late.iter().zip(&on_time).map(|(l, o)| l - o).collect();
+    // Packets are 80 us apart, so none waits for another.
+    assert!(delays.iter().all(|&delay| delay <= 40_000));
+    let mean = delays.iter().sum::<u64>() as f64 / 1000.0;
+    // Uniform in 0..40 us: the standard error of the mean is 40/√12/√1000 = 0.37 us.
+    assert!((mean - 20_000.0).abs() < 1_500.0, "{mean}");
+    // Jitter beyond the distance of packets: `jittered` checks the order of their numbers.
+    let crowded = jittered(1, millis(1));
+    assert!(crowded.windows(2).all(|pair| pair[0] <= pair[1]));
+    assert_eq!(jittered(1, micros(40)), late);
+    assert_ne!(jittered(2, micros(40)), late);
+}
+
+#[test]
+fn an_access_link_delays_a_flow_both_ways_behind_the_stamp() {
+    let (mut network, from, to) = pair(<(HostTiming, HostTiming)>::default(), millis(1));
+    let (sender, sent) = PlainEndpoint::new();
+    let receiver = PlainEndpoint {
+        answer: Some(40),
+        ..PlainEndpoint::default()
+    };
+    network
+        .add_flow(FlowConfig {
+            access_delay: millis(10),
+            ..plain_flow("far", (from, to), [sender, receiver], bulk(1000))
+        })
+        .unwrap();
+    simulate(&mut network, at(5_000_000), &mut ()).unwrap();
+    let flow = network.flow_ids().next().unwrap();
+    assert_eq!(network.flow_counters(flow).sender.packets_in_transmit, 1);
+    simulate(&mut network, at(50_000_000), &mut ()).unwrap();
+    // 10 ms of the access link and 1 ms of the wire, there and back.
+    assert_eq!(
+        *sent.lock().unwrap(),
+        [
+            EndpointAction::HandedOver { at: 0, id: 0 },
+            EndpointAction::Transmitted { at: 0, id: 0 },
+            EndpointAction::Received {
+                at: 22_000_000,
+                id: 0,
+                size: 40
+            },
+        ]
     );
 }

@@ -63,6 +63,7 @@ fn stream(network: &mut Network, [source, target]: [HostId; 2]) -> FlowId {
             loss: LossConfig::None,
             connects: Side::Sender,
             start: Instant::ZERO,
+            access_delay: Duration::ZERO,
             stop: None,
         })
         .unwrap()

@@ -65,6 +65,7 @@ fn transfer(mask: EventMask) -> (Network, Recorder) {
         loss: LossConfig::Periodic(PeriodicLossConfig { every: 50 }),
         connects: Side::Sender,
         start: Instant::ZERO,
+        access_delay: Duration::ZERO,
         stop: None,
     };
     network.add_flow(config).unwrap();

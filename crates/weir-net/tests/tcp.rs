@@ -96,6 +96,7 @@ fn bulk_network(
         loss: LossConfig::None,
         connects: Side::Sender,
         start: Instant::ZERO,
+        access_delay: Duration::ZERO,
         stop: None,
     };
     let id = network.add_flow(flow).expect("a valid flow");

@@ -139,6 +139,7 @@ impl World {
             loss: LossConfig::None,
             connects: Side::Sender,
             start: Instant::ZERO + Duration::from_millis(137 * n),
+            access_delay: Duration::ZERO,
             stop: None,
         };
         let flows = (0..flows).map(|n| network.add_flow(flow(n)).expect("a valid flow"));

@@ -49,6 +49,7 @@ fn bulk(n: u32, (source, target): (HostId, HostId)) -> FlowConfig {
         loss: LossConfig::None,
         connects: Side::Sender,
         start: Instant::ZERO,
+        access_delay: Duration::ZERO,
         stop: None,
     }
 }

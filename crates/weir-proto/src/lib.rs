@@ -9,6 +9,7 @@
 
 pub mod cc;
 pub mod dccp;
+mod duration_range;
 pub mod endpoint;
 pub mod event;
 mod named;
@@ -21,3 +22,5 @@ pub mod tcp;
 pub mod time;
 pub mod udp;
 pub mod units;
+
+pub use duration_range::DurationRange;

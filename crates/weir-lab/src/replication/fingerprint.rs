@@ -4,8 +4,9 @@ use crate::run::{RunOutput, RunSummary, Summary};
 use crate::table::Values;
 use std::collections::BTreeMap;
 
-/// BLAKE3 of everything that a run recorded, without its seed and the scenario that has it. Runs
-/// are comparable if they kept equally much of their trace.
+/// BLAKE3 of everything that a run recorded, without its seed, the scenario that has it, and the
+/// values drawn from it, which count by what they cause. Runs are comparable if they kept equally
+/// much of their trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 32]);
 
@@ -55,6 +56,7 @@ fn without_seed(summary: &Summary) -> Vec<u8> {
             seed: 0,
             ..summary.run.clone()
         },
+        drawn: BTreeMap::new(),
         ..summary.clone()
     };
     // A summary has only names and numbers, which JSON can hold.

@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(summary.rtt_s.map(|rtt| rtt.min), Some(0.030));
         assert_eq!(summary.rate_bps.map(|rate| rate.mean), Some(80_000.0));
         let link = &run.scenario.links[0];
-        assert_eq!(link.forward.delay, Duration::from_millis(15));
+        assert_eq!(link.forward.delay, Duration::from_millis(15).into());
         assert_eq!(link.forward.rate, Some(404_000));
         assert_eq!(run.summary.run.scenario, run.scenario.content_hash());
         assert!(is_measured(&run.summary) && !is_measured(&Summary::default()));

@@ -67,6 +67,10 @@ impl Simulation {
     pub fn advance(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
         let (until, end) = (until.min(self.end()), self.end());
         let warmup = Instant::ZERO + self.scenario.run.warmup;
+        if self.before.is_none() && warmup == Instant::ZERO {
+            // Nothing has happened yet: what happens at time zero counts.
+            self.begin_statistics();
+        }
         loop {
             let now = self.sim.network.now();
             if self.before.is_none() {
@@ -74,8 +78,7 @@ impl Simulation {
                 if until < warmup {
                     return Ok(());
                 }
-                self.before = Some(self.sim.counters());
-                self.smoothness.sample(Duration::ZERO, self.sim.delivered());
+                self.begin_statistics();
             } else if now >= end {
                 return Ok(());
             } else {
@@ -91,6 +94,12 @@ impl Simulation {
                 return Ok(());
             }
         }
+    }
+
+    /// The warm-up is over.
+    fn begin_statistics(&mut self) {
+        self.before = Some(self.sim.counters());
+        self.smoothness.sample(Duration::ZERO, self.sim.delivered());
     }
 
     fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
@@ -180,6 +189,7 @@ impl Simulation {
                 wall_s: None,
                 lateness_p99_s: None,
             },
+            drawn: self.scenario.drawn(),
             ..Summary::default()
         };
         let mut gaps = Vec::new();

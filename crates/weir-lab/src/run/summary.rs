@@ -1,4 +1,5 @@
-//! The summary of a run: statistics from the warm-up to the end.
+//! The summary of a run: statistics from the warm-up to the end. Without a warm-up what happens at
+//! time zero counts too.
 //!
 //! Throughput is the transport's packets as the target received them, acknowledgements included,
 //! without IP and UDP headers, over the window; goodput is application data delivered for the
@@ -30,6 +31,10 @@ pub struct Summary {
     /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
     /// 802.11 media, `NAME.HOST`.
     pub links: BTreeMap<String, LinkSummary>,
+    /// What the run drew once from its seed, in seconds: `flow.NAME.start_s`,
+    /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`. Only what the scenario gives as a range.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drawn: BTreeMap<String, f64>,
 }
 
 /// The run itself.
@@ -185,7 +190,9 @@ pub struct MeanCov {
 /// One direction of a link, from the warm-up to the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
-    /// Share of the time spent transmitting; on an 802.11 medium the station's share of the air.
+    /// Share of the time spent transmitting; behind a token bucket, if that is more, the share of
+    /// the time in which tokens were missing from it, so that its rate is 1; on an 802.11 medium
+    /// the station's share of the air.
     pub utilisation: f64,
     /// Packets dropped, for any reason.
     pub drops: u64,

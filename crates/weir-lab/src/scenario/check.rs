@@ -120,6 +120,16 @@ impl Check<'_> {
             let message = format!("expected at most {MAX_NODES} hosts and links");
             return self.error(&[], message, "make the scenario smaller");
         }
+        for (index, host) in self.scenario.hosts.iter().enumerate() {
+            let jitter = host.timing.jitter;
+            if !jitter.is_random() && !jitter.most.is_zero() {
+                let path = [Key("host"), Index(index), Key("jitter")];
+                let message = format!("jitter: {jitter} is the same for each packet");
+                let help =
+                    format!("write the range from which each packet draws: \"0s..{jitter}\"");
+                return self.error(&path, message, help);
+            }
+        }
         let joined: BTreeSet<&String> = joined.iter().collect();
         for (index, host) in self.scenario.hosts.iter().enumerate() {
             if explicit.contains(&host.name) && !joined.contains(&host.name) {
@@ -277,16 +287,16 @@ impl Check<'_> {
         }
         let last = u64::from(flow.count).saturating_sub(1);
         let wait = flow.stagger.as_nanos().saturating_mul(last);
-        let start = flow.start + Duration::from_nanos(wait);
+        let start = flow.start.most + Duration::from_nanos(wait);
         if start >= self.scenario.run.duration {
             let duration = self.scenario.run.duration;
             let message = format!("start: {start} is not before the end of the run at {duration}");
             return self.error(&at("start"), message, "start earlier, or run longer");
         }
-        if flow.stop.is_some_and(|stop| stop <= flow.start) {
+        if flow.stop.is_some_and(|stop| stop <= flow.start.most) {
             let message = format!(
                 "stop: the flow would stop before it starts at {}",
-                flow.start
+                flow.start.most
             );
             return self.error(&at("stop"), message, "stop later, or write \"never\"");
         }
@@ -390,7 +400,7 @@ impl Check<'_> {
                 continue;
             };
             let end = flow.stop.map_or(duration, |stop| stop.min(duration));
-            let active = end.saturating_sub(flow.start).as_secs_f64();
+            let active = end.saturating_sub(flow.start.least).as_secs_f64();
             let each = (active * load.per_second).min(load.count.unwrap_or(u64::MAX) as f64);
             writes += each * f64::from(flow.count);
             if writes > MAX_WRITES {

@@ -367,7 +367,7 @@ mod tests {
     fn words_of_netem_are_read_as_tc_reads_them() {
         let link = link("rate 1mbit delay 25ms 2ms 25% distribution normal loss 0.1% limit 50");
         assert_eq!(link.rate, Some(1_000_000));
-        assert_eq!(link.delay, Duration::from_millis(25));
+        assert_eq!(link.delay, Duration::from_millis(25).into());
         assert_eq!(link.netem.jitter, Duration::from_millis(2));
         assert_eq!(link.netem.jitter_correlation, 0.25);
         assert_eq!(link.netem.distribution, Distribution::Normal);
@@ -385,7 +385,7 @@ mod tests {
         let shaper = shaped.shaper.expect("there is a bucket");
         assert_eq!((shaper.rate, shaper.burst), (1_000_000, 10_000));
         assert_eq!((shaper.queue_limit(), shaped.rate), (Some(30_000), None));
-        assert_eq!(shaped.delay, Duration::from_millis(5));
+        assert_eq!(shaped.delay, Duration::from_millis(5).into());
         let managed = link("rate 10mbit fq_codel limit 1000 target 5ms ecn");
         let QueueConfig::FqCodel(queue) = managed.queue else {
             panic!("{:?}", managed.queue);
@@ -416,7 +416,7 @@ mod tests {
         let pasted = "sudo tc qdisc add dev eth0 root handle 1: netem delay 100ms 10ms distribution \
                       normal loss 1% duplicate 1% corrupt 0.1% reorder 25% 50% gap 5";
         let netem = link(pasted);
-        assert_eq!(netem.delay, Duration::from_millis(100));
+        assert_eq!(netem.delay, Duration::from_millis(100).into());
         assert_eq!(netem.netem.reorder, 0.25);
         assert_eq!(netem.netem.reorder_gap, 5);
         let both = link(
@@ -425,7 +425,7 @@ mod tests {
         );
         let shaper = both.shaper.expect("there is a bucket");
         assert_eq!((shaper.rate, shaper.burst), (1_000_000, 4096));
-        assert_eq!(both.delay, Duration::from_millis(5));
+        assert_eq!(both.delay, Duration::from_millis(5).into());
         assert_eq!(link("rate 1000").rate, Some(1000));
         let managed = link("rate 1mbit red limit 400kb min 30000 max 90000 noecn").queue;
         let QueueConfig::Red(red) = managed else {

@@ -11,6 +11,7 @@
 
 mod check;
 mod document;
+mod draws;
 mod error;
 mod link_units;
 mod link_words;

@@ -5,6 +5,7 @@ use super::transport::Transport;
 use super::wifi::Wifi;
 use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
+use weir_proto::DurationRange;
 use weir_proto::settings;
 use weir_proto::settings::{
     Diagnostic, Field, FieldKind, Form, Kind, Presence, Raw, Reader, Settings, Spanned, Table,
@@ -69,8 +70,9 @@ settings! {
     pub struct Direction {
         /// Bits per second, such as "10Mbit"; "unlimited" transmits in no time.
         pub rate: Option<u64> => or_word("unlimited", bit_rate()),
-        /// Propagation delay, such as "5ms".
-        pub delay: Duration,
+        /// Propagation delay, such as "5ms". A range is drawn once a run, and both directions of
+        /// the link lie at the same place of their ranges.
+        pub delay: DurationRange,
         /// Largest packet in bytes, IP header included; larger ones are dropped.
         pub mtu: u32 = 1500 => bytes(68..=65_535),
         /// Where packets wait for their transmission.
@@ -107,8 +109,11 @@ settings! {
         pub app: AppConfig,
         /// What the sender's packets suffer at its socket, before the wire.
         pub loss: LossConfig,
-        /// When the connection is opened.
-        pub start: Duration,
+        /// When the connection is opened; a range is drawn for each flow of `count`.
+        pub start: DurationRange,
+        /// Propagation delay, each way, of an access link of the flow's own between its sender's
+        /// host and the network; a range is drawn for each flow of `count`.
+        pub access_delay: DurationRange,
         /// How much later each next flow of `count` is opened.
         pub stagger: Duration,
         /// When the sender stops writing; "never" before the end of the run.

@@ -34,6 +34,8 @@ fn introduction() -> String {
          schema` prints the same as a JSON Schema for editors.\n\n\
          | value | is written as |\n|---|---|\n\
          | duration | a text with {} |\n\
+         | duration range | a duration, or the least and the greatest of those that are drawn, such \
+         as `\"0s..1s\"`: uniformly, from the seed of the run |\n\
          | bit rate | a text with {}; `mbps` is refused, because it is bytes per second to tc |\n\
          | bytes | a whole number, or a text with {} |\n\
          | fraction | a number from 0 to 1, or a text in percent such as `\"2%\"` |\n\
@@ -209,6 +211,7 @@ fn value(kind: &Kind, documented: &mut Vec<Keyword>) -> String {
         Kind::Quantity(quantity) if **quantity == RATE => "bit rate".to_owned(),
         Kind::Quantity(quantity) if **quantity == SIZE => "bytes as a text".to_owned(),
         Kind::Quantity(quantity) => quantity.name().to_owned(),
+        Kind::Range(quantity) => format!("{} range", quantity.name()),
         Kind::Bytes { min, max } => format!("{min} to {max} bytes"),
         Kind::Name => "name".to_owned(),
         Kind::Text(what) => (*what).to_owned(),

@@ -3,8 +3,8 @@
 //! Each table, each `kind` of a table and each quantity is a definition in `$defs`, named by its
 //! key: `#/$defs/queue.red`. The schema accepts what the reader accepts, with these exceptions,
 //! which a schema cannot say: the size of a quantity with a unit ("0bit" has the form of a rate),
-//! percentages with an exponent, a whole number that is written with a point, and what the keys
-//! of a scenario must be to one another.
+//! percentages with an exponent, a whole number that is written with a point, which end of a range
+//! is the smaller one, and what the keys of a scenario must be to one another.
 
 use super::Scenario;
 use super::writer::inline;
@@ -93,6 +93,10 @@ impl Definitions {
             }
             Kind::Fraction => self.refer("fraction", fraction()),
             Kind::Quantity(quantity) => self.refer(quantity.name(), quantity_schema(quantity)),
+            Kind::Range(quantity) => {
+                let name = format!("{}_range", quantity.name());
+                self.refer(&name, range_schema(quantity))
+            }
             Kind::Bytes { min, max } => {
                 let unit = "bytes";
                 let (min, max) = (*min, *max);
@@ -176,6 +180,17 @@ fn quantity_schema(quantity: &Quantity) -> Json {
         "type": "string",
         "pattern": format!(r"^\s*(\+?{NUMBER}|-{ZERO})\s*({units})\s*$"),
         "examples": quantity.examples,
+    })
+}
+
+/// A quantity, or two of them.
+fn range_schema(quantity: &Quantity) -> Json {
+    let units: Vec<&str> = quantity.unit_words().collect();
+    let one = format!(r"\s*(\+?{NUMBER}|-{ZERO})\s*({})\s*", units.join("|"));
+    json!({
+        "type": "string",
+        "pattern": format!(r"^{one}(\.\.{one})?$"),
+        "examples": [quantity.examples[0], quantity.examples.join("..")],
     })
 }
 

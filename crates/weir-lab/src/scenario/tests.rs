@@ -84,7 +84,7 @@ fn says_what_the_file_says() {
         (link.forward.rate, link.backward.rate),
         (Some(1_000_000), Some(64_000))
     );
-    assert_eq!(link.backward.delay, Duration::from_millis(5));
+    assert_eq!(link.backward.delay, Duration::from_millis(5).into());
     let limit = |limit| QueueConfig::DropTail(DropTailConfig { limit });
     assert_eq!(link.forward.queue, limit(QueueLimit::Bytes(30_000)));
     assert_eq!(link.backward.queue, limit(QueueLimit::Packets(10)));

@@ -3,10 +3,11 @@
 use super::{
     AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network, Side,
 };
-use crate::agent::{Address, Agent, Parts, Schedule};
+use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
 use crate::app::App;
 use crate::event_queue::{MAX_TARGETS, TargetId};
 use crate::host_timing::HostTiming;
+use crate::interface::{Interface, InterfaceConfig};
 use crate::link::{Link, LinkConfig};
 use crate::loss::{Loss, LossConfig};
 use crate::queue::QueueLimit;
@@ -14,7 +15,8 @@ use crate::wifi::{Medium, MediumConfig};
 use std::fmt;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::Instant;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
 
 /// A flow: two endpoints and the applications that use them.
 pub struct FlowConfig {
@@ -38,6 +40,8 @@ pub struct FlowConfig {
     pub connects: Side,
     /// When the applications start and the connection is opened.
     pub start: Instant,
+    /// The delay, each way, of an access link of the flow's own at the sender's host.
+    pub access_delay: Duration,
     /// When the sender is closed; data that were written before are still sent.
     pub stop: Option<Instant>,
 }
@@ -176,6 +180,16 @@ impl Network {
         };
         let (sender, receiver) = (schedule(Side::Sender), schedule(Side::Receiver));
         let address = |host, peer| Address { flow, host, peer };
+        let of_sender = HostSide {
+            timing: self.timing(config.source),
+            interface: self.interface(config.source, config.access_delay, &config.name),
+            loss,
+        };
+        let of_receiver = HostSide {
+            timing: self.timing(config.target),
+            interface: self.interface(config.target, Duration::ZERO, &config.name),
+            loss: Loss::new(&LossConfig::None, self.seed, ""),
+        };
         self.add_agent(Agent::new(
             Parts {
                 endpoint: config.sender,
@@ -183,8 +197,7 @@ impl Network {
             },
             address(config.source, config.target),
             sender,
-            self.timing(config.source),
-            loss,
+            of_sender,
         ));
         self.add_agent(Agent::new(
             Parts {
@@ -193,8 +206,7 @@ impl Network {
             },
             address(config.target, config.source),
             receiver,
-            self.timing(config.target),
-            Loss::new(&LossConfig::None, self.seed, ""),
+            of_receiver,
         ));
         self.flows.push(Flow {
             name: config.name,
@@ -238,6 +250,17 @@ impl Network {
     fn is_full(&self) -> bool {
         // Each link may need one more target once it is watched.
         self.targets.len() + self.links.len() + 2 > MAX_TARGETS
+    }
+
+    /// The interface of a host as the flow of this name sees it, with a random stream of its own.
+    fn interface(&self, host: HostId, delay: Duration, flow: &str) -> Option<Box<Interface>> {
+        let Host { name, timing } = &self.hosts[host.0 as usize];
+        let config = InterfaceConfig {
+            delay,
+            jitter: timing.jitter,
+        };
+        let stream = format!("flow/{flow}/jitter/{name}");
+        Interface::new(config, Rng::stream(self.seed, &stream))
     }
 
     fn timing(&self, host: HostId) -> HostTiming {

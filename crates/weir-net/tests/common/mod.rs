@@ -215,6 +215,7 @@ pub fn plain_flow(
         loss: LossConfig::None,
         connects: Side::Sender,
         start: Instant::ZERO,
+        access_delay: Duration::ZERO,
         stop: None,
     }
 }

@@ -13,6 +13,7 @@ use weir_net::{
     FlowConfig, HostTiming, LinkChange, LinkConfig, LossConfig, MediumId, NetemConfig, Network,
     QueueConfig, SendTimestamp,
 };
+use weir_proto::DurationRange;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
@@ -141,6 +142,10 @@ fn random_timing(rng: &mut Rng) -> HostTiming {
         receive_delay: delay(),
         stamp: [SendTimestamp::Handover, SendTimestamp::Transmitted][rng.below(2) as usize],
         timer_hz: [None, Some(1000)][rng.below(2) as usize],
+        jitter: DurationRange {
+            least: Duration::ZERO,
+            most: Duration::from_nanos(rng.below(2) * rng.below(200_000)),
+        },
     }
 }
 
@@ -183,6 +188,7 @@ pub fn random_network(seed: u64) -> RandomNetwork {
             let config = FlowConfig {
                 loss: LossConfig::arbitrary(&mut rng),
                 start: at(rng.below(30 * MILLISECOND)),
+                access_delay: Duration::from_nanos(rng.below(2) * rng.below(2 * MILLISECOND)),
                 ..plain_flow(
                     &n.to_string(),
                     (source, target),

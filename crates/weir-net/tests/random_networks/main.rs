@@ -13,6 +13,7 @@ use weir_net::{
     FlowConfig, FlowCounters, HostTiming, LinkConfig, LinkCounters, LossConfig, Network,
     QueueLimit, Side, simulate,
 };
+use weir_proto::DurationRange;
 use weir_proto::event::EventMask;
 use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
@@ -316,8 +317,16 @@ fn watching_and_pausing_change_nothing_but_what_is_seen() {
 fn a_new_flow_does_not_change_the_random_numbers_of_another() {
     let run = |with_other: bool| {
         let mut network = Network::new(3);
-        let from = network.add_host("a", HostTiming::default());
-        let to = network.add_host("b", HostTiming::default());
+        let jitter = DurationRange {
+            least: Duration::ZERO,
+            most: Duration::from_micros(100),
+        };
+        let timing = HostTiming {
+            jitter,
+            ..HostTiming::default()
+        };
+        let from = network.add_host("a", timing);
+        let to = network.add_host("b", timing);
         let config = common::wire("l", from, to, None, Duration::from_millis(1));
         network.add_link(config).expect("a valid link");
         let app = || {

@@ -66,6 +66,8 @@ pub enum Kind {
     Fraction,
     /// A text with a number and a unit.
     Quantity(&'static Quantity),
+    /// The same, or two of them with `..` between, the smaller one first.
+    Range(&'static Quantity),
     /// A whole number of bytes, or a text with a unit of size.
     Bytes {
         /// The least.
@@ -156,6 +158,7 @@ impl Kind {
             Self::Number { .. } => "a number",
             Self::Fraction => "a number in 0..1",
             Self::Quantity(quantity) => quantity.noun,
+            Self::Range(_) => "a quantity or a range",
             Self::Bytes { .. } => "a number of bytes",
             Self::Name => "a name",
             Self::Text(what) => what,

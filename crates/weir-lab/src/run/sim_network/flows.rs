@@ -18,7 +18,7 @@ use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::HostId;
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// In which form packets travel between the endpoints of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,7 @@ struct FlowPlan<'a> {
     flow: &'a Flow,
     name: String,
     start: Instant,
+    access_delay: Duration,
     ends: [(HostId, &'a Host); 2],
     path_mtu: u32,
     encoding: PacketEncoding,
@@ -52,11 +53,12 @@ impl SimNetwork {
     ) -> Result<(), RunError> {
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
-            for (number, name) in flow.names().enumerate() {
+            for (name, start) in scenario.starts_of(flow) {
                 self.add_flow(FlowPlan {
                     flow,
+                    start: Instant::ZERO + start,
+                    access_delay: scenario.access_delay_of(flow, &name),
                     name,
-                    start: Instant::ZERO + flow.start + flow.stagger * number as u64,
                     ends,
                     path_mtu: scenario.path_mtu(flow),
                     encoding,
@@ -82,6 +84,7 @@ impl SimNetwork {
             loss: flow.loss.clone(),
             connects: Side::Sender,
             start: plan.start,
+            access_delay: plan.access_delay,
             stop: flow.stop.map(|stop| Instant::ZERO + stop),
         };
         let id = self.network.add_flow(config).map_err(build_error)?;

@@ -19,6 +19,7 @@ use weir_net::{LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
+use weir_proto::time::Duration;
 
 /// How much of a scenario a simulation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +127,7 @@ impl SimNetwork {
         for link in &scenario.links {
             let [from, to] = &link.between;
             let ends = [find(hosts, from)?.0, find(hosts, to)?.0];
-            self.add_link(link, ends)?;
+            self.add_link(link, ends, scenario.delays_of(link))?;
         }
         for wifi in &scenario.wifi {
             let stations = wifi.stations.iter();
@@ -137,32 +138,29 @@ impl SimNetwork {
     }
 
     /// Both directions of a link.
-    fn add_link(&mut self, link: &Link, [from, to]: [HostId; 2]) -> Result<(), RunError> {
-        let [forward, backward] = link.trace_names();
-        self.add_direction(forward, &link.forward, [from, to])?;
-        self.add_direction(backward, &link.backward, [to, from])
-    }
-
-    fn add_direction(
+    fn add_link(
         &mut self,
-        name: String,
-        direction: &Direction,
+        link: &Link,
         [from, to]: [HostId; 2],
+        delays: [Duration; 2],
     ) -> Result<(), RunError> {
-        let config = LinkConfig {
-            name: name.clone(),
+        let [forward, backward] = link.trace_names();
+        let forward = config_of(forward, &link.forward, delays[0]);
+        let backward = config_of(backward, &link.backward, delays[1]);
+        self.add_direction(LinkConfig {
             from,
             to,
-            rate: direction.rate,
-            shaper: direction.shaper,
-            delay: direction.delay,
-            mtu: Some(direction.mtu),
-            queue: direction.queue,
-            loss: direction.loss.clone(),
-            netem: direction.netem,
-            rate_trace: direction.rate_trace.millis.clone(),
-            changes: direction.changes.clone(),
-        };
+            ..forward
+        })?;
+        self.add_direction(LinkConfig {
+            from: to,
+            to: from,
+            ..backward
+        })
+    }
+
+    fn add_direction(&mut self, config: LinkConfig) -> Result<(), RunError> {
+        let name = config.name.clone();
         let id = self.network.add_link(config).map_err(build_error)?;
         self.links.push((name, TracedLink::Link(id)));
         Ok(())
@@ -250,6 +248,23 @@ impl SimNetwork {
             CloseReason::Reset(code) => Some(format!("reset with code {code}")),
             CloseReason::TimedOut => Some("timed out".to_owned()),
         }
+    }
+}
+
+/// A direction of a link with its name in traces, of which only the hosts are missing.
+fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig {
+    LinkConfig {
+        name,
+        rate: direction.rate,
+        shaper: direction.shaper,
+        delay,
+        mtu: Some(direction.mtu),
+        queue: direction.queue,
+        loss: direction.loss.clone(),
+        netem: direction.netem,
+        rate_trace: direction.rate_trace.millis.clone(),
+        changes: direction.changes.clone(),
+        ..LinkConfig::default()
     }
 }
 

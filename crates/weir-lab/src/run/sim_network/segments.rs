@@ -69,7 +69,8 @@ impl SimNetwork {
             ends.push(self.add_end(scenario, host, &link.name, shaper)?);
         }
         if let [from, to] = ends.as_slice() {
-            self.add_link(&rest, [from.port, to.port])?;
+            let delays = scenario.delays_of(link);
+            self.add_link(&rest, [from.port, to.port], delays)?;
         }
         let is_plain = |direction: &Direction| {
             let plain = Direction {

@@ -111,7 +111,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
 /// keys are to one another.
-const CROSS_CHECKS: [&str; 30] = [
+const CROSS_CHECKS: [&str; 33] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -142,6 +142,9 @@ const CROSS_CHECKS: [&str; 30] = [
     "73-rate-trace-missing",
     "74-change-order",
     "75-change-no-shaper",
+    "80-range-backwards",
+    "82-range-starts-too-late",
+    "83-jitter-without-range",
 ];
 
 #[test]
@@ -289,6 +292,26 @@ fn all_leaves() -> Vec<Leaf> {
     all
 }
 
+fn near_range(quantity: &'static Quantity) -> Vec<String> {
+    let ranges = [
+        "0s..1s",
+        "5ms..5ms",
+        " 1ms .. 2ms ",
+        "1ms...2s",
+        "1.ms..2.s",
+        "..1s",
+        "1s..",
+        "..",
+        "0..1s",
+        "1ms..2ms..3ms",
+        "1ms-2ms",
+        "-0s..1s",
+    ];
+    let mut values = near(&Kind::Quantity(quantity));
+    values.extend(ranges.map(|range| format!("\"{range}\"")));
+    values
+}
+
 /// Values near the borders of a kind, and others.
 fn near(kind: &Kind) -> Vec<String> {
     match kind {
@@ -328,6 +351,7 @@ fn near(kind: &Kind) -> Vec<String> {
                 .map(|text| format!("\"{}\"", text.replace("{}", unit)))
             })
             .collect(),
+        Kind::Range(quantity) => near_range(quantity),
         Kind::Keywords(keywords) => keywords
             .iter()
             .flat_map(|keyword| {

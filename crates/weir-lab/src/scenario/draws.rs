@@ -1,0 +1,62 @@
+//! What a run draws once from its seed: starts of flows, delays of access links and of links.
+//!
+//! Each value has a random stream of its own, so that one range more changes no other value.
+
+use super::{Flow, Link, Scenario};
+use std::collections::BTreeMap;
+use weir_proto::DurationRange;
+use weir_proto::rng::Rng;
+use weir_proto::time::Duration;
+
+impl Scenario {
+    fn draw(&self, range: DurationRange, stream: &str) -> Duration {
+        range.draw(&mut Rng::stream(self.run.seed, stream))
+    }
+
+    /// When each flow that `count` makes is opened, with its name.
+    pub fn starts_of(&self, flow: &Flow) -> impl Iterator<Item = (String, Duration)> {
+        flow.names().enumerate().map(|(number, name)| {
+            let drawn = self.draw(flow.start, &format!("flow/{name}/start"));
+            (name, drawn + flow.stagger * number as u64)
+        })
+    }
+
+    /// The delay of the access link of the flow of this name, each way.
+    pub fn access_delay_of(&self, flow: &Flow, name: &str) -> Duration {
+        self.draw(flow.access_delay, &format!("flow/{name}/access_delay"))
+    }
+
+    /// The delays of a link, forward and backward. Both directions draw the same number, so that
+    /// equal ranges give equal delays.
+    pub fn delays_of(&self, link: &Link) -> [Duration; 2] {
+        let stream = format!("link/{}/delay", link.name);
+        [&link.forward, &link.backward].map(|direction| self.draw(direction.delay, &stream))
+    }
+
+    /// All values that are drawn, in seconds, by flow or link and key: `flow.NAME.start_s`,
+    /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`.
+    pub fn drawn(&self) -> BTreeMap<String, f64> {
+        let mut drawn = BTreeMap::new();
+        for flow in &self.flows {
+            for (name, start) in self.starts_of(flow) {
+                if flow.start.is_random() {
+                    drawn.insert(format!("flow.{name}.start_s"), start.as_secs_f64());
+                }
+                if flow.access_delay.is_random() {
+                    let delay = self.access_delay_of(flow, &name);
+                    drawn.insert(format!("flow.{name}.access_delay_s"), delay.as_secs_f64());
+                }
+            }
+        }
+        for link in &self.links {
+            let directions = [&link.forward, &link.backward].into_iter();
+            let delays = directions.zip(self.delays_of(link)).zip(link.trace_names());
+            for ((direction, delay), name) in delays {
+                if direction.delay.is_random() {
+                    drawn.insert(format!("link.{name}.delay_s"), delay.as_secs_f64());
+                }
+            }
+        }
+        drawn
+    }
+}
