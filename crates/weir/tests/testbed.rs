@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{DCCP_IN_UDP, Running, fields, parse, run, skipped, text, tshark, weir};
+use common::{DCCP_IN_UDP, Running, fields, parse, run, skipped, text, tshark, undisturbed, weir};
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
@@ -104,22 +104,25 @@ fn summary(name: &str, scenario: &str, out: &Path) -> Option<serde_json::Value> 
 
 #[test]
 fn a_kernels_bucket_does_to_a_flow_what_the_simulated_one_does() {
-    let out = tempfile::tempdir().expect("a folder");
-    let Some(real) = summary("testbed", BUCKET, out.path()) else {
-        return;
-    };
-    let simulated = summary("run", BUCKET, out.path()).expect("simulating needs no right");
     let number = |summary: &serde_json::Value, pointer: &str| {
         let number = summary.pointer(pointer).and_then(serde_json::Value::as_f64);
         number.unwrap_or_else(|| panic!("{pointer} of {summary}"))
     };
-    let throughput = number(&real, "/flows/stream/throughput_bps");
-    assert!(throughput > 0.9e6, "{throughput} bit/s: {real}");
+    let simulated = tempfile::tempdir().expect("a folder");
+    let simulated = summary("run", BUCKET, simulated.path()).expect("simulating needs no right");
     let rtt = "/flows/stream/rtt_s/mean";
-    let ratio = number(&real, rtt) / number(&simulated, rtt);
-    assert!((0.85..1.15).contains(&ratio), "{ratio}: {real} {simulated}");
-    let utilisation = number(&real, "/links/wire/utilisation");
-    assert!(utilisation > 0.9, "the kernel's bucket counted: {real}");
+    let measure = || {
+        let out = tempfile::tempdir().expect("a folder");
+        summary("testbed", BUCKET, out.path())
+    };
+    undisturbed(measure, |real| {
+        let Some(real) = real else { return true };
+        let ratio = number(real, rtt) / number(&simulated, rtt);
+        number(real, "/flows/stream/throughput_bps") > 0.9e6
+            && (0.85..1.15).contains(&ratio)
+            // The kernel's bucket counted.
+            && number(real, "/links/wire/utilisation") > 0.9
+    });
 }
 
 #[test]
@@ -147,21 +150,22 @@ fn a_capture_of_a_testbed_has_every_host_and_no_malformed_packet() {
 
 #[test]
 fn hosts_in_the_middle_forward_and_all_transports_pass() {
-    let out = tempfile::tempdir().expect("a folder");
-    let Some(real) = summary("testbed", ROW, out.path()) else {
-        return;
+    let measure = || {
+        let out = tempfile::tempdir().expect("a folder");
+        summary("testbed", ROW, out.path())
     };
-    let flow = |name: &str| real["flows"][name].clone();
-    let tcp = flow("tcp")["throughput_bps"].as_f64().expect("a rate");
-    assert!((3.5e6..5.1e6).contains(&tcp), "{real}");
-    let [sent, received, lost] = ["packets_sent", "packets_received", "packets_lost"]
-        .map(|key| flow("udp")[key].as_u64().expect("a count"));
-    // Fifty packets a second; one of eleven stays at the sender's socket.
-    assert!((190..=202).contains(&sent), "{real}");
-    assert!(
-        lost.abs_diff(sent / 11) <= 2 && received + lost <= sent,
-        "{real}"
-    );
+    undisturbed(measure, |real| {
+        let Some(real) = real else { return true };
+        let flow = |name: &str| real["flows"][name].clone();
+        let tcp = flow("tcp")["throughput_bps"].as_f64().expect("a rate");
+        let [sent, received, lost] = ["packets_sent", "packets_received", "packets_lost"]
+            .map(|key| flow("udp")[key].as_u64().expect("a count"));
+        // Fifty packets a second; one of eleven stays at the sender's socket.
+        (3.5e6..5.1e6).contains(&tcp)
+            && (190..=202).contains(&sent)
+            && lost.abs_diff(sent / 11) <= 2
+            && received + lost <= sent
+    });
 }
 
 #[test]
@@ -330,8 +334,11 @@ fn a_relay_loses_what_its_link_loses() {
     let (_relay, at) = relay_to(&server, "loss 50% limit 5000");
     let client = socket();
     let reader = server.try_clone().expect("it can be shared");
-    let soon = Some(Duration::from_secs(1));
-    reader.set_read_timeout(soon).expect("a timeout can be set");
+    // The relay may have to wait for the processor: silence for so long is the end.
+    let silence = Some(Duration::from_secs(5));
+    reader
+        .set_read_timeout(silence)
+        .expect("a timeout can be set");
     let count = std::thread::spawn(move || {
         let mut received = 0;
         while reader.recv(&mut [0; 100]).is_ok() {
