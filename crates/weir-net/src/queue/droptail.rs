@@ -147,3 +147,29 @@ impl QueueDisc for DropTail {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::tests::packet;
+
+    #[test]
+    fn a_packet_is_taken_if_the_queue_with_it_is_within_the_limit() {
+        for (limit, sizes, taken) in [
+            (QueueLimit::Packets(2), [1500, 1, 1], 2),
+            (QueueLimit::Bytes(3000), [1500, 1500, 1], 2),
+            (QueueLimit::Bytes(2999), [1500, 1500, 1499], 2),
+            (QueueLimit::Bytes(1), [1500, 1, 1], 1),
+        ] {
+            let mut queue = DropTailConfig { limit }.build(Rng::stream(1, "droptail"));
+            let mut effects = DropsAndMarks::default();
+            for size in sizes {
+                queue.enqueue(Instant::ZERO, packet(0, size), &mut effects);
+            }
+            assert_eq!(queue.backlog().packets, taken, "{limit:?}");
+            assert_eq!(effects.dropped.len() as u64, 3 - taken);
+            while queue.dequeue(Instant::ZERO, &mut effects).is_some() {}
+            assert_eq!(queue.backlog(), Backlog::default());
+        }
+    }
+}

@@ -321,6 +321,24 @@ mod tests {
     }
 
     #[test]
+    fn the_backlog_is_what_is_left_also_after_drops() {
+        // 50 packets that waited a second: CoDel drops some of them on the way out.
+        let mut queue = filled(&[(1, 1000, 50)]);
+        let mut effects = DropsAndMarks::default();
+        let mut taken = 0;
+        for millis in 1000..1200_u64 {
+            let now = Instant::from_nanos(millis * 1_000_000);
+            if millis % 10 == 0 && queue.dequeue(now, &mut effects).is_some() {
+                taken += 1;
+            }
+            let left = 50 - taken - effects.dropped.len() as u64;
+            let backlog = queue.backlog();
+            assert_eq!((backlog.packets, backlog.bytes), (left, left * 1000));
+        }
+        assert!(taken == 20 && !effects.dropped.is_empty());
+    }
+
+    #[test]
     fn shares_octets_not_packets() {
         // Flow 1 sends packets of 1514, flow 2 of 757: two of flow 2 for each of flow 1.
         let mut queue = filled(&[(1, 1514, 100), (2, 757, 200)]);

@@ -206,6 +206,23 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_beyond_the_limit_is_dropped() {
+        let config = RedConfig {
+            limit: 3000,
+            weight: 0.0,
+            ..CONFIG
+        };
+        assert_eq!(config.limit(), QueueLimit::Bytes(3000));
+        let mut queue = red(config);
+        let mut effects = DropsAndMarks::default();
+        for size in [1500, 1500, 1] {
+            queue.enqueue(Instant::ZERO, packet(0, size), &mut effects);
+        }
+        assert_eq!(queue.backlog().bytes, 3000);
+        assert_eq!(effects.dropped[0].1, DropReason::QueueFull);
+    }
+
+    #[test]
     fn spreads_early_drops_evenly() {
         // With a constant base probability b = 1/20 the gaps are uniform on 1..1/b - 1: the
         // algorithm of Floyd and Jacobson 1993 counts the arriving packet itself.
