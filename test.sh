@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every check that a change must pass, on a fresh machine with Rust: formatting, lints, repository
 # rules, dependency policy, the fuzz targets, the laboratory for WebAssembly, packages as they would
-# be published, and all tests. tshark checks the decoder too if it is installed.
+# be published, all tests, and published experiments. tshark checks the decoder too if it is
+# installed.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -43,3 +44,9 @@ fi
 
 step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
 step cargo test --workspace --locked
+
+# A row outside its tolerance without an explanation that holds fails.
+reports=$(mktemp -d)
+trap 'rm -rf "$reports"' EXIT
+step cargo run --release --locked -p weir -- reproduce --out "$reports" \
+    loopback lossy-link oscillation deep-fifo cut-off
