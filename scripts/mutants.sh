@@ -32,7 +32,7 @@ folders() {
 constants_of() {
     find "$1" -name '*.rs' ! -name '*tests.rs' ! -name vectors.rs | sort | while read -r file; do
         awk -v file="$file" '
-            /#\[cfg\(test\)\]/ { exit }
+            /^ *mod tests \{/ { exit }
             /^ *(pub(\([a-z]*\))? )?const [A-Z_]+: .*=/ { print file ":" FNR }' "$file"
     done
 }
