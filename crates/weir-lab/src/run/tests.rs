@@ -330,9 +330,10 @@ queue = { kind = "droptail", limit = 100 }
 [[wifi.station]]
 host = "laptop"
 
-[[wifi.signal]]
-at = "0s"
-distance = 3.0
+[[wifi.move]]
+host = "laptop"
+at = "1s"
+x = 3.0
 
 [[wifi.signal]]
 at = "10s"

@@ -3,12 +3,14 @@
 use super::document::{Document, Step};
 use super::error::ScenarioError;
 use Step::{Index, Key};
+use std::collections::BTreeMap;
 use weir_net::wifi::{
-    ChannelConfig, InterferenceConfig, PathLossConfig, PhyConfig, RateControlConfig, SignalConfig,
-    StationConfig,
+    Audibility, ChannelConfig, InterferenceConfig, MoveConfig, PathLossConfig, PhyConfig,
+    RateControlConfig, SignalConfig, StationConfig,
 };
 use weir_proto::settings;
-use weir_proto::settings::{Diagnostic, name};
+use weir_proto::settings::{Diagnostic, name, or_word};
+use weir_proto::time::Duration;
 
 settings! {
     /// An 802.11 medium that its stations share.
@@ -18,12 +20,14 @@ settings! {
         pub name: String [required] => name(),
         /// Rates, preambles and frame times.
         pub phy: PhyConfig [flatten],
-        /// How the signal weakens with the distance.
+        /// How signals weaken with the distance.
         pub path_loss: PathLossConfig [flatten],
         /// A station: a host on this medium, with its own queue.
         pub stations: Vec<Station> as "station",
-        /// The signal from a time on; without an entry it is perfect.
-        pub signal: Vec<SignalConfig>,
+        /// A station goes to another place.
+        pub moves: Vec<Move> as "move",
+        /// A signal-to-noise ratio from a time on, in place of that by distance.
+        pub signal: Vec<Signal>,
         /// A source of bursts of interference that are not 802.11.
         pub interference: Vec<InterferenceConfig>,
     }
@@ -37,6 +41,29 @@ settings! {
         pub host: String [required] => name(),
         /// Its queue, and how it sends.
         pub config: StationConfig [flatten],
+    }
+}
+
+settings! {
+    /// A station goes to another place.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Move {
+        /// The host of the station.
+        pub host: String [required] => name(),
+        /// When, and where to.
+        pub config: MoveConfig [flatten],
+    }
+}
+
+settings! {
+    /// A signal-to-noise ratio from a time on, in place of that by distance.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Signal {
+        /// The host of the station whose frames, to it and from it, have this ratio; "all" for
+        /// stations without a ratio of their own. Between two with their own the lower one holds.
+        pub host: Option<String> => or_word("all", name()),
+        /// The ratio, and from when on.
+        pub config: SignalConfig [flatten],
     }
 }
 
@@ -59,9 +86,21 @@ impl Wifi {
 
     /// What frames meet on the air.
     pub fn channel(&self) -> ChannelConfig {
+        let number = |host: &str| self.stations.iter().position(|s| s.host == host);
+        let moves = self.moves.iter();
+        let signal = |signal: &Signal| {
+            let station = match &signal.host {
+                Some(host) => Some(number(host)?),
+                None => None,
+            };
+            Some((station, signal.config))
+        };
         ChannelConfig {
             path_loss: self.path_loss,
-            signal: self.signal.clone(),
+            signal: self.signal.iter().filter_map(signal).collect(),
+            moves: moves
+                .filter_map(|to| Some((number(&to.host)?, to.config)))
+                .collect(),
             interference: self.interference.clone(),
         }
     }
@@ -70,11 +109,37 @@ impl Wifi {
     pub(super) fn check(&self, document: &Document, index: usize) -> Result<(), ScenarioError> {
         let wrong = self
             .wrong_station()
-            .or_else(|| self.wrong_signal())
+            .or_else(|| {
+                let entries = self.signal.iter();
+                let entries = entries.map(|entry| (entry.host.as_deref(), entry.config.at));
+                self.wrong_schedule("signal", entries)
+            })
+            .or_else(|| {
+                let entries = self.moves.iter();
+                let entries = entries.map(|entry| (Some(entry.host.as_str()), entry.config.at));
+                self.wrong_schedule("move", entries)
+            })
             .or_else(|| self.wrong_interference());
         wrong.map_or(Ok(()), |Wrong { steps, diagnostic }| {
             let path = [vec![Key("wifi"), Index(index)], steps].concat();
             Err(document.diagnosed(document.place(&path), diagnostic))
+        })
+    }
+
+    /// What is allowed and probably not meant: stations that contend and take collisions for a poor
+    /// signal.
+    pub(super) fn warning(&self) -> Option<String> {
+        let mistaken = |station: &&Station| station.config.rate_control.mistakes_collisions();
+        let station = self.stations.iter().find(mistaken)?;
+        let contend = self.stations.len() > 2;
+        contend.then(|| {
+            format!(
+                "wifi \"{}\": with {} stations, \"{}\" and others that use arf or aarf take \
+                 collisions for a poor signal and go down to slow rates; minstrel does not",
+                self.name,
+                self.stations.len(),
+                station.host
+            )
         })
     }
 
@@ -106,20 +171,28 @@ impl Wifi {
         })
     }
 
-    fn wrong_signal(&self) -> Option<Wrong> {
-        self.signal.iter().enumerate().find_map(|(n, signal)| {
-            let at = [Key("signal"), Index(n), Key("at")];
-            if signal.snr.is_some() == signal.distance.is_some() {
-                let message = "signal: expected either \"snr\" or \"distance\"".to_owned();
-                let help = "write snr = 25.0 (dB) or distance = 2.5 (metres)";
-                return Some(wrong(at, message, help));
+    /// Entries of a schedule: each of a station here, and those of one in order of time.
+    fn wrong_schedule<'a>(
+        &self,
+        key: &'static str,
+        entries: impl Iterator<Item = (Option<&'a str>, Duration)>,
+    ) -> Option<Wrong> {
+        let mut past: BTreeMap<Option<&str>, Duration> = BTreeMap::new();
+        for (n, (host, at)) in entries.enumerate() {
+            if let Some(host) = host
+                && !self.stations.iter().any(|station| station.host == host)
+            {
+                let message = format!("host: \"{host}\" has no station here");
+                let help = "name the host of a [[wifi.station]]";
+                return Some(wrong([Key(key), Index(n), Key("host")], message, help));
             }
-            if n > 0 && signal.at <= self.signal[n - 1].at {
-                let message = format!("at: {} is not after the entry before it", signal.at);
-                return Some(wrong(at, message, "put the entries in order of time"));
+            if past.insert(host, at).is_some_and(|before| at <= before) {
+                let message = format!("at: {at} is not after the entry before it");
+                let help = "put the entries in order of time";
+                return Some(wrong([Key(key), Index(n), Key("at")], message, help));
             }
-            None
-        })
+        }
+        None
     }
 
     fn wrong_interference(&self) -> Option<Wrong> {
@@ -136,6 +209,10 @@ impl Wifi {
                     let message = "on, off: expected more than 0s".to_owned();
                     let help = "write mean times such as \"5ms\"";
                     return Some(wrong(at("on"), message, help));
+                }
+                if period.heard == Audibility::ByPower && period.power.is_none() {
+                    let message = "heard: \"by_power\" needs a power".to_owned();
+                    return Some(wrong(at("heard"), message, "write power = 15.0 (dBm)"));
                 }
                 None
             })

@@ -1,323 +1,273 @@
-//! The channel: an error probability from the signal-to-noise ratio, and bursts
-//! of interference from devices that do not speak 802.11.
+//! The channel: which frames are damaged on their way to a station, and where.
 //!
-//! The frame error rate at a rate with threshold t dB is `1 - (1 - e)^(octets/1500)` with
-//! `e = 1/(1 + exp((snr - t)/w))`, a logistic curve of width w = 1 dB through one half at the
-//! threshold for 1500 octets. Thresholds are the usual receiver requirements of the modulations
-//! (5 dB for BPSK 1/2 to 25 dB for 64-QAM 3/4); the curve is a simplification of measured ones,
-//! whose steepness it has. Distance gives the ratio by a log-distance law,
-//! `snr = snr at 1 m - 10 n log10(metres)`.
+//! The signal-to-interference-and-noise ratio at a receiver is its signal's power over the noise
+//! and the power of the interference that is on, in milliwatts; while that changes within a frame,
+//! each part has its own. Octets fail independently: of n octets at a ratio of r dB all survive
+//! with probability `(1 - e)^(n/1500)`, `e = 1/(1 + exp((r - t)/w))`, a logistic curve of width
+//! w = 1 dB through one half at the rate's threshold t for 1500 octets. Thresholds are the usual
+//! receiver requirements of the modulations (5 dB for BPSK 1/2 to 25 dB for 64-QAM 3/4); the curve
+//! is a simplification of measured ones, whose steepness it has. Octets count from the IP header,
+//! spread evenly over the time of the frame.
 
+use super::interference::{Audibility, Burst, InterferenceConfig, Interferer};
+use super::place::{PathLossConfig, Place, Schedule, milliwatts};
 use super::timing::{PhyRate, Standard};
 use weir_proto::rng::Rng;
-use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value, number, or_word};
+use weir_proto::settings::number;
 use weir_proto::time::{Duration, Instant};
 
 const WIDTH_DB: f64 = 1.0;
 
-/// The path between the stations.
+/// What frames meet on the air.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChannelConfig {
-    /// How the signal weakens with the distance.
+    /// How signals weaken with the distance.
     pub path_loss: PathLossConfig,
-    /// The signal from each time on, in order of time; before the first it is perfect.
-    pub signal: Vec<SignalConfig>,
+    /// Signals that are given instead of following from places: of all frames, or of those to and
+    /// from the station with this number.
+    pub signal: Vec<(Option<usize>, SignalConfig)>,
+    /// Stations, by number, that go elsewhere.
+    pub moves: Vec<(usize, MoveConfig)>,
     /// Sources of interference, each with bursts of its own.
     pub interference: Vec<InterferenceConfig>,
 }
 
 impl ChannelConfig {
-    /// A path with this signal-to-noise ratio in dB at all times.
+    /// A channel with this signal-to-noise ratio in dB at all times and places.
     pub fn with_snr_db(snr_db: f64) -> Self {
+        let signal = SignalConfig {
+            at: Duration::ZERO,
+            snr: snr_db,
+        };
         Self {
-            signal: vec![SignalConfig {
-                snr: Some(snr_db),
-                ..SignalConfig::default()
-            }],
+            signal: vec![(None, signal)],
             ..Self::default()
         }
     }
 }
 
 weir_proto::settings! {
-    /// The log-distance path loss.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub struct PathLossConfig {
-        /// The signal-to-noise ratio in dB at a distance of one metre.
-        pub snr_at_1m: f64 = 60.0 => number(-1000.0..=1000.0, ""),
-        /// The exponent of the path loss: 2 in free space, 3 to 4 indoors.
-        pub exponent: f64 as "path_loss" = 3.0,
-    }
-}
-
-impl PathLossConfig {
-    /// The signal-to-noise ratio in dB at a distance.
-    pub fn snr_db(&self, metres: f64) -> f64 {
-        self.snr_at_1m - 10.0 * self.exponent * libm::log10(metres.max(0.01))
-    }
-}
-
-weir_proto::settings! {
-    /// The signal from a time on; without an entry it is perfect.
+    /// A signal-to-noise ratio from a time on, in place of that by distance.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SignalConfig {
         /// From when on it holds.
         pub at: Duration [required],
-        /// Signal-to-noise ratio in dB; "by_distance" if `distance` says it.
-        pub snr: Option<f64> => or_word("by_distance", number(-1000.0..=1000.0, "")),
-        /// Metres between the stations; "by_snr" if `snr` says it.
-        pub distance: Option<f64> => or_word("by_snr", Metres),
+        /// Signal-to-noise ratio in dB, without interference.
+        pub snr: f64 [required] => number(-1000.0..=1000.0, "dB"),
     }
 }
 
 weir_proto::settings! {
-    /// A source of bursts of interference that are not 802.11.
-    ///
-    /// On and off periods, exponentially distributed; a frame that overlaps an on period fails.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct InterferenceConfig {
-        /// When it begins.
-        pub from: Duration [required],
-        /// When it ends.
-        pub until: Duration [required],
-        /// Mean length of a burst, exponentially distributed.
-        pub on: Duration [required],
-        /// Mean pause between bursts, exponentially distributed.
-        pub off: Duration [required],
-        /// Whether stations hear it and wait, or only receivers, so that frames fail.
-        pub heard: Audibility,
+    /// A station goes to another place.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct MoveConfig {
+        /// When it does.
+        pub at: Duration [required],
+        /// Where it is from then on.
+        pub place: Place [flatten],
     }
 }
 
-weir_proto::keywords! {
-    /// Which nodes hear bursts of interference.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum Audibility {
-        /// All stations: the medium is busy, and no station sends.
-        #[default]
-        Everywhere = "everywhere",
-        /// Only receivers, as with a hidden station or a source too weak for carrier sense: frames
-        /// go out and fail.
-        AtReceivers = "at_receivers",
-    }
+/// The radio of a station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Radio {
+    pub(super) power_dbm: f64,
+    /// Where it is at first.
+    pub(super) place: Place,
 }
 
-/// A distance in metres.
-struct Metres;
-
-impl Form<f64> for Metres {
-    fn read(
-        &self,
-        slot: &mut f64,
-        value: &Spanned,
-        reader: &mut Reader<'_>,
-    ) -> Result<(), Diagnostic> {
-        let mut metres = 0.0;
-        metres.read(value, reader)?;
-        if !(0.01..=1e5).contains(&metres) {
-            let message = format!("expected 0.01 to 100000 metres, found {metres}");
-            return Err(Diagnostic::new(
-                message,
-                "write a number of metres such as 2.5",
-            ));
-        }
-        *slot = metres;
-        Ok(())
-    }
-
-    fn write(&self, metres: &f64) -> Raw {
-        Raw::Float(*metres)
-    }
-
-    fn kind(&self, _: &f64) -> Kind {
-        Kind::Number {
-            min: 0.01,
-            max: 1e5,
-            unit: "metres",
-        }
-    }
-}
-
-/// The state of a source of interference.
-#[derive(Debug)]
-struct Interferer {
-    config: InterferenceConfig,
-    rng: Rng,
-    /// The current or next burst.
-    burst: Option<(Instant, Instant)>,
-}
-
-impl Interferer {
-    fn new(config: InterferenceConfig, rng: Rng) -> Self {
-        let mut interferer = Self {
-            config,
-            rng,
-            burst: None,
-        };
-        interferer.next_burst(Instant::ZERO + config.from);
-        interferer
-    }
-
-    fn next_burst(&mut self, after: Instant) {
-        let mut draw =
-            |mean: Duration| Duration::from_secs_f64(self.rng.exponential(mean.as_secs_f64()));
-        let from = after + draw(self.config.off);
-        let until = from + draw(self.config.on).max(Duration::from_nanos(1));
-        let stop = Instant::ZERO + self.config.until;
-        self.burst = (from < stop).then_some((from, until.min(stop)));
-    }
-
-    /// The burst that is on at `at` or comes next. Times must not run backwards.
-    fn burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
-        while let Some((from, until)) = self.burst {
-            if at < until {
-                return Some((from, until));
-            }
-            self.next_burst(until);
-        }
-        None
-    }
-}
-
-/// A data frame on the air.
+/// A data frame on its way to a station, one that it is for or another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) standard: Standard,
     pub(super) rate: PhyRate,
     /// Octets of its IP packet.
     pub(super) octets: u32,
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    /// The numbers of the stations.
+    pub(super) from: usize,
+    pub(super) to: usize,
+}
+
+/// A station as the channel knows it.
+#[derive(Debug)]
+struct Antenna {
+    power_dbm: f64,
+    places: Schedule<Place>,
+    /// Ratios that are given, in dB.
+    signal: Schedule<f64>,
 }
 
 /// The state of the channel.
 #[derive(Debug)]
 pub(super) struct Channel {
-    snr_db: Vec<(Instant, f64)>,
+    path_loss: PathLossConfig,
+    antennas: Vec<Antenna>,
+    /// Ratios that are given for all.
+    signal: Schedule<f64>,
     rng: Rng,
     interferers: Vec<Interferer>,
 }
 
 impl Channel {
-    pub(super) fn new(config: ChannelConfig, seed: u64, name: &str) -> Self {
-        let sources = config.interference.into_iter().enumerate();
-        let interferer = |(number, config): (usize, InterferenceConfig)| {
+    pub(super) fn new(config: &ChannelConfig, radios: &[Radio], seed: u64, name: &str) -> Self {
+        let interferer = |(number, config): (usize, &InterferenceConfig)| {
             let mut name = format!("wifi/{name}/interference");
             if number > 0 {
                 name = format!("{name}/{number}");
             }
-            Interferer::new(config, Rng::stream(seed, &name))
+            Interferer::new(*config, Rng::stream(seed, &name))
         };
-        let path_loss = config.path_loss;
-        let snr_db = |signal: &SignalConfig| {
-            let at_distance = |metres| path_loss.snr_db(metres);
-            let snr = signal.snr.or(signal.distance.map(at_distance))?;
-            Some((Instant::ZERO + signal.at, snr))
+        let sources = config.interference.iter().enumerate();
+        let signal_of = |station: Option<usize>| {
+            let of = config.signal.iter().filter(|entry| entry.0 == station);
+            let entries = of.map(|(_, signal)| (Instant::ZERO + signal.at, signal.snr));
+            Schedule::new(entries.collect())
+        };
+        let antenna = |(station, radio): (usize, &Radio)| {
+            let moves = config.moves.iter().filter(|entry| entry.0 == station);
+            let later = moves.map(|(_, to)| (Instant::ZERO + to.at, to.place));
+            let first = std::iter::once((Instant::ZERO, radio.place));
+            Antenna {
+                power_dbm: radio.power_dbm,
+                places: Schedule::new(first.chain(later).collect()),
+                signal: signal_of(Some(station)),
+            }
         };
         Self {
-            snr_db: config.signal.iter().filter_map(snr_db).collect(),
+            path_loss: config.path_loss,
+            antennas: radios.iter().enumerate().map(antenna).collect(),
+            signal: signal_of(None),
             rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
             interferers: sources.map(interferer).collect(),
         }
     }
 
-    fn snr_db(&self, at: Instant) -> Option<f64> {
-        let past = self.snr_db.partition_point(|&(from, _)| from <= at);
-        past.checked_sub(1).map(|index| self.snr_db[index].1)
+    fn place(&self, station: usize, at: Instant) -> Place {
+        self.antennas[station].places.at(at).unwrap_or_default()
     }
 
-    /// Probability that a frame fails for noise alone.
-    pub(super) fn frame_error_rate(&self, at: Instant, frame: Frame) -> f64 {
-        let Frame {
-            standard,
-            rate,
-            octets,
-        } = frame;
-        let Some(snr) = self.snr_db(at) else {
-            return 0.0;
+    /// The power in dBm of a frame at the station that it reaches.
+    fn signal_dbm(&self, frame: &Frame) -> f64 {
+        let at = frame.start;
+        let of = |station: usize| self.antennas[station].signal.at(at);
+        let own = match (of(frame.from), of(frame.to)) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
         };
-        let threshold = match standard {
-            Standard::B | Standard::BShort => [2.0, 4.0, 7.0, 10.0][rate.0.min(3)],
-            Standard::G => [5.0, 6.0, 8.0, 11.0, 14.0, 18.0, 23.0, 25.0][rate.0.min(7)],
-        };
-        let error = 1.0 / (1.0 + libm::exp((snr - threshold) / WIDTH_DB));
-        1.0 - libm::pow(1.0 - error, f64::from(octets) / 1500.0)
-    }
-
-    /// The burst that stations hear at `at` or next. Times must not run backwards.
-    pub(super) fn heard_burst_from(&mut self, at: Instant) -> Option<(Instant, Instant)> {
-        self.interferers
-            .iter_mut()
-            .filter(|source| source.config.heard == Audibility::Everywhere)
-            .filter_map(|source| source.burst_from(at))
-            .min()
-    }
-
-    /// True if a frame from `start` to `end` fails, for noise or interference.
-    pub(super) fn frame_fails(&mut self, start: Instant, end: Instant, frame: Frame) -> bool {
-        let noise = self.rng.chance(self.frame_error_rate(start, frame));
-        let mut hit = false;
-        for source in &mut self.interferers {
-            hit |= source.burst_from(start).is_some_and(|(from, _)| from < end);
+        match own.or_else(|| self.signal.at(at)) {
+            Some(snr_db) => self.path_loss.noise + snr_db,
+            None => self.path_loss.received_dbm(
+                self.antennas[frame.from].power_dbm,
+                self.place(frame.from, at),
+                self.place(frame.to, at),
+            ),
         }
-        noise || hit
     }
+
+    /// The next burst that begins by `at` and that stations hear, each burst once, in order.
+    pub(super) fn next_heard_burst(&mut self, at: Instant) -> Option<HeardBurst> {
+        let sources = self.interferers.iter_mut().enumerate();
+        let (burst, source) = sources
+            .filter_map(|(number, source)| Some((source.next_announcement(at)?, number)))
+            .min_by_key(|(burst, number)| (burst.from, *number))?;
+        self.interferers[source].announced();
+        Some(HeardBurst { burst, source })
+    }
+
+    /// True if a station hears a burst, at its beginning.
+    pub(super) fn hears(&self, station: usize, heard: &HeardBurst) -> bool {
+        let config = &self.interferers[heard.source].config;
+        match config.heard {
+            Audibility::Everywhere => true,
+            Audibility::AtReceivers => false,
+            Audibility::ByPower => config.power.is_none_or(|power| {
+                let place = self.place(station, heard.burst.from);
+                let received = self.path_loss.received_dbm(power, config.place, place);
+                received >= self.path_loss.energy_detection
+            }),
+        }
+    }
+
+    /// No frame will be asked about that begins before.
+    pub(super) fn forget_before(&mut self, horizon: Instant) {
+        for source in &mut self.interferers {
+            source.forget_before(horizon);
+        }
+    }
+
+    /// The interference that a frame meets at its receiver: from, until, and milliwatts.
+    fn interference(&mut self, frame: &Frame) -> Vec<(Instant, Instant, f64)> {
+        let place = self.place(frame.to, frame.start);
+        let path_loss = self.path_loss;
+        let mut met = Vec::new();
+        for source in &mut self.interferers {
+            let config = source.config;
+            for Burst { from, until } in source.bursts_between(frame.start, frame.end) {
+                let power = config.power.map_or(f64::INFINITY, |power| {
+                    milliwatts(path_loss.received_dbm(power, config.place, place))
+                });
+                met.push((from.max(frame.start), until.min(frame.end), power));
+            }
+        }
+        met
+    }
+
+    /// The first octet of the frame's packet that arrives damaged, if any does.
+    pub(super) fn first_damage(&mut self, frame: &Frame) -> Option<u32> {
+        let signal_dbm = self.signal_dbm(frame);
+        let interference = self.interference(frame);
+        let mut cuts = vec![frame.start, frame.end];
+        cuts.extend(
+            interference
+                .iter()
+                .flat_map(|&(from, until, _)| [from, until]),
+        );
+        cuts.sort_unstable();
+        cuts.dedup();
+        let noise = milliwatts(self.path_loss.noise);
+        let length = frame.end.since(frame.start).as_secs_f64().max(1e-9);
+        let full_frames = f64::from(frame.octets.max(1)) / 1500.0;
+        // Survival falls along the frame; the first damage is where it reaches `level`.
+        let level = 1.0 - self.rng.uniform();
+        let mut survival = 1.0;
+        for part in cuts.windows(2) {
+            let on = interference
+                .iter()
+                .filter(|i| i.0 <= part[0] && i.1 >= part[1]);
+            let disturbance = noise + on.map(|i| i.2).sum::<f64>();
+            let ratio_db = signal_dbm - 10.0 * libm::log10(disturbance);
+            let share = |at: Instant| at.since(frame.start).as_secs_f64() / length;
+            let survives = libm::log(1.0 - octet_error(frame, ratio_db)) * full_frames;
+            let after = survival * libm::exp(survives * (share(part[1]) - share(part[0])));
+            if after < level {
+                let within = libm::log(level / survival) / survives;
+                let octet = (share(part[0]) + within) * f64::from(frame.octets);
+                return Some((octet as u32).min(frame.octets.saturating_sub(1)));
+            }
+            survival = after;
+        }
+        None
+    }
+}
+
+/// A burst that stations may hear.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeardBurst {
+    pub(super) burst: Burst,
+    source: usize,
+}
+
+/// The probability that a frame of 1500 octets fails at a ratio in dB.
+fn octet_error(frame: &Frame, ratio_db: f64) -> f64 {
+    let rate = frame.rate.0;
+    let threshold = match frame.standard {
+        Standard::B | Standard::BShort => [2.0, 4.0, 7.0, 10.0][rate.min(3)],
+        Standard::G => [5.0, 6.0, 8.0, 11.0, 14.0, 18.0, 23.0, 25.0][rate.min(7)],
+    };
+    1.0 / (1.0 + libm::exp((ratio_db - threshold) / WIDTH_DB))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_of_the_full_frames_fail_at_the_threshold() {
-        let config = ChannelConfig::with_snr_db(25.0);
-        let channel = Channel::new(config, 1, "test");
-        let rate = |rate, octets| {
-            let frame = Frame {
-                standard: Standard::G,
-                rate: PhyRate(rate),
-                octets,
-            };
-            channel.frame_error_rate(Instant::ZERO, frame)
-        };
-        assert!((rate(7, 1500) - 0.5).abs() < 1e-12);
-        assert!(rate(7, 100) < 0.05);
-        assert!(rate(5, 1500) < 0.001);
-    }
-
-    #[test]
-    fn bursts_cover_the_share_of_time_that_they_should() {
-        let config = ChannelConfig {
-            interference: vec![
-                InterferenceConfig {
-                    from: Duration::ZERO,
-                    until: Duration::from_secs(500),
-                    on: Duration::from_millis(10),
-                    off: Duration::from_millis(30),
-                    heard: Audibility::Everywhere,
-                },
-                InterferenceConfig {
-                    from: Duration::from_secs(500),
-                    until: Duration::from_secs(1000),
-                    on: Duration::from_millis(1),
-                    off: Duration::from_millis(3),
-                    heard: Audibility::AtReceivers,
-                },
-            ],
-            ..ChannelConfig::default()
-        };
-        let mut channel = Channel::new(config, 1, "test");
-        let samples = 1_000_000;
-        let busy = (0..samples)
-            .filter(|&n| {
-                let at = Instant::from_nanos(n * 1_000_000);
-                channel
-                    .interferers
-                    .iter_mut()
-                    .any(|source| source.burst_from(at).is_some_and(|(from, _)| from <= at))
-            })
-            .count();
-        let share = busy as f64 / samples as f64;
-        assert!((share - 0.25).abs() < 0.01, "{share}");
-        let after = Instant::ZERO + Duration::from_secs(2000);
-        assert_eq!(channel.heard_burst_from(after), None);
-    }
-}
+mod tests;

@@ -1,19 +1,27 @@
 //! The distributed coordination function over one medium and its stations.
 //!
-//! The medium is a state machine: idle (backoff counts down in slots after DIFS), a data frame
-//! on the air, the acknowledgement or its timeout, or interference. Backoffs are kept relative to
-//! the start of the idle period, so that a slot is no event.
+//! The medium is a state machine: idle, a data frame on the air, or its acknowledgement. Each
+//! station knows from when on it hears nothing; its backoff counts down in slots from DIFS after
+//! that. Backoffs are kept relative to this time, so that a slot is no event, and bursts of
+//! interference are no events either: those that a station has heard meanwhile are caught up with
+//! when a frame might begin.
+//!
+//! After a frame without an acknowledgement the sender waits for its timeout, a station that could
+//! read the frame for the acknowledgement that the frame announced (its NAV), and one that could
+//! not for EIFS, each and then DIFS.
 
-use super::channel::{Channel, ChannelConfig, Frame};
-use super::station::{Station, StationConfig, StationCounters};
+use super::channel::{Channel, ChannelConfig, Frame, Radio};
+use super::rate_control::RateControl;
+use super::station::{DamagedFrames, Station, StationConfig, StationCounters};
 use super::timing::{Phy, PhyConfig};
 use crate::packet_pool::PacketRef;
 use crate::queue::Queue;
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use weir_proto::event::Events;
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::{FlowId, HostId, IpHeader};
 use weir_proto::rng::Rng;
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// A medium.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +45,7 @@ pub(crate) struct Hop {
 
 #[derive(Debug)]
 enum Phase {
-    Idle {
-        since: Instant,
-    },
+    Idle,
     Data {
         start: Instant,
         end: Instant,
@@ -47,9 +53,6 @@ enum Phase {
     },
     Ack {
         end: Instant,
-    },
-    Interference {
-        until: Instant,
     },
 }
 
@@ -72,19 +75,25 @@ impl Medium {
     /// An idle medium of the run with this seed.
     pub(crate) fn new(config: MediumConfig, seed: u64) -> Self {
         let phy = Phy::from(config.phy);
+        let name = &config.name;
         let station = |&(host, station): &(HostId, StationConfig)| {
-            let stream = format!("wifi/{}/{}/queue", config.name, host.0);
-            let queue = Queue::new(&station.queue, seed, &stream);
-            Station::new(host, station, &phy, queue)
+            let queue = format!("wifi/{name}/{}/queue", host.0);
+            let queue = Queue::new(&station.queue, seed, &queue);
+            let rate = format!("wifi/{name}/{}/rate_control", host.0);
+            let rate = RateControl::new(station.rate_control, &phy, Rng::stream(seed, &rate));
+            Station::new(host, station, rate, (phy.min_window, queue))
         };
+        let radio = |(_, station): &(HostId, StationConfig)| Radio {
+            power_dbm: station.power,
+            place: station.place,
+        };
+        let radios: Vec<_> = config.stations.iter().map(radio).collect();
         Self {
             phy,
             stations: config.stations.iter().map(station).collect(),
-            rng: Rng::stream(seed, &format!("wifi/{}/backoff", config.name)),
-            channel: Channel::new(config.channel, seed, &config.name),
-            phase: Phase::Idle {
-                since: Instant::ZERO,
-            },
+            rng: Rng::stream(seed, &format!("wifi/{name}/backoff")),
+            channel: Channel::new(&config.channel, &radios, seed, name),
+            phase: Phase::Idle,
             delivered: VecDeque::new(),
             discarded: Vec::new(),
             dropped: Vec::new(),
@@ -99,13 +108,6 @@ impl Medium {
     /// The trace events of a station.
     pub(crate) fn events(&mut self, station: usize) -> &mut Events {
         self.stations[station].events()
-    }
-
-    /// Slots that have passed since the medium became idle; `None` before DIFS is over.
-    fn slots(&self, since: Instant, now: Instant) -> Option<u32> {
-        let counting_from = since + self.phy.difs();
-        (now >= counting_from)
-            .then(|| (now.since(counting_from).as_nanos() / self.phy.slot.as_nanos()) as u32)
     }
 
     /// Packets of this flow that were dropped here.
@@ -131,10 +133,8 @@ impl Medium {
 
     /// A packet enters at the station of host `from`, for the station of host `to`.
     pub(crate) fn handle(&mut self, now: Instant, hop: Hop, packet: PacketRef) {
-        let slots = match self.phase {
-            Phase::Idle { since } => self.slots(since, now),
-            _ => None,
-        };
+        self.hear(now);
+        let idle = matches!(self.phase, Phase::Idle);
         let Some(station) = self.stations.iter_mut().find(|s| s.host == hop.from) else {
             return self.discarded.push(packet);
         };
@@ -144,7 +144,8 @@ impl Medium {
         }
         // 802.11-2007 §9.2.5.1: at once after DIFS of silence, unless a backoff is still running;
         // otherwise a backoff is drawn, if none is left from before.
-        match slots {
+        let slots = slots(&self.phy, station.idle_from, now);
+        match slots.filter(|_| idle) {
             Some(passed) if station.backoff <= passed => station.immediate_access = Some(now),
             None if station.backoff == 0 => {
                 station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
@@ -153,49 +154,47 @@ impl Medium {
         }
     }
 
-    /// When a station wants to send, in the idle period that began at `since`.
-    fn access_time(&self, since: Instant, station: &Station) -> Option<Instant> {
-        station.head()?;
-        let counted = since + self.phy.difs() + self.phy.slot * u64::from(station.backoff);
-        Some(station.immediate_access.unwrap_or(counted))
+    /// Catches up with the bursts of interference that stations have heard by `now`: backoffs
+    /// stand still meanwhile.
+    fn hear(&mut self, now: Instant) {
+        let idle = matches!(self.phase, Phase::Idle);
+        while let Some(heard) = self.channel.next_heard_burst(now) {
+            for index in 0..self.stations.len() {
+                let station = &mut self.stations[index];
+                if station.idle_from < heard.burst.until && self.channel.hears(index, &heard) {
+                    if idle {
+                        station.freeze(&self.phy, heard.burst.from);
+                    }
+                    station.idle_from = heard.burst.until;
+                }
+            }
+        }
     }
 
-    fn first_access_time(&self, since: Instant) -> Option<Instant> {
-        self.stations
-            .iter()
-            .filter_map(|station| self.access_time(since, station))
-            .min()
+    /// When a station wants to send.
+    fn access_time(&self, station: &Station) -> Option<Instant> {
+        station.head()?;
+        let wait = self.phy.difs() + self.phy.slot * u64::from(station.backoff);
+        Some(station.immediate_access.unwrap_or(station.idle_from + wait))
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called.
-    pub(crate) fn poll_timeout(&mut self) -> Option<Instant> {
+    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         match self.phase {
             Phase::Data { end, .. } | Phase::Ack { end } => Some(end),
-            Phase::Interference { until } => Some(until),
-            Phase::Idle { since } => {
-                let access_time = self.first_access_time(since)?;
-                let burst = self
-                    .channel
-                    .heard_burst_from(since)
-                    .map(|(from, _)| from.max(since));
-                Some(burst.map_or(access_time, |from| access_time.min(from)))
-            }
+            Phase::Idle => self
+                .stations
+                .iter()
+                .filter_map(|s| self.access_time(s))
+                .min(),
         }
     }
 
     /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.hear(now);
         match &mut self.phase {
-            Phase::Idle { since } => {
-                let since = *since;
-                match self.channel.heard_burst_from(now) {
-                    Some((from, until)) if from <= now => {
-                        self.freeze(since, now);
-                        self.phase = Phase::Interference { until };
-                    }
-                    _ => self.start(since, now),
-                }
-            }
+            Phase::Idle => self.start(now),
             Phase::Data {
                 start,
                 end,
@@ -204,26 +203,24 @@ impl Medium {
                 let (start, senders) = (*start, std::mem::take(senders));
                 self.finish(start, now, &senders);
             }
-            Phase::Ack { end: until } | Phase::Interference { until } if *until <= now => {
-                self.phase = Phase::Idle { since: now };
-            }
+            Phase::Ack { end } if *end <= now => self.idle_from(now),
             _ => {}
         }
     }
 
-    /// The medium becomes busy: backoffs keep what is left of them.
-    fn freeze(&mut self, since: Instant, now: Instant) {
-        let passed = self.slots(since, now).unwrap_or(0);
+    /// The medium is idle, for stations that do not wait for anything else.
+    fn idle_from(&mut self, now: Instant) {
+        self.phase = Phase::Idle;
         for station in &mut self.stations {
-            station.backoff = station.backoff.saturating_sub(passed);
+            station.idle_from = station.idle_from.max(now);
         }
     }
 
-    fn start(&mut self, since: Instant, now: Instant) {
+    fn start(&mut self, now: Instant) {
         let access_times = self
             .stations
             .iter()
-            .map(|station| self.access_time(since, station));
+            .map(|station| self.access_time(station));
         let senders: Vec<usize> = access_times
             .enumerate()
             .filter(|(_, access_time)| access_time.is_some_and(|at| at <= now))
@@ -232,16 +229,19 @@ impl Medium {
         if senders.is_empty() {
             return;
         }
-        self.freeze(since, now);
+        self.channel.forget_before(now);
+        for station in &mut self.stations {
+            station.freeze(&self.phy, now);
+            station.idle_from = station.idle_from.max(now);
+        }
         let mut end = now;
         for &index in &senders {
             let station = &mut self.stations[index];
             station.immediate_access = None;
             station.transmissions += 1;
             station.counters.frames += 1;
-            let size = station.head().map_or(0, |packet| packet.size);
-            let time = self.phy.standard.data_time(size, station.rate.rate());
-            station.on_airtime(time);
+            let time = data_time(&self.phy, station);
+            station.on_airtime(now, time);
             end = end.max(now + time);
         }
         self.phase = Phase::Data {
@@ -253,49 +253,135 @@ impl Medium {
 
     /// The data frames are over: delivers or prepares the retry.
     fn finish(&mut self, start: Instant, end: Instant, senders: &[usize]) {
-        let collision = senders.len() > 1;
-        let mut longest = end;
-        for &index in senders {
-            let station = &mut self.stations[index];
-            let rate = station.rate.rate();
-            let size = station.head().map_or(0, |packet| packet.size);
-            let frame = Frame {
-                standard: self.phy.standard,
-                rate,
-                octets: size,
-            };
-            let failed = collision || self.channel.frame_fails(start, end, frame);
-            let ack_time = self.phy.ack_time(rate);
-            station.on_airtime(ack_time);
-            longest = longest.max(end + ack_time);
-            if failed {
-                station.counters.failures += 1;
-                station.counters.collisions += u64::from(collision);
-                station.rate.on_failure();
-                let most = self.phy.standard.max_window();
-                station.window = (station.window * 2 + 1).min(most);
-            } else {
-                station.rate.on_success();
-            }
-            let abandoned = failed && station.transmissions >= station.config.retry_limit;
-            if !failed || abandoned {
-                station.window = self.phy.min_window;
-                station.transmissions = 0;
-                if abandoned {
-                    station.give_up(end, &mut self.discarded);
-                } else {
-                    self.delivered.extend(station.deliver());
-                }
-                station.load_head(end, &mut self.discarded);
-            }
-            station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
+        let frame = match senders {
+            [from] => self.frame(*from, start, end),
+            _ => None,
+        };
+        let damage = frame.map(|frame| self.channel.first_damage(&frame));
+        let arrived = damage == Some(None);
+        if let (Some(frame), Some(Some(octet))) = (frame, damage) {
+            self.keep_damaged(&frame, octet);
         }
-        self.phase = Phase::Ack { end: longest };
+        for &index in senders {
+            self.finish_sender(index, end, arrived);
+            let station = &mut self.stations[index];
+            station.counters.collisions += u64::from(senders.len() > 1);
+        }
+        match frame.filter(|_| arrived) {
+            Some(frame) => {
+                let ack_time = self.phy.ack_time(frame.rate);
+                self.stations[frame.from].on_airtime(end, ack_time);
+                self.phase = Phase::Ack {
+                    end: end + ack_time,
+                };
+            }
+            None => self.wait_for_nothing(frame, end, senders),
+        }
+    }
+
+    /// The frame that a station sends, if it knows the station that it is for.
+    fn frame(&self, from: usize, start: Instant, end: Instant) -> Option<Frame> {
+        let station = &self.stations[from];
+        let receiver = station.receiver()?;
+        Some(Frame {
+            standard: self.phy.standard,
+            rate: station.rate.rate(),
+            octets: station.head()?.size,
+            start,
+            end,
+            from,
+            to: self.stations.iter().position(|s| s.host == receiver)?,
+        })
+    }
+
+    /// The receiver keeps a damaged frame, if it wants such and the IP header is whole.
+    fn keep_damaged(&mut self, frame: &Frame, octet: u32) {
+        let wanted = self.stations[frame.to].config.damaged_frames == DamagedFrames::Deliver;
+        if wanted && octet >= IpHeader::V4_OCTETS {
+            self.stations[frame.from].damaged_copy = NonZeroU32::new(octet);
+        }
+    }
+
+    /// A sender learns whether its frame arrived, and goes on to the retry or the next packet.
+    fn finish_sender(&mut self, index: usize, end: Instant, arrived: bool) {
+        let station = &mut self.stations[index];
+        let abandoned = !arrived && station.transmissions >= station.config.retry_limit;
+        if arrived {
+            station.rate.on_success();
+            self.delivered.extend(station.deliver());
+        } else {
+            station.rate.on_failure();
+            station.counters.failures += 1;
+            let most = self.phy.standard.max_window();
+            station.window = (station.window * 2 + 1).min(most);
+        }
+        if abandoned {
+            let arrival = station.give_up(end, &mut self.discarded);
+            self.delivered.extend(arrival);
+        }
+        if arrived || abandoned {
+            station.window = self.phy.min_window;
+            station.load_head(end, &mut self.discarded);
+        }
+        station.backoff = self.rng.below(u64::from(station.window) + 1) as u32;
+    }
+
+    /// No acknowledgement comes: each station waits for it as long as it must.
+    fn wait_for_nothing(&mut self, frame: Option<Frame>, end: Instant, senders: &[usize]) {
+        for index in 0..self.stations.len() {
+            let wait = if senders.contains(&index) {
+                self.phy.ack_timeout()
+            } else {
+                self.wait_for_ack(frame, index)
+            };
+            let station = &mut self.stations[index];
+            station.idle_from = station.idle_from.max(end + wait);
+        }
+        self.phase = Phase::Idle;
+    }
+
+    /// How long a station that did not send stays away from the medium after a frame.
+    fn wait_for_ack(&mut self, frame: Option<Frame>, station: usize) -> Duration {
+        // 802.11-2007 §9.2.3.4: EIFS, unless it has read the frame, which names its duration.
+        let others = frame.filter(|frame| frame.to != station);
+        let read = others.filter(|&frame| {
+            let overheard = Frame {
+                to: station,
+                ..frame
+            };
+            self.channel.first_damage(&overheard).is_none()
+        });
+        match read {
+            Some(frame) => self.phy.ack_time(frame.rate),
+            None => self.phy.eifs_without_difs(),
+        }
     }
 
     /// The next packet that arrives, and the host that it arrives at.
     pub(crate) fn poll_transmit(&mut self) -> Option<(HostId, PacketRef)> {
         self.delivered.pop_front()
+    }
+}
+
+/// Slots that have passed at `now` for a station whose medium is idle from `idle_from` on; `None`
+/// before DIFS is over.
+fn slots(phy: &Phy, idle_from: Instant, now: Instant) -> Option<u32> {
+    let counting_from = idle_from + phy.difs();
+    (now >= counting_from)
+        .then(|| (now.since(counting_from).as_nanos() / phy.slot.as_nanos()) as u32)
+}
+
+/// The time that the frame of a station takes.
+fn data_time(phy: &Phy, station: &Station) -> Duration {
+    let size = station.head().map_or(0, |packet| packet.size);
+    phy.standard.data_time(size, station.rate.rate())
+}
+
+impl Station {
+    /// The medium becomes busy for it: the backoff keeps what is left of it.
+    fn freeze(&mut self, phy: &Phy, now: Instant) {
+        let passed = slots(phy, self.idle_from, now).unwrap_or(0);
+        self.backoff = self.backoff.saturating_sub(passed);
     }
 }
 

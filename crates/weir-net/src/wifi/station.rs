@@ -4,15 +4,16 @@
 //! contends for the medium, as a driver does; a discipline that decides at dequeue measures the
 //! same delays.
 
+use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
-use super::timing::Phy;
 use crate::link::LinkCounters;
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::HostId;
-use weir_proto::settings::{bytes, count};
+use weir_proto::settings::{bytes, count, number};
 use weir_proto::time::{Duration, Instant};
 
 weir_proto::settings! {
@@ -28,6 +29,24 @@ weir_proto::settings! {
         /// Transmissions of a frame before it is given up.
         // IEEE 802.11: dot11ShortRetryLimit.
         pub retry_limit: u32 = 7 => count(1..=255, "transmissions"),
+        /// Its transmit power in dBm.
+        pub power: f64 = 15.0 => number(-100.0..=100.0, "dBm"),
+        /// Where it is at first.
+        pub place: Place [flatten],
+        /// What it does with a frame that never came whole.
+        pub damaged_frames: DamagedFrames,
+    }
+}
+
+weir_proto::keywords! {
+    /// What a station does with a frame that it received damaged until the sender gave up.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum DamagedFrames {
+        /// Drops it, as the frame check sequence demands.
+        #[default]
+        Drop = "drop",
+        /// Delivers it if the IP header is whole, for transports with partial checksum coverage.
+        Deliver = "deliver",
     }
 }
 
@@ -56,14 +75,21 @@ pub(super) struct Station {
     head: Option<PacketRef>,
     /// The station that a packet for this host goes to: routes do not change.
     next_hops: BTreeMap<HostId, HostId>,
+    /// From when on the medium is idle for it: DIFS and slots count from here. In the future while
+    /// it waits for EIFS, an acknowledgement that does not come, or the end of what it hears.
+    pub(super) idle_from: Instant,
     /// Slots to wait, counted from DIFS after the medium became idle.
     pub(super) backoff: u32,
     pub(super) window: u32,
     pub(super) transmissions: u32,
+    /// The first damaged octet of the copy that the receiver has of the packet being sent.
+    pub(super) damaged_copy: Option<NonZeroU32>,
     pub(super) rate: RateControl,
     /// The medium had been idle for long when the packet came: no need to wait.
     pub(super) immediate_access: Option<Instant>,
     pub(super) counters: StationCounters,
+    /// The end of the air time that is counted.
+    on_air_until: Instant,
     /// Up to when the integrals of the queue are counted.
     counted_to: Instant,
     events: Events,
@@ -71,7 +97,12 @@ pub(super) struct Station {
 
 impl Station {
     /// A station at rest, at a host.
-    pub(super) fn new(host: HostId, config: StationConfig, phy: &Phy, queue: Queue) -> Self {
+    pub(super) fn new(
+        host: HostId,
+        config: StationConfig,
+        rate: RateControl,
+        (window, queue): (u32, Queue),
+    ) -> Self {
         Self {
             config,
             host,
@@ -79,12 +110,15 @@ impl Station {
             effects: DropsAndMarks::default(),
             head: None,
             next_hops: BTreeMap::new(),
+            idle_from: Instant::ZERO,
             backoff: 0,
-            window: phy.min_window,
+            window,
             transmissions: 0,
-            rate: RateControl::new(config.rate_control, phy.standard),
+            damaged_copy: None,
+            rate,
             immediate_access: None,
             counters: StationCounters::default(),
+            on_air_until: Instant::ZERO,
             counted_to: Instant::ZERO,
             events: Events::default(),
         }
@@ -112,6 +146,9 @@ impl Station {
         counters.link.bytes_queued = self.queue.backlog().bytes;
         counters.link.packets_in_flight = u64::from(self.head.is_some());
         counters.link.bytes_in_flight = self.head.as_ref().map_or(0, |p| u64::from(p.size));
+        // A frame is counted when it begins: what is still to come is not yet spent.
+        let to_come = self.on_air_until.max(now).since(now);
+        counters.link.busy = counters.link.busy.saturating_sub(to_come);
         counters
     }
 
@@ -193,27 +230,54 @@ impl Station {
         self.head = self.queue.dequeue(now, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
         self.record_queue(now);
+        if self.head.is_some() {
+            self.transmissions = 0;
+            self.damaged_copy = None;
+            self.rate.on_packet(now);
+        }
         self.head.is_some()
     }
 
-    /// The packet has been acknowledged: it leaves for the next host.
+    /// The station that the packet being sent is for.
+    pub(super) fn receiver(&self) -> Option<HostId> {
+        let packet = self.head.as_ref()?;
+        self.next_hops.get(&packet.ip.destination).copied()
+    }
+
+    /// The packet has arrived: it leaves for the next host.
     pub(super) fn deliver(&mut self) -> Option<(HostId, PacketRef)> {
+        let to = self.receiver();
         let packet = self.head.take()?;
         self.counters.link.packets_delivered += 1;
         self.counters.link.bytes_delivered += u64::from(packet.size);
-        let to = self.next_hops.get(&packet.ip.destination).copied()?;
+        Some((to?, packet))
+    }
+
+    /// The packet is given up after its last retry; what arrives is the damaged copy that the
+    /// receiver has, if there is one.
+    pub(super) fn give_up(
+        &mut self,
+        at: Instant,
+        discarded: &mut Vec<PacketRef>,
+    ) -> Option<(HostId, PacketRef)> {
+        let Some(damaged_at) = self.damaged_copy else {
+            if let Some(packet) = self.head.take() {
+                self.drop(at, packet, DropReason::RetryLimit, discarded);
+            }
+            return None;
+        };
+        let (to, mut packet) = self.deliver()?;
+        self.counters.link.packets_damaged += 1;
+        let first = packet
+            .damaged_at
+            .map_or(damaged_at, |before| before.min(damaged_at));
+        packet.damaged_at = Some(first);
         Some((to, packet))
     }
 
-    /// The packet is given up after its last retry.
-    pub(super) fn give_up(&mut self, at: Instant, discarded: &mut Vec<PacketRef>) {
-        if let Some(packet) = self.head.take() {
-            self.drop(at, packet, DropReason::RetryLimit, discarded);
-        }
-    }
-
-    /// The medium was kept for this station's frame, up to the end of the acknowledgement.
-    pub(super) fn on_airtime(&mut self, time: Duration) {
+    /// The medium is kept from `start` on for this station's frame or its acknowledgement.
+    pub(super) fn on_airtime(&mut self, start: Instant, time: Duration) {
         self.counters.link.busy += time;
+        self.on_air_until = start + time;
     }
 }

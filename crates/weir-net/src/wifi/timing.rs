@@ -59,6 +59,15 @@ impl Standard {
         Duration::from_micros(10)
     }
 
+    /// From the beginning of a preamble until the receiver reports it (aPHY-RX-START-Delay).
+    const fn receive_start_delay(self) -> Duration {
+        Duration::from_micros(match self {
+            Self::B => 192,
+            Self::BShort => 96,
+            Self::G => 24,
+        })
+    }
+
     /// The smallest contention window, in slots, as the largest number drawn.
     pub const fn min_window(self) -> u32 {
         match self {
@@ -166,6 +175,19 @@ impl Phy {
         self.standard.sifs() + self.slot * 2
     }
 
+    /// How much longer than DIFS a station waits after a frame that it could not read: EIFS less
+    /// DIFS, which is SIFS and an acknowledgement at the lowest mandatory rate (802.11-2007
+    /// §9.2.10), so that it does not disturb one that it may not hear.
+    pub(super) fn eifs_without_difs(&self) -> Duration {
+        let lowest = PhyRate::default();
+        self.standard.sifs() + self.standard.frame_time(ACK_OCTETS, lowest)
+    }
+
+    /// How long a sender waits for the beginning of an acknowledgement (802.11-2007 §9.2.8).
+    pub(super) fn ack_timeout(&self) -> Duration {
+        self.standard.sifs() + self.slot + self.standard.receive_start_delay()
+    }
+
     /// SIFS and the MAC acknowledgement.
     pub(super) fn ack_time(&self, data_rate: PhyRate) -> Duration {
         let mandatory = self.standard.mandatory_rate(data_rate);
@@ -205,6 +227,17 @@ mod tests {
         );
         assert_eq!(fast.difs(), Duration::from_micros(28));
         assert_eq!(long.difs(), Duration::from_micros(50));
+        // EIFS: acknowledgements at 1 Mbit/s, and at 6 Mbit/s with 24 bits a symbol, 6 symbols.
+        assert_eq!(
+            long.eifs_without_difs(),
+            Duration::from_micros(10 + 192 + 112)
+        );
+        assert_eq!(
+            fast.eifs_without_difs(),
+            Duration::from_micros(10 + 26 + 24)
+        );
+        assert_eq!(long.ack_timeout(), Duration::from_micros(10 + 20 + 192));
+        assert_eq!(fast.ack_timeout(), Duration::from_micros(10 + 9 + 24));
     }
 
     #[test]

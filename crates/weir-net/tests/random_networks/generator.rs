@@ -6,8 +6,8 @@ use weir_net::app::{App, AppConfig, AppEnvironment, Delivery};
 use weir_net::netem::Distribution;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
-    Audibility, ChannelConfig, InterferenceConfig, MediumConfig, RateControlConfig, Standard,
-    StationConfig,
+    Audibility, ChannelConfig, DamagedFrames, InterferenceConfig, MediumConfig, Place,
+    RateControlConfig, Standard, StationConfig,
 };
 use weir_net::{
     FlowConfig, HostTiming, LinkChange, LinkConfig, LossConfig, MediumId, NetemConfig, Network,
@@ -115,8 +115,15 @@ fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
     let station = |rng: &mut Rng| StationConfig {
         queue: QueueConfig::arbitrary(rng),
         mtu: [1200, 1500][rng.below(2) as usize],
-        rate_control: [RateControlConfig::Arf, RateControlConfig::Aarf][rng.below(2) as usize],
+        rate_control: [
+            RateControlConfig::Minstrel,
+            RateControlConfig::Arf,
+            RateControlConfig::Aarf,
+        ][rng.below(3) as usize],
         retry_limit: 1 + rng.below(7) as u32,
+        power: 10.0 * rng.uniform(),
+        place: random_place(rng),
+        damaged_frames: [DamagedFrames::Drop, DamagedFrames::Deliver][rng.below(2) as usize],
     };
     MediumConfig {
         name: "cell".to_owned(),
@@ -128,10 +135,27 @@ fn random_cell(rng: &mut Rng, hosts: &[HostId]) -> MediumConfig {
                 until: Duration::from_millis(200),
                 on: Duration::from_millis(2),
                 off: Duration::from_millis(10),
-                heard: [Audibility::Everywhere, Audibility::AtReceivers][rng.below(2) as usize],
+                heard: [
+                    Audibility::Everywhere,
+                    Audibility::AtReceivers,
+                    Audibility::ByPower,
+                ][rng.below(3) as usize],
+                power: [None, Some(10.0)][rng.below(2) as usize],
+                place: random_place(rng),
             }],
-            ..ChannelConfig::with_snr_db(5.0 + 30.0 * rng.uniform())
+            ..if rng.chance(0.5) {
+                ChannelConfig::with_snr_db(5.0 + 30.0 * rng.uniform())
+            } else {
+                ChannelConfig::default()
+            }
         },
+    }
+}
+
+fn random_place(rng: &mut Rng) -> Place {
+    Place {
+        x: 40.0 * rng.uniform(),
+        y: 40.0 * rng.uniform(),
     }
 }
 

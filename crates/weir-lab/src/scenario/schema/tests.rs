@@ -111,7 +111,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
 /// keys are to one another.
-const CROSS_CHECKS: [&str; 33] = [
+const CROSS_CHECKS: [&str; 34] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -131,9 +131,10 @@ const CROSS_CHECKS: [&str; 33] = [
     "44-too-many-writes",
     "60-wifi-station-twice",
     "61-wifi-no-such-rate",
-    "62-wifi-signal-twice",
+    "62-wifi-signal-host",
     "63-wifi-signal-order",
     "64-wifi-interference",
+    "65-wifi-heard",
     "67-bulk-over-udp",
     "68-fec-too-small",
     "69-on-off-never-on",

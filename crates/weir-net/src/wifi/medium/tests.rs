@@ -1,9 +1,9 @@
 use super::*;
 use crate::packet_pool::fixture::packet_ref;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
+use crate::wifi::SignalConfig;
 use crate::wifi::timing::{PhyRate, Standard};
 use crate::wifi::{Audibility, FixedRateConfig, InterferenceConfig, RateControlConfig};
-use weir_proto::time::Duration;
 
 fn full_size() -> PacketRef {
     packet_ref(0, 0, 1500)
@@ -16,20 +16,37 @@ fn hop(host: u32) -> Hop {
     }
 }
 
+fn fastest(standard: Standard) -> RateControlConfig {
+    let rate = u64::from(standard.kbps(standard.fastest())) * 1_000;
+    RateControlConfig::Fixed(FixedRateConfig { rate })
+}
+
 fn medium(standard: Standard, stations: u32, channel: ChannelConfig) -> Medium {
-    let fastest = u64::from(standard.kbps(standard.fastest())) * 1_000;
+    medium_with(fastest(standard), standard, stations, channel)
+}
+
+fn medium_with(
+    rate_control: RateControlConfig,
+    standard: Standard,
+    stations: u32,
+    channel: ChannelConfig,
+) -> Medium {
     let station = StationConfig {
         queue: QueueConfig::DropTail(DropTailConfig {
             limit: QueueLimit::Packets(10),
         }),
-        mtu: 1500,
-        rate_control: RateControlConfig::Fixed(FixedRateConfig { rate: fastest }),
+        rate_control,
         retry_limit: 1000,
+        ..StationConfig::default()
     };
     let config = MediumConfig {
         name: "cell".to_owned(),
         phy: standard.into(),
-        stations: (1..=stations).map(|host| (HostId(host), station)).collect(),
+        // Host 0 only receives.
+        stations: (1..=stations)
+            .chain([0])
+            .map(|host| (HostId(host), station))
+            .collect(),
         channel,
     };
     Medium::new(config, 1)
@@ -63,7 +80,7 @@ fn saturate(medium: &mut Medium, stations: u32, seconds: u64) -> f64 {
 }
 
 /// Bianchi, Performance Analysis of the IEEE 802.11 Distributed Coordination Function, 2000,
-/// equations 7, 9 and 13, solved by bisection; packets per second.
+/// equations 7, 9 and 13, solved by bisection; packets per second. A collision ends with EIFS.
 fn bianchi(standard: Standard, n: u32) -> f64 {
     let w = f64::from(standard.min_window() + 1);
     let stages = libm::log2(f64::from(standard.max_window() + 1) / w);
@@ -82,9 +99,12 @@ fn bianchi(standard: Standard, n: u32) -> f64 {
     let success = f64::from(n) * tau * libm::pow(1.0 - tau, f64::from(n - 1)) / busy;
     let rate = standard.fastest();
     let phy = Phy::from(PhyConfig::from(standard));
-    let exchange = standard.data_time(1500, rate) + phy.ack_time(rate) + phy.difs();
+    let data = standard.data_time(1500, rate) + phy.difs();
+    let exchange = (data + phy.ack_time(rate)).as_secs_f64();
+    let collision = (data + phy.eifs_without_difs()).as_secs_f64();
     let slot = standard.slot().as_secs_f64();
-    busy * success / ((1.0 - busy) * slot + busy * exchange.as_secs_f64())
+    let cycle = (1.0 - busy) * slot + busy * (success * exchange + (1.0 - success) * collision);
+    busy * success / cycle
 }
 
 #[test]
@@ -104,6 +124,142 @@ fn saturation_throughput_agrees_with_bianchi_within_five_per_cent() {
             );
         }
     }
+}
+
+#[test]
+fn the_default_rate_control_keeps_the_throughput_of_contending_stations() {
+    // Its start at the slowest rate and its samples cost a few per cent.
+    for n in 1..=10 {
+        let config = RateControlConfig::default();
+        let mut medium = medium_with(config, Standard::G, n, clear());
+        let measured = saturate(&mut medium, n, 20);
+        let share = measured / bianchi(Standard::G, n);
+        println!("{n:2}: {measured:.1} {:+.2} %", (share - 1.0) * 100.0);
+        assert!((0.8..1.03).contains(&share), "{n}: {share}");
+    }
+}
+
+#[test]
+fn aarf_takes_collisions_for_a_poor_signal() {
+    let share = |n| {
+        let mut medium = medium_with(RateControlConfig::Aarf, Standard::G, n, clear());
+        saturate(&mut medium, n, 20) / bianchi(Standard::G, n)
+    };
+    let (alone, five) = (share(1), share(5));
+    assert!(alone > 0.95 && five < 0.4, "{alone} {five}");
+}
+
+#[test]
+fn the_air_time_of_a_station_is_never_more_than_the_time_that_has_passed() {
+    let mut medium = medium(Standard::B, 1, clear());
+    for packet in 0..3 {
+        medium.handle(Instant::from_nanos(packet), hop(1), full_size());
+    }
+    while let Some(now) = medium.poll_timeout() {
+        medium.handle_timeout(now);
+        for later in [0, 1, 100_000, 700_000, 5_000_000] {
+            let asked = now + Duration::from_nanos(later);
+            let busy = medium.counters(asked, 0).link.busy;
+            assert!(busy <= asked.since(Instant::ZERO), "{busy} at {asked}");
+        }
+    }
+    // Three frames of 1309.1 us and acknowledgements of 258 us.
+    let end = Instant::ZERO + Duration::from_secs(1);
+    let busy = medium.counters(end, 0).link.busy;
+    assert_eq!(
+        busy,
+        Duration::from_nanos(3 * (192_000 + 1_117_091 + 258_000))
+    );
+}
+
+#[test]
+fn after_a_frame_that_nobody_could_read_the_others_wait_for_eifs() {
+    let mut medium = medium(Standard::G, 3, ChannelConfig::with_snr_db(-50.0));
+    medium.handle(Instant::ZERO, hop(1), full_size());
+    let first = medium.poll_timeout().expect("a frame");
+    medium.handle_timeout(first);
+    let end = first + Standard::G.data_time(1500, Standard::G.fastest());
+    medium.handle_timeout(end);
+    let waits: Vec<_> = medium
+        .stations
+        .iter()
+        .map(|s| s.idle_from.since(end))
+        .collect();
+    // The sender 10 + 9 + 24 us for its acknowledgement, the others 10 + 26 + 24: then DIFS.
+    let micros = [43, 60, 60, 60].map(Duration::from_micros);
+    assert_eq!(waits, micros);
+}
+
+#[test]
+fn a_station_that_could_read_a_frame_waits_for_the_acknowledgement_that_does_not_come() {
+    // Only the third station has a poor signal, and a frame for it is read by the second.
+    let mut channel = clear();
+    let snr = |station, snr| {
+        let at = Duration::ZERO;
+        (Some(station), SignalConfig { at, snr })
+    };
+    channel.signal = vec![snr(2, -50.0)];
+    let mut medium = medium(Standard::G, 3, channel);
+    let to_third = Hop {
+        from: HostId(1),
+        to: HostId(3),
+    };
+    medium.handle(Instant::ZERO, to_third, full_size());
+    let first = medium.poll_timeout().expect("a frame");
+    medium.handle_timeout(first);
+    let end = medium.poll_timeout().expect("its end");
+    medium.handle_timeout(end);
+    let waits: Vec<_> = medium
+        .stations
+        .iter()
+        .map(|s| s.idle_from.since(end))
+        .collect();
+    // SIFS and an acknowledgement at 24 Mbit/s: 10 + 26 + 8 us.
+    assert_eq!(waits, [43, 44, 60, 44].map(Duration::from_micros));
+}
+
+#[test]
+fn a_frame_that_never_came_whole_is_delivered_damaged_if_the_receiver_wants_it() {
+    let outcome = |damaged_frames| {
+        // One dB below the threshold: of 1500 octets some of the first 20 rarely fail.
+        let mut medium = medium(Standard::G, 2, ChannelConfig::with_snr_db(24.0));
+        for station in &mut medium.stations {
+            station.config.damaged_frames = damaged_frames;
+            station.config.retry_limit = 2;
+        }
+        let to_second = Hop {
+            from: HostId(1),
+            to: HostId(2),
+        };
+        let (mut whole, mut damaged) = (0_u64, 0_u64);
+        for packet in 0..1000 {
+            let now = Instant::from_nanos(packet * 10_000_000);
+            medium.handle(now, to_second, full_size());
+            while let Some(now) = medium.poll_timeout() {
+                medium.handle_timeout(now);
+            }
+            while let Some((_, packet)) = medium.poll_transmit() {
+                match packet.damaged_at {
+                    Some(octet) => {
+                        assert!((20..1500).contains(&octet.get()), "{octet}");
+                        damaged += 1;
+                    }
+                    None => whole += 1,
+                }
+            }
+        }
+        let counters = medium.counters(Instant::from_nanos(1 << 40), 0).link;
+        assert_eq!(counters.packets_damaged, damaged);
+        assert_eq!(counters.dropped_retry_limit, 1000 - whole - damaged);
+        (whole, damaged)
+    };
+    // 1/(1 + e^-1) = 0.73 fail, 0.53 twice; hardly one of them has no copy with a whole header.
+    let (whole, damaged) = outcome(DamagedFrames::Deliver);
+    assert!(
+        (420..520).contains(&whole) && damaged > 450,
+        "{whole} {damaged}"
+    );
+    assert_eq!(outcome(DamagedFrames::Drop).1, 0);
 }
 
 #[test]
@@ -131,7 +287,7 @@ fn a_frame_is_given_up_after_its_last_retry() {
     }
     let counters = medium.counters(Instant::ZERO, 0);
     assert_eq!((counters.frames, counters.link.dropped_retry_limit), (7, 1));
-    assert_eq!(medium.stations[0].rate.rate(), PhyRate(7));
+    assert_eq!(medium.stations[0].rate.rate(), PhyRate(7), "as fixed");
 }
 
 #[test]
@@ -143,6 +299,7 @@ fn nobody_sends_into_a_burst_that_can_be_heard() {
         on: Duration::from_millis(5),
         off: Duration::from_millis(5),
         heard: Audibility::Everywhere,
+        ..InterferenceConfig::default()
     }];
     let free = saturate(&mut medium(Standard::G, 1, clear()), 1, 20);
     let mut medium = medium(Standard::G, 1, busy);
@@ -162,6 +319,7 @@ fn stations_send_into_a_burst_that_only_receivers_hear() {
         on: Duration::from_millis(5),
         off: Duration::from_millis(5),
         heard: Audibility::AtReceivers,
+        ..InterferenceConfig::default()
     }];
     let mut medium = medium(Standard::G, 1, busy);
     saturate(&mut medium, 1, 20);

@@ -1,42 +1,18 @@
-//! How a station chooses its rate.
+//! Rates that step up and down with successes and failures in a row.
 //!
 //! ARF (Kamerman and Monteban 1997): ten frames in a row that were acknowledged raise the rate,
 //! two in a row that were not lower it; a first failure right after a rise lowers it at once.
 //! AARF (Lacage, Manshaei and Turletti 2004) doubles the ten, up to fifty, each time that happens.
 
-use super::timing::{PhyRate, Standard};
-use weir_proto::settings::bit_rate;
-
-weir_proto::kinds! {
-    /// How a station chooses its rate.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    pub enum RateControlConfig {
-        /// Adaptive ARF: waits longer after each rise that failed.
-        #[default]
-        Aarf = "aarf",
-        /// Up after ten successes, down after two failures.
-        Arf = "arf",
-        /// Always the same `rate`.
-        Fixed(FixedRateConfig) = "fixed",
-    }
-}
-
-weir_proto::settings! {
-    /// Always the same rate.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub struct FixedRateConfig {
-        /// A rate of the standard, such as "11Mbit".
-        pub rate: u64 [required] => bit_rate(),
-    }
-}
+use crate::wifi::timing::{PhyRate, Standard};
 
 const SUCCESSES: u32 = 10;
 const MAX_SUCCESSES: u32 = 50;
 const FAILURES: u32 = 2;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RateControl {
-    config: RateControlConfig,
+#[derive(Debug)]
+pub(in crate::wifi) struct Arf {
+    adaptive: bool,
     fastest: PhyRate,
     rate: PhyRate,
     successes: u32,
@@ -45,17 +21,13 @@ pub(super) struct RateControl {
     probing: bool,
 }
 
-impl RateControl {
-    pub(super) fn new(config: RateControlConfig, standard: Standard) -> Self {
+impl Arf {
+    pub(super) const fn new(standard: Standard, adaptive: bool) -> Self {
         let fastest = standard.fastest();
-        let rate = match config {
-            RateControlConfig::Fixed(fixed) => standard.rate_of(fixed.rate).unwrap_or_default(),
-            RateControlConfig::Arf | RateControlConfig::Aarf => fastest,
-        };
         Self {
-            config,
+            adaptive,
             fastest,
-            rate,
+            rate: fastest,
             successes: 0,
             failures: 0,
             needed: SUCCESSES,
@@ -71,8 +43,7 @@ impl RateControl {
         self.successes += 1;
         self.failures = 0;
         self.probing = false;
-        let fixed = matches!(self.config, RateControlConfig::Fixed(_));
-        if !fixed && self.successes >= self.needed && self.rate < self.fastest {
+        if self.successes >= self.needed && self.rate < self.fastest {
             self.rate = PhyRate(self.rate.0 + 1);
             self.successes = 0;
             self.probing = true;
@@ -82,14 +53,12 @@ impl RateControl {
     pub(super) fn on_failure(&mut self) {
         self.failures += 1;
         self.successes = 0;
-        if matches!(self.config, RateControlConfig::Fixed(_)) {
-            return;
-        }
         if self.probing || self.failures >= FAILURES {
             self.rate = PhyRate(self.rate.0.saturating_sub(1));
-            self.needed = match (self.config, self.probing) {
-                (RateControlConfig::Aarf, true) => (self.needed * 2).min(MAX_SUCCESSES),
-                _ => SUCCESSES,
+            self.needed = if self.adaptive && self.probing {
+                (self.needed * 2).min(MAX_SUCCESSES)
+            } else {
+                SUCCESSES
             };
             self.failures = 0;
             self.probing = false;
@@ -101,7 +70,7 @@ impl RateControl {
 mod tests {
     use super::*;
 
-    fn step(control: &mut RateControl, successes: u32, failures: u32) -> usize {
+    fn step(control: &mut Arf, successes: u32, failures: u32) -> usize {
         (0..successes).for_each(|_| control.on_success());
         (0..failures).for_each(|_| control.on_failure());
         control.rate().0
@@ -109,7 +78,7 @@ mod tests {
 
     #[test]
     fn arf_goes_down_after_two_failures_and_up_after_ten_successes() {
-        let mut control = RateControl::new(RateControlConfig::Arf, Standard::G);
+        let mut control = Arf::new(Standard::G, false);
         assert_eq!(step(&mut control, 0, 1), 7);
         assert_eq!(step(&mut control, 0, 1), 6);
         assert_eq!(step(&mut control, 9, 0), 6);
@@ -123,7 +92,7 @@ mod tests {
 
     #[test]
     fn aarf_waits_longer_after_each_rise_that_failed() {
-        let mut control = RateControl::new(RateControlConfig::Aarf, Standard::G);
+        let mut control = Arf::new(Standard::G, true);
         step(&mut control, 0, 2);
         step(&mut control, 10, 1);
         assert_eq!(step(&mut control, 19, 0), 6);
