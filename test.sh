@@ -48,5 +48,4 @@ step cargo test --workspace --locked
 # A row outside its tolerance without an explanation that holds fails.
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT
-step cargo run --release --locked -p weir -- reproduce --out "$reports" \
-    loopback lossy-link oscillation deep-fifo cut-off
+step cargo run --release --locked -p weir -- reproduce --out "$reports"
