@@ -185,7 +185,7 @@ pub struct Measure {
 }
 
 /// A moment of a run that measures name, found in each run anew: an event of the run, not a time
-/// that somebody read off one run.
+/// that holds in one run only.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moment {

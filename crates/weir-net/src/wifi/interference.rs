@@ -1,5 +1,5 @@
 //! Sources of interference that do not speak 802.11: bursts with pauses between them, from a place
-//! with a power. Bursts are drawn when somebody asks for them.
+//! with a power. Bursts are drawn lazily, up to the time that a caller needs.
 
 use super::place::Place;
 use std::collections::VecDeque;
