@@ -321,6 +321,7 @@ impl Keys {
             Some(Kind::AnyOf(_)) if queue.name.limit_in_octets => size(&text),
             Some(Kind::Bytes { .. }) => size(&text),
             Some(Kind::Quantity(quantity)) if *quantity == units::DURATION => time(&text),
+            Some(Kind::Duration { .. }) => time(&text),
             _ => value(&text),
         };
         put(&mut self.queue, word, value)

@@ -211,6 +211,7 @@ fn value(kind: &Kind, documented: &mut Vec<Keyword>) -> String {
         Kind::Quantity(quantity) if **quantity == RATE => "bit rate".to_owned(),
         Kind::Quantity(quantity) if **quantity == SIZE => "bytes as a text".to_owned(),
         Kind::Quantity(quantity) => quantity.name().to_owned(),
+        Kind::Duration { min, max } => format!("duration from {min} to {max}"),
         Kind::Range(quantity) => format!("{} range", quantity.name()),
         Kind::Bytes { min, max } => format!("{min} to {max} bytes"),
         Kind::Name => "name".to_owned(),

@@ -93,6 +93,11 @@ impl Definitions {
             }
             Kind::Fraction => self.refer("fraction", fraction()),
             Kind::Quantity(quantity) => self.refer(quantity.name(), quantity_schema(quantity)),
+            Kind::Duration { min, max } => {
+                let mut text = self.kind(key, &Kind::Quantity(&weir_proto::units::DURATION));
+                text["description"] = json!(format!("from {min} to {max}"));
+                text
+            }
             Kind::Range(quantity) => {
                 let name = format!("{}_range", quantity.name());
                 self.refer(&name, range_schema(quantity))

@@ -1,6 +1,7 @@
 //! What a value may be, as data: a schema and a reference are made from it.
 
 use super::raw::{Raw, Table};
+use crate::time::Duration;
 use crate::units::Quantity;
 
 /// Whether a key may be left out.
@@ -66,7 +67,14 @@ pub enum Kind {
     Fraction,
     /// A text with a number and a unit.
     Quantity(&'static Quantity),
-    /// The same, or two of them with `..` between, the smaller one first.
+    /// A duration as a text with a unit, within bounds.
+    Duration {
+        /// The shortest.
+        min: Duration,
+        /// The longest.
+        max: Duration,
+    },
+    /// A quantity, or two of them with `..` between, the smaller one first.
     Range(&'static Quantity),
     /// A whole number of bytes, or a text with a unit of size.
     Bytes {
@@ -158,6 +166,7 @@ impl Kind {
             Self::Number { .. } => "a number",
             Self::Fraction => "a number in 0..1",
             Self::Quantity(quantity) => quantity.noun,
+            Self::Duration { .. } => "a duration",
             Self::Range(_) => "a quantity or a range",
             Self::Bytes { .. } => "a number of bytes",
             Self::Name => "a name",

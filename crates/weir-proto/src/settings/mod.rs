@@ -15,6 +15,7 @@
 //! `or_word("never", natural())`. Values come from a [`Raw`] tree and go into one; this module
 //! knows no file format. What is wrong is a [`Finding`] with its [`Place`].
 
+mod bounded;
 mod diagnostic;
 mod form;
 mod kind;
@@ -27,6 +28,7 @@ mod table;
 mod tests;
 mod value;
 
+pub use bounded::duration;
 pub use diagnostic::{Diagnostic, Finding, Help, shortened};
 pub use form::{
     bit_rate, bytes, count, find_keyword, fraction, name, named, natural, number, or_kind, or_word,

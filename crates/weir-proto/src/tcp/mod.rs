@@ -2,18 +2,20 @@
 //!
 //! An endpoint is one connection with one stream: SYN handshake, cumulative and selective
 //! acknowledgements (RFC 2018, RFC 2883), loss recovery, the retransmission timer of RFC 6298,
-//! delayed acknowledgements (RFC 5681 §4.2), flow control and optionally ECN (RFC 3168 §6.1). How
-//! it detects losses, recovers and times out are [`Rules`] with presets: `linux` with RACK-TLP and
-//! F-RTO, `rfc` with RFC 6675, `ns2-sack1`. The windows are those of
-//! [`cc::window`](crate::cc::window), the same code that QUIC uses.
+//! delayed acknowledgements (RFC 5681 §4.2), flow control with silly-window avoidance and probes of
+//! a closed window (RFC 9293 §3.8.6), and optionally ECN (RFC 3168 §6.1). How it detects losses,
+//! recovers and times out are [`Rules`] with presets: `linux` with RACK-TLP and F-RTO, `rfc` with
+//! RFC 6675, `ns2-sack1`. The windows are those of [`cc::window`](crate::cc::window), the same code
+//! that QUIC uses.
 //!
 //! Not modelled: content (payloads are lengths), timestamps, TIME-WAIT, urgent data, Nagle's
 //! algorithm, path-MTU discovery, the rescue retransmission (RFC 6675 §4, NextSeg() rule 4),
-//! SACK reneging, zero-window probes, Linux's quick acknowledgements.
+//! SACK reneging, Linux's quick acknowledgements.
 
 mod connection;
 mod prr;
 mod rack;
+mod receive_window;
 mod receiver;
 mod retransmission_timer;
 mod rules;

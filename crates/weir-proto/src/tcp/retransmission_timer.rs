@@ -1,5 +1,6 @@
 //! The timers of a sender: the retransmission timer (RFC 6298 §5), and beside it the loss probe's
-//! (RFC 8985 §7.2) and RACK's reordering timer (RFC 8985 §6.2).
+//! (RFC 8985 §7.2), RACK's reordering timer (RFC 8985 §6.2) and the persist timer (RFC 9293
+//! §3.8.6.1).
 
 use super::rules::{RtoFloor, RtoTimes, Rules};
 use crate::cc::rtt::{Rtt, RttEstimator, TimeoutRules};
@@ -17,6 +18,8 @@ pub(super) enum Expired {
     Reordering,
     /// The probe timeout, PTO.
     Probe,
+    /// The persist timer.
+    Persist,
     /// The retransmission timeout, RTO.
     Retransmission,
 }
@@ -31,6 +34,7 @@ pub(super) struct RetransmissionTimer {
     deadline: Option<Instant>,
     probe: Option<Instant>,
     reordering: Option<Instant>,
+    persist: Option<Instant>,
 }
 
 impl RetransmissionTimer {
@@ -53,6 +57,7 @@ impl RetransmissionTimer {
             deadline: None,
             probe: None,
             reordering: None,
+            persist: None,
         }
     }
 
@@ -62,7 +67,7 @@ impl RetransmissionTimer {
 
     /// When the next timer expires.
     pub(super) fn next(&self) -> Option<Instant> {
-        [self.deadline, self.probe, self.reordering]
+        [self.deadline, self.probe, self.reordering, self.persist]
             .into_iter()
             .flatten()
             .min()
@@ -75,6 +80,8 @@ impl RetransmissionTimer {
             Some(Expired::Reordering)
         } else if expired(&mut self.probe) {
             Some(Expired::Probe)
+        } else if expired(&mut self.persist) {
+            Some(Expired::Persist)
         } else if expired(&mut self.deadline) {
             Some(Expired::Retransmission)
         } else {
@@ -107,6 +114,12 @@ impl RetransmissionTimer {
     /// RTO.
     pub(super) fn timeout(&self) -> Duration {
         self.rtt.timeout(&self.rules, self.backoff)
+    }
+
+    /// RTO after so many doublings.
+    pub(super) fn timeout_after(&self, doublings: u32) -> Duration {
+        let doublings = doublings.min(self.doublings);
+        self.rtt.timeout(&self.rules, doublings)
     }
 
     /// A segment leaves: the timer runs from the first outstanding one (RFC 6298 §5.1).
@@ -154,8 +167,14 @@ impl RetransmissionTimer {
         self.reordering = after.map(|after| now + after);
     }
 
+    /// Sets or stops the persist timer (RFC 9293 §3.8.6.1).
+    pub(super) fn set_persist(&mut self, now: Instant, after: Option<Duration>) {
+        self.persist = after.map(|after| now + after);
+    }
+
     pub(super) fn stop(&mut self) {
-        (self.deadline, self.probe, self.reordering) = (None, None, None);
+        (self.deadline, self.probe) = (None, None);
+        (self.reordering, self.persist) = (None, None);
     }
 }
 

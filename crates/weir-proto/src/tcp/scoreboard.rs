@@ -162,6 +162,15 @@ impl Scoreboard {
         self.segments.len()
     }
 
+    /// Octets that never counted as sent were acknowledged: those of a zero-window probe. Nothing
+    /// may be outstanding.
+    pub(super) fn skip(&mut self, octets: u64) {
+        if self.is_empty() {
+            self.high_data += octets;
+            self.high_ack = self.high_data;
+        }
+    }
+
     /// A segment of new data leaves.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
         let segment = SentSegment::new(self.high_data, len, now);

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
 use weir_proto::settings::{Spanned, Table, read};
+use weir_proto::time::Duration;
+use weir_proto::units;
 
 fn validator() -> Validator {
     jsonschema::options()
@@ -57,6 +59,7 @@ fn is_beyond_a_schema(message: &str) -> bool {
         "has no length",
         "not a whole number of packets",
         "never happens",
+        "expected a duration from",
     ];
     beyond.iter().any(|part| message.contains(part))
 }
@@ -210,6 +213,7 @@ fn example(kind: &Kind) -> String {
     match kind {
         Kind::Fraction => "0.5".to_owned(),
         Kind::Quantity(quantity) => format!("{:?}", quantity.examples[0]),
+        Kind::Duration { min, .. } => format!("\"{min}\""),
         Kind::Bytes { min, .. } | Kind::Integer { min, .. } => min.to_string(),
         Kind::List { .. } => "[1]".to_owned(),
         other => panic!("no required key is of this kind: {other:?}"),
@@ -352,6 +356,13 @@ fn near(kind: &Kind) -> Vec<String> {
                 .map(|text| format!("\"{}\"", text.replace("{}", unit)))
             })
             .collect(),
+        Kind::Duration { min, max } => {
+            let just = Duration::from_nanos(1);
+            let mut values = near(&Kind::Quantity(&units::DURATION));
+            let near = [min.saturating_sub(just), *min, *max, *max + just];
+            values.extend(near.map(|duration| format!("\"{duration}\"")));
+            values
+        }
         Kind::Range(quantity) => near_range(quantity),
         Kind::Keywords(keywords) => keywords
             .iter()

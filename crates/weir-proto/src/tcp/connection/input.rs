@@ -87,6 +87,7 @@ impl Connection {
         self.peer_sequence = packet.seq;
         self.peer_window_scale = options.window_scale.min(14);
         self.peer_window = u64::from(packet.window);
+        self.largest_peer_window = self.peer_window;
         self.sack &= options.sack_permitted;
         self.config.segment_size = self.config.segment_size.min(u32::from(options.mss).max(1));
     }
@@ -143,7 +144,7 @@ impl Connection {
         }
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += packet.wire_len() as u64;
-        let room = self.config.receive_buffer.saturating_sub(self.unread);
+        let room = self.receive_window.room(self.unread);
         if start.saturating_add(len) > self.receiver.next() + room {
             return self.receiver.ack_now();
         }
@@ -168,6 +169,7 @@ impl Connection {
         let Some(ack) = unwrap(initial, packet.ack, self.scoreboard.high_ack()) else {
             return;
         };
+        self.take_probe_octet(ack);
         let high_data = self.scoreboard.high_data();
         if ack > high_data + u64::from(self.fin.sent) {
             return self.receiver.ack_now();
@@ -184,7 +186,8 @@ impl Connection {
         } else {
             AckKind::Other
         };
-        self.peer_window = window;
+        let sequence = unwrap(self.peer_sequence, packet.seq, self.receiver.next());
+        self.update_peer_window(sequence, ack, window);
         if ack > high_data && !self.fin.acknowledged {
             self.fin.acknowledged = true;
             self.timer.on_ack(now, false);

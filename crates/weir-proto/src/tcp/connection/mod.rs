@@ -3,10 +3,12 @@
 
 mod input;
 mod output;
+mod persist;
 mod recovery;
 
 use super::prr::Prr;
 use super::rack::Rack;
+use super::receive_window::{Fill, ReceiveWindow};
 use super::receiver::Receiver;
 use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
@@ -18,14 +20,18 @@ use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteErr
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::settings;
-use crate::settings::{bytes, count};
+use crate::settings::{bytes, count, duration};
 use crate::time::{Duration, Instant};
+use persist::Persist;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 /// R2: expiries in a row after which the connection is closed (RFC 9293 §3.8.3).
 const MAX_EXPIRIES: u32 = 15;
-/// The window scale that both ends offer (RFC 7323 §2).
-const WINDOW_SCALE: u8 = 10;
+
+/// The shortest and the longest timeouts that can be set: below a millisecond, the granularity of
+/// the clock, a timer would only expire again and again.
+const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(86_400);
 
 settings! {
     /// What an endpoint can be told. The defaults are those of the preset `linux`.
@@ -52,11 +58,11 @@ settings! {
         /// The longest time that an acknowledgement waits.
         pub max_ack_delay: Duration = Duration::from_millis(40),
         /// The retransmission timeout before the first sample (RFC 6298 §2.1).
-        pub rto_initial: Duration = RtoTimes::LINUX.initial ,
+        pub rto_initial: Duration = RtoTimes::LINUX.initial => duration(TIMEOUTS),
         /// The smallest retransmission timeout, or its smallest variance term (RFC 6298 §2.4).
         pub rto_min: Duration = RtoTimes::LINUX.min,
         /// The greatest retransmission timeout, after back-off (RFC 6298 §2.5).
-        pub rto_max: Duration = RtoTimes::LINUX.max ,
+        pub rto_max: Duration = RtoTimes::LINUX.max => duration(TIMEOUTS),
         /// Receive buffer: the window that is advertised.
         pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
         /// Bytes that the application may have waiting to be sent.
@@ -152,6 +158,12 @@ pub struct Connection {
     expired_at: Option<u64>,
     duplicate_acks: u32,
     peer_window: u64,
+    /// Max(SND.WND) of RFC 9293 §3.8.6.2.1.
+    largest_peer_window: u64,
+    /// SND.WL1 and SND.WL2 as offsets: which segment updated the window last.
+    window_updated_at: (u64, u64),
+    persist: Persist,
+    receive_window: ReceiveWindow,
     peer_sequence: u32,
     peer_window_scale: u8,
     sack: bool,
@@ -229,6 +241,10 @@ impl Connection {
             expired_at: None,
             duplicate_acks: 0,
             peer_window: 0,
+            largest_peer_window: 0,
+            window_updated_at: (0, 0),
+            persist: Persist::default(),
+            receive_window: ReceiveWindow::new(config.receive_buffer),
             peer_sequence: 0,
             peer_window_scale: 0,
             sack: config.sack,
@@ -250,6 +266,14 @@ impl Connection {
             statistics: Statistics::default(),
             events: Events::default(),
             config,
+        }
+    }
+
+    fn fill(&self) -> Fill {
+        Fill {
+            next: self.receiver.next(),
+            unread: self.unread,
+            segment_size: self.config.segment_size,
         }
     }
 }
@@ -291,6 +315,7 @@ impl Endpoint for Connection {
             match expired {
                 Expired::Reordering => self.handle_reordering_timer(now),
                 Expired::Probe => self.handle_probe_timeout(now),
+                Expired::Persist => self.handle_persist_timeout(now),
                 Expired::Retransmission => self.handle_expiry(now),
             }
         }
@@ -373,6 +398,9 @@ impl Endpoint for Connection {
         }
         let len = self.unread.min(u64::from(u32::MAX)) as u32;
         self.unread -= u64::from(len);
+        if self.state == State::Established && self.receive_window.wants_update(self.fill()) {
+            self.receiver.ack_now();
+        }
         Some(Payload::of_len(len))
     }
 

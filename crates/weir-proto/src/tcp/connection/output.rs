@@ -1,6 +1,6 @@
 //! Builds the segments that leave.
 
-use super::{Connection, Probe, Recovery, State, WINDOW_SCALE};
+use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::EndpointEvent;
 use crate::event::{Event, EventMask};
@@ -17,18 +17,17 @@ impl Connection {
         let data = !payload.is_empty();
         let (ack, sack) = self.acknowledgement(syn);
         let flags = self.with_ack_and_ecn(flags, data);
-        let window = self.config.receive_buffer.saturating_sub(self.unread);
-        let scale = if syn { 0 } else { WINDOW_SCALE };
+        let window = self.receive_window.advertise(self.fill(), syn);
         let body = TcpPacket {
             source_port: self.config.local.0 as u16,
             destination_port: self.config.remote.0 as u16,
             seq,
             ack,
             flags,
-            window: (window >> scale).min(u64::from(u16::MAX)) as u16,
+            window,
             syn: syn.then(|| SynOptions {
                 mss: self.config.segment_size.min(u32::from(u16::MAX)) as u16,
-                window_scale: WINDOW_SCALE,
+                window_scale: self.receive_window.scale(),
                 sack_permitted: self.config.sack,
             }),
             sack,
@@ -150,6 +149,9 @@ impl Connection {
         {
             return Some(packet);
         }
+        if let Some(packet) = self.next_persist(now) {
+            return Some(packet);
+        }
         self.restart_after_idle(now);
         let segment = u64::from(self.config.segment_size);
         let room = self.has_room(segment);
@@ -167,6 +169,7 @@ impl Connection {
         if let Some(packet) = self.next_new(now) {
             return Some(packet);
         }
+        self.update_persist(now);
         if matches!(self.recovery, Recovery::Fast { .. }) && self.sack {
             let segment = self.scoreboard.next_unsacked(now)?;
             return Some(self.build_retransmission(now, &segment));
@@ -187,23 +190,19 @@ impl Connection {
         }
     }
 
-    /// Octets of the next segment of new data that the receiver's window allows; zero for none.
-    /// Against silly windows only the last segment of what was written may be short.
-    fn new_data(&self) -> u64 {
-        let credit = (self.scoreboard.high_ack() + self.peer_window)
-            .saturating_sub(self.scoreboard.high_data());
-        let len = self.unsent.min(u64::from(self.config.segment_size));
-        if len <= credit { len } else { 0 }
+    fn next_new(&mut self, now: Instant) -> Option<Packet> {
+        self.send_new(now, self.new_data())
     }
 
-    fn next_new(&mut self, now: Instant) -> Option<Packet> {
-        let len = self.new_data();
+    /// A segment of so much new data.
+    pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Packet> {
         if len == 0 {
             return None;
         }
         let start = self.scoreboard.high_data();
         self.unsent -= len;
         self.scoreboard.on_sent(now, len as u32);
+        self.stop_persist(now);
         self.notify_writable();
         let packet = self.build_data(now, start, len as u32);
         self.schedule_probe(now);

@@ -8,6 +8,8 @@ use crate::cc::window::{
 use crate::packet::{Ecn, IpHeader};
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
+mod flow_control;
+
 const MSS: u64 = 1000;
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
@@ -74,20 +76,7 @@ impl Bench {
     }
 
     fn receive(&mut self, now: Instant, body: TcpPacket) {
-        let packet = Packet {
-            id: 0,
-            flow: FlowId(0),
-            ip: IpHeader {
-                source: HostId(1),
-                destination: HostId(0),
-                ecn: Ecn::NotEct,
-                ttl: IpHeader::DEFAULT_TTL,
-            },
-            size: 40,
-            damaged_at: None,
-            body: Body::Tcp(body),
-        };
-        self.sender.handle(now, packet);
+        self.sender.handle(now, packet(body));
     }
 
     /// An acknowledgement of `ack` segments and SACKs of segments.
@@ -144,6 +133,23 @@ impl Bench {
             }
             sent = next;
         }
+    }
+}
+
+/// The segment as it arrives from the peer.
+fn packet(body: TcpPacket) -> Packet {
+    Packet {
+        id: 0,
+        flow: FlowId(0),
+        ip: IpHeader {
+            source: HostId(1),
+            destination: HostId(0),
+            ecn: Ecn::NotEct,
+            ttl: IpHeader::DEFAULT_TTL,
+        },
+        size: 40,
+        damaged_at: None,
+        body: Body::Tcp(body),
     }
 }
 
