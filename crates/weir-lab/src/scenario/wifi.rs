@@ -205,11 +205,6 @@ impl Wifi {
                     let message = format!("until: {} is not after \"from\"", period.until);
                     return Some(wrong(at("until"), message, "write a later time"));
                 }
-                if period.on.is_zero() || period.off.is_zero() {
-                    let message = "on, off: expected more than 0s".to_owned();
-                    let help = "write mean times such as \"5ms\"";
-                    return Some(wrong(at("on"), message, help));
-                }
                 if period.heard == Audibility::ByPower && period.power.is_none() {
                     let message = "heard: \"by_power\" needs a power".to_owned();
                     return Some(wrong(at("heard"), message, "write power = 15.0 (dBm)"));

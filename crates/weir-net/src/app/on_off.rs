@@ -3,12 +3,11 @@
 //! distributed by Pareto with shape 1.5, whose sum over many sources is self-similar (Willinger
 //! et al. 1997). What cannot be written in time is skipped, as media do.
 
-use super::{
-    App, AppEnvironment, AppPair, AppReport, AppSettings, Contradiction, Session, WriteLoad,
-};
+use super::{App, AppEnvironment, AppPair, AppReport, AppSettings, Session, WriteLoad};
+use std::ops::RangeInclusive;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::rng::Rng;
-use weir_proto::settings::{bit_rate, bytes};
+use weir_proto::settings::{bit_rate, bytes, duration};
 use weir_proto::time::{Duration, Instant};
 
 weir_proto::settings! {
@@ -20,7 +19,7 @@ weir_proto::settings! {
         /// Payload bits per second while it is on, such as "64kbit".
         pub rate: u64 [required] = 1 => bit_rate(),
         /// Mean length of a period of writing.
-        pub on: Duration [required] = Duration::from_secs(1),
+        pub on: Duration [required] = Duration::from_secs(1) => duration(LENGTHS),
         /// Mean length of a pause.
         pub off: Duration [required] = Duration::from_secs(1),
         /// How lengths are distributed; "pareto" has shape 1.5.
@@ -43,6 +42,9 @@ weir_proto::keywords! {
 }
 
 const SHAPE: f64 = 1.5;
+/// The shortest and the longest mean period of writing.
+const LENGTHS: RangeInclusive<Duration> =
+    Duration::from_micros(1)..=Duration::from_secs(366 * 86_400);
 
 impl AppSettings for OnOffConfig {
     fn build(&self, environment: AppEnvironment<'_>) -> AppPair {
@@ -65,18 +67,15 @@ impl AppSettings for OnOffConfig {
     }
 
     fn load(&self) -> Option<WriteLoad> {
-        Some(WriteLoad::constant(self.rate, self.packet))
-    }
-
-    fn check(&self) -> Result<(), Contradiction> {
-        if self.on.is_zero() {
-            return Err(Contradiction {
-                key: "on",
-                message: "on: expected more than 0s".to_owned(),
-                help: "write \"1s\"",
-            });
-        }
-        Ok(())
+        // Each period begins with a write, however short it is.
+        let steady = WriteLoad::constant(self.rate, self.packet);
+        let on = self.on.as_secs_f64();
+        let writes = 1.0 + on * steady.per_second;
+        let cycle = on.max(1.0 / steady.per_second) + self.off.as_secs_f64();
+        Some(WriteLoad {
+            per_second: writes / cycle.max(1e-9),
+            ..steady
+        })
     }
 }
 

@@ -9,14 +9,18 @@ use super::{
     Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcName, mark, max_packets,
 };
 use crate::packet_pool::PacketRef;
+use std::ops::RangeInclusive;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::duration;
 use weir_proto::time::{Duration, Instant};
 
 /// TARGET (RFC 8289 §5.3).
 const TARGET: Duration = Duration::from_millis(5);
 /// INTERVAL (RFC 8289 §5.3).
 const INTERVAL: Duration = Duration::from_millis(100);
+/// The shortest and the longest interval that mean anything.
+const INTERVALS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
 /// Intervals since the next drop was due within which the last rate of drops is taken up again
 /// (RFC 8289 §5.5).
 const RECENT_INTERVALS: u64 = 16;
@@ -28,7 +32,7 @@ weir_proto::settings! {
         /// The standing delay to allow.
         pub target: Duration = TARGET,
         /// A round-trip time of the slowest expected flows.
-        pub interval: Duration = INTERVAL,
+        pub interval: Duration = INTERVAL => duration(INTERVALS),
         /// The most packets that it holds.
         pub limit: u64 = 1000 => max_packets(),
         /// Mark packets of ECN-capable transports where others would be dropped early.

@@ -14,6 +14,7 @@ use super::{
 use crate::packet_pool::PacketRef;
 use weir_proto::event::DropReason;
 use weir_proto::rng::Rng;
+use weir_proto::settings::duration;
 use weir_proto::time::{Duration, Instant};
 
 /// QDELAY_REF (RFC 8033 §4.2).
@@ -51,6 +52,13 @@ const MOST_ACCUMULATED: f64 = 8.5;
 const MARK_THRESHOLD: f64 = 0.1;
 /// MEAN_PKTSIZE in octets, which the RFC names without a value (RFC 8033 appendix B).
 const MEAN_PACKET: u64 = 1024;
+/// The shortest period: with less than this an idle second costs more than it tells.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
+/// The longest period.
+const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
+/// The most updates in a row while the queue stands still: beyond these the rest of a silence of
+/// days is skipped.
+const MOST_UPDATES: u32 = 1_000_000;
 
 weir_proto::settings! {
     /// Proportional integral controller enhanced (RFC 8033).
@@ -58,8 +66,8 @@ weir_proto::settings! {
     pub struct PieConfig {
         /// The delay to hold.
         pub target: Duration = QDELAY_REF,
-        /// The controller's period; at least a millisecond.
-        pub tupdate: Duration = T_UPDATE,
+        /// The controller's period.
+        pub tupdate: Duration = T_UPDATE => duration(SHORTEST_PERIOD..=LONGEST_PERIOD),
         /// How long a burst passes untouched.
         pub max_burst: Duration = MAX_BURST,
         /// The most packets that it holds.
@@ -71,8 +79,9 @@ weir_proto::settings! {
 }
 
 impl PieConfig {
+    /// `tupdate`, also where a configuration was not read from a scenario.
     fn period(&self) -> Duration {
-        self.tupdate.max(Duration::from_millis(1))
+        self.tupdate.max(SHORTEST_PERIOD)
     }
 }
 
@@ -124,16 +133,23 @@ pub(crate) struct Pie {
 impl Pie {
     fn catch_up(&mut self, now: Instant) {
         let period = self.config.period();
+        let mut updates = 0_u32;
         while self.next_update <= now {
+            let before = self.state();
             self.update();
             self.next_update += period;
-            if self.probability == 0.0 && self.delay.is_zero() && self.old_delay.is_zero() {
+            updates += 1;
+            if before == self.state() || updates >= MOST_UPDATES {
                 // Nothing would change any more: skip the silent ticks.
-                self.burst_left = self.config.max_burst;
                 let missed = now.since(self.next_update).as_nanos() / period.as_nanos();
                 self.next_update += period * missed;
             }
         }
+    }
+
+    /// What an update may change.
+    fn state(&self) -> (f64, Duration, Duration) {
+        (self.probability, self.old_delay, self.burst_left)
     }
 
     /// RFC 8033 §4.2 and appendix B, calculate_drop_prob().
@@ -530,5 +546,19 @@ mod tests {
             queue.dequeue(now, &mut effects);
         }
         assert!(effects.dropped.is_empty());
+    }
+
+    #[test]
+    fn a_long_silence_is_skipped_once_an_update_changes_nothing() {
+        // A queue that stands still under a closed link for ten years: its delay stays at 20 ms,
+        // above the target, so that the probability rises to 1 and stays there.
+        let mut queue = pie();
+        (queue.delay, queue.old_delay) = (MS * 20, MS * 20);
+        let years = Duration::from_secs(10 * 365 * 86_400);
+        queue.catch_up(Instant::ZERO + years);
+        assert_eq!(queue.probability, 1.0);
+        let next = queue.next_update.since(Instant::ZERO);
+        assert!(next > years && next <= years + queue.config.period());
+        assert_eq!(next.as_nanos() % queue.config.period().as_nanos(), 0);
     }
 }

@@ -3,9 +3,14 @@
 
 use super::place::Place;
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 use weir_proto::rng::Rng;
-use weir_proto::settings::{number, or_word};
+use weir_proto::settings::{duration, number, or_word};
 use weir_proto::time::{Duration, Instant};
+
+/// The shortest and the longest mean length of a burst or pause.
+const LENGTHS: RangeInclusive<Duration> =
+    Duration::from_micros(1)..=Duration::from_secs(366 * 86_400);
 
 weir_proto::settings! {
     /// A source of bursts of interference that are not 802.11.
@@ -19,9 +24,9 @@ weir_proto::settings! {
         /// When it ends.
         pub until: Duration [required],
         /// Mean length of a burst, exponentially distributed.
-        pub on: Duration [required],
+        pub on: Duration [required] => duration(LENGTHS),
         /// Mean pause between bursts, exponentially distributed.
-        pub off: Duration [required],
+        pub off: Duration [required] => duration(LENGTHS),
         /// Which stations hear it and wait.
         pub heard: Audibility,
         /// Its power in dBm, which weakens with the distance; "any" if every frame that it meets

@@ -1,10 +1,13 @@
 //! Times of the physical layer: IEEE 802.11-2007 clauses 15 and 18 (b) and 19 (g, ERP-OFDM).
 
-use weir_proto::settings::{bit_rate, count, natural, or_word};
+use std::ops::RangeInclusive;
+use weir_proto::settings::{bit_rate, count, duration, or_word};
 use weir_proto::time::Duration;
 
 /// Octets that the MAC puts around an IP packet: 24 of header, 8 of LLC/SNAP, 4 of FCS.
 const MAC_OVERHEAD: u32 = 36;
+/// The shortest and the longest slot that can be set.
+const SLOTS: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_millis(1);
 /// Octets of a MAC acknowledgement.
 const ACK_OCTETS: u32 = 14;
 
@@ -126,7 +129,7 @@ weir_proto::settings! {
         /// 802.11b with the long preamble, 802.11b with the short one, or 802.11g.
         pub standard: Standard,
         /// A slot: "standard", or "20us" for a cell of g with b stations in it.
-        pub slot: Option<Duration> => or_word("standard", natural()),
+        pub slot: Option<Duration> => or_word("standard", duration(SLOTS)),
         /// The smallest contention window as the largest number of slots drawn.
         pub min_window: Option<u32> => or_word("standard", count(1..=1023, "slots")),
         /// The fastest rate of MAC acknowledgements: the access point's basic rates.
