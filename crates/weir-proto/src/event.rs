@@ -128,9 +128,11 @@ named! {
         /// Enough later packets were acknowledged: duplicate acknowledgements (RFC 6675), NUMDUPACK
         /// (RFC 4341 §5), kPacketThreshold (RFC 9002 §6.1.1).
         PacketThreshold => "packet_threshold",
-        /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2), or CCID 2's timer
-        /// expired.
+        /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2).
         TimeThreshold => "time_threshold",
+        /// The retransmission timer expired, and all that was in flight counts as lost (RFC 4341
+        /// §5).
+        Timeout => "timeout",
     }
 }
 

@@ -18,6 +18,8 @@ struct Line {
     delay: Duration,
     limit: usize,
     loss: f64,
+    /// Of packets without data.
+    ack_loss: f64,
     rng: Rng,
     free_at: Instant,
     leaving: VecDeque<Instant>,
@@ -32,7 +34,12 @@ impl Line {
         let Body::Dccp(body) = &packet.body else {
             return;
         };
-        let lost = body.kind.carries_data() && self.rng.chance(self.loss);
+        let loss = if body.kind.carries_data() {
+            self.loss
+        } else {
+            self.ack_loss
+        };
+        let lost = loss > 0.0 && self.rng.chance(loss);
         if lost || self.leaving.len() >= self.limit {
             return;
         }
@@ -60,6 +67,7 @@ impl Path {
             delay,
             limit: 50,
             loss,
+            ack_loss: 0.0,
             rng: Rng::stream(7, name),
             free_at: Instant::from_nanos(0),
             leaving: VecDeque::new(),
@@ -206,6 +214,31 @@ fn without_agreement_both_use_ccid_2() {
         "{:?}",
         path.delivered
     );
+}
+
+/// RFC 4341 §6.1: lost acknowledgements raise the Ack Ratio, which feature negotiation tells the
+/// receiver; it then acknowledges more rarely.
+#[test]
+fn a_receiver_of_ccid_2_follows_the_ack_ratio_that_its_sender_announces() {
+    let data_packets_per_ack = |ack_loss| {
+        let configs = configs(|_, config| {
+            config.send_ccid = Ccid::TcpLike;
+            config.receive_ccid = Ccid::TcpLike;
+        });
+        let mut path = Path::new(configs, 10_000_000, Duration::from_millis(20), 0.0);
+        path.run(Duration::from_secs(1));
+        path.lines[1].ack_loss = ack_loss;
+        path.run(Duration::from_secs(10));
+        let counts = |path: &Path| path.ends[1].statistics();
+        let before = counts(&path);
+        path.run(Duration::from_secs(10));
+        let after = counts(&path);
+        let data = after.data_packets_received - before.data_packets_received;
+        data as f64 / (after.packets_sent - before.packets_sent) as f64
+    };
+    let (clean, lossy) = (data_packets_per_ack(0.0), data_packets_per_ack(0.1));
+    assert!((1.8..2.2).contains(&clean), "{clean}");
+    assert!(lossy > 4.0, "{lossy}");
 }
 
 #[test]

@@ -63,6 +63,12 @@ pub trait CcidSender: Send {
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
 
+    /// The Ack Ratio that the other side's receiver should keep (RFC 4340 §11.3); `None` for a CCID
+    /// without one.
+    fn ack_ratio(&self) -> Option<u16> {
+        None
+    }
+
     /// The losses that this half found; zero where the receiver finds them, as with TFRC.
     fn losses(&self) -> LossCounts {
         LossCounts::default()
@@ -86,6 +92,9 @@ pub trait CcidReceiver: Send {
 
     /// The other side acknowledged one of our acknowledgements (RFC 4340 §11.4.2).
     fn on_ack_of_ack(&mut self, _seq: SeqNum) {}
+
+    /// The other side has announced this Ack Ratio (RFC 4340 §11.3).
+    fn set_ack_ratio(&mut self, _ratio: u16) {}
 
     /// When the next timer of this half expires.
     fn poll_timeout(&self) -> Option<Instant>;

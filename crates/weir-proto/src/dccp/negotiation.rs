@@ -229,6 +229,15 @@ impl Negotiation {
             .any(|f| f.state == FeatureState::Changing)
     }
 
+    /// True while a Change awaits its Confirm that every packet should carry. A changed Ack Ratio
+    /// leaves once, and again when a timer says so: each Change asks for an acknowledgement, and
+    /// those are what a greater ratio is to save.
+    pub(super) fn is_changing_urgently(&self) -> bool {
+        self.features
+            .iter()
+            .any(|f| f.state == FeatureState::Changing && f.number != feature::ACK_RATIO)
+    }
+
     /// Processes a Change or Confirm.
     ///
     /// # Errors
@@ -315,6 +324,13 @@ impl Negotiation {
         let feature = &mut self.features[at];
         // §6.6.2: a Confirm without a Change is ignored.
         if feature.state != FeatureState::Changing {
+            return Ok(());
+        }
+        let number = feature.number;
+        if feature.rule == ReconciliationRule::NonNegotiable
+            && feature::decode_number(number, values).is_some_and(|value| value != feature.value)
+        {
+            // It confirms an older value; the Change of the present one goes on.
             return Ok(());
         }
         feature.state = FeatureState::Stable;

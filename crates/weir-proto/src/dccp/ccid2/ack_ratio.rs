@@ -39,6 +39,12 @@ impl AckRatio {
         self.ratio
     }
 
+    /// The window has become this small: the bounds of RFC 4341 §6.1.2 hold at once, lest the few
+    /// packets of the window wait for an acknowledgement until the receiver's delay is over.
+    pub(super) fn on_reduction(&mut self, cwnd: u32) {
+        self.ratio = bounded(u32::from(self.ratio), cwnd);
+    }
+
     /// A packet of the other side arrived, of any type.
     pub(super) fn on_arrival(&mut self, seq: SeqNum) {
         let Some(greatest) = self.greatest else {

@@ -4,11 +4,11 @@
 //! packet more per window in congestion avoidance, half at a congestion event, one packet after a
 //! timeout (§5). A packet is lost when three later ones have arrived (NUMDUPACK). The receiver
 //! acknowledges every Ack Ratio-th data packet with an Ack Vector, and at once when a packet is
-//! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1).
+//! missing; the sender doubles the Ack Ratio when acknowledgements are lost (§6.1), and announces
+//! each change by feature negotiation (§6.1.2).
 //!
-//! Does not model: pacing (§5, MAY), ECN marks on acknowledgements, undoing a reduction after a
-//! spurious loss, and telling the receiver of a changed Ack Ratio (§6.1.2): the receiver keeps the
-//! ratio of the handshake.
+//! Does not model: pacing (§5, MAY), ECN marks on acknowledgements, and undoing a reduction after a
+//! spurious loss.
 
 mod ack_ratio;
 mod receiver;

@@ -24,9 +24,9 @@ pub struct Ccid2Receiver {
 
 impl Ccid2Receiver {
     /// A receiver that acknowledges every `ack_ratio`-th data packet.
-    pub fn new(ack_ratio: u32) -> Self {
+    pub fn new(ack_ratio: u16) -> Self {
         Self {
-            ack_ratio: ack_ratio.max(1),
+            ack_ratio: u32::from(ack_ratio.max(1)),
             vector: AckVector::default(),
             nonces: NonceSums::default(),
             greatest: None,
@@ -80,6 +80,10 @@ impl CcidReceiver for Ccid2Receiver {
         self.unacknowledged = 0;
         self.at_once = false;
         self.deadline = None;
+    }
+
+    fn set_ack_ratio(&mut self, ratio: u16) {
+        self.ack_ratio = u32::from(ratio.max(1));
     }
 
     fn on_ack_of_ack(&mut self, seq: SeqNum) {

@@ -78,8 +78,9 @@ struct AckSummary {
 }
 
 impl Ccid2Sender {
-    /// A sender of packets of about this many octets, with the initial window of RFC 3390.
-    pub fn new(packet_size: u32) -> Self {
+    /// A sender of packets of about this many octets, with the initial window of RFC 3390, whose
+    /// receiver begins with this Ack Ratio.
+    pub fn new(packet_size: u32, ack_ratio: u16) -> Self {
         let packet_size = u64::from(packet_size.max(1));
         Self {
             packet_size,
@@ -99,7 +100,7 @@ impl Ccid2Sender {
             deadline: None,
             slow_until: None,
             nonce_mismatch: false,
-            ack_ratio: AckRatio::new(2),
+            ack_ratio: AckRatio::new(ack_ratio),
             limit: Limit::InitialWindow,
             lost: 0,
             loss_events: 0,
@@ -304,6 +305,7 @@ impl Ccid2Sender {
         self.cwnd = (self.cwnd / 2).max(1);
         self.ssthresh = self.cwnd.max(2);
         self.acked_since_increase = 0;
+        self.ack_ratio.on_reduction(self.cwnd);
         self.limit = Limit::Recovery;
     }
 
@@ -341,9 +343,14 @@ impl Ccid2Sender {
     }
 }
 
-/// The initial window in packets of this size (RFC 3390).
+/// The initial window in packets of this size (RFC 4341 §5: at most four, by the rules of RFC 3390
+/// §1): up to 1095 octets four packets, below 2190 three, otherwise two.
 fn initial_window(packet_size: u64) -> u32 {
-    (4380 / packet_size).clamp(2, 4) as u32
+    match packet_size {
+        0..=1095 => 4,
+        1096..2190 => 3,
+        _ => 2,
+    }
 }
 
 impl CcidSender for Ccid2Sender {
@@ -441,7 +448,7 @@ impl CcidSender for Ccid2Sender {
         // RFC 4341 §5: as for TCP's timeout, all packets in flight count as lost.
         while let Some(sent) = self.sent.pop_front() {
             if !sent.acknowledged {
-                self.declare_lost(now, sent, LossTrigger::TimeThreshold, events);
+                self.declare_lost(now, sent, LossTrigger::Timeout, events);
             }
         }
         self.loss_events += 1;
@@ -450,6 +457,7 @@ impl CcidSender for Ccid2Sender {
         self.pipe = 0;
         self.ssthresh = (self.cwnd / 2).max(2);
         self.cwnd = 1;
+        self.ack_ratio.on_reduction(self.cwnd);
         self.acked_since_increase = 0;
         self.backoff = (self.backoff + 1).min(16);
         self.deadline = None;
@@ -459,6 +467,10 @@ impl CcidSender for Ccid2Sender {
 
     fn rtt(&self) -> Option<Duration> {
         self.rtt.smoothed()
+    }
+
+    fn ack_ratio(&self) -> Option<u16> {
+        Some(self.ack_ratio.get())
     }
 
     fn losses(&self) -> LossCounts {

@@ -2,7 +2,7 @@ use super::ack_ratio::AckRatio;
 use super::{Ccid2Receiver, Ccid2Sender};
 use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
-use crate::event::{Event, EventMask, Events, Limit, WindowState};
+use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
 use crate::packet::{Ecn, Payload};
 use crate::time::{Duration, Instant};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ impl Bench {
     fn new() -> Self {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
-        let mut sender = Ccid2Sender::new(SIZE);
+        let mut sender = Ccid2Sender::new(SIZE, 2);
         sender.on_handshake_rtt(Instant::ZERO, RTT);
         Self {
             sender,
@@ -362,6 +362,42 @@ fn the_ack_ratio_doubles_with_lost_acknowledgements_and_falls_slowly_without() {
     assert_eq!([next(&mut ratio, false), next(&mut ratio, false)], [4, 3]);
     let clean = (1..=4).map(|_| next(&mut ratio, false)).collect::<Vec<_>>();
     assert_eq!(clean, [3, 3, 3, 2], "24 / (9 - 3) = 4 windows from 3 to 2");
+}
+
+#[test]
+fn the_initial_window_follows_rfc_3390_in_packets() {
+    // RFC 3390 §1: up to 1095 octets four packets, below 2190 three, otherwise two.
+    let table = [
+        (1, 4),
+        (1095, 4),
+        (1096, 3),
+        (1460, 3),
+        (1472, 3),
+        (2189, 3),
+        (2190, 2),
+        (9000, 2),
+    ];
+    for (size, packets) in table {
+        let mut bench = Bench::new();
+        bench.sender = Ccid2Sender::new(size, 2);
+        assert_eq!(bench.fill(100).len(), packets, "{size}");
+    }
+}
+
+#[test]
+fn packets_that_a_timeout_gives_up_are_lost_by_the_timeout() {
+    let mut bench = Bench::new();
+    let sent = bench.fill(100).len();
+    let due = bench.sender.poll_timeout().expect("data is out");
+    bench.sender.handle_timeout(due, &mut bench.events);
+    let triggers = bench.events.drain().filter_map(|(_, event)| match event {
+        Event::Lost { trigger, .. } => Some(trigger),
+        _ => None,
+    });
+    assert_eq!(
+        triggers.collect::<Vec<_>>(),
+        vec![LossTrigger::Timeout; sent]
+    );
 }
 
 #[test]

@@ -205,6 +205,7 @@ impl Connection {
                 sender.on_nonce_mismatch();
             }
             sender.on_ack(now, packet, &mut self.events);
+            self.announce_ack_ratio(now);
         }
         if matches!(packet.kind, PacketType::Ack | PacketType::DataAck) {
             self.acks_received = self.acks_received.saturating_add(1);
@@ -247,6 +248,7 @@ impl Connection {
                         MANDATORY_FAILURE => OptionFault::mandatory(raw),
                         _ => OptionFault::option(raw),
                     })?;
+                self.take_ack_ratio();
             }
         }
         Ok(())

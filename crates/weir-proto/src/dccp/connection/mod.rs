@@ -307,6 +307,33 @@ impl Connection {
         }
     }
 
+    /// The Ack Ratio of the data that this host (`Local`) or the other sends.
+    fn ack_ratio(&self, sender: Location) -> u16 {
+        let ratio = self.negotiation.value(sender, feature::ACK_RATIO);
+        u16::try_from(ratio).unwrap_or(u16::MAX)
+    }
+
+    /// Announces an Ack Ratio that our sender half has changed (RFC 4341 §6.1.2).
+    fn announce_ack_ratio(&mut self, now: Instant) {
+        let wanted = self.sender.as_ref().and_then(|sender| sender.ack_ratio());
+        let Some(ratio) = wanted.filter(|&ratio| ratio != self.ack_ratio(Location::Local)) else {
+            return;
+        };
+        self.negotiation
+            .announce(feature::ACK_RATIO, u64::from(ratio));
+        if self.state == State::Open {
+            self.start_change(now);
+        }
+    }
+
+    /// The other side may have announced another Ack Ratio (RFC 4340 §11.3).
+    fn take_ack_ratio(&mut self) {
+        let ratio = self.ack_ratio(Location::Remote);
+        if let Some(receiver) = &mut self.receiver {
+            receiver.set_ack_ratio(ratio);
+        }
+    }
+
     /// Creates both CCID halves as negotiated.
     fn start_ccids(&mut self) {
         if self.sender.is_some() {
@@ -320,12 +347,13 @@ impl Connection {
         let packet_size = self.max_payload();
         let send = self.negotiation.value(Location::Local, feature::CCID);
         let receive = self.negotiation.value(Location::Remote, feature::CCID);
+        let own_ratio = self.ack_ratio(Location::Local);
         // Without an agreement the CCID is 2, the default.
         self.sender = Some(match self.config.send_ccid.tfrc(send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
-            None => Box::new(ccid2::Ccid2Sender::new(packet_size)),
+            None => Box::new(ccid2::Ccid2Sender::new(packet_size, own_ratio)),
         });
-        let ack_ratio = self.negotiation.value(Location::Remote, feature::ACK_RATIO) as u32;
+        let ack_ratio = self.ack_ratio(Location::Remote);
         self.receiver = Some(match self.config.receive_ccid.tfrc(receive) {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
             None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),

@@ -266,7 +266,7 @@ impl Connection {
             && (self.state == State::PartOpen
                 || self.acks_received >= ACKS_PER_ANSWER
                 || self.negotiation.has_pending_confirm()
-                || self.negotiation.is_changing()
+                || self.negotiation.is_changing_urgently()
                 || self.owes_ack(now));
         let mut packet = if acknowledges {
             wire::Packet::data_ack(seq, self.sequence.gsr, payload)

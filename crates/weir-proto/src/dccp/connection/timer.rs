@@ -87,9 +87,14 @@ impl Connection {
         self.timers.keepalive = self.config.keepalive.map(|silence| now + silence);
         // A Change that is not confirmed yet was lost, or its Confirm was: it is repeated.
         if self.negotiation.is_changing() {
-            self.ack_pending = true;
-            self.timers.repeat_after(now, CHANGE_INTERVAL);
+            self.start_change(now);
         }
+    }
+
+    /// A Change leaves with an acknowledgement, and again until it is confirmed (RFC 4340 §6.6.3).
+    pub(super) fn start_change(&mut self, now: Instant) {
+        self.ack_pending = true;
+        self.timers.repeat_after(now, CHANGE_INTERVAL);
     }
 
     /// Checks whether the peer is silent. The timer is not reset by each packet, which costs less.
@@ -144,6 +149,7 @@ impl Connection {
             && sender.poll_timeout().is_some_and(|at| at <= now)
         {
             sender.handle_timeout(now, &mut self.events);
+            self.announce_ack_ratio(now);
         }
         if let Some(receiver) = &mut self.receiver
             && receiver.poll_timeout().is_some_and(|at| at <= now)
