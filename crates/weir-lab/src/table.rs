@@ -129,6 +129,30 @@ pub struct PlotLabel {
     pub factor: f64,
 }
 
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// Numbers, some of which may be missing.
+    Number,
+    /// Counts.
+    Count,
+    /// Words.
+    Word,
+}
+
+/// A column as its files and its documentation describe it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnInfo {
+    /// The name in files; a unit is its last part.
+    pub name: &'static str,
+    /// The unit of the values; empty for words, shares and counts.
+    pub unit: &'static str,
+    /// What the values are, in one line.
+    pub doc: &'static str,
+    /// What the values are for a program.
+    pub kind: ValueKind,
+}
+
 /// How a column takes its value from a row.
 #[derive(Debug)]
 enum ValueOf<Row: 'static> {
@@ -178,6 +202,20 @@ impl<Row> ColumnSpec<Row> {
             doc,
             plot: None,
             value: ValueOf::Word(value),
+        }
+    }
+
+    /// The column without the way to its value.
+    pub const fn info(&self) -> ColumnInfo {
+        ColumnInfo {
+            name: self.name,
+            unit: self.unit,
+            doc: self.doc,
+            kind: match self.value {
+                ValueOf::Number(_) => ValueKind::Number,
+                ValueOf::Count(_) => ValueKind::Count,
+                ValueOf::Word(_) => ValueKind::Word,
+            },
         }
     }
 

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use weir_lab::run::{FlowSummary, FlowTrace, LinkTrace, RunOutput, Summary};
+use weir_lab::run::{FlowSummary, FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary};
 use weir_lab::scenario;
 use weir_lab::table::{Column, Table, Values};
-use weir_lab::trace::{FolderError, RunFolder};
+use weir_lab::trace::{FolderError, FolderWriter, RunFolder, Written};
 
 const SCENARIO: &str = r#"
 [run]
@@ -49,6 +49,7 @@ fn output() -> RunOutput {
         ],
     };
     let mut summary = Summary::default();
+    summary.run.format = RUN_FORMAT;
     summary.run.seed = 7;
     summary.run.duration_s = 0.1 + 0.2;
     let flow = FlowSummary {
@@ -71,6 +72,12 @@ fn output() -> RunOutput {
         }],
         packets: Some(table),
     }
+}
+
+/// Writes a run and opens its folder.
+fn written(output: &RunOutput, path: &Path) -> RunFolder {
+    FolderWriter::write(output, "", path).unwrap();
+    RunFolder::open(path).unwrap()
 }
 
 /// Every file below a folder with its content.
@@ -96,7 +103,7 @@ fn what_is_written_comes_back() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("deep/run");
     let output = output();
-    RunFolder::write(&output, &path).unwrap();
+    written(&output, &path);
     let folder = RunFolder::open(&path).unwrap();
     assert_eq!(folder.summary(), &output.summary);
     assert_eq!(folder.load().unwrap(), output);
@@ -104,6 +111,7 @@ fn what_is_written_comes_back() {
     assert_eq!(
         names,
         [
+            "BLAKE3SUMS",
             "flows/stream.parquet",
             "links/wire.backward.parquet",
             "packets.parquet",
@@ -123,7 +131,7 @@ fn missing_numbers_come_back_as_missing() {
             values: Values::F64(vec![1.0, f64::NAN, 3.0]),
         }],
     };
-    let folder = RunFolder::write(&output, &place.path().join("run")).unwrap();
+    let folder = written(&output, &place.path().join("run"));
     let table = folder.table("flows/stream").unwrap().unwrap();
     let numbers = table.numbers("cwnd_bytes").unwrap();
     assert!(numbers[1].is_nan());
@@ -136,28 +144,34 @@ fn the_same_run_gives_the_same_bytes_whatever_the_wall_clock_says() {
     let place = tempfile::tempdir().unwrap();
     let (first, second) = (place.path().join("1"), place.path().join("2"));
     let mut output = output();
-    RunFolder::write(&output, &first).unwrap();
+    written(&output, &first);
     output.summary.run.wall_s = Some(1.25);
-    RunFolder::write(&output, &second).unwrap();
+    written(&output, &second);
     assert!(files(&first) == files(&second));
     let summary = String::from_utf8(files(&first)["summary.json"].clone()).unwrap();
     assert!(!summary.contains("wall"), "{summary}");
 }
 
 #[test]
-fn a_run_is_replaced_whole_and_nothing_else_is_touched() {
+fn a_run_takes_the_place_of_its_repetition_and_of_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run");
     let mut output = output();
-    RunFolder::write(&output, &path).unwrap();
+    written(&output, &path);
+    fs::create_dir(path.join("plots")).unwrap();
+    fs::write(path.join("plots/flow.svg"), "a plot").unwrap();
+    fs::write(path.join("notes.txt"), "a note").unwrap();
     output.packets = None;
-    RunFolder::write(&output, &path).unwrap();
+    output.summary.run.duration_s = 7.0;
+    written(&output, &path);
     assert!(!path.join("packets.parquet").exists());
+    assert_eq!(fs::read(path.join("plots/flow.svg")).unwrap(), b"a plot");
+    assert_eq!(fs::read(path.join("notes.txt")).unwrap(), b"a note");
     let other = place.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::write(other.join("letter.txt"), "dear").unwrap();
     for occupied in [&other, &other.join("letter.txt")] {
-        let error = RunFolder::write(&output, occupied).unwrap_err();
+        let error = FolderWriter::write(&output, "", occupied).unwrap_err();
         assert!(matches!(error, FolderError::Occupied(_)), "{error}");
     }
     assert_eq!(fs::read(other.join("letter.txt")).unwrap(), b"dear");
@@ -170,12 +184,99 @@ fn a_run_is_replaced_whole_and_nothing_else_is_touched() {
 }
 
 #[test]
+fn a_full_trace_is_never_replaced_by_less() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("run");
+    let full = output();
+    written(&full, &path);
+    let before = files(&path);
+    let summary_only = |duration_s: f64, build: &str| {
+        let mut less = output();
+        (less.flows, less.links, less.packets) = (Vec::new(), Vec::new(), None);
+        less.summary.run.duration_s = duration_s;
+        less.summary.run.build = build.to_owned();
+        less
+    };
+    let of_full = full.summary.run.duration_s;
+    for (less, expected) in [
+        (summary_only(of_full, "another"), Written::KeptFuller),
+        (summary_only(2.0, "another"), Written::KeptOther),
+    ] {
+        assert_eq!(FolderWriter::write(&less, "", &path).unwrap(), expected);
+        assert!(files(&path) == before);
+    }
+    let mut no_packets = output();
+    no_packets.packets = None;
+    let kept = FolderWriter::write(&no_packets, "", &path).unwrap();
+    assert_eq!(kept, Written::KeptFuller);
+    assert_eq!(FolderWriter::write(&full, "", &path).unwrap(), Written::New);
+    assert!(files(&path) == before);
+}
+
+#[test]
+fn every_flipped_bit_is_an_error_that_names_a_file() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("run");
+    written(&output(), &path);
+    let mut tried = 0;
+    for (name, content) in files(&path) {
+        // About a hundred places in each file, each with another bit.
+        let step = (content.len() / 100).max(1);
+        for at in (0..content.len()).step_by(step) {
+            let mut damaged = content.clone();
+            damaged[at] ^= 1 << (at % 8);
+            fs::write(path.join(&name), &damaged).unwrap();
+            let read = RunFolder::open(&path).and_then(|folder| folder.load());
+            let error = read.expect_err(&format!("{name}: octet {at}")).to_string();
+            assert!(error.contains(&path.display().to_string()), "{error}");
+            tried += 1;
+        }
+        fs::write(path.join(&name), &content[..content.len() / 2]).unwrap();
+        let read = RunFolder::open(&path).and_then(|folder| folder.load());
+        assert!(read.is_err(), "half of {name}");
+        fs::write(path.join(&name), &content).unwrap();
+    }
+    assert!(tried > 600, "{tried}");
+    RunFolder::open(&path).unwrap().load().unwrap();
+    fs::remove_file(path.join("packets.parquet")).unwrap();
+    let read = RunFolder::open(&path).unwrap().load();
+    assert!(read.is_err(), "a table that was written is missing");
+}
+
+#[test]
+fn another_format_is_named_with_the_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("run");
+    written(&output(), &path);
+    let summary = fs::read_to_string(path.join("summary.json")).unwrap();
+    let line = format!("\"format\": {RUN_FORMAT},");
+    for (other, said) in [
+        ("", ["is in format 1", "scenario.toml\" again"]),
+        (
+            "\"format\": 1,",
+            ["is in format 1", "scenario.toml\" again"],
+        ),
+        (
+            "\"format\": 99,",
+            ["is in format 99", "use a later version"],
+        ),
+    ] {
+        assert!(summary.contains(&line), "{summary}");
+        fs::write(path.join("summary.json"), summary.replace(&line, other)).unwrap();
+        let error = RunFolder::open(&path).unwrap_err().to_string();
+        for words in said {
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}
+
+#[test]
 fn what_is_no_run_is_refused_by_name() {
     let place = tempfile::tempdir().unwrap();
     let error = RunFolder::open(place.path()).unwrap_err().to_string();
     assert!(error.contains("it has no scenario.toml"), "{error}");
     let path = place.path().join("run");
-    let folder = RunFolder::write(&output(), &path).unwrap();
+    let folder = written(&output(), &path);
     fs::write(path.join("flows/stream.parquet"), "no columns").unwrap();
     let error = folder.table("flows/stream").unwrap_err().to_string();
     assert!(error.contains("flows/stream.parquet"), "{error}");

@@ -3,9 +3,66 @@
 use crate::exit::Failure;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use weir_lab::trace::FileSet;
 
-/// Writes a file under a temporary name and renames it, so that it is whole or not there.
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail like any other, instead of
+/// ending the process. Programs that are started have the usual behaviour.
+pub fn report_size_limit() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::SIGXFSZ;
+        let unread = std::sync::Arc::default();
+        signal_hook::flag::register(SIGXFSZ, unread)?;
+    }
+    Ok(())
+}
+
+fn failure_at(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::Failed(format!("cannot write \"{}\": {error}", path.display()))
+}
+
+/// Files below a folder that are seen together, once all of them are written.
+pub struct Files {
+    folder: PathBuf,
+    set: FileSet,
+}
+
+impl Files {
+    /// None yet.
+    pub fn in_folder(folder: &Path) -> Result<Self, Failure> {
+        let set = FileSet::create(folder).map_err(|error| failure_at(folder, &error))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            set,
+        })
+    }
+
+    /// Writes a file at this path below the folder.
+    pub fn write(&mut self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Failure> {
+        let path = path.as_ref();
+        let mut file = self.begin(path)?;
+        file.write_all(bytes)
+            .map_err(|error| failure_at(&self.folder.join(path), &error))
+    }
+
+    fn begin(&mut self, path: &Path) -> Result<File, Failure> {
+        let begun = self.set.begin(path);
+        begun.map_err(|error| failure_at(&self.folder.join(path), &error))
+    }
+
+    /// Gives all files their names; returns their paths.
+    pub fn commit(self) -> Result<Vec<String>, Failure> {
+        let Self { folder, set } = self;
+        let paths = set.commit().map_err(|error| failure_at(&folder, &error))?;
+        Ok(paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect())
+    }
+}
+
+/// Writes a file that is whole or not there.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     write_with(path, |mut file| {
         file.write_all(bytes)
@@ -13,29 +70,18 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     })
 }
 
-fn failure_at(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("{}: {error}", path.display()))
-}
-
-/// Lets `write` fill a file under a temporary name, and renames it if that went well.
+/// Lets `write` fill a file, which gets its name if that went well.
 pub fn write_with<T>(
     path: &Path,
     write: impl FnOnce(File) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let failed = |error| failure_at(path, &error);
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".tmp");
-    let temporary = path.with_file_name(name);
-    let file = File::create(&temporary).map_err(failed)?;
-    let written = write(file);
-    if written.is_err() {
-        // A part of the file is of no use.
-        let _ = std::fs::remove_file(&temporary);
-    } else {
-        std::fs::rename(&temporary, path).map_err(failed)?;
-    }
-    written
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut files = Files::in_folder(folder)?;
+    let name = path.file_name().unwrap_or_default();
+    let written = write(files.begin(Path::new(name))?)?;
+    files.commit()?;
+    Ok(written)
 }

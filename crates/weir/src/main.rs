@@ -7,6 +7,7 @@
 
 mod arguments;
 mod benchmark;
+mod build;
 mod capture;
 mod commands;
 #[cfg(target_os = "linux")]
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
         Ok(read) => read,
         Err(error) => return exit::unparsed(&error),
     };
+    if let Err(error) = files::report_size_limit() {
+        terminal::status(&format!("weir: {error}"));
+    }
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(json),

@@ -48,6 +48,36 @@ impl Fingerprint {
     }
 }
 
+/// What a fingerprint is made of while the tables of a run are on their way to files.
+#[derive(Clone, Debug, Default)]
+pub struct FingerprintParts {
+    /// Digests of the rows of each table, by its path.
+    tables: BTreeMap<String, Vec<u8>>,
+}
+
+impl FingerprintParts {
+    /// Adds a table by a digest of its rows, in which no seed is.
+    pub fn add(&mut self, path: &str, rows: &[u8]) {
+        self.tables.insert(path.to_owned(), rows.to_vec());
+    }
+
+    /// The fingerprint of the run with this summary. It is comparable with others that are made
+    /// of parts, and not with those of [`Fingerprint::of`].
+    pub fn fingerprint(&self, summary: &Summary) -> Fingerprint {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |octets: &[u8]| {
+            hasher.update(&(octets.len() as u64).to_le_bytes());
+            hasher.update(octets);
+        };
+        add(&without_seed(summary));
+        for (path, rows) in &self.tables {
+            add(path.as_bytes());
+            add(rows);
+        }
+        Fingerprint(*hasher.finalize().as_bytes())
+    }
+}
+
 /// The summary as JSON, without what every seed changes.
 fn without_seed(summary: &Summary) -> Vec<u8> {
     let summary = Summary {

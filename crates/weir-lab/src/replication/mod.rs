@@ -10,7 +10,7 @@ mod fingerprint;
 mod measures;
 mod sample;
 
-pub use fingerprint::{Fingerprint, Replicates};
+pub use fingerprint::{Fingerprint, FingerprintParts, Replicates};
 pub use measures::measures;
 pub use sample::{Interval, Sample, student_t_quantile};
 

@@ -12,7 +12,7 @@
 
 use super::recorder::{Recorder, WriteTrace};
 use super::summary::FlowStatistics;
-use super::{FlowSummary, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
+use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, ScenarioError};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
@@ -168,14 +168,14 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
     );
     let scenario = scenario::parse(&text, "the measured run")?;
     summary.run = RunSummary {
+        format: RUN_FORMAT,
         scenario: scenario.content_hash(),
         seed: scenario.run.seed,
         duration_s: duration.as_secs_f64(),
         warmup_s: 0.0,
         events: 0,
         build: MEASURED_BY.to_owned(),
-        wall_s: None,
-        lateness_p99_s: None,
+        ..RunSummary::default()
     };
     Ok(RunOutput {
         scenario,

@@ -17,6 +17,7 @@ mod simulation;
 mod smoothness;
 mod statistics;
 mod summary;
+mod tables;
 mod tap;
 mod wire_encoding;
 
@@ -29,8 +30,9 @@ pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
 pub use summary::{
     AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LinkSummary, MeanCov, QueueBytes,
-    RttSummary, RunSummary, Summary,
+    RUN_FORMAT, RttSummary, RunSummary, Summary,
 };
+pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;

@@ -8,7 +8,9 @@ use super::columns::{self, GapRow};
 use super::recorder::Recorder;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
 use super::smoothness::Smoothness;
-use super::{FlowSummary, LinkSummary, RunError, RunOptions, RunOutput, RunSummary, Summary};
+use super::{
+    FlowSummary, LinkSummary, RUN_FORMAT, RunError, RunOptions, RunOutput, RunSummary, Summary,
+};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
@@ -180,14 +182,14 @@ impl Simulation {
         let before = before.unwrap_or_else(|| self.sim.counters());
         let mut summary = Summary {
             run: RunSummary {
+                format: RUN_FORMAT,
                 scenario: self.scenario.content_hash(),
                 seed: self.scenario.run.seed,
                 duration_s: reached.as_secs_f64(),
                 warmup_s: self.scenario.run.warmup.as_secs_f64(),
                 events: self.events,
                 build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
-                wall_s: None,
-                lateness_p99_s: None,
+                ..RunSummary::default()
             },
             drawn: self.scenario.drawn(),
             ..Summary::default()

@@ -37,9 +37,15 @@ pub struct Summary {
     pub drawn: BTreeMap<String, f64>,
 }
 
+/// The format of run folders: raised when an earlier version can no longer read what is written,
+/// or the other way round. Folders of format 1 have no checksums and do not say their format.
+pub const RUN_FORMAT: u32 = 2;
+
 /// The run itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
+    /// The format of the folder: [`RUN_FORMAT`].
+    pub format: u32,
     /// BLAKE3 of the resolved scenario.
     pub scenario: String,
     /// The seed.
@@ -52,6 +58,10 @@ pub struct RunSummary {
     pub events: u64,
     /// The program that ran it.
     pub build: String,
+    /// The commit of its source, with `-dirty` behind it if files were changed; `None` if the
+    /// caller does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
     /// Seconds that the run took. Never in a file, because files must not depend on it; a
     /// command line may fill it in for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,53 +1,18 @@
-//! A run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `links/`,
-//! `packets.parquet`.
+//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `links/`,
+//! `packets.parquet`, and the checksums of all of them.
 //!
-//! A folder is written under a temporary name in its parent and then renamed, so that no program
-//! reads half of one. The same scenario gives the same bytes: no file depends on the wall clock,
-//! and the time that a run took is printed, not kept.
+//! Every file is compared with its checksum before it is read, so that a damaged one is an error
+//! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
 
+use super::checksums::{CHECKSUMS, Checksums};
+use super::folder_error::{FolderError, io_error};
 use super::parquet;
-use crate::run::{FlowTrace, LinkTrace, RunOutput, Summary};
+use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary};
 use crate::scenario::{self, Flow, Scenario};
 use crate::table::Table;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use serde_json::Value;
+use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Why a folder cannot be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    /// The operating system reports an error.
-    #[error("cannot {what} \"{}\": {source}", path.display())]
-    Io {
-        /// The operation: `read`, `write`.
-        what: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// Another folder or a file is at this path.
-    #[error(
-        "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
-        .0.display()
-    )]
-    Occupied(PathBuf),
-    /// The folder has no file that each run has.
-    #[error(
-        "\"{path}\" is not the folder of a run: it has no {missing}",
-        path = .0.display(),
-        missing = .1
-    )]
-    NotARun(PathBuf, &'static str),
-    /// A file of the folder is not in its format.
-    #[error("cannot read \"{}\": {message}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        message: String,
-    },
-}
 
 /// The folder of a run.
 #[derive(Clone, Debug)]
@@ -55,15 +20,13 @@ pub struct RunFolder {
     path: PathBuf,
     scenario: Scenario,
     summary: Summary,
+    checksums: Checksums,
 }
 
-const SCENARIO: &str = "scenario.toml";
-const SUMMARY: &str = "summary.json";
-
-fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FolderError {
-    let path = path.to_owned();
-    move |source| FolderError::Io { what, path, source }
-}
+/// The file with the resolved scenario.
+pub(super) const SCENARIO: &str = "scenario.toml";
+/// The file with the summary.
+pub(super) const SUMMARY: &str = "summary.json";
 
 /// The name of a run by its content: the first 16 digits of the scenario's hash.
 pub fn name_of(scenario: &Scenario) -> String {
@@ -83,14 +46,6 @@ pub fn summary_json(summary: &Summary) -> String {
 }
 
 impl RunFolder {
-    /// Writes a run. A run that is already there is replaced.
-    ///
-    /// # Errors
-    /// If another folder is there, or a file cannot be written; then the old state is kept.
-    pub fn write(output: &RunOutput, path: &Path) -> Result<Self, FolderError> {
-        Self::write_noted(output, "", path)
-    }
-
     /// Checks that a run may be written here.
     ///
     /// # Errors
@@ -103,61 +58,29 @@ impl RunFolder {
         Ok(())
     }
 
-    /// As [`write`](Self::write), with a comment at the head of the scenario.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_noted(output: &RunOutput, note: &str, path: &Path) -> Result<Self, FolderError> {
-        Self::check_free(path)?;
-        let parent = match path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
-        let partial = tempfile::Builder::new()
-            .prefix(".weir-partial-")
-            .tempdir_in(parent)
-            .map_err(io_error("write into", parent))?;
-        let new = partial.path().join("new");
-        write_all(output, note, &new)?;
-        if path.exists() {
-            let old = partial.path().join("old");
-            fs::rename(path, &old).map_err(io_error("replace", path))?;
-        }
-        fs::rename(&new, path).map_err(io_error("write", path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            scenario: output.scenario.clone(),
-            summary: output.summary.clone(),
-        })
-    }
-
     /// Opens the folder of a run; reads its scenario and summary.
     ///
     /// # Errors
-    /// If it is not the folder of a run, or cannot be read.
+    /// If it is not the folder of a run, is in another format, is damaged or cannot be read.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let read = |name: &'static str| {
-            let file = path.join(name);
-            if !file.is_file() {
-                return Err(FolderError::NotARun(path.to_owned(), name));
-            }
-            fs::read_to_string(&file).map_err(io_error("read", &file))
-        };
-        let malformed = |name: &str, message: String| FolderError::Malformed {
-            path: path.join(name),
-            message,
-        };
-        let text = read(SCENARIO)?;
+        let (scenario_text, summary_text) = (read(path, SCENARIO)?, read(path, SUMMARY)?);
+        check_format(path, &summary_text)?;
+        let checksums = Checksums::parse(&read(path, CHECKSUMS)?)
+            .map_err(|message| malformed(path, CHECKSUMS, message))?;
+        for (name, text) in [(SUMMARY, &summary_text), (SCENARIO, &scenario_text)] {
+            let checked = checksums.check(name, text.as_bytes());
+            checked.map_err(|message| malformed(path, name, message))?;
+        }
         let name = path.join(SCENARIO).display().to_string();
-        let scenario =
-            scenario::parse(&text, &name).map_err(|e| malformed(SCENARIO, e.to_string()))?;
-        let summary =
-            serde_json::from_str(&read(SUMMARY)?).map_err(|e| malformed(SUMMARY, e.to_string()))?;
+        let scenario = scenario::parse(&scenario_text, &name)
+            .map_err(|error| malformed(path, SCENARIO, error.to_string()))?;
+        let summary = serde_json::from_str(&summary_text)
+            .map_err(|error| malformed(path, SUMMARY, error.to_string()))?;
         Ok(Self {
             path: path.to_owned(),
             scenario,
             summary,
+            checksums,
         })
     }
 
@@ -174,6 +97,11 @@ impl RunFolder {
     /// The summary of the run.
     pub fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// The checksums of the files that the run wrote.
+    pub(super) fn checksums(&self) -> &Checksums {
+        &self.checksums
     }
 
     /// Reads the whole run back. Tables that were not kept are not there.
@@ -212,49 +140,64 @@ impl RunFolder {
     /// The table with this path in [`RunOutput::tables`]; `None` if it was not kept.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If it is damaged or cannot be read.
     pub fn table(&self, path: &str) -> Result<Option<Table>, FolderError> {
-        let path = self.path.join(format!("{path}.parquet"));
-        if !path.is_file() {
+        let name = format!("{path}.parquet");
+        let path = self.path.join(&name);
+        if !path.is_file() && !self.checksums.has(&name) {
             return Ok(None);
         }
-        let file = File::open(&path).map_err(io_error("read", &path))?;
-        let table = parquet::read(file);
-        table.map(Some).map_err(|error| FolderError::Malformed {
+        let octets = fs::read(&path).map_err(io_error("read", &path))?;
+        let checked = self.checksums.check(&name, &octets);
+        let table = checked
+            .and_then(|()| parquet::read(octets).map_err(|error| error.to_string()))
+            .map_err(|message| FolderError::Malformed { path, message })?;
+        Ok(Some(table))
+    }
+}
+
+fn malformed(folder: &Path, name: &str, message: String) -> FolderError {
+    FolderError::Malformed {
+        path: folder.join(name),
+        message,
+    }
+}
+
+/// The text of a file that every run has.
+fn read(folder: &Path, name: &'static str) -> Result<String, FolderError> {
+    let file = folder.join(name);
+    if !file.is_file() {
+        return Err(FolderError::NotARun(folder.to_owned(), name));
+    }
+    let octets = fs::read(&file).map_err(io_error("read", &file))?;
+    String::from_utf8(octets)
+        .map_err(|_| malformed(folder, name, "it is damaged: it is not UTF-8".to_owned()))
+}
+
+/// Refuses another format before anything else is read, whose form may be another one too. What
+/// has no format is of the first one.
+fn check_format(folder: &Path, summary: &str) -> Result<(), FolderError> {
+    let document: Value = serde_json::from_str(summary)
+        .map_err(|error| malformed(folder, SUMMARY, error.to_string()))?;
+    let run = document.get("run").unwrap_or(&Value::Null);
+    let found = run.get("format").and_then(Value::as_u64).unwrap_or(1);
+    let found = u32::try_from(found).unwrap_or(u32::MAX);
+    let build = run.get("build").and_then(Value::as_str);
+    let (path, build) = (folder.to_owned(), build.unwrap_or("nothing").to_owned());
+    let expected = RUN_FORMAT;
+    match found.cmp(&expected) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => Err(FolderError::OlderFormat {
             path,
-            message: error.to_string(),
-        })
+            found,
+            build,
+            expected,
+        }),
+        std::cmp::Ordering::Greater => Err(FolderError::NewerFormat {
+            path,
+            found,
+            build,
+            expected,
+        }),
     }
-}
-
-/// Writes all files of a run below a folder that does not exist yet.
-fn write_all(output: &RunOutput, note: &str, folder: &Path) -> Result<(), FolderError> {
-    fs::create_dir(folder).map_err(io_error("create", folder))?;
-    let text = |name: &str, text: &str| {
-        let path = folder.join(name);
-        fs::write(&path, text).map_err(io_error("write", &path))
-    };
-    let mut scenario = output.scenario.resolved_toml();
-    if !note.is_empty() {
-        scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
-    }
-    text(SCENARIO, &scenario)?;
-    text(SUMMARY, &summary_json(&output.summary))?;
-    for (path, table) in output.tables() {
-        write_table(table, &folder.join(format!("{path}.parquet")))?;
-    }
-    Ok(())
-}
-
-fn write_table(table: &Table, path: &Path) -> Result<(), FolderError> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(io_error("create", parent))?;
-    }
-    let file = File::create(path).map_err(io_error("write", path))?;
-    let mut out = BufWriter::new(file);
-    parquet::write(table, &mut out).map_err(|error| FolderError::Malformed {
-        path: path.to_owned(),
-        message: error.to_string(),
-    })?;
-    out.flush().map_err(io_error("write", path))
 }

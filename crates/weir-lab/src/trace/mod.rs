@@ -2,16 +2,31 @@
 
 #[cfg(feature = "files")]
 pub mod capture;
+#[cfg(feature = "files")]
+mod checksums;
 mod dccp_probe;
 mod export;
 #[cfg(feature = "files")]
 mod folder;
 #[cfg(feature = "files")]
+mod folder_error;
+#[cfg(feature = "files")]
+mod folder_writer;
+#[cfg(feature = "files")]
 mod parquet;
+#[cfg(feature = "files")]
+mod partial;
 pub mod pcapng;
 mod run_capture;
+mod same_result;
 
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
-pub use folder::{FolderError, RunFolder, name_of, summary_json};
+pub use folder::{RunFolder, name_of, summary_json};
+#[cfg(feature = "files")]
+pub use folder_error::FolderError;
+#[cfg(feature = "files")]
+pub use folder_writer::{FolderWriter, Written};
+#[cfg(feature = "files")]
+pub use partial::{FileSet, lock_folder, remove_leftovers};
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};

@@ -1,44 +1,105 @@
 //! Tables as Parquet files: one column each, zstd, nulls where there is no value.
 //!
-//! The bytes depend on the table only: no time, no host, a fixed creator.
+//! The bytes depend on the table and its description only: no time, no host, a fixed creator.
+//! Columns have their unit and description as metadata of their field; words are dictionaries.
 
-use crate::table::{Column, Table, Values, interned};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use crate::table::{Column, ColumnInfo, Table, Values, interned};
+use arrow_array::types::Int32Type;
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray,
+    UInt64Array,
+};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::Write;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
 use std::sync::Arc;
 
-/// Writes a table.
-pub(super) fn write(table: &Table, out: impl Write + Send) -> Result<(), ParquetError> {
-    let fields: Vec<Field> = table.columns.iter().map(field_of).collect();
-    let schema = Arc::new(Schema::new(fields));
-    let arrays: Vec<ArrayRef> = table.columns.iter().map(array_of).collect();
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
-        .set_created_by(concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned())
-        .build();
-    let mut writer = ArrowWriter::try_new(out, schema.clone(), Some(properties))?;
-    let batch = RecordBatch::try_new(schema, arrays)
-        .map_err(|error| ParquetError::General(error.to_string()))?;
-    writer.write(&batch)?;
-    writer.close()?;
-    Ok(())
+/// What a file says about its table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Description {
+    /// Columns by name; a column that is not here has no unit and no description.
+    pub columns: Vec<ColumnInfo>,
+    /// Metadata of the file.
+    pub properties: Vec<(&'static str, String)>,
 }
 
-fn field_of(column: &Column) -> Field {
+/// Writes a table piece by piece.
+pub(super) struct TableWriter<W: Write + Send> {
+    writer: ArrowWriter<W>,
+    schema: SchemaRef,
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Begins a file with the columns of this table, whose rows are not written yet.
+    pub(super) fn new(table: &Table, description: &Description, out: W) -> io::Result<Self> {
+        let field = |column| field_of(column, description);
+        let fields: Vec<Field> = table.columns.iter().map(field).collect();
+        let schema = Arc::new(Schema::new(fields));
+        let properties = description.properties.iter();
+        let properties =
+            properties.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).map_err(io_error)?))
+            .set_created_by(concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(properties.collect()))
+            .build();
+        let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties));
+        let writer = writer.map_err(io_error)?;
+        Ok(Self { writer, schema })
+    }
+
+    /// Adds the rows of a table with the same columns.
+    pub(super) fn append(&mut self, table: &Table) -> io::Result<()> {
+        let arrays: Vec<ArrayRef> = table.columns.iter().map(array_of).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
+        let batch = batch.map_err(io::Error::other)?;
+        self.writer.write(&batch).map_err(io_error)
+    }
+
+    /// Completes the file; also returns what `look` sees of the output when all rows are written
+    /// and what the file says about them is not.
+    pub(super) fn close<T>(mut self, look: impl FnOnce(&W) -> T) -> io::Result<(T, W)> {
+        self.writer.flush().map_err(io_error)?;
+        self.writer.sync()?;
+        let seen = look(self.writer.inner());
+        let out = self.writer.into_inner().map_err(io_error)?;
+        Ok((seen, out))
+    }
+}
+
+/// The system's error, if it is one.
+fn io_error(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(cause) => io::Error::other(cause),
+        },
+        error => io::Error::other(error),
+    }
+}
+
+fn field_of(column: &Column, description: &Description) -> Field {
+    let words = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let (kind, nullable) = match column.values {
         Values::F64(_) => (DataType::Float64, true),
         Values::U64(_) => (DataType::UInt64, false),
-        Values::Text(_) => (DataType::Utf8, false),
+        Values::Text(_) => (words(), false),
     };
-    Field::new(&column.name, kind, nullable)
+    let field = Field::new(&column.name, kind, nullable);
+    let mut infos = description.columns.iter();
+    match infos.find(|info| info.name == column.name) {
+        None => field,
+        Some(info) => field.with_metadata(HashMap::from([
+            ("unit".to_owned(), info.unit.to_owned()),
+            ("description".to_owned(), info.doc.to_owned()),
+        ])),
+    }
 }
 
 fn array_of(column: &Column) -> ArrayRef {
@@ -50,13 +111,39 @@ fn array_of(column: &Column) -> ArrayRef {
             Arc::new(values.collect::<Float64Array>())
         }
         Values::U64(values) => Arc::new(UInt64Array::from_iter_values(values.iter().copied())),
-        Values::Text(values) => Arc::new(StringArray::from_iter_values(values)),
+        Values::Text(values) => Arc::new(dictionary_of(values)),
     }
 }
 
-/// Reads a table.
-pub(super) fn read(file: File) -> Result<Table, ParquetError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+/// Words as numbers into a list of the different ones, which are in the order of their first use.
+fn dictionary_of(values: &[Arc<str>]) -> DictionaryArray<Int32Type> {
+    let mut numbers: BTreeMap<&str, i32> = BTreeMap::new();
+    let mut words: Vec<&str> = Vec::new();
+    let mut last: Option<(&Arc<str>, i32)> = None;
+    let keys = values.iter().map(|word| match last {
+        // Neighbours are mostly the same word in the same place.
+        Some((known, number)) if Arc::ptr_eq(known, word) => number,
+        _ => {
+            let number = *numbers.entry(word).or_insert_with(|| {
+                words.push(word);
+                words.len() as i32 - 1
+            });
+            last = Some((word, number));
+            number
+        }
+    });
+    let keys: Int32Array = Int32Array::from_iter_values(keys);
+    let words = StringArray::from_iter_values(words);
+    // Every key is the number of a word.
+    DictionaryArray::new(keys, Arc::new(words))
+}
+
+/// Reads a table from the octets of a file.
+pub(super) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
+    // The types of the file itself: words come as words, whether they were dictionaries or not.
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let octets = bytes::Bytes::from(octets);
+    let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(octets, options)?;
     let mut columns: Vec<Column> = Vec::new();
     for field in builder.schema().fields() {
         let values = match field.data_type() {

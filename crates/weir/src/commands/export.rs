@@ -2,7 +2,7 @@
 
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
-use crate::files::{write_file, write_with};
+use crate::files::{Files, write_with};
 use crate::interrupt::interrupt_flag;
 use crate::quinn;
 use crate::terminal;
@@ -58,13 +58,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .out
         .clone()
         .unwrap_or_else(|| arguments.run.join(&arguments.format));
-    let mut written = Vec::new();
+    let mut written = Files::in_folder(&out)?;
     for file in files {
-        let path = out.join(&file.path);
-        write_file(&path, file.content.as_bytes())?;
-        written.push(path.display().to_string());
+        written.write(&file.path, file.content.as_bytes())?;
     }
-    print_files(arguments.output, &written)
+    print_files(arguments.output, &written.commit()?)
 }
 
 /// Runs the scenario again and writes what its hosts see.

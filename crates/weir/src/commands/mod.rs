@@ -16,6 +16,7 @@ mod serve;
 mod testbed;
 mod theory;
 
+use crate::build;
 use crate::exit::Failure;
 use crate::measure::{ClientOptions, ServerOptions};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -24,7 +25,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 #[derive(Debug, Parser)]
 #[command(
     name = "weir",
-    version,
+    version = build::VERSION,
     propagate_version = true,
     infer_long_args = false
 )]

@@ -2,7 +2,7 @@
 
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
-use crate::files::write_file;
+use crate::files::Files;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
@@ -33,22 +33,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .out
         .clone()
         .unwrap_or_else(|| arguments.run.join("plots"));
-    let mut written = Vec::new();
+    let mut files = Files::in_folder(&out)?;
     let bar = terminal::progress(plots.len() as u64, "drawing");
     for named in &plots {
         let svg = named.plot.svg();
         let png = report::png(&svg, 2.0).map_err(|error| Failure::Failed(error.to_string()))?;
         for (extension, bytes) in [("svg", svg.as_bytes()), ("png", &png)] {
-            let path = out.join(format!("{}.{extension}", named.name));
-            write_file(&path, bytes)?;
-            written.push(path.display().to_string());
+            files.write(format!("{}.{extension}", named.name), bytes)?;
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let page = out.join("index.html");
     let title = format!("Run {}", arguments.run.display());
-    write_file(&page, report::page::plots_page(&title, &plots).as_bytes())?;
-    written.push(page.display().to_string());
-    print_files(arguments.output, &written)
+    let page = report::page::plots_page(&title, &plots);
+    files.write("index.html", page.as_bytes())?;
+    print_files(arguments.output, &files.commit()?)
 }

@@ -1,8 +1,10 @@
 //! What several runs of `weir run` show together: for each setting a table of its measures over
 //! the seeds, and `index.json`, which says what each folder holds.
 
+use crate::build;
 use crate::exit::Failure;
 use crate::files::write_file;
+use crate::terminal;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,7 +13,7 @@ use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
 use weir_lab::run::{RunOutput, Summary};
 use weir_lab::scenario::Override;
 use weir_lab::theory::{format_value, significant};
-use weir_lab::trace::RunFolder;
+use weir_lab::trace::{FolderWriter, Written};
 
 /// The numbers of a summary that a table shows: the pointer below a flow or link, the name, the
 /// unit.
@@ -49,18 +51,36 @@ impl FinishedRun {
     pub fn write(
         out: &Path,
         overrides: &[Override],
-        output: &RunOutput,
+        output: RunOutput,
         name: &str,
     ) -> Result<Self, Failure> {
         let path = out.join(name);
-        RunFolder::write(output, &path)?;
+        let mut output = output;
+        output.summary.run.commit = build::commit();
+        let (written, fingerprint) =
+            FolderWriter::create(&output.scenario, &path, out)?.finish(&output, "")?;
+        if let Some(note) = note_of(written) {
+            terminal::status(&format!("{}: {note}", path.display()));
+        }
         Ok(Self {
             overrides: overrides.to_vec(),
-            summary: output.summary.clone(),
-            fingerprint: Fingerprint::of(output),
+            summary: output.summary,
+            fingerprint,
             name: name.to_owned(),
             folder: path.display().to_string(),
         })
+    }
+}
+
+/// What people must know if a run was not written.
+const fn note_of(written: Written) -> Option<&'static str> {
+    match written {
+        Written::New => None,
+        Written::KeptFuller => Some("the fuller trace of the same run is kept"),
+        Written::KeptOther => Some(
+            "the full trace of an earlier run, which had another result, is kept and this one not \
+             written; name another folder with --out",
+        ),
     }
 }
 

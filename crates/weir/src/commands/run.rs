@@ -94,5 +94,5 @@ fn one(
     })?;
     advance(STEPS);
     let name = name_of(&run.scenario);
-    FinishedRun::write(&arguments.runs.out, &run.overrides, &output, &name)
+    FinishedRun::write(&arguments.runs.out, &run.overrides, output, &name)
 }

@@ -5,6 +5,7 @@ use crate::measure::{self, ClientOptions};
 
 /// Runs the tests and prints their result.
 pub fn run(options: &ClientOptions) -> Result<(), Failure> {
-    let result = measure::send(options)?;
-    options.test.output.print(&result)
+    let measured = measure::send(options)?;
+    options.test.output.print(&measured.result)?;
+    measured.written
 }

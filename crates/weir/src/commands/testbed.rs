@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let out = &arguments.runs.out;
         results.add(
             number,
-            FinishedRun::write(out, &run.overrides, &output, &name)?,
+            FinishedRun::write(out, &run.overrides, output, &name)?,
         )?;
         if interrupted {
             break;

@@ -4,7 +4,7 @@ use super::data_path::Transport;
 use super::options::{ClientOptions, TestOptions};
 use super::report::{extend, scaled};
 use super::session::{self, Outcome};
-use super::{failure, trace};
+use super::{Measured, failure, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
@@ -39,7 +39,7 @@ pub async fn run<T: Transport>(
     options: &ClientOptions,
     to: SocketAddr,
     interrupt: &Interrupt,
-) -> Result<Value, Failure> {
+) -> Result<Measured<Value>, Failure> {
     let request = transport.request(options)?;
     terminal::status(&format!("connecting to {}", transport.describe(to)));
     if let Some(warning) = T::WARNING {
@@ -57,15 +57,18 @@ pub async fn run<T: Transport>(
             Ok(session::run(number, path, interval, &interrupt).await)
         })
     });
-    let results = collect(tests.collect(), options).await?;
-    Ok(summary(options, settings, results))
+    let Measured { result, written } = collect(tests.collect(), options).await?;
+    Ok(Measured {
+        result: summary(options, settings, result),
+        written,
+    })
 }
 
 /// Waits for all tests and writes what they measured, however they ended; returns their results.
 async fn collect(
     tests: Vec<JoinHandle<Result<Outcome, Failure>>>,
     options: &ClientOptions,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Measured<Vec<Value>>, Failure> {
     let (mut results, mut flows, mut failure) = (Vec::new(), Vec::new(), None);
     for test in tests {
         let joined = test
@@ -80,14 +83,20 @@ async fn collect(
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    if let Some(folder) = &options.test.trace
-        && !flows.is_empty()
-    {
-        trace::write(flows, folder).await?;
-    }
-    match failure {
-        Some(failure) => Err(failure),
-        None => Ok(results),
+    let written = match &options.test.trace {
+        Some(folder) if !flows.is_empty() => trace::write(flows, folder).await,
+        _ => Ok(()),
+    };
+    match (failure, written) {
+        (None, written) => Ok(Measured {
+            result: results,
+            written,
+        }),
+        (Some(failure), Ok(())) => Err(failure),
+        (Some(failure), Err(also)) => {
+            terminal::status(&also.message());
+            Err(failure)
+        }
     }
 }
 

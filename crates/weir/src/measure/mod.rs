@@ -24,14 +24,24 @@ pub use options::{ClientOptions, ServerOptions};
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
+use crate::terminal;
 use options::{TestOptions, TransportName};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use weir_wire::Tap;
 
+/// What was measured, and how writing it to files went: a full disk loses a trace or a capture and
+/// not the result.
+pub struct Measured<T> {
+    /// The result.
+    pub result: T,
+    /// How the trace and the capture were written.
+    pub written: Result<(), Failure>,
+}
+
 /// Tests a path to a server; returns the result as one JSON document.
-pub fn send(options: &ClientOptions) -> Result<Value, Failure> {
+pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
     let test = &options.test;
     run(test, "weir send", async |tap, interrupt| {
         let to = client::resolve(options)?;
@@ -53,7 +63,7 @@ pub fn send(options: &ClientOptions) -> Result<Value, Failure> {
 /// Serves tests until Ctrl-C, or one test.
 pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
     let test = &options.test;
-    run(test, "weir serve", async |tap, interrupt| {
+    let served = run(test, "weir serve", async |tap, interrupt| {
         server::create_trace_folder(test)?;
         match test.transport {
             TransportName::Dccp => {
@@ -64,15 +74,16 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
             }
             TransportName::Udp => server::run(udp::Udp::new(test, tap), options, &interrupt).await,
         }
-    })
+    });
+    served?.written
 }
 
 /// Runs tests in a runtime of their own, with the capture that the options ask for.
 fn run<T>(
     options: &TestOptions,
     name: &str,
-    tests: impl AsyncFnOnce(Option<Arc<dyn Tap>>, Interrupt) -> Result<T, Failure>,
-) -> Result<T, Failure> {
+    tests: impl AsyncFnOnce(Option<Arc<dyn Tap>>, Interrupt) -> Result<Measured<T>, Failure>,
+) -> Result<Measured<T>, Failure> {
     options.check()?;
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -84,8 +95,16 @@ fn run<T>(
     let done = runtime.block_on(async { tests(tap, Interrupt::catch()).await });
     // The sockets are closed with the runtime, before the capture ends.
     drop(runtime);
-    let written = capture.map_or(Ok(()), PacketCapture::finish);
-    done.and_then(|done| written.map(|()| done))
+    let captured = capture.map_or(Ok(()), PacketCapture::finish);
+    let Measured { result, written } = done?;
+    let written = match (written, captured) {
+        (Err(failure), Err(also)) => {
+            terminal::status(&also.message());
+            Err(failure)
+        }
+        (written, captured) => written.and(captured),
+    };
+    Ok(Measured { result, written })
 }
 
 /// Lets this process have as many open files as the system allows it: each connection has a

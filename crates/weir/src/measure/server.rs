@@ -2,7 +2,7 @@
 
 use super::data_path::{DataPath, Listener, Transport};
 use super::options::{ServerOptions, TestOptions};
-use super::{session, trace};
+use super::{Measured, session, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
@@ -26,13 +26,13 @@ pub async fn run<T: Transport>(
     transport: T,
     options: &ServerOptions,
     interrupt: &Interrupt,
-) -> Result<(), Failure> {
+) -> Result<Measured<()>, Failure> {
     let address = SocketAddr::new(options.bind, options.test.udp_port());
     let mut listener = transport.listen(address).await?;
     let address = transport.describe(listener.local_address()?);
     terminal::status(&format!("listening at {address}"));
     let mut tests = JoinSet::new();
-    let mut number = 0;
+    let (mut number, mut written) = (0, Ok(()));
     loop {
         let path = tokio::select! {
             path = listener.accept() => path?,
@@ -43,26 +43,31 @@ pub async fn run<T: Transport>(
         announce(number, path.peer_address());
         let test = serve(number, path, options.test.clone(), interrupt.clone());
         if options.one_off {
-            let result = test.await?;
-            options.test.output.print(&result)?;
+            let measured = test.await;
+            options.test.output.print(&measured.result)?;
+            written = measured.written;
             break;
         }
         let json = options.test.output.json;
         tests.spawn(async move {
-            match test.await {
-                Ok(result) if json => {
-                    // A closed pipe ends the output, not the server.
-                    let _ = terminal::print(&format!("{result}\n"));
-                }
-                Ok(_) => {}
-                Err(failure) => drop(failure.report(false)),
+            let Measured { result, written } = test.await;
+            if json {
+                // A closed pipe ends the output, not the server.
+                let _ = terminal::print(&format!("{result}\n"));
+            }
+            if let Err(failure) = written {
+                // The server goes on.
+                let _ = failure.report(false);
             }
         });
     }
     // After Ctrl-C every test ends by itself and writes what it has.
     while tests.join_next().await.is_some() {}
     listener.close().await;
-    Ok(())
+    Ok(Measured {
+        result: (),
+        written,
+    })
 }
 
 fn announce(number: usize, peer: SocketAddr) {
@@ -79,15 +84,21 @@ async fn serve<P: DataPath>(
     mut path: P,
     options: TestOptions,
     interrupt: Interrupt,
-) -> Result<Value, Failure> {
+) -> Measured<Value> {
     path.receive_request(&interrupt).await;
     let outcome = session::run(number, path, options.interval, &interrupt).await;
     if let Some(failure) = outcome.failure {
         terminal::status(&format!("[{number:3}] {}", failure.message()));
     }
-    if let Some(folder) = &options.trace {
-        let folder = trace::numbered_folder(folder, number)?;
-        trace::write(vec![outcome.flow], &folder).await?;
+    let written = match &options.trace {
+        None => Ok(()),
+        Some(folder) => match trace::numbered_folder(folder, number) {
+            Ok(folder) => trace::write(vec![outcome.flow], &folder).await,
+            Err(failure) => Err(failure),
+        },
+    };
+    Measured {
+        result: outcome.result,
+        written,
     }
-    Ok(outcome.result)
 }

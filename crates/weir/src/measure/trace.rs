@@ -1,5 +1,6 @@
 //! `--trace DIR` of `serve` and `send`: a test in the form of a run's folder.
 
+use crate::build;
 use crate::exit::Failure;
 use crate::terminal;
 use std::io::ErrorKind;
@@ -8,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 use weir_lab::run::{MEASURED_NOTE, MeasuredFlow, SenderRecorder, measured_run};
-use weir_lab::trace::RunFolder;
+use weir_lab::trace::FolderWriter;
 use weir_wire::EventStream;
 
 /// Records the events of a sender's controller.
@@ -74,8 +75,9 @@ async fn record(
 pub async fn write(flows: Vec<MeasuredFlow>, path: &Path) -> Result<(), Failure> {
     let folder = path.to_owned();
     let written = spawn_blocking(move || {
-        let run = measured_run(flows).map_err(|error| error.to_string())?;
-        RunFolder::write_noted(&run, MEASURED_NOTE, &folder).map_err(|error| error.to_string())
+        let mut run = measured_run(flows).map_err(|error| error.to_string())?;
+        run.summary.run.commit = build::commit();
+        FolderWriter::write(&run, MEASURED_NOTE, &folder).map_err(|error| error.to_string())
     });
     let written = written.await.map_err(|error| error.to_string());
     written

@@ -1,0 +1,110 @@
+//! The tables of a run: which there are, what a row of each is, and what their columns hold.
+//!
+//! Files take the units and descriptions of their columns from here, and so does
+//! `docs/columns.md`.
+
+use super::columns;
+use crate::table::{ColumnInfo, ColumnSpec, ValueKind};
+use std::fmt::Write;
+
+/// A kind of table in the folder of a run.
+#[derive(Clone, Debug)]
+pub struct TableKind {
+    /// The path in the folder, without `.parquet`; `NAME` stands for a flow or a link.
+    pub path: &'static str,
+    /// What a row is.
+    pub rows: &'static str,
+    /// Its columns in the order of the file.
+    pub columns: Vec<ColumnInfo>,
+}
+
+fn infos<Row: 'static>(
+    columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>,
+) -> Vec<ColumnInfo> {
+    columns.into_iter().map(ColumnSpec::info).collect()
+}
+
+/// All kinds of tables, in the order of the documentation.
+pub fn table_kinds() -> Vec<TableKind> {
+    let kind = |path, rows, columns| TableKind {
+        path,
+        rows,
+        columns,
+    };
+    vec![
+        kind(
+            "flows/NAME",
+            "a change of the sender's controller",
+            infos(columns::FLOW),
+        ),
+        kind(
+            "writes/NAME",
+            "a write of the application, with the state of the rate controller before it; DCCP",
+            infos(columns::writes()),
+        ),
+        kind(
+            "gaps/NAME",
+            "a gap in the audio; flows whose application is audio",
+            infos(columns::GAP),
+        ),
+        kind(
+            "links/NAME",
+            "a change of the queue, a drop or a mark in one direction of a link",
+            infos(columns::LINK),
+        ),
+        kind(
+            "packets",
+            "a packet sent, received or lost at an endpoint, dropped or marked on a link; with \
+             `--packets`",
+            infos(columns::PACKET),
+        ),
+    ]
+}
+
+/// The kind of the table with this path, such as `flows/stream`.
+pub fn table_kind(path: &str) -> Option<TableKind> {
+    let folder = |path: &str| path.split('/').next().map(str::to_owned);
+    let wanted = folder(path);
+    table_kinds()
+        .into_iter()
+        .find(|kind| folder(kind.path) == wanted)
+}
+
+/// `docs/columns.md`: every column of every table with its unit and its meaning.
+pub fn column_dictionary() -> String {
+    let mut text = String::from(
+        "# Columns\n\n\
+         Every table of a run's folder, column by column. The test `column_dictionary` writes this \
+         page from the\ndeclarations (`WEIR_BLESS=1`). Each Parquet file carries the same words: \
+         a column's field has the metadata\n`unit` and `description`; the file has the key-value \
+         metadata `weir.format`, `weir.table`, `weir.name`, `weir.seed`\nand `weir.scenario` (the \
+         BLAKE3 of the resolved scenario). A number may be null where there is no value; words are \
+         dictionary-encoded.\n",
+    );
+    for kind in table_kinds() {
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "\n## {}\nA row is {}.\n\n| column | type | unit | what it is |\n|---|---|---|---|\n",
+            kind.path, kind.rows
+        );
+        for column in &kind.columns {
+            let values = match column.kind {
+                ValueKind::Number => "double",
+                ValueKind::Count => "uint64",
+                ValueKind::Word => "string",
+            };
+            let unit = if column.unit.is_empty() {
+                "–"
+            } else {
+                column.unit
+            };
+            let _ = writeln!(
+                text,
+                "| `{}` | {values} | {unit} | {} |",
+                column.name, column.doc
+            );
+        }
+    }
+    text
+}

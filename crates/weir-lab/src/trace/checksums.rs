@@ -1,0 +1,116 @@
+//! `BLAKE3SUMS`: the checksum of each file of a run's folder, in the form of `b3sum`, which can
+//! check it too (`b3sum --check BLAKE3SUMS`).
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The name of the file.
+pub(super) const CHECKSUMS: &str = "BLAKE3SUMS";
+
+/// Digits of a checksum.
+const DIGITS: usize = 64;
+
+/// The checksums of files by their path in the folder, with `/` between names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Checksums {
+    files: BTreeMap<String, String>,
+}
+
+impl Checksums {
+    /// Adds a file by its content.
+    pub(super) fn add(&mut self, path: &str, content: &[u8]) {
+        self.add_digest(path, &blake3::hash(content));
+    }
+
+    /// Adds a file by its checksum.
+    pub(super) fn add_digest(&mut self, path: &str, digest: &blake3::Hash) {
+        let digest = digest.to_hex().to_string();
+        self.files.insert(path.to_owned(), digest);
+    }
+
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// What is wrong with the first line that is no checksum.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut files = BTreeMap::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let parts = line.split_once("  ");
+            let parts = parts.filter(|(digest, path)| {
+                let digit = |octet: u8| octet.is_ascii_digit() || (b'a'..=b'f').contains(&octet);
+                digest.len() == DIGITS && digest.bytes().all(digit) && !path.is_empty()
+            });
+            let Some((digest, path)) = parts else {
+                return Err(format!("line {number} is no checksum and name of a file"));
+            };
+            files.insert(path.to_owned(), digest.to_owned());
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            return Err("its last line is not complete".to_owned());
+        }
+        Ok(Self { files })
+    }
+
+    /// The file.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for (path, digest) in &self.files {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{digest}  {path}");
+        }
+        text
+    }
+
+    /// True if a file of this path was written with the folder.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// The paths of all files.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Compares the content of a file with its checksum.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(super) fn check(&self, path: &str, content: &[u8]) -> Result<(), String> {
+        let Some(expected) = self.files.get(path) else {
+            return Err(format!("{CHECKSUMS} has no checksum of it"));
+        };
+        let found = blake3::hash(content).to_hex();
+        if found.as_str() == expected {
+            Ok(())
+        } else {
+            Err(format!(
+                "it is damaged or was changed after the run: its BLAKE3 is {}…, expected {}…",
+                &found[..12],
+                &expected[..12]
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_that_of_b3sum_and_comes_back() {
+        let mut sums = Checksums::default();
+        sums.add("flows/stream.parquet", b"");
+        let text = sums.text();
+        // BLAKE3 of nothing, from the test vectors of its authors.
+        let empty = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262";
+        assert_eq!(text, format!("{empty}  flows/stream.parquet\n"));
+        assert_eq!(Checksums::parse(&text), Ok(sums.clone()));
+        assert_eq!(sums.check("flows/stream.parquet", b""), Ok(()));
+        let damaged = sums.check("flows/stream.parquet", b"x").unwrap_err();
+        assert!(damaged.contains("damaged"), "{damaged}");
+        assert!(sums.check("flows/other.parquet", b"").is_err());
+        for broken in ["af13  a\n", "zz\n", &text[..text.len() - 1], &text[1..]] {
+            assert!(Checksums::parse(broken).is_err(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Why the folder of a run cannot be written or read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a folder cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// The operating system reports an error.
+    #[error("cannot {what} \"{}\": {source}", path.display())]
+    Io {
+        /// The operation: `read`, `write`.
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Another folder or a file is at this path.
+    #[error(
+        "\"{}\" exists and is not the folder of a run, expected a new name or such a folder",
+        .0.display()
+    )]
+    Occupied(PathBuf),
+    /// The folder has no file that each run has.
+    #[error(
+        "\"{path}\" is not the folder of a run: it has no {missing}",
+        path = .0.display(),
+        missing = .1
+    )]
+    NotARun(PathBuf, &'static str),
+    /// A file of the folder is damaged or not in its format.
+    #[error("cannot read \"{}\": {message}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The folder is in the format of an earlier version.
+    #[error(
+        "\"{path}\" is in format {found} of run folders, which \"{build}\" wrote; this version \
+         reads format {expected}: run \"{path}/scenario.toml\" again",
+        path = path.display()
+    )]
+    OlderFormat {
+        /// The folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The program that wrote it.
+        build: String,
+        /// The format that this version reads.
+        expected: u32,
+    },
+    /// The folder is in the format of a later version.
+    #[error(
+        "\"{path}\" is in format {found} of run folders, which \"{build}\" wrote; this version \
+         reads format {expected} only: use a later version",
+        path = path.display()
+    )]
+    NewerFormat {
+        /// The folder.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The program that wrote it.
+        build: String,
+        /// The format that this version reads.
+        expected: u32,
+    },
+}
+
+/// Makes the error of an operation on a file.
+pub(super) fn io_error(
+    what: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> FolderError + use<> {
+    let path = path.to_owned();
+    move |source| FolderError::Io { what, path, source }
+}

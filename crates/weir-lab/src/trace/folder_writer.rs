@@ -1,0 +1,267 @@
+//! Writes a run's folder under a temporary name and renames it, so that no program reads half of
+//! one. The same scenario gives the same bytes: no file depends on the wall clock, and the time
+//! that a run took is printed, not kept.
+//!
+//! A run that is there already gives way to its repetition, but only with what the run wrote:
+//! plots, exports and notes stay. A repetition that kept less of its trace changes nothing.
+
+use super::checksums::{CHECKSUMS, Checksums};
+use super::folder::{RunFolder, SCENARIO, SUMMARY, summary_json};
+use super::folder_error::{FolderError, io_error};
+use super::parquet::{Description, TableWriter};
+use super::partial::{PartialFolder, lock_folder, remove_leftovers};
+use super::same_result::is_same_result;
+use crate::replication::{Fingerprint, FingerprintParts};
+use crate::run::{RUN_FORMAT, RunOutput, Summary, table_kind};
+use crate::scenario::Scenario;
+use crate::table::Table;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// What became of a run that was to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// The folder holds this run.
+    New,
+    /// The folder holds this run, which an earlier run with a fuller trace had written.
+    KeptFuller,
+    /// The folder holds an earlier run with the full trace of another result, made by another
+    /// version; this run, which kept less, is not written.
+    KeptOther,
+}
+
+/// A run's folder in the making.
+pub struct FolderWriter {
+    target: PathBuf,
+    partial: PartialFolder,
+    checksums: Checksums,
+    parts: FingerprintParts,
+    description: Description,
+}
+
+impl FolderWriter {
+    /// Begins the folder of a run. It is completed in a temporary folder inside `scratch`, which
+    /// is in the same file system.
+    ///
+    /// # Errors
+    /// If another folder is at its path, or nothing can be written.
+    pub fn create(scenario: &Scenario, path: &Path, scratch: &Path) -> Result<Self, FolderError> {
+        RunFolder::check_free(path)?;
+        let partial = PartialFolder::create(scratch).map_err(io_error("write into", scratch))?;
+        let description = Description {
+            columns: Vec::new(),
+            properties: vec![
+                ("weir.format", RUN_FORMAT.to_string()),
+                ("weir.scenario", scenario.content_hash()),
+                ("weir.seed", scenario.run.seed.to_string()),
+            ],
+        };
+        Ok(Self {
+            target: path.to_owned(),
+            partial,
+            checksums: Checksums::default(),
+            parts: FingerprintParts::default(),
+            description,
+        })
+    }
+
+    /// Writes a run in one step, as `weir run` does; `note` is a comment at the head of the
+    /// scenario.
+    ///
+    /// # Errors
+    /// If another folder is there, or a file cannot be written; then the old state is kept.
+    pub fn write(output: &RunOutput, note: &str, path: &Path) -> Result<Written, FolderError> {
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        remove_leftovers(parent);
+        let writer = Self::create(&output.scenario, path, parent)?;
+        writer.finish(output, note).map(|(written, _)| written)
+    }
+
+    /// Writes the tables of the output, the scenario and the summary, and gives the folder its
+    /// name.
+    ///
+    /// # Errors
+    /// If a file cannot be written; then the old state is kept.
+    pub fn finish(
+        mut self,
+        output: &RunOutput,
+        note: &str,
+    ) -> Result<(Written, Fingerprint), FolderError> {
+        for (path, table) in output.tables() {
+            self.write_table(&path, table)?;
+        }
+        let mut scenario = output.scenario.resolved_toml();
+        if !note.is_empty() {
+            scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
+        }
+        self.write_text(SCENARIO, &scenario)?;
+        self.write_text(SUMMARY, &summary_json(&output.summary))?;
+        let text = self.checksums.text();
+        let path = self.partial.new_files().join(CHECKSUMS);
+        fs::write(&path, text).map_err(|error| self.write_error(CHECKSUMS)(error))?;
+        let fingerprint = self.parts.fingerprint(&output.summary);
+        Ok((self.take_place(&output.summary)?, fingerprint))
+    }
+
+    /// Errors name the file as it would have been called.
+    fn write_error(&self, name: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
+        io_error("write", &self.target.join(name))
+    }
+
+    fn write_text(&mut self, name: &str, text: &str) -> Result<(), FolderError> {
+        let path = self.partial.new_files().join(name);
+        fs::write(&path, text).map_err(|error| self.write_error(name)(error))?;
+        self.checksums.add(name, text.as_bytes());
+        Ok(())
+    }
+
+    fn write_table(&mut self, path: &str, table: &Table) -> Result<(), FolderError> {
+        let name = format!("{path}.parquet");
+        let out = TableFile::create(&self.partial.new_files().join(&name))
+            .map_err(|error| self.write_error(&name)(error))?;
+        let description = self.describe(path);
+        let written = write_to(table, &description, out);
+        let (rows, digest) = written.map_err(|error| self.write_error(&name)(error))?;
+        self.parts.add(path, rows.as_bytes());
+        self.checksums.add_digest(&name, &digest);
+        Ok(())
+    }
+
+    /// The description of the table with this path.
+    fn describe(&self, path: &str) -> Description {
+        let mut description = self.description.clone();
+        description.columns = table_kind(path).map_or_else(Vec::new, |kind| kind.columns);
+        let (table, name) = path.split_once('/').unwrap_or((path, ""));
+        let named = [("weir.table", table), ("weir.name", name)];
+        let named = named.into_iter().filter(|(_, value)| !value.is_empty());
+        let named = named.map(|(key, value)| (key, value.to_owned()));
+        description.properties.extend(named);
+        description
+    }
+
+    /// Gives the folder its name, unless what has it is worth more.
+    fn take_place(self, summary: &Summary) -> Result<Written, FolderError> {
+        let parent = self.target.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(io_error("write into", parent))?;
+        let _guard = lock_folder(parent);
+        RunFolder::check_free(&self.target)?;
+        if self.target.join(SUMMARY).is_file() {
+            if let Ok(old) = RunFolder::open(&self.target) {
+                let tables = |sums: &Checksums| -> BTreeSet<String> {
+                    let tables = sums.paths().filter(|path| path.ends_with(".parquet"));
+                    tables.map(str::to_owned).collect()
+                };
+                let (ours, theirs) = (tables(&self.checksums), tables(old.checksums()));
+                if !theirs.is_subset(&ours) {
+                    if is_same_result(summary, old.summary()) {
+                        return Ok(Written::KeptFuller);
+                    }
+                    if ours.is_empty() {
+                        return Ok(Written::KeptOther);
+                    }
+                }
+            }
+            let own = |path: &Path| is_own(path);
+            keep_foreign(&self.target, &self.partial.new_files(), Path::new(""), &own)
+                .map_err(io_error("write", &self.target))?;
+        }
+        let replaced = self.partial.replace(&self.target);
+        replaced.map_err(io_error("write", &self.target))?;
+        Ok(Written::New)
+    }
+}
+
+/// True for the paths in a run's folder that runs write.
+fn is_own(path: &Path) -> bool {
+    let Some(path) = path.to_str() else {
+        return false;
+    };
+    let is_table = path
+        .strip_suffix(".parquet")
+        .is_some_and(|path| table_kind(path).is_some());
+    is_table || [SCENARIO, SUMMARY, CHECKSUMS].contains(&path)
+}
+
+/// Links the files that no run writes from the old folder into the new one, at the same paths.
+fn keep_foreign(
+    old: &Path,
+    new: &Path,
+    below: &Path,
+    is_own: &dyn Fn(&Path) -> bool,
+) -> io::Result<()> {
+    for entry in fs::read_dir(old.join(below))? {
+        let entry = entry?;
+        let path = below.join(entry.file_name());
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            keep_foreign(old, new, &path, is_own)?;
+        } else if !is_own(&path) {
+            let (from, to) = (old.join(&path), new.join(&path));
+            if let Some(parent) = to.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            // A second name costs no space; some file systems have none.
+            if fs::hard_link(&from, &to).is_err() {
+                fs::copy(&from, &to)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a whole table; returns the checksums of its rows alone and of the file.
+fn write_to(
+    table: &Table,
+    description: &Description,
+    out: TableFile,
+) -> io::Result<(blake3::Hash, blake3::Hash)> {
+    let mut writer = TableWriter::new(table, description, out)?;
+    writer.append(table)?;
+    let (rows, out) = writer.close(TableFile::digest)?;
+    Ok((rows, out.finish()?))
+}
+
+/// A file that is hashed on its way to the disk.
+struct TableFile {
+    out: BufWriter<File>,
+    hasher: blake3::Hasher,
+}
+
+impl TableFile {
+    fn create(path: &Path) -> io::Result<Self> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(Self {
+            out: BufWriter::new(File::create(path)?),
+            hasher: blake3::Hasher::new(),
+        })
+    }
+
+    /// The checksum of what is written so far.
+    fn digest(&self) -> blake3::Hash {
+        self.hasher.finalize()
+    }
+
+    fn finish(mut self) -> io::Result<blake3::Hash> {
+        self.out.flush()?;
+        Ok(self.hasher.finalize())
+    }
+}
+
+impl Write for TableFile {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(octets)?;
+        self.hasher.update(&octets[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

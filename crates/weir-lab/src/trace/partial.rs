@@ -1,0 +1,250 @@
+//! Temporary folders in which files are completed before they are renamed to their names, and
+//! how those of killed programs are found and removed.
+//!
+//! A temporary folder has a name of its own and holds a locked file as long as its program lives:
+//! the kernel unlocks it however the program ends. It is made while the folder around it is
+//! locked, so that no other program takes it for a leftover before its own lock is there.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// How the names of temporary folders begin.
+const PREFIX: &str = ".weir-partial-";
+/// Locked while the program lives.
+const LOCK: &str = "lock";
+/// What will be renamed to its name.
+const NEW: &str = "new";
+/// What was at that name until then.
+const OLD: &str = "old";
+/// The name, while it is neither the old nor the new one.
+const TARGET: &str = "target";
+
+/// Locks a folder against other programs that lock it; the lock ends with the value. `None` where
+/// the file system knows no locks: then nothing keeps programs apart, as nothing did before.
+pub fn lock_folder(folder: &Path) -> Option<File> {
+    let handle = File::open(folder).ok()?;
+    handle.lock().ok()?;
+    Some(handle)
+}
+
+/// Removes the temporary folders that killed programs left in a folder. A run folder that was
+/// being replaced when its program was killed gets its name back.
+pub fn remove_leftovers(folder: &Path) {
+    let _guard = lock_folder(folder);
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let is_partial = name.to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let path = entry.path();
+        if is_partial && path.is_dir() && !is_alive(&path) {
+            give_name_back(&path, folder);
+            // Another user's folder stays; it is in nobody's way.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+fn is_alive(partial: &Path) -> bool {
+    // Where the file system knows no locks, every folder counts as alive.
+    File::open(partial.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err())
+}
+
+/// Completes a replacement that was interrupted between its two renamings.
+fn give_name_back(partial: &Path, folder: &Path) {
+    let Ok(target) = fs::read_to_string(partial.join(TARGET)) else {
+        return;
+    };
+    // The whole path; joined, because a test has a part of it.
+    let target = folder.join(target);
+    let old = partial.join(OLD);
+    if old.is_dir() && !target.exists() {
+        // The new one is complete before the old one is moved.
+        if fs::rename(partial.join(NEW), &target).is_err() {
+            let _ = fs::rename(&old, &target);
+        }
+    }
+}
+
+/// A temporary folder; it is removed with the value.
+#[derive(Debug)]
+pub struct PartialFolder {
+    folder: TempDir,
+    /// Held until the end.
+    _lock: File,
+}
+
+impl PartialFolder {
+    /// Makes one in this folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(inside: &Path) -> io::Result<Self> {
+        fs::create_dir_all(inside)?;
+        let _guard = lock_folder(inside);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(inside)?;
+        let lock = File::create(folder.path().join(LOCK))?;
+        // A file system without locks: see `is_alive`.
+        let _ = lock.try_lock();
+        fs::create_dir(folder.path().join(NEW))?;
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
+    }
+
+    /// Where files are completed.
+    pub fn new_files(&self) -> PathBuf {
+        self.folder.path().join(NEW)
+    }
+
+    /// Renames the new folder to its name. What has the name is moved away first, and removed with
+    /// this value. The caller holds the lock of the folder around the name.
+    ///
+    /// # Errors
+    /// The system's; then what had the name has it again.
+    pub(super) fn replace(&self, target: &Path) -> io::Result<()> {
+        let own = self.folder.path();
+        let old = own.join(OLD);
+        let moved = target.exists();
+        if moved {
+            let whole = std::path::absolute(target)?;
+            fs::write(own.join(TARGET), whole.to_string_lossy().as_bytes())?;
+            fs::rename(target, &old)?;
+        }
+        let renamed = fs::rename(self.new_files(), target);
+        if renamed.is_err() && moved {
+            fs::rename(&old, target)?;
+        }
+        renamed
+    }
+}
+
+/// Files that get their names together, once all of them are complete.
+#[derive(Debug)]
+pub struct FileSet {
+    folder: PathBuf,
+    partial: PartialFolder,
+    /// Paths below the folder.
+    files: Vec<PathBuf>,
+}
+
+impl FileSet {
+    /// Files below this folder.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        remove_leftovers(folder);
+        Ok(Self {
+            folder: folder.to_owned(),
+            partial: PartialFolder::create(folder)?,
+            files: Vec::new(),
+        })
+    }
+
+    /// Begins a file at this path below the folder.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn begin(&mut self, path: &Path) -> io::Result<File> {
+        let temporary = self.partial.new_files().join(path);
+        if let Some(parent) = temporary.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let file = File::create(&temporary)?;
+        self.files.push(path.to_owned());
+        Ok(file)
+    }
+
+    /// Gives all files their names; returns their paths. Without it none of them is ever seen.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn commit(self) -> io::Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        for file in &self.files {
+            let path = self.folder.join(file);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::rename(self.partial.new_files().join(file), &path)?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap().flatten();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A folder as a killed program leaves it: nobody locks it.
+    fn leftover(inside: &Path, name: &str) -> PathBuf {
+        let path = inside.join(format!("{PREFIX}{name}"));
+        fs::create_dir_all(path.join(NEW)).unwrap();
+        File::create(path.join(LOCK)).unwrap();
+        path
+    }
+
+    #[test]
+    fn leftovers_of_the_dead_go_and_folders_of_the_living_stay() {
+        let place = tempfile::tempdir().unwrap();
+        leftover(place.path(), "dead");
+        fs::create_dir(place.path().join(".other-partial")).unwrap();
+        let alive = PartialFolder::create(place.path()).unwrap();
+        remove_leftovers(place.path());
+        assert!(alive.new_files().is_dir());
+        assert_eq!(names(place.path()).len(), 2);
+        drop(alive);
+        assert_eq!(names(place.path()), [".other-partial"]);
+    }
+
+    #[test]
+    fn a_name_that_was_lost_between_two_renamings_comes_back() {
+        for complete in [true, false] {
+            let place = tempfile::tempdir().unwrap();
+            let left = leftover(place.path(), "x");
+            fs::create_dir(left.join(OLD)).unwrap();
+            fs::write(left.join(OLD).join("which"), "old").unwrap();
+            fs::write(left.join(NEW).join("which"), "new").unwrap();
+            fs::write(left.join(TARGET), "run").unwrap();
+            if !complete {
+                fs::remove_dir_all(left.join(NEW)).unwrap();
+            }
+            remove_leftovers(place.path());
+            let which = fs::read_to_string(place.path().join("run/which")).unwrap();
+            assert_eq!(which, if complete { "new" } else { "old" });
+            assert_eq!(names(place.path()), ["run"]);
+        }
+    }
+
+    #[test]
+    fn files_of_a_set_are_seen_together_or_never() {
+        let place = tempfile::tempdir().unwrap();
+        for commit in [false, true] {
+            let mut set = FileSet::create(place.path()).unwrap();
+            set.begin(Path::new("a")).unwrap();
+            set.begin(Path::new("deep/b")).unwrap();
+            if commit {
+                set.commit().unwrap();
+            } else {
+                drop(set);
+            }
+            let expected: &[&str] = if commit { &["a", "deep"] } else { &[] };
+            assert_eq!(names(place.path()), expected);
+        }
+    }
+}

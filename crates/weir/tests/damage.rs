@@ -1,0 +1,129 @@
+//! What is left when a program is killed, the disk is full, or a file is damaged.
+#![cfg(unix)]
+
+mod common;
+
+use common::{Outcome, folder_with, only_run, outcome, run, text};
+use std::path::Path;
+use std::process::Command;
+
+const SCENARIO: &str = r#"
+[run]
+duration = "60s"
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "2Mbit"
+delay = "5ms"
+queue = { kind = "droptail", limit = "30000b" }
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = { kind = "quic" }
+"#;
+
+/// Runs `weir` in this folder with a limit of the size of each file, in blocks of 512 octets.
+fn limited(folder: &Path, blocks: &str, arguments: &[&str]) -> Outcome {
+    let weir = env!("CARGO_BIN_EXE_weir");
+    let script = format!("ulimit -f {blocks}; exec \"$0\" \"$@\"");
+    let mut command = Command::new("sh");
+    let command = command.args(["-c", &script, weir]).args(arguments);
+    run(command.current_dir(folder))
+}
+
+/// The paths of all files below a folder, hidden ones too.
+fn all_files(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(all_files(&path));
+        } else {
+            found.push(text(&path).to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_leaves_nothing_behind() {
+    let folder = folder_with(SCENARIO);
+    let here = folder.path();
+    let before = all_files(here);
+    let (status, _, stderr) = limited(here, "8", &["run", "path.toml"]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("cannot write \"results/"), "{stderr}");
+    assert!(stderr.contains(".parquet\": File too large"), "{stderr}");
+    assert_eq!(all_files(here), before);
+
+    let (status, _, stderr) = outcome(here, &["run", "path.toml"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    let (run, before) = (only_run(here), all_files(here));
+    for words in [
+        &["plot", &run][..],
+        &["export", &run, "--format", "csv"],
+        &["export", &run, "--format", "pcapng"],
+    ] {
+        let (status, stdout, stderr) = limited(here, "8", words);
+        assert_eq!(
+            (status, stdout.as_str()),
+            (Some(1), ""),
+            "{words:?}: {stderr}"
+        );
+        assert!(stderr.contains("cannot write"), "{words:?}: {stderr}");
+        assert!(stderr.contains("File too large"), "{words:?}: {stderr}");
+        assert_eq!(all_files(here), before, "{words:?}");
+    }
+}
+
+#[test]
+fn a_damaged_table_is_one_error() {
+    let folder = folder_with(SCENARIO);
+    let (status, _, stderr) = outcome(folder.path(), &["run", "path.toml"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    let run = only_run(folder.path());
+    let table = folder.path().join(&run).join("flows/stream.parquet");
+    let mut octets = std::fs::read(&table).expect("a table");
+    let middle = octets.len() / 2;
+    octets[middle] ^= 1;
+    std::fs::write(&table, octets).expect("written");
+    for words in [&["plot", &run][..], &["export", &run, "--format", "csv"]] {
+        let (status, _, stderr) = outcome(folder.path(), words);
+        assert_eq!(status, Some(1), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        let said = "flows/stream.parquet\": it is damaged or was changed";
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() {
+    let folder = folder_with(SCENARIO);
+    let here = folder.path();
+    // The second run would take hours.
+    let sweep = ["run", "path.toml", "--set", "run.duration=1s,8000h"];
+    let mut command = common::weir(&sweep);
+    command.env("RAYON_NUM_THREADS", "1").current_dir(here);
+    command.stdout(std::process::Stdio::piped());
+    let mut running = common::Running::start(&mut command);
+    let mut line = String::new();
+    let stdout = running.child.stdout.take().expect("a pipe");
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+    running.child.kill().expect("killed");
+    running.child.wait().expect("ended");
+    let finished = only_run(here);
+    let (status, _, stderr) = outcome(here, &["export", &finished, "--format", "csv"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    let partial = |name: &String| name.contains(".weir-partial-");
+    let words = ["run", "path.toml", "--set", "run.duration=1s"];
+    let (status, _, stderr) = outcome(here, &words);
+    assert_eq!(status, Some(0), "{stderr}");
+    let left: Vec<_> = all_files(here).into_iter().filter(partial).collect();
+    assert_eq!(left, [""; 0]);
+    let exported = here.join(&finished).join("csv/flows/stream.csv");
+    assert!(exported.is_file(), "the export stays");
+}
