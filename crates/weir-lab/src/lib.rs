@@ -4,8 +4,10 @@
 //! Data flows one way: [`scenario`] → [`run`] → [`trace`] → [`theory`], [`experiment`], [`report`].
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod experiment;
 pub mod headers;
+pub mod lint;
 pub mod replication;
 pub mod report;
 pub mod run;

@@ -68,6 +68,8 @@ fn every_command_has_help() {
     for command in [
         "reproduce",
         "run",
+        "compare",
+        "lint",
         "plot",
         "export",
         "decode",
@@ -249,6 +251,85 @@ fn seeds_give_means_with_intervals_whatever_the_number_of_threads() {
     assert_eq!(measure["mean"].as_f64(), Some(mean));
     let end = |n: usize| measure["interval_95"][n].as_f64().expect("an end");
     assert!(end(0) < mean && mean < end(1), "{measure}");
+}
+
+#[test]
+fn two_settings_are_compared_over_their_seeds() {
+    let scenario = SCENARIO.replace(
+        "transport = { kind = \"dccp\", ccid = 3, profile = \"rfc5348\" }",
+        "transport = { kind = \"quic\", controller = \"cubic\" }\n\
+         loss = { kind = \"random\", rate = 0.01 }",
+    );
+    let folder = folder_with(&scenario.replace("1Mbit", "50Mbit"));
+    let beta = "flow.stream.transport.cubic.beta";
+    let (set, of_a) = (format!("{beta}=0.7,0.3"), format!("{beta}=0.7"));
+    let of_b = format!("{beta}=0.3");
+    let sweep = ["run", "path.toml", "--set", &set, "--seeds", "1..20"];
+    assert_eq!(outcome(folder.path(), &sweep).0, Some(0));
+    let words = ["compare", "results", "results", "--a", &of_a, "--b", &of_b];
+    let compare = |more: &[&str]| outcome(folder.path(), &[&words[..], more].concat());
+
+    let (status, text, err) = compare(&[]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let changed = format!("{beta}: 0.7 in A, 0.3 in B");
+    for line in [
+        &changed,
+        "20 pairs of equal seeds",
+        "traces part in 20 of 20 pairs",
+        "goodput",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let document = parse(&compare(&["--json"]).1);
+    let effects = document["effects"].as_array().expect("effects");
+    let goodput = effects
+        .iter()
+        .find(|effect| effect["measure"] == "goodput_bps");
+    let goodput = goodput.expect("goodput");
+    assert_eq!(
+        (&goodput["n"], &goodput["verdict"]),
+        (&20.into(), &"differs".into())
+    );
+    // A difference beyond the threshold is status 3; Markdown is a table.
+    let (status, text, err) = compare(&["--threshold", "1%", "--format", "markdown"]);
+    assert_eq!(status, Some(3), "{text}");
+    assert!(err.contains("differ by more than 1 %"), "{err}");
+    assert!(text.contains("| flow stream | A | B | B − A |"), "{text}");
+    // Equal runs never differ.
+    let same = [
+        "compare",
+        "results",
+        "results",
+        "--a",
+        &of_a,
+        "--b",
+        &of_a,
+        "--threshold",
+        "0%",
+    ];
+    let (status, text, _) = outcome(folder.path(), &same);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(
+        text.contains("traces that both sides kept are equal"),
+        "{text}"
+    );
+    // Without the conditions it cannot be known which runs belong together.
+    let (status, _, err) = outcome(folder.path(), &["compare", "results", "path.toml"]);
+    assert_eq!(status, Some(2), "{err}");
+}
+
+#[test]
+fn lint_says_a_line_for_each_finding() {
+    let folder = folder_with(SCENARIO);
+    let (status, text, err) = outcome(folder.path(), &["lint", "path.toml"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    assert!(text.starts_with("path.toml: run.seed [seeds]: "), "{text}");
+    let (status, ..) = outcome(folder.path(), &["lint", "path.toml", "--deny"]);
+    assert_eq!(status, Some(3));
+    let (_, text, _) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
+    assert!(text.contains("\nlint: run.seed [seeds]: "), "{text}");
+    let (_, text, _) = outcome(folder.path(), &["lint", "--rules"]);
+    assert!(text.contains("\nphase "), "{text}");
 }
 
 #[test]

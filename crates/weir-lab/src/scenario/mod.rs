@@ -77,11 +77,6 @@ impl Scenario {
         writer::write(&write(self))
     }
 
-    /// What is valid and probably not meant, in words.
-    pub fn warnings(&self) -> Vec<String> {
-        self.wifi.iter().filter_map(Wifi::warning).collect()
-    }
-
     /// BLAKE3 of [`resolved_toml`](Self::resolved_toml) in hexadecimal: names the run by content.
     pub fn content_hash(&self) -> String {
         blake3::hash(self.resolved_toml().as_bytes())

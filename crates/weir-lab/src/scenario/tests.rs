@@ -281,25 +281,3 @@ proptest! {
         let _ = parse_with(LARGE, "large.toml", &[value]);
     }
 }
-
-#[test]
-fn arf_in_a_cell_of_several_stations_is_warned_of() {
-    let warnings = |rate_control: &str, stations: &[&str]| {
-        let station = |host: &&str| {
-            format!("[[wifi.station]]\nhost = \"{host}\"\nrate_control = {rate_control}\n")
-        };
-        let stations: String = stations.iter().map(station).collect();
-        let text = format!(
-            "[run]\nduration = \"1s\"\n[[wifi]]\nname = \"air\"\n{stations}[[flow]]\nname = \"f\"\n\
-             from = \"a\"\nto = \"b\"\ntransport = {{ kind = \"tcp\" }}\n"
-        );
-        parse(&text, "test.toml")
-            .expect("a valid scenario")
-            .warnings()
-    };
-    let aarf = r#"{ kind = "aarf" }"#;
-    let found = warnings(aarf, &["a", "b", "c"]);
-    assert!(found[0].contains("minstrel"), "{found:?}");
-    assert!(warnings(aarf, &["a", "b"]).is_empty());
-    assert!(warnings(r#"{ kind = "minstrel" }"#, &["a", "b", "c"]).is_empty());
-}

@@ -126,23 +126,6 @@ impl Wifi {
         })
     }
 
-    /// What is allowed and probably not meant: stations that contend and take collisions for a poor
-    /// signal.
-    pub(super) fn warning(&self) -> Option<String> {
-        let mistaken = |station: &&Station| station.config.rate_control.mistakes_collisions();
-        let station = self.stations.iter().find(mistaken)?;
-        let contend = self.stations.len() > 2;
-        contend.then(|| {
-            format!(
-                "wifi \"{}\": with {} stations, \"{}\" and others that use arf or aarf take \
-                 collisions for a poor signal and go down to slow rates; minstrel does not",
-                self.name,
-                self.stations.len(),
-                station.host
-            )
-        })
-    }
-
     fn wrong_station(&self) -> Option<Wrong> {
         if self.stations.len() < 2 {
             let message = format!("wifi \"{}\" has fewer than two stations", self.name);

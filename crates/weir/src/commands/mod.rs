@@ -1,10 +1,12 @@
 //! The command line: a file for each command.
 
 mod bench;
+mod compare;
 mod completions;
 mod decode;
 mod emulate;
 mod export;
+mod lint;
 mod plot;
 mod replicates;
 mod reproduce;
@@ -42,6 +44,10 @@ pub enum Command {
     Reproduce(reproduce::Arguments),
     /// Run a scenario in the simulator
     Run(run::Arguments),
+    /// Compare two runs, or the runs of two sweeps
+    Compare(compare::Arguments),
+    /// Find what is valid in a scenario and probably not meant
+    Lint(lint::Arguments),
     /// Draw the traces of a run
     Plot(plot::Arguments),
     /// Convert the traces of a run for other tools
@@ -82,6 +88,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Compare(arguments) => compare::run(&arguments),
+        Command::Lint(arguments) => lint::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),
         Command::Export(arguments) => export::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),

@@ -37,9 +37,6 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
     let cancel = interrupt_flag()?;
-    for warning in runs.first().iter().flat_map(|run| run.scenario.warnings()) {
-        terminal::status(&format!("warning: {warning}"));
-    }
     let title = match runs.len() {
         1 => "run".to_owned(),
         count => format!("{count} runs"),

@@ -10,6 +10,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use weir_lab::lint::{Finding, lint};
 use weir_lab::run::Summary;
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::overrides::{self, Override};
@@ -74,6 +75,8 @@ pub struct RunResults<'a> {
     arguments: &'a RunArguments,
     /// Seeds replicate a run: tables stand for the summaries.
     replicated: bool,
+    /// What is found in the first scenario.
+    findings: Vec<Finding>,
     /// In the order of the plan.
     runs: Vec<FinishedRun>,
     /// Runs that have ended before an earlier one of the plan, by their number.
@@ -87,6 +90,9 @@ impl<'a> RunResults<'a> {
         Self {
             arguments,
             replicated: settings.len() < plan.len(),
+            findings: plan
+                .first()
+                .map_or_else(Vec::new, |run| lint(&run.scenario)),
             runs: Vec::new(),
             waiting: BTreeMap::new(),
         }
@@ -125,7 +131,10 @@ impl<'a> RunResults<'a> {
             let tables: String = tables.collect();
             let index = index.filter(|_| !tables.is_empty());
             let index = index.map_or_else(String::new, |index| index + "\n");
-            return Ok(terminal::print(&(tables + &index))?);
+            let findings = self.findings.iter();
+            let lines = findings.map(|finding| format!("lint: {finding}\n"));
+            let findings = lines.collect::<Vec<_>>().concat();
+            return Ok(terminal::print(&(tables + &index + &findings))?);
         }
         let runs = self.runs.iter().map(|run| {
             json!({
@@ -138,8 +147,19 @@ impl<'a> RunResults<'a> {
         self.arguments.output.print(&json!({
             "runs": runs.collect::<Vec<_>>(),
             "replicated": replicated.collect::<Vec<_>>(),
+            "findings": self.findings.iter().map(finding_document).collect::<Vec<_>>(),
         }))
     }
+}
+
+/// A finding as JSON.
+pub fn finding_document(finding: &Finding) -> serde_json::Value {
+    json!({
+        "rule": finding.rule,
+        "path": finding.path,
+        "message": finding.message,
+        "help": finding.help,
+    })
 }
 
 /// A summary for people.

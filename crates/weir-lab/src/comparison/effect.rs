@@ -1,0 +1,187 @@
+//! By how much a measure of B differs from that of A.
+
+use super::headline::{Better, HEADLINE, Headline};
+use super::pairing::Pair;
+use crate::replication::{Interval, Sample, student_t_quantile};
+use crate::run::Summary;
+use serde_json::Value;
+
+/// The probability that any of the measures of one comparison is called different although both
+/// sides are alike (Holm, A simple sequentially rejective multiple test procedure, 1979).
+pub const FAMILY_WISE_ERROR: f64 = 0.01;
+
+/// Whether the pairs tell the two sides apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Each pair has the same value.
+    Equal,
+    /// The values differ, no more than chance explains.
+    Indistinct,
+    /// The values differ by more than chance explains.
+    Differs,
+    /// The values of the only pair differ; one pair says nothing about chance.
+    OnePair,
+}
+
+impl Verdict {
+    /// The verdict in a word or two.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Indistinct => "within chance",
+            Self::Differs => "differs",
+            Self::OnePair => "differs in one pair",
+        }
+    }
+}
+
+/// A measure of a flow or link on both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effect {
+    /// `flow` or `link`.
+    pub kind: &'static str,
+    /// The name of the flow or link.
+    pub name: String,
+    /// What is measured.
+    pub measure: Headline,
+    /// The values of A, a pair each.
+    pub a: Sample,
+    /// The values of B in the same order.
+    pub b: Sample,
+    /// B − A, pair by pair.
+    pub difference: Sample,
+    /// Whether the pairs tell the sides apart.
+    pub verdict: Verdict,
+}
+
+impl Effect {
+    /// The 95 % confidence interval of the mean of B − A; `None` with fewer than two pairs.
+    pub fn interval_95(&self) -> Option<Interval> {
+        self.difference.interval_95()
+    }
+
+    /// The mean of B − A as a share of the mean of A; `None` if A's mean is zero.
+    pub fn relative(&self) -> Option<f64> {
+        let base = self.a.mean().filter(|&mean| mean != 0.0)?;
+        Some(self.difference.mean()? / base.abs())
+    }
+
+    /// True if the sides differ, and by more than this share of A. A difference from nothing is
+    /// beyond every share.
+    pub fn exceeds(&self, share: f64) -> bool {
+        let differs = matches!(self.verdict, Verdict::Differs | Verdict::OnePair);
+        differs
+            && self
+                .relative()
+                .is_none_or(|relative| relative.abs() > share)
+    }
+
+    /// `better`, `worse` or, for a measure that is neither, nothing; only if the sides differ.
+    pub fn judgement(&self) -> Option<&'static str> {
+        let mean = self.difference.mean()?;
+        let differs = matches!(self.verdict, Verdict::Differs | Verdict::OnePair);
+        let is_better = match self.measure.better {
+            Better::Higher => mean > 0.0,
+            Better::Lower => mean < 0.0,
+            Better::Neither => return None,
+        };
+        differs.then_some(if is_better { "better" } else { "worse" })
+    }
+
+    /// |t| of the paired differences: their mean in standard errors; infinite if all pairs differ
+    /// by the same amount. `None` where nothing differs or with fewer than two pairs.
+    fn t(&self) -> Option<f64> {
+        if self.difference.values().iter().all(|&value| value == 0.0) {
+            return None;
+        }
+        let (mean, error) = (self.difference.mean()?, self.difference.standard_error()?);
+        Some(if error > 0.0 {
+            mean.abs() / error
+        } else {
+            f64::INFINITY
+        })
+    }
+}
+
+/// The effects on all headline measures that both sides of every pair have, flows before links, by
+/// name.
+pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
+    let json = |summary: &Summary| serde_json::to_value(summary).unwrap_or_default();
+    // A summary has only names and numbers, which JSON can hold.
+    let documents: Vec<[Value; 2]> = pairs
+        .iter()
+        .map(|pair| [json(pair.a), json(pair.b)])
+        .collect();
+    let mut effects = Vec::new();
+    let Some(first) = documents.first() else {
+        return effects;
+    };
+    for (kind, part) in [("flow", "flows"), ("link", "links")] {
+        let names = first[0][part].as_object().into_iter().flatten();
+        for (name, _) in names {
+            let found = HEADLINE.iter().filter_map(|measure| {
+                let values = |side: usize| -> Option<Sample> {
+                    let of = |pair: &[Value; 2]| value_of(&pair[side][part][name], measure);
+                    documents.iter().map(of).collect()
+                };
+                effect(kind, name, *measure, [values(0)?, values(1)?])
+            });
+            effects.extend(found);
+        }
+    }
+    judge(&mut effects);
+    effects
+}
+
+fn value_of(of: &Value, measure: &Headline) -> Option<f64> {
+    of.pointer(&format!("/{}", measure.pointer))?.as_f64()
+}
+
+fn effect(
+    kind: &'static str,
+    name: &str,
+    measure: Headline,
+    [a, b]: [Sample; 2],
+) -> Option<Effect> {
+    Some(Effect {
+        kind,
+        name: name.to_owned(),
+        measure,
+        difference: b.paired_differences(&a)?,
+        a,
+        b,
+        verdict: Verdict::Equal,
+    })
+}
+
+/// Holm's procedure over all measures that differ at all: the largest |t| is compared with the
+/// quantile of one test in m, the next with that of one in m − 1, until one is not beyond its
+/// quantile.
+fn judge(effects: &mut [Effect]) {
+    let mut tested = Vec::new();
+    for (index, effect) in effects.iter_mut().enumerate() {
+        match effect.t() {
+            Some(t) => {
+                effect.verdict = Verdict::Indistinct;
+                tested.push((index, t));
+            }
+            None if effect.difference.mean().is_some_and(|mean| mean != 0.0) => {
+                effect.verdict = Verdict::OnePair;
+            }
+            None => {}
+        }
+    }
+    tested.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let family = tested.len();
+    for (place, (index, t)) in tested.into_iter().enumerate() {
+        let remaining = (family - place) as f64;
+        let level = 1.0 - FAMILY_WISE_ERROR / (2.0 * remaining);
+        let Some(effect) = effects.get_mut(index) else {
+            return;
+        };
+        match student_t_quantile(level, effect.difference.n().saturating_sub(1)) {
+            Some(quantile) if t > quantile => effect.verdict = Verdict::Differs,
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What differs between two sets of runs: two controllers, two profiles, two builds.
+//!
+//! [`pair_runs`] pairs runs of equal settings by their seed, so that chance which both sides share
+//! cancels out. [`effects`] takes each headline measure of the pairs and says by how much B differs
+//! from A, with the 95 % confidence interval of the paired differences, and whether the measures
+//! tell the two sides apart. [`first_divergence`] finds where two traces part: the table, row and
+//! column. [`bound_shares`] puts side by side what held the senders back.
+
+mod divergence;
+mod effect;
+mod headline;
+mod pairing;
+mod settings;
+mod shares;
+
+pub use divergence::{Divergence, first_divergence};
+pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects};
+pub use headline::{Better, HEADLINE, Headline};
+pub use pairing::{Pair, PairingError, pair_runs};
+pub use settings::{SettingChange, changed_settings, settings_of};
+pub use shares::{Share, bound_shares};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Which run of A belongs to which run of B.
+
+use crate::scenario::Scenario;
+use std::collections::BTreeMap;
+
+/// A run of A and the run of B that belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair<T> {
+    /// The seed of both.
+    pub seed: u64,
+    /// Of A.
+    pub a: T,
+    /// Of B.
+    pub b: T,
+}
+
+/// Why runs cannot be paired.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PairingError {
+    /// A side has runs of several settings, and the other side does not have the same settings.
+    #[error(
+        "A has runs of {a} settings and B of {b}, of which {common} are the same; expected one \
+         setting a side or the same settings on both; choose with --a PATH=VALUE and --b PATH=VALUE"
+    )]
+    Ambiguous {
+        /// Settings of A.
+        a: usize,
+        /// Settings of B.
+        b: usize,
+        /// Settings of both.
+        common: usize,
+    },
+    /// No seed is on both sides.
+    #[error("no seed of A ({a}) is a seed of B ({b}); run both with the same --seeds")]
+    NoCommonSeed {
+        /// The seeds of A, in words.
+        a: String,
+        /// The seeds of B, in words.
+        b: String,
+    },
+}
+
+/// The runs of one setting: the index of each by its seed.
+type Seeds = BTreeMap<u64, usize>;
+
+/// Pairs the runs of A with those of B: runs of the same settings by their seed. If each side has
+/// one setting that the other has not, those two belong together. A pair holds the indices of its
+/// runs; pairs come in the order of settings and seeds.
+///
+/// # Errors
+/// [`PairingError`].
+pub fn pair_runs(a: &[&Scenario], b: &[&Scenario]) -> Result<Vec<Pair<usize>>, PairingError> {
+    let (a, b) = (by_setting(a), by_setting(b));
+    let common = a.keys().filter(|setting| b.contains_key(*setting)).count();
+    let matched = a
+        .iter()
+        .filter_map(|(setting, seeds)| Some((seeds, b.get(setting)?)));
+    let mut groups: Vec<(&Seeds, &Seeds)> = matched.collect();
+    if (a.len(), b.len()) == (1, 1) {
+        groups = a.values().zip(b.values()).collect();
+    } else if common == 0 || common < a.len() || common < b.len() {
+        return Err(PairingError::Ambiguous {
+            a: a.len(),
+            b: b.len(),
+            common,
+        });
+    }
+    let pairs = groups.iter().flat_map(|(a, b)| {
+        let pair = |(&seed, &a): (&u64, &usize)| {
+            let b = *b.get(&seed)?;
+            Some(Pair { seed, a, b })
+        };
+        a.iter().filter_map(pair)
+    });
+    let pairs: Vec<_> = pairs.collect();
+    if pairs.is_empty() {
+        let words = |side: &BTreeMap<String, Seeds>| {
+            let seeds = side.values().flat_map(BTreeMap::keys);
+            let (least, most) = (seeds.clone().min(), seeds.max());
+            let text = |seed: Option<&u64>| seed.map_or_else(String::new, u64::to_string);
+            format!("{} to {}", text(least), text(most))
+        };
+        return Err(PairingError::NoCommonSeed {
+            a: words(&a),
+            b: words(&b),
+        });
+    }
+    Ok(pairs)
+}
+
+/// The runs by their scenario without its seed.
+fn by_setting(runs: &[&Scenario]) -> BTreeMap<String, Seeds> {
+    let mut settings: BTreeMap<String, Seeds> = BTreeMap::new();
+    for (index, scenario) in runs.iter().enumerate() {
+        let mut setting = (*scenario).clone();
+        setting.run.seed = 0;
+        let seeds = settings.entry(setting.resolved_toml()).or_default();
+        seeds.entry(scenario.run.seed).or_insert(index);
+    }
+    settings
+}

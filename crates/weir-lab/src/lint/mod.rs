@@ -1,0 +1,110 @@
+//! What is valid in a scenario and probably not meant, or misleads whoever reads its results.
+//!
+//! Each rule is a file with one function from [`View`] to findings, and a line in [`RULES`]. Rules
+//! read the scenario only; they do not run it. A rule that cannot know something, such as the rate
+//! of an 802.11 medium, stays silent.
+
+mod assumptions;
+mod duration;
+mod path;
+mod phase;
+mod queue;
+mod rate_control;
+mod reordering;
+mod seeds;
+mod view;
+
+use crate::scenario::Scenario;
+use std::fmt;
+use view::View;
+
+/// Something to know about a scenario before its results are believed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found it.
+    pub rule: &'static str,
+    /// Where, in the words of `--set`: `link.bottleneck.queue`.
+    pub path: String,
+    /// What is found.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Finding {
+    fn new(rule: &'static str, path: &str, message: String, help: impl Into<String>) -> Self {
+        Self {
+            rule,
+            path: path.to_owned(),
+            message,
+            help: help.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} [{}]: {}; {}",
+            self.path, self.rule, self.message, self.help
+        )
+    }
+}
+
+/// A rule: its name, what it finds, and how.
+pub struct Rule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it finds, in a line.
+    pub doc: &'static str,
+    check: fn(&View<'_>) -> Vec<Finding>,
+}
+
+/// All rules.
+pub const RULES: &[Rule] = &[
+    Rule {
+        name: "seeds",
+        doc: "No setting draws a random number, so that each seed gives the same run.",
+        check: seeds::check,
+    },
+    Rule {
+        name: "phase",
+        doc: "Flows share a drop-tail queue and nothing keeps them from locking in phase.",
+        check: phase::check,
+    },
+    Rule {
+        name: "queue",
+        doc: "A queue holds less than a packet, a burst, or what keeps its link busy.",
+        check: queue::check,
+    },
+    Rule {
+        name: "duration",
+        doc: "The run is shorter than 20 of its slowest time constants.",
+        check: duration::check,
+    },
+    Rule {
+        name: "reordering",
+        doc: "Jitter lets packets overtake each other.",
+        check: reordering::check,
+    },
+    Rule {
+        name: "assumptions",
+        doc: "The laws of `weir theory` do not hold for a flow.",
+        check: assumptions::check,
+    },
+    Rule {
+        name: "rate-control",
+        doc: "The rate control of an 802.11 station takes collisions for a poor signal.",
+        check: rate_control::check,
+    },
+];
+
+/// Everything that the rules find, in their order.
+pub fn lint(scenario: &Scenario) -> Vec<Finding> {
+    let view = View::of(scenario);
+    RULES.iter().flat_map(|rule| (rule.check)(&view)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Flows that lock in phase.
+//!
+//! Where flows share a drop-tail queue and nothing varies the time of a single packet, the packets
+//! of one flow may arrive again and again just after a packet has left and those of another just
+//! before: which one loses is decided by their phase and not by their control (Floyd and Jacobson,
+//! On Traffic Phase Effects in Packet-Switched Gateways, 1992). A jitter of the bottleneck's
+//! service time is enough to end it.
+
+use super::seeds::loss_draws;
+use super::view::{Control, Shared};
+use super::{Finding, View};
+use weir_net::QueueConfig;
+use weir_proto::units::Rate;
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    let locked = view.bottlenecks().into_iter().filter_map(|shared| {
+        let is_drop_tail = shared.is_shaped || matches!(shared.queue, QueueConfig::DropTail(_));
+        let adaptive = shared
+            .flows
+            .iter()
+            .filter(|flow| flow.control != Control::None);
+        let adaptive: u32 = adaptive.map(|flow| flow.flow.count).sum();
+        let is_locked = is_drop_tail && adaptive >= 2 && !varies(view, &shared);
+        is_locked.then(|| finding(&shared))
+    });
+    locked.collect()
+}
+
+/// True if something varies the time of single packets, or takes packets at random.
+fn varies(view: &View<'_>, shared: &Shared<'_, '_>) -> bool {
+    let hosts = view.scenario.hosts.iter();
+    let mut jittered = hosts.filter(|host| host.timing.jitter.is_random());
+    let ends = |name: &str| {
+        let mut flows = shared.flows.iter();
+        flows.any(|view| {
+            [&view.flow.from, &view.flow.to]
+                .iter()
+                .any(|end| *end == name)
+        })
+    };
+    let mut hops = shared
+        .flows
+        .iter()
+        .filter_map(|view| view.path.as_ref())
+        .flat_map(|path| &path.hops);
+    jittered.any(|host| ends(&host.name))
+        || shared.flows.iter().any(|view| loss_draws(&view.flow.loss))
+        || hops.any(|hop| !hop.direction.netem.jitter.is_zero() || loss_draws(&hop.direction.loss))
+}
+
+fn finding(shared: &Shared<'_, '_>) -> Finding {
+    let packet = service_time(shared.rate);
+    Finding::new(
+        "phase",
+        &format!("link.{}.queue", shared.link.trim_end_matches(".backward")),
+        format!(
+            "{} flows share a drop-tail queue and no packet's time varies: phase, not control, may \
+             decide which of them loses",
+            shared.count()
+        ),
+        format!(
+            "give the senders' [[host]] jitter = \"0s..{packet}\", a packet's time on this link, \
+             and the flows start = \"0s..1s\""
+        ),
+    )
+}
+
+/// The time that a full packet takes on the link, in whole microseconds.
+fn service_time(rate: Rate) -> String {
+    let micros = libm::ceil(1500.0 * 8e6 / rate.as_bps().max(1.0));
+    format!("{}us", micros as u64)
+}

@@ -1,0 +1,143 @@
+//! Queues that are too short for a packet, for a burst, or to keep their link busy.
+//!
+//! A window that leaves the share β of itself after a loss keeps the link busy if the queue holds
+//! (1/β − 1) bandwidth-delay products: one for NewReno, 0.43 for CUBIC; many flows that are not in
+//! phase need that over √n (Appenzeller, Keslassy and McKeown, Sizing Router Buffers, 2004).
+
+use super::view::{Shared, View};
+use super::{Finding, path::Path};
+use crate::scenario::{Direction, Transport};
+use weir_net::{QueueConfig, QueueLimit};
+use weir_proto::units::format_rate;
+
+/// Packets of an initial window: the default of TCP and QUIC.
+const INITIAL_WINDOW: u64 = 10;
+
+pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for link in &view.scenario.links {
+        let [there, back] = link.trace_names();
+        for (name, direction) in [(there, &link.forward), (back, &link.backward)] {
+            findings.extend(below_a_packet(&path_of(&name), direction));
+        }
+    }
+    // Both directions of a link mostly have the same queue: one finding is enough.
+    findings.dedup();
+    for shared in view.bottlenecks() {
+        findings.extend(below_a_burst(&shared).or_else(|| below_the_bdp(&shared)));
+    }
+    findings
+}
+
+/// The path of a direction's link in the words of `--set`.
+fn path_of(direction: &str) -> String {
+    format!("link.{}", direction.trim_end_matches(".backward"))
+}
+
+fn below_a_packet(path: &str, direction: &Direction) -> Option<Finding> {
+    let mtu = u64::from(direction.mtu);
+    if let Some(shaper) = &direction.shaper {
+        let too_small = [
+            ("burst", Some(shaper.burst)),
+            ("limit", shaper.queue_limit()),
+        ];
+        let (key, size) = too_small
+            .into_iter()
+            .find_map(|(key, size)| Some((key, size.filter(|&size| size < mtu)?)))?;
+        return Some(Finding::new(
+            "queue",
+            &format!("{path}.shaper.{key}"),
+            format!("{size} bytes are less than a packet of {mtu}, which never passes"),
+            format!("write at least {mtu} bytes"),
+        ));
+    }
+    let QueueLimit::Bytes(limit) = direction.queue.limit() else {
+        return None;
+    };
+    (limit < mtu && direction.rate.is_some()).then(|| {
+        Finding::new(
+            "queue",
+            &format!("{path}.queue.limit"),
+            format!("{limit} bytes are less than a packet of {mtu}, which is always dropped"),
+            format!("write at least {mtu} bytes"),
+        )
+    })
+}
+
+/// What a first-in, first-out queue holds at most in octets; `None` for other disciplines.
+fn fifo_bytes(shared: &Shared<'_, '_>, mtu: u64) -> Option<u64> {
+    if shared.is_shaped {
+        return None;
+    }
+    match shared.queue {
+        QueueConfig::DropTail(queue) => Some(match queue.limit {
+            QueueLimit::Packets(packets) => packets.saturating_mul(mtu),
+            QueueLimit::Bytes(bytes) => bytes,
+        }),
+        _ => None,
+    }
+}
+
+fn below_a_burst(shared: &Shared<'_, '_>) -> Option<Finding> {
+    let bursts = shared.flows.iter().find(|view| {
+        let window = matches!(
+            view.flow.transport,
+            Transport::Tcp(_) | Transport::Quic(_) | Transport::Quinn(_)
+        );
+        window && arrives_faster(view.path.as_ref(), shared)
+    })?;
+    let mtu = u64::from(bursts.path.as_ref()?.mtu);
+    let queue = fifo_bytes(shared, mtu)?;
+    let burst = INITIAL_WINDOW * mtu;
+    (queue < burst && queue >= mtu).then(|| {
+        Finding::new(
+            "queue",
+            &format!("{}.queue.limit", path_of(&shared.link)),
+            format!(
+                "{queue} bytes hold {} of the {INITIAL_WINDOW} packets of an initial window that \
+                 arrive faster than they leave",
+                queue / mtu
+            ),
+            format!("write at least {INITIAL_WINDOW} packets, or pace the sender"),
+        )
+    })
+}
+
+/// True if the packets reach the bottleneck faster than they leave it.
+fn arrives_faster(path: Option<&Path<'_>>, shared: &Shared<'_, '_>) -> bool {
+    let before = path.map(|path| path.hops.iter().take_while(|hop| hop.name != shared.link));
+    let mut before = before.into_iter().flatten();
+    before.all(|hop| {
+        let rate = hop.direction.rate.map(|bps| bps as f64);
+        rate.is_none_or(|bps| bps > shared.rate.as_bps())
+    })
+}
+
+fn below_the_bdp(shared: &Shared<'_, '_>) -> Option<Finding> {
+    let bulk = shared.flows.iter().filter(|view| view.is_bulk());
+    let needs = bulk.filter_map(|view| {
+        let path = view.path.as_ref()?;
+        let beta = view.control.beta()?;
+        Some((path.bdp_bytes()?, 1.0 / beta - 1.0, u64::from(path.mtu)))
+    });
+    let (bdp, factor, mtu) = needs.max_by(|a, b| (a.0 * a.1).total_cmp(&(b.0 * b.1)))?;
+    let queue = fifo_bytes(shared, mtu)?;
+    let flows = f64::from(shared.count().max(1));
+    let needed = bdp * factor / flows.sqrt();
+    ((queue as f64) < needed).then(|| {
+        Finding::new(
+            "queue",
+            &format!("{}.queue.limit", path_of(&shared.link)),
+            format!(
+                "{queue} bytes are {:.2} of the {:.0} that keep {} busy after each loss",
+                queue as f64 / needed,
+                needed,
+                format_rate(shared.rate)
+            ),
+            format!(
+                "expect less than the link's rate, or write at least {:.0} packets",
+                libm::ceil(needed / mtu as f64)
+            ),
+        )
+    })
+}

@@ -1,0 +1,119 @@
+use super::*;
+use crate::scenario::parse;
+
+/// Two flows over a path that no rule complains of.
+const CLEAN: &str = r#"
+[run]
+duration = "120s"
+[[host]]
+name = "server"
+jitter = "0s..1ms"
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "10Mbit"
+delay = "10ms"
+queue = { kind = "droptail", limit = 30 }
+[[flow]]
+name = "stream"
+count = 2
+from = "server"
+to = "client"
+transport = { kind = "quic", controller = "newreno" }
+start = "0s..1s"
+"#;
+
+/// The rules that find something, and what they say.
+fn found(text: &str) -> Vec<(&'static str, String)> {
+    let findings = lint(&parse(text, "lint.toml").expect("a valid scenario"));
+    let words = findings.iter().map(|one| (one.rule, one.to_string()));
+    words.collect()
+}
+
+const JITTER: &str = "jitter = \"0s..1ms\"\n";
+const START: &str = "start = \"0s..1s\"\n";
+const QUEUE: &str = "queue = { kind = \"droptail\", limit = 30 }";
+const DELAY: &str = "delay = \"10ms\"";
+const LONG: &str = "delay = \"100ms\"";
+const NEWRENO: &str = "kind = \"quic\", controller = \"newreno\"";
+
+/// Replacements in `CLEAN`, the rule that then finds something, and a part of what it says.
+type Case = (
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    &'static str,
+);
+
+#[rustfmt::skip]
+const CASES: &[Case] = &[
+    // Nothing is drawn, and with an AQM nothing locks.
+    (&[(JITTER, ""), (START, ""), (QUEUE, "queue = { kind = \"codel\" }")], "seeds", "each seed gives the same run"),
+    // Starts are drawn, the times of single packets are not. 1500 octets take 1.2 ms.
+    (&[(JITTER, "")], "phase", "2 flows share a drop-tail queue"),
+    (&[(JITTER, "")], "phase", "0s..1200us"),
+    (&[("limit = 30", "limit = \"1000b\"")], "queue", "1000 bytes are less than a packet"),
+    (&[("limit = 30", "limit = 5")], "queue", "hold 5 of the 10 packets"),
+    // 10 Mbit/s over 200 ms are 167 packets; two flows need that over the root of 2.
+    (&[(DELAY, LONG)], "queue", "write at least 118 packets"),
+    // CUBIC needs 3/7 of it.
+    (&[(DELAY, LONG), ("newreno", "cubic")], "queue", "write at least 51 packets"),
+    // A full queue makes 56 ms, in which each flow has 23 packets: a cycle of 12 round trips.
+    (&[("120s", "8s")], "duration", "a cycle of NewReno"),
+    (&[("120s", "20s"), (NEWRENO, "kind = \"dccp\"")], "duration", "loss intervals of TFRC"),
+    (&[(DELAY, "delay = \"10ms\"\nnetem = { jitter = \"2ms\" }")], "reordering", "2ms is more than the 1200us"),
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.05 }")], "assumptions", "timeouts rule"),
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.0001 }")], "assumptions", "would allow"),
+    (&[(DELAY, "delay = \"10ms\"\nloss = { kind = \"random\", rate = 0.01 }"), (NEWRENO, "kind = \"tcp\", receive_buffer = \"8000b\"")], "assumptions", "receive buffer of 8000 bytes"),
+];
+
+#[test]
+fn each_rule_finds_what_it_is_for() {
+    for (changes, rule, words) in CASES {
+        let text = changes.iter().fold(CLEAN.to_owned(), |text, (old, new)| {
+            assert!(text.contains(old), "{old}");
+            text.replace(old, new)
+        });
+        let findings = found(&text);
+        let mut hits = findings.iter();
+        let hit = hits.any(|(by, text)| by == rule && text.contains(words));
+        assert!(hit, "{changes:?}: {findings:#?}");
+    }
+}
+
+#[test]
+fn a_sound_scenario_has_no_findings() {
+    assert_eq!(found(CLEAN), []);
+    // Jitter that keeps the order, a queue of its own for a token bucket, and a thin stream.
+    let kept = CLEAN.replace(
+        "delay = \"10ms\"",
+        "delay = \"10ms\"\nnetem = { jitter = \"2ms\", keep_order = true }",
+    );
+    assert_eq!(found(&kept), []);
+}
+
+#[test]
+fn arf_in_a_cell_of_several_stations_is_found() {
+    let rules = |rate_control: &str, stations: &[&str]| {
+        let station = |host: &&str| {
+            format!("[[wifi.station]]\nhost = \"{host}\"\nrate_control = {rate_control}\n")
+        };
+        let stations: String = stations.iter().map(station).collect();
+        found(&format!(
+            "[run]\nduration = \"1s\"\n[[wifi]]\nname = \"air\"\n{stations}[[flow]]\nname = \"f\"\n\
+             from = \"a\"\nto = \"b\"\ntransport = {{ kind = \"tcp\" }}\n"
+        ))
+    };
+    let aarf = r#"{ kind = "aarf" }"#;
+    let findings = rules(aarf, &["a", "b", "c"]);
+    assert!(findings[0].1.contains("minstrel"), "{findings:?}");
+    assert_eq!(rules(aarf, &["a", "b"]), []);
+    assert_eq!(rules(r#"{ kind = "minstrel" }"#, &["a", "b", "c"]), []);
+}
+
+#[test]
+fn rules_have_names_of_their_own() {
+    let mut names: Vec<_> = RULES.iter().map(|rule| rule.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), RULES.len());
+}

@@ -1,0 +1,123 @@
+//! A scenario as the rules see it: flows with their paths and the kind of their control.
+
+use super::path::Path;
+use crate::scenario::{Flow, Scenario, Transport};
+use weir_net::{AppConfig, QueueConfig};
+use weir_proto::units::Rate;
+
+/// The law by which a flow reacts to congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Control {
+    /// Additive increase, halving: NewReno, CCID 2.
+    NewReno,
+    /// CUBIC.
+    Cubic,
+    /// TFRC's equation: CCID 3 and 4, and as a window.
+    Tfrc,
+    /// Another controller.
+    Other,
+    /// None: UDP.
+    None,
+}
+
+impl Control {
+    fn of(transport: &Transport) -> Self {
+        let named = |name: &str| match name.trim_start_matches("quinn-") {
+            "newreno" => Self::NewReno,
+            "cubic" => Self::Cubic,
+            "tfrc" => Self::Tfrc,
+            _ => Self::Other,
+        };
+        match transport {
+            Transport::Dccp(dccp) if dccp.ccid == 2 => Self::NewReno,
+            Transport::Dccp(_) => Self::Tfrc,
+            Transport::Quic(quic) => named(quic.config.controller.name),
+            Transport::Quinn(quinn) => named(quinn.controller),
+            Transport::Tcp(tcp) => named(tcp.controller.name),
+            Transport::Udp(_) => Self::None,
+        }
+    }
+
+    /// The share of the window that stays after a loss; `None` without such a rule.
+    pub(super) const fn beta(self) -> Option<f64> {
+        match self {
+            Self::NewReno => Some(0.5),
+            Self::Cubic => Some(0.7),
+            Self::Tfrc | Self::Other | Self::None => None,
+        }
+    }
+}
+
+/// A flow of the scenario, which may stand for several.
+pub(super) struct FlowView<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) control: Control,
+    /// The way of its data; `None` over an 802.11 medium, whose rate no setting says.
+    pub(super) path: Option<Path<'a>>,
+}
+
+impl FlowView<'_> {
+    /// True if it sends as much as its control allows.
+    pub(super) fn is_bulk(&self) -> bool {
+        matches!(self.flow.app, AppConfig::Bulk(_))
+    }
+}
+
+/// The scenario, and its flows.
+pub(super) struct View<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) flows: Vec<FlowView<'a>>,
+}
+
+/// Flows that share the slowest link of their path.
+pub(super) struct Shared<'a, 'v> {
+    /// The name of the direction.
+    pub(super) link: String,
+    pub(super) rate: Rate,
+    pub(super) queue: &'a QueueConfig,
+    /// Whether a shaper with a queue of its own stands in place of `queue`.
+    pub(super) is_shaped: bool,
+    pub(super) flows: Vec<&'v FlowView<'a>>,
+}
+
+impl Shared<'_, '_> {
+    /// How many flows, `count` included.
+    pub(super) fn count(&self) -> u32 {
+        self.flows.iter().map(|view| view.flow.count).sum()
+    }
+}
+
+impl<'a> View<'a> {
+    pub(super) fn of(scenario: &'a Scenario) -> Self {
+        let flows = scenario.flows.iter().map(|flow| FlowView {
+            flow,
+            control: Control::of(&flow.transport),
+            path: Path::of(scenario, flow),
+        });
+        Self {
+            scenario,
+            flows: flows.collect(),
+        }
+    }
+
+    /// The bottlenecks with the flows that meet there, in the order of the first flow of each.
+    pub(super) fn bottlenecks(&self) -> Vec<Shared<'a, '_>> {
+        let mut shared: Vec<Shared<'a, '_>> = Vec::new();
+        for view in &self.flows {
+            let Some(slowest) = view.path.as_ref().and_then(Path::bottleneck) else {
+                continue;
+            };
+            match shared.iter_mut().find(|one| one.link == slowest.name) {
+                Some(known) => known.flows.push(view),
+                None => shared.push(Shared {
+                    link: slowest.name.clone(),
+                    rate: slowest.rate,
+                    queue: &slowest.direction.queue,
+                    is_shaped: slowest.direction.shaper.is_some(),
+                    flows: vec![view],
+                }),
+            }
+        }
+        shared
+    }
+}

@@ -1,0 +1,255 @@
+//! `weir compare A B`: what differs between two runs, or between the runs of two sweeps.
+
+mod report;
+
+use crate::arguments::JsonOutput;
+use crate::exit::Failure;
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use report::Report;
+use std::path::{Path, PathBuf};
+use weir_lab::comparison::{
+    Divergence, Pair, bound_shares, changed_settings, effects, first_divergence, pair_runs,
+    settings_of,
+};
+use weir_lab::replication::{Fingerprint, Replicates, in_order};
+use weir_lab::trace::RunFolder;
+
+/// The arguments of the command.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  weir compare results/before results/after --threshold 2%
+  weir compare results results --a flow.stream.transport.controller=cubic \\
+      --b flow.stream.transport.controller=newreno --format markdown")]
+pub struct Arguments {
+    /// The folder of a run, or a folder with the folders of several runs
+    a: PathBuf,
+    /// The same, to be compared with A
+    b: PathBuf,
+    /// Of A only the runs in which this setting has this value
+    #[arg(long = "a", value_name = "PATH=VALUE", value_parser = condition)]
+    only_a: Vec<Condition>,
+    /// Of B only the runs in which this setting has this value
+    #[arg(long = "b", value_name = "PATH=VALUE", value_parser = condition)]
+    only_b: Vec<Condition>,
+    /// Exit with 3 if a measure differs by more than this share of A: 5%, 0% for any difference
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    threshold: Option<f64>,
+    /// How the comparison is written
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    output: JsonOutput,
+}
+
+/// How the comparison is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Tables for a terminal.
+    #[default]
+    Text,
+    /// Markdown, for a comment on a pull request.
+    Markdown,
+}
+
+/// A setting and the value that it must have.
+#[derive(Clone, Debug)]
+struct Condition {
+    path: String,
+    value: String,
+}
+
+fn condition(text: &str) -> Result<Condition, String> {
+    match text.split_once('=') {
+        Some((path, value)) if !path.trim().is_empty() => Ok(Condition {
+            path: path.trim().to_owned(),
+            value: value.trim().trim_matches('"').to_owned(),
+        }),
+        _ => Err("expected PATH=VALUE, such as flow.stream.transport.controller=cubic".to_owned()),
+    }
+}
+
+/// A share: `5%` or `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    let share = number.trim().parse::<f64>().ok().map(|n| n * scale);
+    share
+        .filter(|share| share.is_finite() && *share >= 0.0)
+        .ok_or_else(|| "expected a share such as 5% or 0.05".to_owned())
+}
+
+/// The runs of one side.
+pub struct Side {
+    /// As the command line names it.
+    pub name: String,
+    pub runs: Vec<RunFolder>,
+}
+
+/// What was compared pair by pair.
+pub struct PairResult {
+    pub seed: u64,
+    pub divergence: Option<Divergence>,
+    fingerprints: [Fingerprint; 2],
+}
+
+/// Compares.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let a = side(&arguments.a, &arguments.only_a)?;
+    let b = side(&arguments.b, &arguments.only_b)?;
+    let scenarios = |side: &'_ Side| side.runs.iter().map(RunFolder::scenario).cloned().collect();
+    let [of_a, of_b]: [Vec<_>; 2] = [scenarios(&a), scenarios(&b)];
+    let pairs = pair_runs(
+        &of_a.iter().collect::<Vec<_>>(),
+        &of_b.iter().collect::<Vec<_>>(),
+    )
+    .map_err(|error| Failure::Usage(error.to_string()))?;
+    let results = compare_traces(&a, &b, &pairs)?;
+    let counting = counting(&results);
+    let counted: Vec<_> = counting
+        .iter()
+        .filter_map(|&index| pairs.get(index))
+        .map(|pair| Pair {
+            seed: pair.seed,
+            a: a.runs[pair.a].summary(),
+            b: b.runs[pair.b].summary(),
+        })
+        .collect();
+    let changes = pairs.first().map_or_else(Vec::new, |pair| {
+        changed_settings(a.runs[pair.a].scenario(), b.runs[pair.b].scenario())
+    });
+    let report = Report {
+        effects: effects(&counted),
+        shares: bound_shares(&counted),
+        counting: counting.len(),
+        threshold: arguments.threshold,
+        a,
+        b,
+        changes,
+        results,
+    };
+    let text = match arguments.format {
+        Format::Text => report.text(),
+        Format::Markdown => report.markdown(),
+    };
+    if arguments.output.json {
+        arguments.output.print(&report.document())?;
+    } else {
+        terminal::print(&text)?;
+    }
+    match report.alarm() {
+        Some(alarm) => Err(Failure::ExpectationFailed(alarm)),
+        None => Ok(()),
+    }
+}
+
+/// The runs of a folder that meet all conditions.
+fn side(path: &Path, conditions: &[Condition]) -> Result<Side, Failure> {
+    let mut folders = Vec::new();
+    find_runs(path, &mut folders, 0)?;
+    if folders.is_empty() {
+        let message = format!("\"{}\" holds no run, expected summary.json", path.display());
+        return Err(Failure::Usage(message));
+    }
+    let mut runs = Vec::new();
+    for folder in &folders {
+        let run = RunFolder::open(folder)?;
+        let settings = (!conditions.is_empty()).then(|| settings_of(run.scenario()));
+        let holds = |condition: &Condition| {
+            let settings = settings.as_ref();
+            settings.is_some_and(|all| all.get(&condition.path) == Some(&condition.value))
+        };
+        if conditions.iter().all(holds) {
+            runs.push(run);
+        }
+    }
+    if runs.is_empty() {
+        let conditions: Vec<_> = conditions
+            .iter()
+            .map(|c| format!("{}={}", c.path, c.value))
+            .collect();
+        return Err(Failure::Usage(format!(
+            "none of the {} runs of \"{}\" has {}; `scenario.toml` of a run shows its settings",
+            folders.len(),
+            path.display(),
+            conditions.join(" and ")
+        )));
+    }
+    Ok(Side {
+        name: path.display().to_string(),
+        runs,
+    })
+}
+
+/// How deep below a folder the folders of runs are looked for.
+const MAX_DEPTH: u32 = 3;
+
+/// The folders of runs at or below a folder, in the order of their names.
+fn find_runs(path: &Path, found: &mut Vec<PathBuf>, depth: u32) -> Result<(), Failure> {
+    if path.join("summary.json").is_file() || !path.is_dir() {
+        found.push(path.to_owned());
+        return Ok(());
+    }
+    if depth == MAX_DEPTH {
+        return Ok(());
+    }
+    let mut inner = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if entry.path().is_dir() && !hidden {
+            inner.push(entry.path());
+        }
+    }
+    inner.sort();
+    inner
+        .iter()
+        .try_for_each(|folder| find_runs(folder, found, depth + 1))
+}
+
+/// Loads the traces of each pair, on all cores, and compares them.
+fn compare_traces(a: &Side, b: &Side, pairs: &[Pair<usize>]) -> Result<Vec<PairResult>, Failure> {
+    let bar = terminal::progress(pairs.len() as u64, "comparing");
+    let results = in_order(pairs, |pair| {
+        let outputs = [a.runs[pair.a].load()?, b.runs[pair.b].load()?];
+        bar.inc(1);
+        Ok(PairResult {
+            seed: pair.seed,
+            divergence: first_divergence(&outputs[0], &outputs[1]),
+            fingerprints: [Fingerprint::of(&outputs[0]), Fingerprint::of(&outputs[1])],
+        })
+    });
+    bar.finish_and_clear();
+    results.into_iter().collect()
+}
+
+/// The pairs that count: those of which not both sides did the same as in an earlier pair.
+fn counting(results: &[PairResult]) -> Vec<usize> {
+    let side = |index: usize| {
+        let runs: Vec<_> = results
+            .iter()
+            .map(|pair| pair.fingerprints[index])
+            .collect();
+        Replicates::of(&runs)
+    };
+    let sides = [side(0), side(1)];
+    let repeats = |pair: &usize| {
+        let [a, b] = [sides[0].equals(*pair), sides[1].equals(*pair)];
+        a.is_some() && b.is_some()
+    };
+    (0..results.len()).filter(|pair| !repeats(pair)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percentages_or_numbers() {
+        assert_eq!(share("5%"), Ok(0.05));
+        assert_eq!(share("0.5"), Ok(0.5));
+        assert!(share("-1%").is_err() && share("five").is_err() && share("nan").is_err());
+    }
+}

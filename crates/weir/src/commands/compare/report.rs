@@ -1,0 +1,357 @@
+//! The comparison as text, as Markdown and as JSON.
+
+use super::{PairResult, Side};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use weir_lab::comparison::{Divergence, Effect, SettingChange, Share, Verdict};
+use weir_lab::theory::{format_value, significant};
+
+/// The most changed settings that are listed.
+const MAX_CHANGES: usize = 12;
+
+/// Everything that was found.
+pub struct Report {
+    pub a: Side,
+    pub b: Side,
+    /// Settings that differ in the first pair.
+    pub changes: Vec<SettingChange>,
+    /// All pairs, in the order of settings and seeds.
+    pub results: Vec<PairResult>,
+    /// How many of them count.
+    pub counting: usize,
+    pub effects: Vec<Effect>,
+    pub shares: Vec<Share>,
+    /// The share of A beyond which a difference fails the comparison.
+    pub threshold: Option<f64>,
+}
+
+/// A table: its head and its rows.
+type Rows = Vec<Vec<String>>;
+
+impl Report {
+    /// The pair whose traces part first.
+    fn first(&self) -> Option<(u64, &Divergence)> {
+        let found = self.results.iter();
+        let found = found.filter_map(|pair| Some((pair.seed, pair.divergence.as_ref()?)));
+        found.min_by(|(_, x), (_, y)| {
+            let time = |one: &Divergence| one.time_s.unwrap_or(f64::INFINITY);
+            time(x).total_cmp(&time(y))
+        })
+    }
+
+    fn beyond(&self) -> Vec<&Effect> {
+        let Some(threshold) = self.threshold else {
+            return Vec::new();
+        };
+        let effects = self.effects.iter();
+        effects.filter(|effect| effect.exceeds(threshold)).collect()
+    }
+
+    /// Why the comparison fails; `None` if it does not.
+    pub fn alarm(&self) -> Option<String> {
+        let beyond = self.beyond();
+        let first = beyond.first()?;
+        let share = percent(self.threshold.unwrap_or_default());
+        Some(format!(
+            "{} differ by more than {share}: {} {} {}{}",
+            count(beyond.len(), "measure"),
+            first.kind,
+            first.name,
+            first.measure.label,
+            if beyond.len() > 1 { " …" } else { "" }
+        ))
+    }
+
+    /// The lines before the tables.
+    fn head(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (letter, side) in [("A", &self.a), ("B", &self.b)] {
+            let build = side.runs.first().map(|run| run.summary().run.build.clone());
+            lines.push(format!(
+                "{letter}: {}, {}, {}",
+                side.name,
+                count(side.runs.len(), "run"),
+                build.unwrap_or_default()
+            ));
+        }
+        for change in self.changes.iter().take(MAX_CHANGES) {
+            let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "–".to_owned());
+            lines.push(format!(
+                "{}: {} in A, {} in B",
+                change.path,
+                value(&change.a),
+                value(&change.b)
+            ));
+        }
+        let more = self.changes.len().saturating_sub(MAX_CHANGES);
+        if more > 0 {
+            lines.push(format!("and {} more", count(more, "changed setting")));
+        }
+        lines.push(self.pairs_line());
+        lines.push(self.divergence_line());
+        lines
+    }
+
+    fn pairs_line(&self) -> String {
+        let pairs = count(self.results.len(), "pair");
+        match (self.results.len(), self.counting) {
+            (all, counting) if counting < all => format!(
+                "{pairs} of equal seeds, {counting} of which count: the others repeat an earlier one"
+            ),
+            (1, _) => format!("{pairs}: what chance does is not known, run several --seeds"),
+            _ => format!("{pairs} of equal seeds"),
+        }
+    }
+
+    fn divergence_line(&self) -> String {
+        let traces = self.results.iter().filter(|pair| pair.divergence.is_some());
+        let diverging = traces.count();
+        let Some((seed, first)) = self.first() else {
+            return "the traces that both sides kept are equal".to_owned();
+        };
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "no row".to_owned());
+        let at = first.time_s.map(|time| format!(" at {time} s"));
+        format!(
+            "traces part in {diverging} of {}; first with seed {seed}: {}, row {}{}, {}: {} in A, \
+             {} in B",
+            count(self.results.len(), "pair"),
+            first.table,
+            first.row,
+            at.unwrap_or_default(),
+            first.column,
+            value(&first.a),
+            value(&first.b)
+        )
+    }
+
+    /// The rows of the effects on each flow and link.
+    fn sections(&self) -> BTreeMap<(&'static str, &str), Rows> {
+        let mut sections: BTreeMap<_, Rows> = BTreeMap::new();
+        for effect in &self.effects {
+            let rows = sections.entry((effect.kind, effect.name.as_str()));
+            rows.or_default().push(self.row(effect));
+        }
+        sections
+    }
+
+    fn row(&self, effect: &Effect) -> Vec<String> {
+        let unit = effect.measure.unit;
+        let value = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| text(v, unit));
+        let interval = effect.interval_95().map_or_else(String::new, |interval| {
+            format!(
+                "{} to {}",
+                text(interval.low, unit),
+                text(interval.high, unit)
+            )
+        });
+        let mut verdict = effect.verdict.words().to_owned();
+        if let Some(judgement) = effect.judgement() {
+            let _ = write!(verdict, ", {judgement}");
+        }
+        if self.threshold.is_some_and(|share| effect.exceeds(share)) {
+            verdict += ", beyond the threshold";
+        }
+        vec![
+            effect.measure.label.to_owned(),
+            value(effect.a.mean()),
+            value(effect.b.mean()),
+            value(effect.difference.mean()),
+            interval,
+            effect.relative().map_or_else(String::new, signed_percent),
+            verdict,
+        ]
+    }
+
+    fn share_rows(&self) -> Rows {
+        let row = |share: &Share| {
+            let difference = signed_percent(share.b - share.a);
+            let cells = [&share.flow, &share.bound].map(String::clone).into_iter();
+            let shares = [percent(share.a), percent(share.b), difference];
+            cells.chain(shares).collect()
+        };
+        self.shares.iter().map(row).collect()
+    }
+
+    fn verdict_line(&self) -> String {
+        let of = |verdict: Verdict| {
+            let effects = self.effects.iter();
+            effects.filter(|effect| effect.verdict == verdict).count()
+        };
+        let different = of(Verdict::Differs) + of(Verdict::OnePair);
+        let mut line = format!(
+            "{}: {different} differ, {} within chance, {} equal",
+            count(self.effects.len(), "measure"),
+            of(Verdict::Indistinct),
+            of(Verdict::Equal)
+        );
+        if let Some(threshold) = self.threshold {
+            let beyond = self.beyond().len();
+            let _ = write!(line, "; {beyond} by more than {}", percent(threshold));
+        }
+        line
+    }
+
+    /// Tables for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = self.head().join("\n") + "\n";
+        for ((kind, name), rows) in self.sections() {
+            let title = format!("{kind} {name}");
+            text += "\n";
+            text += &aligned(&with_head(&title, rows));
+        }
+        let shares = self.share_rows();
+        if !shares.is_empty() {
+            text += "\n";
+            text += &aligned(&with_share_head(shares));
+        }
+        text + "\n" + &self.verdict_line() + "\n"
+    }
+
+    /// Markdown for a comment on a pull request.
+    pub fn markdown(&self) -> String {
+        let mut text = "### weir compare\n\n".to_owned();
+        for line in self.head() {
+            let _ = writeln!(text, "- {line}");
+        }
+        let _ = writeln!(text, "\n**{}**", self.verdict_line());
+        for ((kind, name), rows) in self.sections() {
+            text += "\n";
+            text += &piped(&with_head(&format!("{kind} {name}"), rows));
+        }
+        let shares = self.share_rows();
+        if !shares.is_empty() {
+            text += "\n";
+            text += &piped(&with_share_head(shares));
+        }
+        text
+    }
+
+    /// The document of `--json`.
+    pub fn document(&self) -> Value {
+        let effects = self.effects.iter().map(|effect| {
+            json!({
+                "kind": effect.kind,
+                "name": effect.name,
+                "measure": effect.measure.pointer,
+                "unit": effect.measure.unit,
+                "n": effect.difference.n(),
+                "a_mean": effect.a.mean(),
+                "b_mean": effect.b.mean(),
+                "difference_mean": effect.difference.mean(),
+                "difference_interval_95":
+                    effect.interval_95().map(|interval| [interval.low, interval.high]),
+                "relative": effect.relative(),
+                "verdict": effect.verdict.words(),
+                "judgement": effect.judgement(),
+                "beyond_threshold": self.threshold.map(|share| effect.exceeds(share)),
+            })
+        });
+        let shares = self.shares.iter().map(
+            |share| json!({ "flow": share.flow, "bound": share.bound, "a": share.a, "b": share.b }),
+        );
+        let changes = self.changes.iter();
+        let changes = changes.map(|c| json!({ "path": c.path, "a": c.a, "b": c.b }));
+        let first = self.first().map(|(seed, first)| {
+            json!({
+                "seed": seed,
+                "table": first.table,
+                "row": first.row,
+                "time_s": first.time_s,
+                "column": first.column,
+                "a": first.a,
+                "b": first.b,
+            })
+        });
+        let diverging = self.results.iter().filter(|pair| pair.divergence.is_some());
+        json!({
+            "a": { "folder": self.a.name, "runs": self.a.runs.len() },
+            "b": { "folder": self.b.name, "runs": self.b.runs.len() },
+            "settings": changes.collect::<Vec<_>>(),
+            "pairs": self.results.len(),
+            "counting": self.counting,
+            "diverging": diverging.count(),
+            "first_divergence": first,
+            "effects": effects.collect::<Vec<_>>(),
+            "bound_share": shares.collect::<Vec<_>>(),
+            "threshold": self.threshold,
+            "beyond_threshold": self.beyond().len(),
+        })
+    }
+}
+
+fn with_head(title: &str, rows: Rows) -> Rows {
+    let heads = ["A", "B", "B − A", "95 % interval", "of A", ""];
+    let head = [title].into_iter().chain(heads);
+    let mut table = vec![head.map(str::to_owned).collect()];
+    table.extend(rows);
+    table
+}
+
+fn with_share_head(rows: Rows) -> Rows {
+    let head = ["held back: flow", "by", "A", "B", "B − A"];
+    let mut table = vec![head.map(str::to_owned).to_vec()];
+    table.extend(rows);
+    table
+}
+
+/// Columns of equal width; all but the first are set right.
+fn aligned(rows: &Rows) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (number, (cell, width)) in row.iter().zip(&widths).enumerate() {
+            // Words stand at the left, numbers at the right.
+            let is_left = number == 0 || number + 1 == columns;
+            let _ = if is_left {
+                write!(line, "{cell:<width$}  ")
+            } else {
+                write!(line, "{cell:>width$}  ")
+            };
+        }
+        text += line.trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn piped(rows: &Rows) -> String {
+    let mut text = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+        if number == 0 {
+            let rule: String = row.iter().skip(1).map(|_| "--:|").collect();
+            let _ = writeln!(text, "|---|{rule}");
+        }
+    }
+    text
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn text(value: f64, unit: &str) -> String {
+    match unit {
+        "" => significant(value, 5),
+        unit => format_value(value, unit),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 3))
+}
+
+fn signed_percent(share: f64) -> String {
+    let sign = if share > 0.0 { "+" } else { "" };
+    format!("{sign}{}", percent(share))
+}
