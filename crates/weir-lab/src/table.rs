@@ -93,6 +93,25 @@ impl Table {
         }
     }
 
+    /// The rows in which this column of words has this word; all rows without such a column.
+    pub fn rows_with(self, column: &str, word: &str) -> Self {
+        let Some(words) = self.words(column) else {
+            return self;
+        };
+        let kept: Vec<bool> = words.iter().map(|other| &**other == word).collect();
+        let columns = self.columns.into_iter().map(|column| Column {
+            name: column.name,
+            values: match column.values {
+                Values::F64(values) => Values::F64(retained(values, &kept)),
+                Values::U64(values) => Values::U64(retained(values, &kept)),
+                Values::Text(values) => Values::Text(retained(values, &kept)),
+            },
+        });
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
     /// A column of words as a slice.
     pub fn words(&self, name: &str) -> Option<&[Arc<str>]> {
         match self.column(name)? {
@@ -100,6 +119,13 @@ impl Table {
             _ => None,
         }
     }
+}
+
+/// The values that are kept.
+fn retained<T>(values: Vec<T>, kept: &[bool]) -> Vec<T> {
+    let rows = values.into_iter().zip(kept);
+    let rows = rows.filter(|(_, kept)| **kept);
+    rows.map(|(value, _)| value).collect()
 }
 
 /// A column as it is declared.

@@ -6,9 +6,12 @@
 //! [`RateState`] and [`WindowState`] hold the values of a controller's trace columns: a new column
 //! is a field here and a line in the laboratory's table of columns.
 
+use crate::bound::BoundChanges;
 use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+
+pub use crate::bound::Bound;
 
 named! {
     /// Which rule bound an allowed rate or window when it last changed.
@@ -88,6 +91,13 @@ pub struct WindowState {
     pub bytes_in_flight: u64,
     /// Octets acknowledged towards the next increase.
     pub partial_bytes_acked: u64,
+    /// Octets that acknowledgements have reported as arrived, each once; `None` if the transport
+    /// does not count them.
+    pub delivered: Option<u64>,
+    /// Octets beyond those acknowledged in order that the receiver lets the sender send: SND.WND
+    /// of TCP (RFC 9293 §3.3.1), the smaller credit of connection and stream in QUIC (RFC 9000
+    /// §4.1); `None` without flow control.
+    pub receive_window: Option<u64>,
     /// Slow-start threshold in octets; `None` while there is none.
     pub ssthresh: Option<u64>,
     /// The last round-trip time sample; zero before the first.
@@ -171,6 +181,8 @@ pub enum Event {
         /// What made the sender declare it lost.
         trigger: LossTrigger,
     },
+    /// From now on this holds the sender back.
+    Blocked(Bound),
     /// The connection entered the state of this name in its RFC.
     State(&'static str),
     /// The length of a queue changed to this.
@@ -217,6 +229,8 @@ impl EventMask {
     pub const QUEUE: Self = Self(1 << 5);
     /// [`Event::Drop`] and [`Event::EcnMark`].
     pub const DROP: Self = Self(1 << 6);
+    /// [`Event::Blocked`].
+    pub const BOUND: Self = Self(1 << 7);
 
     /// The union of both sets.
     pub const fn union(self, other: Self) -> Self {
@@ -234,6 +248,7 @@ impl EventMask {
 pub struct Events {
     mask: EventMask,
     queue: Vec<(Instant, Event)>,
+    bounds: BoundChanges,
 }
 
 impl Events {
@@ -252,18 +267,37 @@ impl Events {
     #[inline]
     pub fn push(&mut self, at: Instant, kind: EventMask, make: impl FnOnce() -> Event) {
         if self.wants(kind) {
+            let change = self.bounds.settle(at);
+            self.queue_change(change);
             self.queue.push((at, make()));
+        }
+    }
+
+    /// Says what holds the sender back from now on. Becomes an event if it is a change, after the
+    /// other events of this instant.
+    pub fn block(&mut self, now: Instant, bound: Bound) {
+        if self.wants(EventMask::BOUND) {
+            let change = self.bounds.set(now, bound);
+            self.queue_change(change);
+        }
+    }
+
+    fn queue_change(&mut self, change: Option<(Instant, Bound)>) {
+        if let Some((at, bound)) = change {
+            self.queue.push((at, Event::Blocked(bound)));
         }
     }
 
     /// True if no event is queued.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.queue.is_empty() && !self.bounds.is_pending()
     }
 
     /// Removes all events, oldest first; keeps the capacity.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        let change = self.bounds.take();
+        self.queue_change(change);
         self.queue.drain(..)
     }
 }

@@ -7,6 +7,7 @@
 //! that use them; [`event`] declares what they trace, [`settings`] how they declare their settings.
 #![forbid(unsafe_code)]
 
+mod bound;
 pub mod cc;
 pub mod dccp;
 mod duration_range;

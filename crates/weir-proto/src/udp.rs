@@ -10,7 +10,7 @@
 //! datagram that arrives late is no longer counted.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Event, EventMask, Events};
+use crate::event::{Bound, Event, EventMask, Events};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::time::Instant;
 use crate::{keywords, settings};
@@ -133,7 +133,15 @@ impl Endpoint for Socket {
     fn handle_timeout(&mut self, _now: Instant) {}
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let payload = self.send_queue.pop_front()?;
+        let Some(payload) = self.send_queue.pop_front() else {
+            let bound = if self.open {
+                Bound::Application
+            } else {
+                Bound::Nothing
+            };
+            self.events.block(now, bound);
+            return None;
+        };
         let id = self.next_id;
         self.next_id += 1;
         let size = payload.len() + IpHeader::UDP_OCTETS;

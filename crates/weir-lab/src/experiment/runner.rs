@@ -3,6 +3,7 @@
 use super::published::RunPlan;
 use super::run_data::RunData;
 use crate::replication::Fingerprint;
+use crate::run::columns;
 use crate::run::{RunOptions, RunOutput, TraceLevel, TransportRegistry, run};
 use crate::scenario::overrides::parse_set;
 use crate::scenario::{Flow, Scenario, parse_with};
@@ -70,7 +71,7 @@ pub(super) fn run_once(
         ..RunData::default()
     };
     if let Some(trace) = output.flows.into_iter().find(|flow| flow.name == name) {
-        data.state = trace.table;
+        data.state = trace.table.rows_with("event", columns::CONTROLLER_ROW);
         data.log = trace.writes.unwrap_or_default();
         data.gaps = trace.gaps.unwrap_or_default();
     }

@@ -5,6 +5,7 @@ use super::axis::Axis;
 use super::plot::{Colour, Plot, PlotLayer, Shape};
 use super::svg::stairs;
 use crate::run::RunOutput;
+use crate::run::columns::CONTROLLER_ROW;
 use crate::table::Table;
 use crate::theory::mathis::Sawtooth;
 use weir_proto::event::Limit;
@@ -222,8 +223,19 @@ pub fn round_trip_time(table: &Table, title: &str) -> Option<Plot> {
     Some(plot.with("smoothed", MAIN, Shape::Step(positive(smoothed))))
 }
 
-/// The points of rows that feedback caused. Where a timer changed the rate, the sample is old.
-fn of_feedback(table: &Table, points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+/// The points of rows that feedback caused. Where a timer changed the rate, or only the bound has
+/// changed, the sample is old.
+fn of_feedback(table: &Table, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    if let Some(events) = table.words("event") {
+        let repeats = events.iter().map(|event| &**event != CONTROLLER_ROW);
+        for (point, _) in points
+            .iter_mut()
+            .zip(repeats)
+            .filter(|(_, repeats)| *repeats)
+        {
+            point.1 = f64::NAN;
+        }
+    }
     let Some(limits) = table.words("limit") else {
         return points;
     };

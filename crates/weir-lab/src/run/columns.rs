@@ -3,7 +3,7 @@
 
 use crate::table::{ColumnSpec, PlotLabel};
 use std::sync::Arc;
-use weir_proto::event::{Event, Limit, RateState, WindowState};
+use weir_proto::event::{Bound, Event, Limit, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
@@ -16,12 +16,20 @@ pub type Packet = ColumnSpec<PacketRow>;
 /// A column of [`GAP`].
 pub type Gap = ColumnSpec<GapRow>;
 
-/// A flow's controller at a moment.
-#[derive(Clone, Copy, Debug)]
+/// A flow's sender at a moment.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRow {
     pub(super) at: Instant,
+    /// Why there is a row.
+    pub(super) event: &'static str,
     /// [`Event::Rate`] or [`Event::Window`]; `None` before the controller has reported.
     pub(super) state: Option<Event>,
+    /// What holds the sender back; `None` before it has said so.
+    pub(super) bound: Option<Bound>,
+    /// The smallest sample of the round-trip time; `None` before the first.
+    pub(super) min_rtt: Option<Duration>,
+    /// The delivery rate of a window controller; `None` before it is known.
+    pub(super) delivery_rate_bps: Option<f64>,
     /// Octets that the application writes at this moment; only in the table of writes.
     pub(super) write_bytes: u32,
 }
@@ -56,7 +64,12 @@ pub struct GapRow {
     pub(super) silence: Duration,
 }
 
-/// `flows/NAME`: a row for each change of the sender's controller.
+/// The `event` of rows that the controller's change made.
+pub const CONTROLLER_ROW: &str = "controller";
+/// The `event` of rows that a change of the bound made.
+pub const BOUND_ROW: &str = "bound";
+
+/// `flows/NAME`: a row for each change of the sender's controller and of what holds it back.
 pub const FLOW: &[Flow] = &[
     Flow::number(
         "time_s",
@@ -162,6 +175,46 @@ pub const FLOW: &[Flow] = &[
             ) => limit.name(),
             _ => Limit::None.name(),
         },
+    ),
+    Flow::word(
+        "bound",
+        "what holds the sender back from here on: application, send_buffer, window, rate, pacer, \
+         receiver_credit, anti_amplification or nothing",
+        |row| row.bound.map_or("", Bound::name),
+    ),
+    Flow::number(
+        "receive_window_bytes",
+        "bytes",
+        "octets beyond those acknowledged in order that the receiver lets the sender send",
+        |row| row.window(|state| octets(state.receive_window)),
+    ),
+    Flow::number(
+        "min_rtt_s",
+        "s",
+        "the smallest sample of the round-trip time so far",
+        |row| row.min_rtt.map_or(f64::NAN, Duration::as_secs_f64),
+    ),
+    Flow::number(
+        "delivered_bytes",
+        "bytes",
+        "octets that acknowledgements have reported as arrived; TFRC does not count them",
+        |row| row.window(|state| octets(state.delivered)),
+    ),
+    Flow::number(
+        "delivery_rate_bps",
+        "bit/s",
+        "octets reported as arrived in the last smoothed round-trip time; of TFRC X_recv",
+        |row| {
+            row.either(
+                |state| state.receive_rate.as_bps(),
+                |_| row.delivery_rate_bps.unwrap_or(f64::NAN),
+            )
+        },
+    ),
+    Flow::word(
+        "event",
+        "why there is a row: the controller or the bound has changed",
+        |row| row.event,
     ),
 ];
 
@@ -291,6 +344,11 @@ fn known(span: Duration) -> f64 {
     } else {
         span.as_secs_f64()
     }
+}
+
+/// A count of octets; NaN if it is not known.
+fn octets(count: Option<u64>) -> f64 {
+    count.map_or(f64::NAN, |octets| octets as f64)
 }
 
 impl FlowRow {

@@ -10,7 +10,7 @@
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
-use super::recorder::{Recorder, WriteTrace};
+use super::recorder::{Recorder, SENDER_EVENTS, WriteTrace};
 use super::summary::FlowStatistics;
 use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, ScenarioError};
@@ -89,9 +89,7 @@ pub struct MeasuredFlow {
 
 impl SenderRecorder {
     /// The kinds of events that are recorded.
-    pub const EVENTS: EventMask = EventMask::CONTROLLER
-        .union(EventMask::RTT)
-        .union(EventMask::WRITE);
+    pub const EVENTS: EventMask = SENDER_EVENTS.union(EventMask::WRITE);
 
     /// For the flow of this name.
     pub fn new(name: &str) -> Self {
@@ -147,6 +145,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
             let (rtts, rate) = live.recorder.distributions(0, end);
             result.rtt_s = rtts.summary();
             result.rate_bps = rate.summary();
+            result.bound_share = live.recorder.bound_share(0, end);
             let (trace, _, _) = live.recorder.finish();
             traces.extend(trace);
         }
@@ -378,6 +377,7 @@ mod tests {
                 smoothed_rtt: Duration::ZERO,
                 state: "slow_start",
                 limit: Limit::SlowStart,
+                ..WindowState::default()
             }),
         );
         let run = measured_run(vec![flow("stream", MeasuredEnd::Sender, Some(live))]);

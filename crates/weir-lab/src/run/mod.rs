@@ -3,8 +3,10 @@
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
 //! come from the scenario's seed. Wall-clock time is left to the caller.
 
+mod bound_times;
 mod codec;
 pub mod columns;
+mod delivery_rate;
 mod endpoints;
 mod handshake;
 mod measured;
@@ -85,7 +87,7 @@ pub struct RunOutput {
     pub packets: Option<Table>,
 }
 
-/// The trace of a flow: a row per change of the sender's controller.
+/// The trace of a flow: a row per change of the sender's controller and of what holds it back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowTrace {
     /// The flow's name.

@@ -1,15 +1,23 @@
 //! Records the events of a run: in the tables of its trace and in the distributions of its summary.
 
+use super::bound_times::BoundTimes;
 use super::columns::{self, FlowRow, LinkRow, PacketRow};
+use super::delivery_rate::DeliveryRate;
 use super::statistics::{Samples, TimeWeighted};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
 use crate::table::{Table, TableRecorder};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_proto::event::{Event, EventMask, EventSource, Probe};
+use weir_proto::event::{Event, EventMask, EventSource, Probe, WindowState};
 use weir_proto::time::Instant;
 
 /// The most rows of all tables together: about a gigabyte.
 const MAX_ROWS: u64 = 8_000_000;
+
+/// The events of senders that the summary needs.
+pub(super) const SENDER_EVENTS: EventMask = EventMask::CONTROLLER
+    .union(EventMask::RTT)
+    .union(EventMask::BOUND);
 
 /// What an event source is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,8 +42,12 @@ struct FlowRecord {
     writes_traced: WriteTrace,
     rtts: Samples,
     rate: TimeWeighted,
+    bounds: BoundTimes,
+    delivery_rate: DeliveryRate,
     /// The last state of a rate controller.
     last: Option<Event>,
+    /// The sender's row now.
+    now: FlowRow,
     /// Times and sizes of writes before the first state of the controller.
     early_writes: Vec<(Instant, u32)>,
     states: TableRecorder<FlowRow>,
@@ -95,7 +107,10 @@ impl Recorder {
             writes_traced: writes,
             rtts: Samples::default(),
             rate: TimeWeighted::default(),
+            bounds: BoundTimes::default(),
+            delivery_rate: DeliveryRate::default(),
             last: None,
+            now: FlowRow::default(),
             early_writes: Vec::new(),
             states: TableRecorder::new(columns::FLOW),
             writes: TableRecorder::new(columns::writes()),
@@ -108,7 +123,7 @@ impl Recorder {
         };
         let sender = match self.trace {
             TraceLevel::Counters => EventMask::NONE,
-            TraceLevel::Summary | TraceLevel::Full => EventMask::CONTROLLER.union(EventMask::RTT),
+            TraceLevel::Summary | TraceLevel::Full => SENDER_EVENTS,
         };
         let sender = match (self.trace, writes) {
             (TraceLevel::Full, WriteTrace::On) => sender.union(EventMask::WRITE),
@@ -146,6 +161,15 @@ impl Recorder {
                 (std::mem::take(&mut record.rtts), record.rate)
             }
         }
+    }
+
+    /// The share of its time in which each bound held a flow's sender back.
+    pub(super) fn bound_share(&mut self, flow: usize, end: Instant) -> BTreeMap<String, f64> {
+        let Some(record) = self.flows.get_mut(flow) else {
+            return BTreeMap::new();
+        };
+        record.bounds.advance(end);
+        record.bounds.shares()
     }
 
     /// The traces.
@@ -193,10 +217,28 @@ impl Recorder {
                     record.rate.set(at, self.warmup, rate);
                 }
                 if full {
+                    record.measure_delivery(at, state);
                     record.push_state(at, *event);
                 }
             }
-            Event::Rtt(sample) if at >= self.warmup => record.rtts.push(sample.as_nanos()),
+            Event::Rtt(sample) => {
+                let least = record
+                    .now
+                    .min_rtt
+                    .map_or(*sample, |least| least.min(*sample));
+                record.now.min_rtt = Some(least);
+                if at < self.warmup {
+                    return;
+                }
+                record.rtts.push(sample.as_nanos());
+            }
+            Event::Blocked(bound) => {
+                record.bounds.set(at, self.warmup, *bound);
+                record.now.bound = Some(*bound);
+                if full {
+                    record.push_row(at, columns::BOUND_ROW);
+                }
+            }
             Event::Write(size) if full => record.on_write(at, *size),
             _ => return,
         }
@@ -258,11 +300,13 @@ impl Probe for Recorder {
 
 impl FlowRecord {
     fn push_state(&mut self, at: Instant, state: Event) {
-        self.states.push(&FlowRow {
-            at,
-            state: Some(state),
-            write_bytes: 0,
-        });
+        self.now.state = Some(state);
+        self.push_row(at, columns::CONTROLLER_ROW);
+    }
+
+    fn push_row(&mut self, at: Instant, event: &'static str) {
+        (self.now.at, self.now.event) = (at, event);
+        self.states.push(&self.now);
     }
 
     fn push_write(&mut self, at: Instant, write_bytes: u32, state: Option<Event>) {
@@ -270,7 +314,15 @@ impl FlowRecord {
             at,
             state,
             write_bytes,
+            ..FlowRow::default()
         });
+    }
+
+    fn measure_delivery(&mut self, at: Instant, window: &WindowState) {
+        if let Some(octets) = window.delivered {
+            let span = window.smoothed_rtt;
+            self.now.delivery_rate_bps = self.delivery_rate.on_report(at, octets, span);
+        }
     }
 
     fn push_early_writes(&mut self, state: Option<Event>) {

@@ -201,6 +201,7 @@ impl Simulation {
             let result = FlowSummary {
                 rtt_s: rtts.summary(),
                 rate_bps: rate.summary(),
+                bound_share: self.recorder.bound_share(index, end),
                 goodput_cov: self.smoothness.of_flow(index),
                 ended: self.sim.ended(flow.id),
                 audio: playback.as_ref().map(|playback| playback.statistics.into()),

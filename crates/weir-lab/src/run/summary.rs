@@ -97,6 +97,10 @@ pub struct FlowSummary {
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<MeanCov>,
+    /// What held the sender back: the share of the time for each word of the column `bound`, from
+    /// the end of the warm-up, or from the start of the flow if that is later.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound_share: BTreeMap<String, f64>,
     /// The coefficient of variation of the goodput by the length of the intervals in
     /// seconds: how smoothly the flow delivers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

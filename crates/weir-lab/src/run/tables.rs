@@ -34,7 +34,7 @@ pub fn table_kinds() -> Vec<TableKind> {
     vec![
         kind(
             "flows/NAME",
-            "a change of the sender's controller",
+            "a change of the sender's controller or of what holds it back",
             infos(columns::FLOW),
         ),
         kind(

@@ -140,7 +140,8 @@ fn what_is_traced_changes_no_number_of_the_summary() {
     summary.run.events = full.summary.run.events;
     assert_eq!(full.summary, summary);
     let flow = summary.flows.get_mut("stream").unwrap();
-    (flow.rtt_s, flow.rate_bps) = (None, None);
+    assert_eq!(flow.bound_share, [("window".to_owned(), 1.0)].into());
+    (flow.rtt_s, flow.rate_bps, flow.bound_share) = (None, None, [].into());
     assert_eq!(&counters.summary.flows["stream"], flow);
     assert_eq!(counters.summary.links, summary.links);
 }
@@ -156,7 +157,8 @@ fn the_columns_are_those_of_the_folder() {
         names(&output.flows[0].table),
         "time_s allowed_rate_bps equation_rate_bps receive_rate_bps loss_event_rate rtt_s \
          smoothed_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
-         segment_bytes state limit"
+         segment_bytes state limit bound receive_window_bytes min_rtt_s delivered_bytes \
+         delivery_rate_bps event"
     );
     assert_eq!(output.flows[0].writes, None);
     let links: Vec<&str> = output.links.iter().map(|link| link.name.as_str()).collect();

@@ -100,6 +100,11 @@ impl SenderFlowControl {
         }
     }
 
+    /// The offset up to which octets may be sent.
+    pub const fn maximum(&self) -> u64 {
+        self.maximum
+    }
+
     /// Octets that may still be sent.
     #[inline]
     pub const fn available(&self) -> u64 {

@@ -14,8 +14,23 @@ use quinn_proto::congestion::{
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use weir_proto::event::{Event, EventMask, Limit, WindowState};
+use weir_proto::event::{Bound, Event, EventMask, Limit, WindowState};
 use weir_proto::time::{self, Duration};
+
+/// What kept quinn from sending, as far as a controller can tell.
+///
+/// quinn asks for the window only when it has something to send that elicits an acknowledgement:
+/// once for each datagram to compare it with the octets in flight, and, if there is room, once
+/// more for its pacer. If the pacer agrees, it sends the datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum QuinnBound {
+    /// There was nothing to send, or the peer's address is not validated.
+    NoData,
+    /// The window had no room.
+    Window,
+    /// The pacer held a datagram back.
+    Pacer,
+}
 
 /// What is known of a controller.
 #[derive(Clone, Debug)]
@@ -26,6 +41,8 @@ pub(super) struct ControllerState {
     pub new_rtt_sample: Option<Duration>,
     /// Losses and congestion marks that began a recovery.
     pub congestion_events: u64,
+    /// How often quinn has asked for the window since the last datagram was sent.
+    window_queries: u64,
 }
 
 impl ControllerState {
@@ -40,6 +57,24 @@ impl ControllerState {
     /// Counts octets that quinn has sent since its last report of octets in flight.
     pub const fn add_in_flight(&mut self, octets: u64) {
         self.window.bytes_in_flight += octets;
+    }
+
+    fn count_delivered(&mut self, octets: u64) {
+        self.window.delivered = self.window.delivered.map(|before| before + octets);
+    }
+
+    /// quinn begins to look for something to send.
+    pub const fn reset_window_queries(&mut self) {
+        self.window_queries = 0;
+    }
+
+    /// What kept quinn from sending since it last sent or was reset.
+    pub const fn quinn_bound(&self) -> QuinnBound {
+        match self.window_queries {
+            0 => QuinnBound::NoData,
+            queries if queries % 2 == 1 => QuinnBound::Window,
+            _ => QuinnBound::Pacer,
+        }
     }
 
     /// Whether there has been a round-trip time sample.
@@ -58,6 +93,7 @@ pub struct ControllerView(Arc<Mutex<ControllerState>>);
 impl ControllerView {
     pub(super) fn new() -> Self {
         let window = WindowState {
+            delivered: Some(0),
             state: "slow_start",
             limit: Limit::InitialWindow,
             ..WindowState::default()
@@ -66,6 +102,7 @@ impl ControllerView {
             window,
             new_rtt_sample: None,
             congestion_events: 0,
+            window_queries: 0,
         })))
     }
 
@@ -116,6 +153,10 @@ impl ControllerFactory for ObservedControllerFactory {
             events: self.events.clone(),
             smoothed_rtt: Duration::ZERO,
             emitted: None,
+            datagram_size: u64::from(mtu),
+            in_flight: 0,
+            bound: None,
+            bound_since: now,
         };
         observed.update(Limit::InitialWindow);
         Box::new(observed)
@@ -157,6 +198,14 @@ struct ObservedController {
     smoothed_rtt: Duration,
     /// The window of the last event.
     emitted: Option<WindowState>,
+    /// Octets of the largest datagram.
+    datagram_size: u64,
+    /// Octets in flight, as the last acknowledgement reported them, and those sent since.
+    in_flight: u64,
+    /// The bound of the last event.
+    bound: Option<Bound>,
+    /// Since when quinn has neither sent nor received an acknowledgement.
+    bound_since: Instant,
 }
 
 impl ObservedController {
@@ -188,26 +237,56 @@ impl ObservedController {
         let Some(events) = &self.events else {
             return;
         };
-        let elapsed = now.saturating_duration_since(events.opened);
-        let at = time::Instant::ZERO + Duration::from(elapsed);
         let mut state = self.view.lock();
         if let Some(sample) = state.new_rtt_sample.take()
             && events.sink.mask().intersects(EventMask::RTT)
         {
-            events.sink.push(at, Event::Rtt(sample));
+            events.push(now, Event::Rtt(sample));
         }
         let window = state.window(self.smoothed_rtt);
         drop(state);
         if self.emitted != Some(window) {
             self.emitted = Some(window);
-            events.sink.push(at, Event::Window(window));
+            events.push(now, Event::Window(window));
         }
+    }
+}
+
+impl ObservedController {
+    /// Emits what has held quinn back since it last sent or received an acknowledgement. Its
+    /// controller learns with an acknowledgement whether there was data to send; if there was, the
+    /// window or else the pacer held it back.
+    fn emit_bound(&mut self, now: Instant, app_limited: bool) {
+        let since = std::mem::replace(&mut self.bound_since, now);
+        let Some(events) = &self.events else {
+            return;
+        };
+        let room = self.inner.get().window().saturating_sub(self.in_flight);
+        let bound = match app_limited {
+            true => Bound::Application,
+            false if room <= self.datagram_size => Bound::Window,
+            false => Bound::Pacer,
+        };
+        if self.bound != Some(bound) && events.sink.mask().intersects(EventMask::BOUND) {
+            self.bound = Some(bound);
+            events.push(since, Event::Blocked(bound));
+        }
+    }
+}
+
+impl ControllerEvents {
+    fn push(&self, at: Instant, event: Event) {
+        let elapsed = at.saturating_duration_since(self.opened);
+        let at = time::Instant::ZERO + Duration::from(elapsed);
+        self.sink.push(at, event);
     }
 }
 
 impl congestion::Controller for ObservedController {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.get_mut().on_sent(now, bytes, last_packet_number);
+        self.in_flight = self.in_flight.saturating_add(bytes);
+        self.bound_since = now;
     }
 
     fn on_ack(
@@ -218,12 +297,16 @@ impl congestion::Controller for ObservedController {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
+        if self.newest_in_batch.is_none() {
+            self.emit_bound(now, app_limited);
+        }
         self.inner
             .get_mut()
             .on_ack(now, sent, bytes, app_limited, rtt);
         self.in_recovery &= self.recovery_start.is_some_and(|start| sent <= start);
         self.newest_in_batch = self.newest_in_batch.max(Some(sent));
         self.smoothed_rtt = rtt.get().into();
+        self.view.lock().count_delivered(bytes);
         self.update(if app_limited {
             Limit::ApplicationLimited
         } else {
@@ -241,6 +324,7 @@ impl congestion::Controller for ObservedController {
         self.inner
             .get_mut()
             .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+        self.in_flight = in_flight;
         let newest = self.newest_in_batch.take();
         let mut state = self.view.lock();
         state.window.bytes_in_flight = in_flight;
@@ -265,6 +349,7 @@ impl congestion::Controller for ObservedController {
         self.inner
             .get_mut()
             .on_congestion_event(now, sent, is_persistent_congestion, lost_bytes);
+        self.in_flight = self.in_flight.saturating_sub(lost_bytes);
         let mut state = self.view.lock();
         let window = &mut state.window;
         window.bytes_in_flight = window.bytes_in_flight.saturating_sub(lost_bytes);
@@ -280,10 +365,12 @@ impl congestion::Controller for ObservedController {
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.datagram_size = u64::from(new_mtu);
         self.inner.get_mut().on_mtu_update(new_mtu);
     }
 
     fn window(&self) -> u64 {
+        self.view.lock().window_queries += 1;
         self.inner.get().window()
     }
 

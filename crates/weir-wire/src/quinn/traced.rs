@@ -1,7 +1,7 @@
 //! Configurations for real quinn connections whose controller can be observed and traced.
 //!
-//! The controller is observed where quinn calls it. Not visible there: whether quinn's pacer or the
-//! host kept data back, which looks like an application without data to send.
+//! The controller is observed where quinn calls it. Not visible there: whether the receiver's
+//! credit or quinn's send window kept data back, which looks like an application without data.
 
 use super::algorithm::CongestionControlAlgorithm;
 use super::observed::{ControllerEvents, ControllerView, ObservedControllerFactory};

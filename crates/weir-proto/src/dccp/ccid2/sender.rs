@@ -61,6 +61,10 @@ pub struct Ccid2Sender {
     nonce_mismatch: bool,
     ack_ratio: AckRatio,
     limit: Limit,
+    /// The window has changed since its last trace event.
+    changed: bool,
+    /// Octets of data packets that were acknowledged as delivered.
+    delivered: u64,
     lost: u64,
     loss_events: u64,
 }
@@ -102,6 +106,8 @@ impl Ccid2Sender {
             nonce_mismatch: false,
             ack_ratio: AckRatio::new(ack_ratio),
             limit: Limit::InitialWindow,
+            changed: false,
+            delivered: 0,
             lost: 0,
             loss_events: 0,
         }
@@ -162,6 +168,9 @@ impl Ccid2Sender {
             self.pipe = self.pipe.saturating_sub(1);
             summary.acknowledged += 1;
             summary.dropped_by_receiver += u32::from(sent.dropped_by_receiver);
+            if !sent.dropped_by_receiver {
+                self.delivered += u64::from(sent.size);
+            }
             if state == AckState::Marked {
                 summary.marked = Some(summary.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
             } else {
@@ -329,6 +338,7 @@ impl Ccid2Sender {
                 cwnd: u64::from(self.cwnd) * self.packet_size,
                 bytes_in_flight: u64::from(self.pipe) * self.packet_size,
                 partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
+                delivered: Some(self.delivered),
                 ssthresh: (self.ssthresh < u32::MAX)
                     .then(|| u64::from(self.ssthresh) * self.packet_size),
                 state: if self.cwnd < self.ssthresh {
@@ -434,7 +444,7 @@ impl CcidSender for Ccid2Sender {
         for seq in [summary.lost, summary.marked].into_iter().flatten() {
             self.reduce(seq);
         }
-        self.emit_window(now, events);
+        self.changed = true;
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -462,7 +472,13 @@ impl CcidSender for Ccid2Sender {
         self.backoff = (self.backoff + 1).min(16);
         self.deadline = None;
         self.limit = Limit::Timeout;
-        self.emit_window(now, events);
+        self.changed = true;
+    }
+
+    fn emit(&mut self, now: Instant, events: &mut Events) {
+        if std::mem::take(&mut self.changed) {
+            self.emit_window(now, events);
+        }
     }
 
     fn rtt(&self) -> Option<Duration> {

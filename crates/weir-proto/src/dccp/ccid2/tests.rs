@@ -70,6 +70,7 @@ impl Bench {
     }
 
     fn window(&mut self) -> WindowState {
+        self.sender.emit(self.now, &mut self.events);
         for (_, event) in self.events.drain() {
             if let Event::Window(window) = event {
                 self.last = Some(window);

@@ -387,7 +387,17 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.next_packet(now)
+        let packet = self.next_packet(now);
+        if packet.is_none() {
+            if let Some(sender) = &mut self.sender {
+                sender.emit(now, &mut self.events);
+            }
+            if self.events.wants(EventMask::BOUND) {
+                let bound = self.bound();
+                self.events.block(now, bound);
+            }
+        }
+        packet
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

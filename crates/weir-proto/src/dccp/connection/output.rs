@@ -6,7 +6,7 @@ use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
-use crate::event::{Event, EventMask};
+use crate::event::{Bound, Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::time::{Duration, Instant};
 
@@ -190,6 +190,22 @@ impl Connection {
     pub(super) fn send_sync_ack(&mut self, now: Instant, ack: SeqNum) {
         let seq = self.sequence.next();
         self.enqueue(now, wire::Packet::sync_ack(seq, ack));
+    }
+
+    /// What holds data back, when nothing more leaves now.
+    pub(super) fn bound(&self) -> Bound {
+        let open = matches!(self.state, State::PartOpen | State::Open);
+        match (open, self.send_queue.is_empty()) {
+            (false, _) => Bound::Nothing,
+            (true, true) if self.closing => Bound::Nothing,
+            (true, true) => Bound::Application,
+            (true, false) if self.timers.next_data_at.is_some() => Bound::Rate,
+            // A datagram without room for the acknowledgement that PARTOPEN asks for.
+            (true, false) if self.state == State::PartOpen && self.next_leaves_no_room() => {
+                Bound::Nothing
+            }
+            (true, false) => Bound::Window,
+        }
     }
 
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {

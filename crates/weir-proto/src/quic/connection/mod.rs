@@ -86,6 +86,8 @@ pub struct Connection {
     controller: BoxedController,
     rtt: RttEstimator,
     bytes_in_flight: u64,
+    /// Octets of packets in flight that were acknowledged.
+    delivered: u64,
     /// One packet may leave beyond the window at the start of recovery.
     recovery_probe: bool,
     /// Sending last stopped for lack of data.
@@ -146,6 +148,7 @@ impl Connection {
             controller: (config.controller.make)(&config.window()),
             rtt: RttEstimator::default(),
             bytes_in_flight: 0,
+            delivered: 0,
             recovery_probe: false,
             app_limited: false,
             pto_count: 0,
@@ -242,6 +245,8 @@ impl Connection {
         let mut state = self
             .controller
             .snapshot(self.bytes_in_flight, self.rtt.get());
+        state.delivered = Some(self.delivered);
+        state.receive_window = Some(self.streams.receive_window());
         if self.app_limited && self.streams.is_blocked() {
             state.limit = Limit::FlowControl;
         }
@@ -286,7 +291,12 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        self.transmit(now)
+        let packet = self.transmit(now);
+        if packet.is_none() && self.events.wants(EventMask::BOUND) {
+            let bound = self.bound();
+            self.events.block(now, bound);
+        }
+        packet
     }
 
     #[inline]

@@ -115,6 +115,7 @@ impl Connection {
                 app_limited: self.app_limited,
             });
             self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
+            self.delivered += bytes;
             if let Some(largest) = packet.acked_up_to {
                 self.space(space).received.forget_up_to(largest);
             }

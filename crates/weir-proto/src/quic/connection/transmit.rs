@@ -6,7 +6,7 @@
 use super::{Connection, State};
 use crate::cc::Sent;
 use crate::endpoint::EndpointEvent;
-use crate::event::{Event, EventMask};
+use crate::event::{Bound, Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
@@ -45,6 +45,26 @@ impl PacketBuilder {
 impl Connection {
     /// Octets of the IP and UDP headers below a QUIC packet.
     pub(super) const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+
+    /// What holds data back, when nothing more leaves now.
+    pub(super) fn bound(&self) -> Bound {
+        let waits = self.streams.has_stream_data() || self.streams.unsent() > 0;
+        if !matches!(self.state, State::Handshaking | State::Established) {
+            Bound::Nothing
+        } else if self.is_amplification_limited() && (waits || self.crypto_due) {
+            Bound::AntiAmplification
+        } else if self.state != State::Established || (!waits && self.closing) {
+            Bound::Nothing
+        } else if waits && !self.may_send() {
+            Bound::Window
+        } else if waits {
+            Bound::ReceiverCredit
+        } else if self.write_blocked {
+            Bound::SendBuffer
+        } else {
+            Bound::Application
+        }
+    }
 
     /// The next packet that leaves now.
     pub(super) fn transmit(&mut self, now: Instant) -> Option<Packet> {

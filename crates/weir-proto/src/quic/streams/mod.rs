@@ -239,6 +239,20 @@ impl Streams {
         senders.any(|send| send.has_stream_data(credit))
     }
 
+    /// Octets beyond those acknowledged in order that the peer's credit lets out: the smaller of
+    /// the connection's and of that of the stream with least.
+    pub fn receive_window(&self) -> u64 {
+        let senders = || self.all.iter().filter_map(|stream| stream.send.as_ref());
+        let acknowledged = senders().map(SendStream::acknowledged).sum();
+        let of_connection = self
+            .sender_flow_control
+            .maximum()
+            .saturating_sub(acknowledged);
+        senders()
+            .map(SendStream::receive_window)
+            .fold(of_connection, u64::min)
+    }
+
     /// True if there is data that only flow control holds back.
     pub fn is_blocked(&self) -> bool {
         self.unsent > 0 && !self.has_stream_data()

@@ -74,6 +74,17 @@ impl SendStream {
         self.unsent() > 0 && self.credit.available() == 0
     }
 
+    /// Octets from the start that were acknowledged without a gap.
+    pub fn acknowledged(&self) -> u64 {
+        let first = self.acked.first().filter(|range| range.start == 0);
+        first.map_or(0, |range| range.end)
+    }
+
+    /// Octets beyond the acknowledged ones that the peer's credit lets out.
+    pub fn receive_window(&self) -> u64 {
+        self.credit.maximum().saturating_sub(self.acknowledged())
+    }
+
     /// The next frame that fits into `room` octets, its header included: lost octets first. The
     /// second value is the number of octets that are sent for the first time.
     pub fn next_frame(&mut self, room: u32, connection_credit: u64) -> Option<(StreamFrame, u64)> {

@@ -3,7 +3,7 @@
 use super::{Config, Connection, Recovery, State};
 use crate::cc::Acked;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask};
+use crate::event::{Event, EventMask, WindowState};
 use crate::packet::Ecn;
 use crate::tcp::rack::Delivered;
 use crate::tcp::rules::BackoffEnd;
@@ -194,6 +194,7 @@ impl Connection {
         }
         let in_flight = self.scoreboard.pipe();
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
+        self.delivered += news.delivered;
         self.take_sample(now, &news);
         self.grow_window(now, &news, in_flight);
         if kind == AckKind::Advance {
@@ -210,7 +211,7 @@ impl Connection {
         if kind == AckKind::Advance {
             self.schedule_probe(now);
         }
-        self.emit_window(now);
+        self.window_changed = true;
     }
 
     /// Updates the scoreboard and RACK; returns what is new.
@@ -319,16 +320,21 @@ impl Connection {
         });
     }
 
+    /// Reports the window if it has changed. Called when nothing more leaves now, so that the
+    /// octets in flight are those after the window was filled again.
     pub(super) fn emit_window(&mut self, now: Instant) {
-        let Self {
-            controller,
-            scoreboard,
-            timer,
-            ..
-        } = self;
-        self.events.push(now, EventMask::CONTROLLER, || {
-            Event::Window(controller.snapshot(scoreboard.pipe(), timer.rtt()))
-        });
+        if !std::mem::take(&mut self.window_changed) || !self.events.wants(EventMask::CONTROLLER) {
+            return;
+        }
+        let state = WindowState {
+            delivered: Some(self.delivered),
+            receive_window: Some(self.peer_window),
+            ..self
+                .controller
+                .snapshot(self.scoreboard.pipe(), self.timer.rtt())
+        };
+        self.events
+            .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }
 }
 

@@ -13,7 +13,6 @@ use super::receiver::Receiver;
 use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
 use super::scoreboard::Scoreboard;
-use super::sequence::wrap;
 use super::wire::flag;
 use crate::cc::WindowController;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
@@ -182,6 +181,10 @@ pub struct Connection {
     unread: u64,
     packets: u64,
     window_limited: bool,
+    /// The window has changed since its last trace event.
+    window_changed: bool,
+    /// Octets that acknowledgements have reported as arrived.
+    delivered: u64,
     statistics: Statistics,
     events: Events,
 }
@@ -263,6 +266,8 @@ impl Connection {
             unread: 0,
             packets: 0,
             window_limited: false,
+            window_changed: false,
+            delivered: 0,
             statistics: Statistics::default(),
             events: Events::default(),
             config,
@@ -329,27 +334,15 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(packet) = self.transmit_queue.pop_front() {
-            return Some(packet);
-        }
-        if self.state != State::Established {
-            return None;
-        }
-        if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
-            return Some(packet);
-        }
-        if self.receiver.wants_ack(now) {
-            let seq = wrap(
-                self.config.initial_sequence,
-                self.scoreboard.high_data() + u64::from(self.fin.sent),
-            );
-            let packet = self.build(0, seq, Payload::default());
-            if self.fin.acknowledged && self.fin.received {
-                self.end(now, CloseReason::Finished);
+        let packet = self.next_packet(now);
+        if packet.is_none() {
+            self.emit_window(now);
+            if self.events.wants(EventMask::BOUND) {
+                let bound = self.bound();
+                self.events.block(now, bound);
             }
-            return Some(packet);
         }
-        None
+        packet
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -2,8 +2,8 @@
 
 use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
-use crate::endpoint::EndpointEvent;
-use crate::event::{Event, EventMask};
+use crate::endpoint::{CloseReason, EndpointEvent};
+use crate::event::{Bound, Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
@@ -11,6 +11,47 @@ use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 
 impl Connection {
+    /// The next segment that leaves now.
+    pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(packet) = self.transmit_queue.pop_front() {
+            return Some(packet);
+        }
+        if self.state != State::Established {
+            return None;
+        }
+        if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
+            return Some(packet);
+        }
+        if self.receiver.wants_ack(now) {
+            let seq = wrap(
+                self.config.initial_sequence,
+                self.scoreboard.high_data() + u64::from(self.fin.sent),
+            );
+            let packet = self.build(0, seq, Payload::default());
+            if self.fin.acknowledged && self.fin.received {
+                self.end(now, CloseReason::Finished);
+            }
+            return Some(packet);
+        }
+        None
+    }
+
+    /// What holds data back, when nothing more leaves now.
+    pub(super) fn bound(&self) -> Bound {
+        let waits = self.unsent > 0 || self.scoreboard.has_waiting();
+        if self.state != State::Established || (!waits && self.closing) {
+            Bound::Nothing
+        } else if !waits && self.blocked {
+            Bound::SendBuffer
+        } else if !waits {
+            Bound::Application
+        } else if self.has_room(u64::from(self.config.segment_size)) && self.unsent > 0 {
+            Bound::ReceiverCredit
+        } else {
+            Bound::Window
+        }
+    }
+
     /// A segment with these flags and this payload; adds the acknowledgement and the ECN flags.
     pub(super) fn build(&mut self, flags: u8, seq: u32, payload: Payload) -> Packet {
         let syn = flags & flag::SYN != 0;

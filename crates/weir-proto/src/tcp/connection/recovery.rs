@@ -248,7 +248,7 @@ impl Connection {
             pipe: self.in_network(),
             ..Delivery::default()
         });
-        self.emit_window(now);
+        self.window_changed = true;
     }
 
     /// Schedules a loss probe (RFC 8985 §7.2).
@@ -335,7 +335,7 @@ impl Connection {
         self.newest_lost = None;
         self.duplicate_acks = 0;
         self.retransmit_beyond_window = true;
-        self.emit_window(now);
+        self.window_changed = true;
     }
 
     /// What a timeout presumes lost: everything without a SACK, or with RACK the first segment and

@@ -6,6 +6,7 @@ use crate::cc::window::{
     BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
 use crate::packet::{Ecn, IpHeader};
+use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
 mod flow_control;

@@ -58,6 +58,10 @@ impl Endpoint for SimEndpoint {
         let buffer = std::mem::take(&mut self.buffer);
         let packet = ecn.map(|ecn| self.packet(now, ecn, &buffer));
         self.buffer = buffer;
+        if packet.is_none() && self.events.wants(EventMask::BOUND) {
+            let bound = self.bound();
+            self.events.block(now, bound);
+        }
         self.process_events(now);
         packet
     }

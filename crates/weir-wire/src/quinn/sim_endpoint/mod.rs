@@ -10,6 +10,7 @@
 //! packet's number in traces is the datagram's, because quinn's packet numbers are encrypted. quinn
 //! reports how many packets are lost, but not which.
 
+mod bound;
 mod endpoint;
 
 use super::identity;
@@ -62,6 +63,8 @@ pub struct SimEndpoint {
     /// Data written by the application that quinn has not taken yet.
     pending: Bytes,
     write_blocked: bool,
+    /// Frames that told the peer of its exhausted credit, when quinn last took data.
+    blocked_frames_before: u64,
     /// The application has closed: the connection closes when all data has arrived.
     closing: bool,
     /// quinn's answers to datagrams that belong to no connection.
@@ -121,6 +124,7 @@ impl SimEndpoint {
             receive_stream: None,
             pending: Bytes::new(),
             write_blocked: false,
+            blocked_frames_before: 0,
             closing: false,
             replies: VecDeque::new(),
             buffer: Vec::new(),
@@ -262,6 +266,8 @@ impl SimEndpoint {
 
     /// Passes pending data to quinn, as far as it takes it.
     fn write_pending(&mut self) {
+        let traced = self.events.wants(EventMask::BOUND);
+        let blocked_frames = if traced { self.blocked_frames() } else { 0 };
         let (Some((_, connection)), Some(id)) = (&mut self.inner, self.send_stream) else {
             return;
         };
@@ -271,7 +277,7 @@ impl SimEndpoint {
             let [rest] = chunks;
             self.pending = std::mem::take(rest);
             match result {
-                Ok(_) => {}
+                Ok(_) => self.blocked_frames_before = blocked_frames,
                 Err(proto::WriteError::Blocked) => return,
                 // The stream was stopped.
                 Err(_) => self.pending = Bytes::new(),
@@ -375,6 +381,7 @@ impl SimEndpoint {
         let before = self.frames().0;
         self.buffer.clear();
         let (_, connection) = self.inner.as_mut()?;
+        self.view.lock().reset_window_queries();
         let transmit = connection.poll_transmit(at, 1, &mut self.buffer)?;
         let after = self.frames().0;
         self.statistics.data_packets_sent += u64::from(after.stream > before.stream);

@@ -1,0 +1,67 @@
+//! How long each bound held a sender back.
+
+use std::collections::BTreeMap;
+use weir_proto::event::Bound;
+use weir_proto::time::Instant;
+
+/// The times of the bounds of one sender, from a start on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BoundTimes {
+    bound: Option<Bound>,
+    since: Instant,
+    /// By the place of the bound in [`Bound::ALL`].
+    nanos: [u64; Bound::ALL.len()],
+}
+
+impl BoundTimes {
+    /// From `at` on this bound holds; time before `start` does not count, nor does time before the
+    /// first bound.
+    pub(super) fn set(&mut self, at: Instant, start: Instant, bound: Bound) {
+        self.since = self.since.max(start);
+        self.advance(at);
+        self.bound = Some(bound);
+        self.since = at.max(start);
+    }
+
+    /// Counts the present bound up to `at`.
+    pub(super) fn advance(&mut self, at: Instant) {
+        let held = at.since(self.since).as_nanos();
+        self.since = self.since.max(at);
+        let place = Bound::ALL
+            .iter()
+            .position(|bound| Some(*bound) == self.bound);
+        if let Some(nanos) = place.and_then(|place| self.nanos.get_mut(place)) {
+            *nanos += held;
+        }
+    }
+
+    /// The share of the time in which each bound held, by its name; bounds that never held are left
+    /// out, so no time gives no share.
+    pub(super) fn shares(&self) -> BTreeMap<String, f64> {
+        let total: u64 = self.nanos.iter().sum();
+        let held = Bound::ALL.iter().zip(self.nanos).filter(|held| held.1 > 0);
+        held.map(|(bound, nanos)| (bound.name().to_owned(), nanos as f64 / total as f64))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_counts_from_the_start_on_for_as_long_as_it_holds() {
+        let at = |secs: u64| Instant::from_nanos(secs * 1_000_000_000);
+        let mut times = BoundTimes::default();
+        assert!(times.shares().is_empty());
+        // From 10 s on: the window for 2 s, the application for 5 s, the window for 3 s.
+        times.set(at(4), at(10), Bound::Nothing);
+        times.set(at(8), at(10), Bound::Window);
+        times.set(at(12), at(10), Bound::Application);
+        times.set(at(17), at(10), Bound::Window);
+        times.advance(at(20));
+        let expected = [("application", 0.5), ("window", 0.5)];
+        let expected = expected.map(|(name, share)| (name.to_owned(), share));
+        assert_eq!(times.shares(), BTreeMap::from(expected));
+    }
+}

@@ -1,0 +1,55 @@
+//! What holds quinn back.
+//!
+//! quinn does not say it. Whether it had something to send, and whether the window or its pacer
+//! held that back, shows in how it asks its controller for the window (see
+//! [`QuinnBound`]). What it does not take from the application is held back by the receiver's
+//! credit, if quinn has told the receiver so, else by its send window. Before the client's address
+//! is validated, the octets of datagrams are compared as RFC 9000 §8.1 asks.
+//!
+//! Not visible: the receiver's credit in octets.
+
+use super::super::observed::QuinnBound;
+use super::{SimEndpoint, State};
+use quinn_proto::Side;
+use weir_proto::event::Bound;
+
+impl SimEndpoint {
+    /// What holds data back, when quinn has nothing more to send now.
+    pub(super) fn bound(&self) -> Bound {
+        let asked = self.view.lock().quinn_bound();
+        match (self.state, asked) {
+            (State::Handshaking, _) if self.is_amplification_limited() => Bound::AntiAmplification,
+            (State::Established, QuinnBound::Window) => Bound::Window,
+            (State::Established, QuinnBound::Pacer) => Bound::Pacer,
+            (State::Established, QuinnBound::NoData) if !self.pending.is_empty() => {
+                self.bound_of_writes()
+            }
+            (State::Established, QuinnBound::NoData) if !self.closing => Bound::Application,
+            _ => Bound::Nothing,
+        }
+    }
+
+    /// Why quinn takes no more data: its send window, or the receiver's credit for the stream or
+    /// the connection. quinn sends a BLOCKED frame once for each limit of the credit.
+    fn bound_of_writes(&self) -> Bound {
+        if self.blocked_frames() > self.blocked_frames_before {
+            Bound::ReceiverCredit
+        } else {
+            Bound::SendBuffer
+        }
+    }
+
+    /// DATA_BLOCKED and STREAM_DATA_BLOCKED frames sent so far (RFC 9000 §19.12, §19.13).
+    pub(super) fn blocked_frames(&self) -> u64 {
+        let sent = self.frames().0;
+        sent.data_blocked + sent.stream_data_blocked
+    }
+
+    /// True for a server that has sent three times what it received, to an address that is not
+    /// validated.
+    fn is_amplification_limited(&self) -> bool {
+        let server =
+            (self.inner.as_ref()).is_some_and(|(_, connection)| connection.side() == Side::Server);
+        server && self.statistics.bytes_sent >= 3 * self.statistics.bytes_received
+    }
+}
