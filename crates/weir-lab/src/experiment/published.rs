@@ -210,6 +210,14 @@ impl Published {
         measures.filter(move |measure| measure.run.as_deref() == Some(run))
     }
 
+    /// True if a row with a verdict measures this run.
+    pub(super) fn judges(&self, run: &str) -> bool {
+        let rows = self.rows.iter().filter(|row| row.kind.is_judged());
+        let measures = rows.flat_map(|row| row.measure.iter().chain(&row.reference));
+        let mut named = measures.filter_map(|measure| measure.run.as_deref());
+        named.any(|name| name == run)
+    }
+
     /// True if some row is measured in the log of this run.
     pub(super) fn reads_log_of(&self, run: &str) -> bool {
         self.measures_of(run)

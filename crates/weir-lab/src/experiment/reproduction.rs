@@ -8,6 +8,7 @@ use super::run_data::{Observation, Runs};
 use super::runner::{Backends, parse_scenario, run_once};
 use super::tally::Tally;
 use super::verdict::{RowResult, Verdict, judge};
+use crate::lint::draws_random_numbers;
 use crate::replication::in_order;
 use crate::report::NamedPlot;
 use crate::run::TraceLevel;
@@ -214,6 +215,10 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
         let text = source.scenarios.get(&plan.scenario);
         let text = text.ok_or_else(|| failed("the file does not exist".to_owned()))?;
         let scenario = parse_scenario(&plan.scenario, text, &plan.set).map_err(failed)?;
+        // What stands beside a run in real time has the seed, and with it the losses, of that run.
+        if published.judges(&plan.name) && !published.needs_testbed() {
+            enough_seeds(plan, &scenario).map_err(failed)?;
+        }
         scenarios.insert(plan.name.clone(), scenario);
     }
     Ok(Prepared {
@@ -221,6 +226,23 @@ fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
         published,
         scenarios,
     })
+}
+
+/// The fewest seeds that judge a run in which something is random.
+const MIN_SEEDS: u32 = 20;
+
+/// Chance must not judge: a run that draws random numbers needs seeds enough.
+pub(super) fn enough_seeds(plan: &RunPlan, scenario: &Scenario) -> Result<(), String> {
+    let seeds = plan.seeds.unwrap_or(1);
+    if seeds >= MIN_SEEDS || !draws_random_numbers(scenario) {
+        return Ok(());
+    }
+    Err(format!(
+        "run \"{}\" is random and rows judge it with {seeds} seed{}, expected at least {MIN_SEEDS}; \
+         write seeds = {MIN_SEEDS}",
+        plan.name,
+        if seeds == 1 { "" } else { "s" }
+    ))
 }
 
 fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {

@@ -1,6 +1,7 @@
 //! Files, verdicts and the exit status.
 
 use super::published::Published;
+use super::reproduction::enough_seeds;
 use super::run_data::{Observation, RunData, Runs, Runset};
 use super::runner::{parse_scenario, run_once};
 use super::verdict::judge;
@@ -80,6 +81,47 @@ fn the_embedded_files_are_in_order() {
             );
         }
     }
+}
+
+#[test]
+fn rows_of_random_runs_need_20_seeds() {
+    let mut wrong = Vec::new();
+    for name in ExperimentFiles::names() {
+        let source = ExperimentFiles::embedded(name).unwrap();
+        let published = Published::parse(name, &source.published).unwrap();
+        if published.needs_testbed() {
+            continue;
+        }
+        for plan in published
+            .runs
+            .iter()
+            .filter(|plan| published.judges(&plan.name))
+        {
+            let text = &source.scenarios[&plan.scenario];
+            let scenario = parse_scenario(&plan.scenario, text, &plan.set).unwrap();
+            wrong.extend(
+                enough_seeds(plan, &scenario)
+                    .err()
+                    .map(|wrong| format!("{name}: {wrong}")),
+            );
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+
+    // The rule itself: the same run with random loss and one seed less.
+    let source = ExperimentFiles::embedded("lossy-link").unwrap();
+    let published = Published::parse("lossy-link", &source.published).unwrap();
+    let plan = published.runs.iter().find(|plan| plan.name == "rare-every");
+    let mut plan = plan.unwrap().clone();
+    let text = &source.scenarios[&plan.scenario];
+    let scenario = parse_scenario(&plan.scenario, text, &plan.set).unwrap();
+    assert_eq!(enough_seeds(&plan, &scenario), Ok(()));
+    plan.seeds = Some(19);
+    let wrong = enough_seeds(&plan, &scenario).unwrap_err();
+    assert!(
+        wrong.contains("with 19 seeds, expected at least 20"),
+        "{wrong}"
+    );
 }
 
 #[test]

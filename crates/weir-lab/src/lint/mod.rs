@@ -14,6 +14,8 @@ mod reordering;
 mod seeds;
 mod view;
 
+pub use seeds::draws_random_numbers;
+
 use crate::scenario::Scenario;
 use std::fmt;
 use view::View;

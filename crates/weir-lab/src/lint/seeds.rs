@@ -6,7 +6,7 @@ use weir_net::app::LengthDistribution;
 use weir_net::{AppConfig, LossConfig, NetemConfig, QueueConfig};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
-    if draws_anything(view.scenario) {
+    if draws_random_numbers(view.scenario) {
         return Vec::new();
     }
     vec![Finding::new(
@@ -18,7 +18,8 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     )]
 }
 
-fn draws_anything(scenario: &Scenario) -> bool {
+/// True if a setting of the scenario draws random numbers that change its run.
+pub fn draws_random_numbers(scenario: &Scenario) -> bool {
     let directions = scenario
         .links
         .iter()
