@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod experiment;
 pub mod headers;
 pub mod lint;
+mod natural_order;
 pub mod replication;
 pub mod report;
 pub mod run;
@@ -15,3 +16,5 @@ pub mod scenario;
 pub mod table;
 pub mod theory;
 pub mod trace;
+
+pub use natural_order::natural_order;

@@ -65,6 +65,7 @@ fn output() -> RunOutput {
             table: table.clone(),
             writes: None,
             gaps: None,
+            intervals: None,
         }],
         links: vec![LinkTrace {
             name: "wire.backward".to_owned(),

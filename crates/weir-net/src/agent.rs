@@ -6,6 +6,7 @@
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
 use crate::app::{App, AppReport};
+use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
 use crate::loss::Loss;
@@ -13,7 +14,7 @@ use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// Packets that one endpoint of a flow sent into the network and received from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,8 @@ pub(crate) struct Agent {
     /// have room again.
     has_sent: bool,
     counters: AgentCounters,
+    /// `None` unless delays are measured here.
+    delays: Option<Box<DelayMeter>>,
     /// Drops at the socket, which the endpoint does not know of.
     events: Events,
 }
@@ -99,6 +102,7 @@ impl Agent {
             up: VecDeque::new(),
             has_sent: false,
             counters: AgentCounters::default(),
+            delays: None,
             events: Events::default(),
         }
     }
@@ -123,6 +127,29 @@ impl Agent {
             packets_in_receive: self.up.len() as u64 + inbound,
             ..self.counters
         }
+    }
+
+    /// The least time that a packet down and one up take in the host and its access link.
+    pub(crate) fn round_trip_delay(&self) -> Duration {
+        let interface = self.interface.as_ref();
+        let each = interface.map_or(Duration::ZERO, |interface| interface.least_delay());
+        self.timing.transmit_delay + self.timing.receive_delay + each + each
+    }
+
+    /// Begins to measure the delays of the packets that arrive, or begins again.
+    pub(crate) fn measure_delays(&mut self) {
+        self.delays.get_or_insert_default().restart();
+    }
+
+    /// `None` unless delays are measured here.
+    pub(crate) fn delays(&self) -> Option<&DelayStatistics> {
+        self.delays.as_ref().map(|meter| meter.statistics())
+    }
+
+    /// The delays since the last call.
+    pub(crate) fn take_interval_delays(&mut self) -> IntervalDelays {
+        let meter = self.delays.as_mut();
+        meter.map_or_else(IntervalDelays::default, |meter| meter.take_interval())
     }
 
     pub(crate) fn set_mask(&mut self, mask: EventMask) {
@@ -150,6 +177,9 @@ impl Agent {
     fn receive(&mut self, now: Instant, packet: Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
+        if let Some(delays) = &mut self.delays {
+            delays.on_packet(now, &packet);
+        }
         self.endpoint.handle(now, packet);
         self.app.poll(now, &mut *self.endpoint);
     }
@@ -181,6 +211,7 @@ impl Agent {
             return false;
         };
         packet.flow = self.address.flow;
+        packet.transit.sent_at = Some(now);
         packet.ip.source = self.address.host;
         packet.ip.destination = self.address.peer;
         if packet.ip.ttl == 0 {

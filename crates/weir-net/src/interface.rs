@@ -100,6 +100,11 @@ impl Interface {
             .min()
     }
 
+    /// The least time that a packet takes, either way.
+    pub(crate) fn least_delay(&self) -> Duration {
+        self.config.delay + self.config.jitter.least
+    }
+
     /// Packets in it: outbound and inbound.
     pub(crate) fn backlog(&self) -> [u64; 2] {
         [&self.outbound, &self.inbound].map(|line| line.packets.len() as u64)

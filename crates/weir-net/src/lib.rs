@@ -16,7 +16,9 @@
 mod agent;
 pub mod app;
 pub mod bench;
+mod delay_meter;
 pub mod event_queue;
+pub mod histogram;
 pub mod host_timing;
 mod interface;
 pub mod link;
@@ -34,6 +36,7 @@ pub mod wifi;
 
 pub use agent::AgentCounters;
 pub use app::{App, AppConfig, AppReport, AppStatistics};
+pub use delay_meter::{DelayStatistics, IntervalDelays};
 pub use host_timing::{HostTiming, SendTimestamp};
 pub use link::{LinkChange, LinkConfig, LinkCounters};
 pub use loss::LossConfig;

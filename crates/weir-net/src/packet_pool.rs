@@ -1,6 +1,6 @@
 //! The packets in the network, and the small references that links and queues move.
 //!
-//! Links and queues read the IP header, the flow and the size, and move references of 32 octets
+//! Links and queues read the IP header, the flow and the size, and move references of 40 octets
 //! from ring to ring. The packet itself, many times as large, moves twice: into the pool when it
 //! leaves its endpoint, and out of it when it reaches the other. Slots are reused, so that nothing
 //! is allocated once the pool has grown to the number of packets in the network.
@@ -13,6 +13,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use weir_proto::packet::{FlowId, IpHeader, Packet};
+use weir_proto::time::{Duration, Instant};
 
 /// The header fields of a packet that the network reads, and its place in the pool.
 #[derive(Debug)]
@@ -27,9 +28,23 @@ pub(crate) struct PacketRef {
     pub(crate) damaged_at: Option<NonZeroU32>,
     slab: u32,
     slot: u32,
+    /// Nanoseconds in queues so far; while it waits, less the time at which it came (wrapping).
+    queued: u64,
 }
 
 impl PacketRef {
+    /// The packet begins to wait in a queue.
+    #[inline]
+    pub(crate) const fn enter_queue(&mut self, now: Instant) {
+        self.queued = self.queued.wrapping_sub(now.as_nanos());
+    }
+
+    /// The packet leaves the queue that it has entered.
+    #[inline]
+    pub(crate) const fn leave_queue(&mut self, now: Instant) {
+        self.queued = self.queued.wrapping_add(now.as_nanos());
+    }
+
     /// A second reference to the same packet, only for [`PacketPool::duplicate`] and only while the
     /// packet is in the pool.
     pub(crate) const fn stub(&self) -> Self {
@@ -40,6 +55,7 @@ impl PacketRef {
             damaged_at: self.damaged_at,
             slab: self.slab,
             slot: self.slot,
+            queued: self.queued,
         }
     }
 }
@@ -86,6 +102,7 @@ impl PacketPool {
             damaged_at: packet.damaged_at,
             slab,
             slot,
+            queued: packet.transit.queued.as_nanos(),
         })
     }
 
@@ -98,6 +115,7 @@ impl PacketPool {
         if let Some(packet) = &mut packet {
             packet.ip = reference.ip;
             packet.damaged_at = reference.damaged_at;
+            packet.transit.queued = Duration::from_nanos(reference.queued);
         }
         packet
     }
@@ -153,6 +171,7 @@ pub(crate) mod fixture {
             damaged_at: None,
             slab: 0,
             slot: number as u32,
+            queued: 0,
         }
     }
 
@@ -164,7 +183,7 @@ pub(crate) mod fixture {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use weir_proto::packet::{Body, Ecn, Payload};
+    use weir_proto::packet::{Body, Ecn, Payload, Transit};
 
     fn packet(id: u64) -> Packet {
         Packet {
@@ -173,6 +192,7 @@ mod tests {
             ip: IpHeader::default(),
             size: 100,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Other(Payload::of_len(60)),
         }
     }
@@ -196,6 +216,19 @@ mod tests {
         let back = pool.remove(first).expect("the packet is there");
         assert_eq!((back.id, back.ip.ecn), (1, Ecn::Ce));
         assert_eq!(pool.len(), 0);
+    }
+
+    #[test]
+    fn waits_in_queues_add_up() {
+        let mut pool = PacketPool::default();
+        let mut reference = insert(&mut pool, 1);
+        let at = |nanos| Instant::ZERO + Duration::from_nanos(nanos);
+        for (enters, leaves) in [(100, 130), (500, 500), (700, 712)] {
+            reference.enter_queue(at(enters));
+            reference.leave_queue(at(leaves));
+        }
+        let packet = pool.remove(reference).expect("the packet is there");
+        assert_eq!(packet.transit.queued, Duration::from_nanos(42));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use weir_net::{
     DropTailConfig, FlowConfig, FlowCounters, HostTiming, LinkConfig, LossConfig, NetemConfig,
     Network, QueueConfig, QueueLimit, Side, inject, simulate,
 };
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload, Transit};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::udp;
 use weir_proto::units::Probability;
@@ -147,6 +147,7 @@ fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
         },
         size: 100,
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Other(Payload::of_len(72)),
     };
     inject(&mut network, packet, &mut ()).unwrap();

@@ -5,6 +5,7 @@
 
 pub use crate::payload::Payload;
 
+use crate::time::{Duration, Instant};
 use crate::{dccp, quic, tcp};
 use std::num::NonZeroU32;
 
@@ -89,8 +90,19 @@ pub struct Packet {
     /// Where the network damaged it: the offset of the first wrong octet from the start of the
     /// IP header. Never zero, because a router drops a packet with a damaged IP header.
     pub damaged_at: Option<NonZeroU32>,
+    /// What the network notes about its way, for measurements; endpoints leave it empty.
+    pub transit: Transit,
     /// The part that the endpoints read.
     pub body: Body,
+}
+
+/// What the network notes about the way of a packet. No endpoint reads it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transit {
+    /// When its endpoint handed it over; `None` if that was outside this simulation.
+    pub sent_at: Option<Instant>,
+    /// How long it has waited in queues.
+    pub queued: Duration,
 }
 
 /// The transport's part of a packet.

@@ -11,7 +11,7 @@
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Bound, Event, EventMask, Events};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
 use crate::time::Instant;
 use crate::{keywords, settings};
 use std::collections::VecDeque;
@@ -160,6 +160,7 @@ impl Endpoint for Socket {
             },
             size: size + IpHeader::V4_OCTETS,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Other(payload),
         })
     }

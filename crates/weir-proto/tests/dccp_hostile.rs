@@ -5,7 +5,7 @@ use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::{Options, Packet as Dccp, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Ccid, Config, Connection, State};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, Transit};
 use weir_proto::time::{Duration, Instant};
 
 const KINDS: [PacketType; 11] = [
@@ -236,6 +236,7 @@ fn wrapped(body: Dccp, marked: bool) -> Packet {
         },
         size: 20 + body.wire_len(),
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Dccp(body),
     }
 }

@@ -6,7 +6,7 @@ use crate::ecn;
 use quinn_udp::EcnCodepoint;
 use weir_proto::dccp::wire;
 use weir_proto::dccp::wire::checksum::{ChecksumStatus, PseudoHeader};
-use weir_proto::packet::{Body, FlowId, IpHeader, Packet};
+use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Transit};
 
 /// The packet in a datagram; `None` if there is none, or if its checksum over the pseudoheader is
 /// wrong (RFC 4340 §8.5 step 1: the packet is dropped without an answer).
@@ -30,6 +30,7 @@ pub(crate) fn decode(
         },
         size: IpHeader::V4_OCTETS + octets.len() as u32,
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Dccp(body),
     })
 }
@@ -68,6 +69,7 @@ mod tests {
             },
             size: IpHeader::V4_OCTETS + body.wire_len(),
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Dccp(body),
         }
     }

@@ -9,7 +9,7 @@ use std::net::UdpSocket;
 use std::time::Duration;
 use weir_proto::dccp::{self, wire::decode};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload, Transit};
 use weir_proto::time::Instant;
 use weir_wire::{Ccid, Connection, EndpointConfig, Error};
 
@@ -178,6 +178,7 @@ impl Server {
                     ip: IpHeader::default(),
                     size: 20 + len as u32,
                     damaged_at: None,
+                    transit: Transit::default(),
                     body: Body::Dccp(packet.with_ports(5001, 5001)),
                 },
             );

@@ -5,14 +5,14 @@ use crate::run::Summary;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Every number of the flows and links of the summaries, over the runs that have it, by its JSON
-/// pointer in the summary: `/flows/stream/throughput_bps`.
+/// Every number of the flows, links and groups of the summaries and of their totals, over the runs
+/// that have it, by its JSON pointer in the summary: `/flows/stream/throughput_bps`.
 pub fn measures<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> BTreeMap<String, Sample> {
     let mut measures = BTreeMap::new();
     for summary in summaries {
         // A summary has only names and numbers, which JSON can hold.
         let value = serde_json::to_value(summary).unwrap_or_default();
-        for part in ["flows", "links"] {
+        for part in ["flows", "links", "groups", "totals"] {
             if let Some(inner) = value.get(part) {
                 collect(inner, &format!("/{part}"), &mut measures);
             }

@@ -7,6 +7,8 @@ use weir_proto::event::{Bound, Event, Limit, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
+pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};
+
 /// A column of [`FLOW`] or [`writes`].
 pub type Flow = ColumnSpec<FlowRow>;
 /// A column of [`LINK`].
@@ -327,7 +329,9 @@ pub const GAP: &[Gap] = &[
 pub fn plotted_columns() -> impl Iterator<Item = (&'static str, PlotLabel)> {
     let flow = FLOW.iter().map(|column| (column.name, column.plot));
     let gap = GAP.iter().map(|column| (column.name, column.plot));
+    let interval = INTERVAL.iter().map(|column| (column.name, column.plot));
     flow.chain(gap)
+        .chain(interval)
         .filter_map(|(name, plot)| Some((name, plot?)))
 }
 

@@ -3,12 +3,16 @@
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
 //! come from the scenario's seed. Wall-clock time is left to the caller.
 
+mod aggregate;
 mod bound_times;
 mod codec;
 pub mod columns;
 mod delivery_rate;
 mod endpoints;
+mod groups;
 mod handshake;
+mod interval_columns;
+mod intervals;
 mod measured;
 mod quic_decoder;
 mod recorder;
@@ -18,11 +22,13 @@ mod sim_network;
 mod simulation;
 mod smoothness;
 mod statistics;
+mod summarise;
 mod summary;
 mod tables;
 mod tap;
 mod wire_encoding;
 
+pub use groups::{GroupSummary, Totals};
 pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
@@ -30,9 +36,10 @@ pub use measured::{
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
 pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
+pub use statistics::{Distribution, MeanCov};
 pub use summary::{
-    AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LinkSummary, MeanCov, QueueBytes,
-    RUN_FORMAT, RttSummary, RunSummary, Summary,
+    AudioSummary, FlowSummary, FrameCounts, ImpairmentCounts, LatencyUnderLoad, LinkSummary,
+    QueueBytes, RUN_FORMAT, Retransmissions, RunSummary, Summary,
 };
 pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
@@ -99,6 +106,8 @@ pub struct FlowTrace {
     pub writes: Option<Table>,
     /// For audio, a row per gap: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
+    /// A row per interval of the run: the columns of [`columns::INTERVAL`].
+    pub intervals: Option<Table>,
 }
 
 /// The trace of one direction of a link: a row per change of its queue and per drop or mark.
@@ -113,7 +122,7 @@ pub struct LinkTrace {
 
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
-    /// `gaps/NAME`, `links/NAME` and `packets`.
+    /// `gaps/NAME`, `intervals/NAME`, `links/NAME` and `packets`.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
         for flow in &self.flows {
@@ -123,6 +132,8 @@ impl RunOutput {
             tables.extend(writes.map(|writes| (format!("writes/{name}"), writes)));
             let gaps = flow.gaps.iter();
             tables.extend(gaps.map(|gaps| (format!("gaps/{name}"), gaps)));
+            let intervals = flow.intervals.iter();
+            tables.extend(intervals.map(|table| (format!("intervals/{name}"), table)));
         }
         let links = self.links.iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
@@ -171,6 +182,8 @@ mod chance_tests;
 mod equation_tests;
 #[cfg(test)]
 mod link_tests;
+#[cfg(test)]
+mod numbers_tests;
 #[cfg(test)]
 mod simulation_tests;
 #[cfg(test)]

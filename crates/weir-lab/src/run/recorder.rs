@@ -152,6 +152,11 @@ impl Recorder {
         (self.rows > MAX_ROWS).then_some(MAX_ROWS)
     }
 
+    /// Counts rows of other tables.
+    pub(super) fn count_rows(&mut self, rows: u64) {
+        self.rows += rows;
+    }
+
     /// The distributions of a flow at the end of the run: round-trip times and allowed rate.
     pub(super) fn distributions(&mut self, flow: usize, end: Instant) -> (Samples, TimeWeighted) {
         match self.flows.get_mut(flow) {
@@ -186,6 +191,7 @@ impl Recorder {
                 table: record.states.finish(),
                 writes: (record.writes_traced == WriteTrace::On).then(|| record.writes.finish()),
                 gaps: None,
+                intervals: None,
             }
         });
         let links = self.links.into_iter().map(|record| LinkTrace {

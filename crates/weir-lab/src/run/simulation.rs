@@ -5,12 +5,11 @@
 //! an outside network: so the same endpoints and the same links work on real sockets.
 
 use super::columns::{self, GapRow};
+use super::intervals::Intervals;
 use super::recorder::Recorder;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
 use super::smoothness::Smoothness;
-use super::{
-    FlowSummary, LinkSummary, RUN_FORMAT, RunError, RunOptions, RunOutput, RunSummary, Summary,
-};
+use super::{RunError, RunOptions, RunOutput, TraceLevel};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
@@ -23,13 +22,16 @@ const SLICES: u64 = 1000;
 
 /// A simulation in progress.
 pub struct Simulation {
-    scenario: Scenario,
-    sim: SimNetwork,
-    recorder: Recorder,
-    smoothness: Smoothness,
+    pub(super) scenario: Scenario,
+    pub(super) sim: SimNetwork,
+    pub(super) recorder: Recorder,
+    pub(super) smoothness: Smoothness,
+    /// Of [`TraceLevel::Full`].
+    intervals: Option<Intervals>,
+    measures_delays: bool,
     /// At the end of the warm-up, once it is over.
     before: Option<Counters>,
-    events: u64,
+    pub(super) events: u64,
 }
 
 impl Simulation {
@@ -47,7 +49,14 @@ impl Simulation {
         sim.listen(&mut recorder);
         let window = scenario.run.duration.saturating_sub(scenario.run.warmup);
         let smoothness = Smoothness::new(sim.flows.len(), window);
+        let measures_delays = options.trace > TraceLevel::Counters;
+        if measures_delays {
+            sim.measure_delays();
+        }
+        let full = options.trace == TraceLevel::Full;
         Ok(Self {
+            intervals: full.then(|| Intervals::new(&scenario.run, sim.flows.len())),
+            measures_delays,
             scenario: scenario.clone(),
             sim,
             recorder,
@@ -75,32 +84,47 @@ impl Simulation {
         }
         loop {
             let now = self.sim.network.now();
-            if self.before.is_none() {
-                self.simulate_to(options, warmup.min(until))?;
-                if until < warmup {
-                    return Ok(());
-                }
-                self.begin_statistics();
-            } else if now >= end {
+            if self.before.is_some() && now >= end {
                 return Ok(());
-            } else {
-                let next = self.smoothness.next(now, warmup).unwrap_or(end).min(end);
-                self.simulate_to(options, next.min(until))?;
-                if next > until {
-                    return Ok(());
-                }
-                self.smoothness
-                    .sample(next.since(warmup), self.sim.delivered());
             }
+            let stops = [
+                self.before.is_none().then_some(warmup),
+                self.smoothness.next(now, warmup),
+                self.intervals.as_ref().and_then(|i| i.next(now)),
+            ];
+            let next = stops.into_iter().flatten().fold(end, Instant::min);
+            self.simulate_to(options, next.min(until))?;
+            if next > until {
+                return Ok(());
+            }
+            self.stop_at(next);
             if self.sim.network.now() >= until {
                 return Ok(());
             }
         }
     }
 
+    /// Reads the counters that are read at this time.
+    fn stop_at(&mut self, at: Instant) {
+        let warmup = Instant::ZERO + self.scenario.run.warmup;
+        if let Some(intervals) = self.intervals.as_mut().filter(|i| i.end_at(at)) {
+            let rows = intervals.end(at, self.sim.intervals());
+            self.recorder.count_rows(rows);
+        }
+        if self.before.is_some() {
+            let since = at.since(warmup);
+            self.smoothness.sample(since, self.sim.delivered());
+        } else if at >= warmup {
+            self.begin_statistics();
+        }
+    }
+
     /// The warm-up is over.
     fn begin_statistics(&mut self) {
         self.before = Some(self.sim.counters());
+        if self.measures_delays {
+            self.sim.measure_delays();
+        }
         self.smoothness.sample(Duration::ZERO, self.sim.delivered());
     }
 
@@ -176,47 +200,21 @@ impl Simulation {
     pub fn finish(mut self) -> RunOutput {
         let end = self.sim.network.now().min(self.end());
         let reached = end.since(Instant::ZERO);
-        let window = reached.saturating_sub(self.scenario.run.warmup);
+        if let Some(intervals) = self.intervals.as_mut().filter(|i| end > i.since()) {
+            intervals.end(end, self.sim.intervals());
+        }
         let after = self.sim.counters();
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
-        let mut summary = Summary {
-            run: RunSummary {
-                format: RUN_FORMAT,
-                scenario: self.scenario.content_hash(),
-                seed: self.scenario.run.seed,
-                duration_s: reached.as_secs_f64(),
-                warmup_s: self.scenario.run.warmup.as_secs_f64(),
-                events: self.events,
-                build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
-                ..RunSummary::default()
-            },
-            drawn: self.scenario.drawn(),
-            ..Summary::default()
-        };
-        let mut gaps = Vec::new();
-        for (index, flow) in self.sim.flows.iter().enumerate() {
-            let playback = self.sim.playback(flow.id);
-            let (rtts, rate) = self.recorder.distributions(index, end);
-            let result = FlowSummary {
-                rtt_s: rtts.summary(),
-                rate_bps: rate.summary(),
-                bound_share: self.recorder.bound_share(index, end),
-                goodput_cov: self.smoothness.of_flow(index),
-                ended: self.sim.ended(flow.id),
-                audio: playback.as_ref().map(|playback| playback.statistics.into()),
-                ..FlowSummary::between(&before.flows[index], &after.flows[index], window)
-            };
-            summary.flows.insert(flow.name.clone(), result);
-            gaps.push(playback.map(|playback| gap_table(&playback.gaps)));
-        }
-        for (index, (name, _)) in self.sim.links.iter().enumerate() {
-            let link = LinkSummary::between(&before.links[index], &after.links[index]);
-            summary.links.insert(name.clone(), link);
-        }
+        let summary = self.summarise(reached, &before, &after);
         let (mut flows, links, packets) = self.recorder.finish();
-        for (flow, gaps) in flows.iter_mut().zip(gaps) {
-            flow.gaps = gaps;
+        let intervals = self.intervals.into_iter().flat_map(Intervals::finish);
+        for (flow, table) in flows.iter_mut().zip(intervals) {
+            flow.intervals = Some(table);
+        }
+        for (flow, sim_flow) in flows.iter_mut().zip(&self.sim.flows) {
+            let playback = self.sim.playback(sim_flow.id);
+            flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
         }
         RunOutput {
             scenario: self.scenario,

@@ -1,7 +1,79 @@
 //! Distributions: of samples, and of a value over time.
 
-use super::summary::{MeanCov, RttSummary};
+use serde::{Deserialize, Serialize};
+use weir_net::histogram::Histogram;
 use weir_proto::time::Instant;
+
+/// A distribution. Percentiles are by nearest rank, the deviation is that of the population.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    #[serde(default)]
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+    /// Standard deviation.
+    pub stddev: f64,
+}
+
+/// Mean and coefficient of variation over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeanCov {
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation over mean; 0 for a mean of 0.
+    pub cov: f64,
+}
+
+impl Distribution {
+    /// Of these values; `None` without one.
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let count = sorted.len() as f64;
+        let mean = sorted.iter().sum::<f64>() / count;
+        let squares = sorted.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>();
+        let rank = |percent| sorted[nearest_rank(sorted.len(), percent)];
+        Some(Self {
+            min,
+            mean,
+            p50: rank(50),
+            p95: rank(95),
+            p99: rank(99),
+            max,
+            stddev: (squares / count).sqrt(),
+        })
+    }
+
+    /// Of nanoseconds, in seconds; `None` without a sample.
+    pub(super) fn of_histogram(histogram: &Histogram) -> Option<Self> {
+        let percentile = |percent| Some(histogram.percentile(percent)? as f64 / 1e9);
+        Some(Self {
+            min: histogram.min()? as f64 / 1e9,
+            mean: histogram.mean()? / 1e9,
+            p50: percentile(50)?,
+            p95: percentile(95)?,
+            p99: percentile(99)?,
+            max: histogram.max()? as f64 / 1e9,
+            stddev: histogram.standard_deviation()? / 1e9,
+        })
+    }
+}
+
+/// The index of a percentile among so many sorted values: the smallest that `percent` of all do
+/// not exceed.
+fn nearest_rank(count: usize, percent: usize) -> usize {
+    (count * percent).div_ceil(100).saturating_sub(1)
+}
 
 /// Samples in nanoseconds.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +87,7 @@ impl Samples {
     }
 
     /// The distribution in seconds; `None` without a sample.
-    pub(super) fn summary(mut self) -> Option<RttSummary> {
+    pub(super) fn summary(mut self) -> Option<Distribution> {
         self.samples.sort_unstable();
         let (first, last) = (*self.samples.first()?, *self.samples.last()?);
         let count = self.samples.len();
@@ -27,16 +99,13 @@ impl Samples {
             .iter()
             .map(|&n| (n as f64 - mean) * (n as f64 - mean))
             .sum();
-        // Nearest rank: the smallest sample that `percent` of all samples do not exceed.
-        let rank = |percent: usize| {
-            let index = (count * percent).div_ceil(100).saturating_sub(1);
-            self.samples.get(index).copied().unwrap_or(last) as f64 / 1e9
-        };
-        Some(RttSummary {
+        let rank = |percent| self.samples[nearest_rank(count, percent)] as f64 / 1e9;
+        Some(Distribution {
             min: first as f64 / 1e9,
             mean: mean / 1e9,
             p50: rank(50),
             p95: rank(95),
+            p99: rank(99),
             max: last as f64 / 1e9,
             stddev: (squares / count as f64).sqrt() / 1e9,
         })

@@ -2,11 +2,16 @@
 //! time zero counts too.
 //!
 //! Throughput is the transport's packets as the target received them, acknowledgements included,
-//! without IP and UDP headers, over the window; goodput is application data delivered for the
-//! first time (RFC 5166). Deviations are those of the population. The means of rates weigh each
-//! value with the time for which it held; percentiles are the smallest sample that is not
-//! exceeded by more than the rest (nearest rank).
+//! without IP and UDP headers; goodput is application data delivered for the first time (RFC 5166
+//! §2.1). Both are over the time in which the flow is alive: from its start, or the end of the
+//! warm-up if that is later, until its last data was delivered or its connection failed, or to
+//! the end of the run. Deviations are those of the population. The means of rates weigh each value
+//! with the time for which it held; percentiles are the smallest sample that is not exceeded by
+//! more than the rest (nearest rank). Those of one-way delay, queueing delay and jitter are within
+//! 0.2 % where there are more than 512 packets, all others exact.
 
+use super::groups::{GroupSummary, Totals};
+use super::statistics::{Distribution, MeanCov};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
@@ -15,7 +20,7 @@ use weir_proto::endpoint::Statistics;
 use weir_proto::time::Duration;
 
 /// The statistics of both endpoints of a flow at a moment.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FlowStatistics {
     pub(super) sender: Statistics,
     pub(super) receiver: Statistics,
@@ -31,6 +36,12 @@ pub struct Summary {
     /// Directions of links by name, `NAME` forward and `NAME.backward` backward, and stations of
     /// 802.11 media, `NAME.HOST`.
     pub links: BTreeMap<String, LinkSummary>,
+    /// Entries of the scenario that stand for several flows (`count`), by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, GroupSummary>,
+    /// All flows together.
+    #[serde(default)]
+    pub totals: Totals,
     /// What the run drew once from its seed, in seconds: `flow.NAME.start_s`,
     /// `flow.NAME.access_delay_s`, `link.NAME.delay_s`. Only what the scenario gives as a range.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -79,21 +90,44 @@ pub struct FlowSummary {
     pub throughput_bps: f64,
     /// Octets of application data delivered for the first time, in bits per second.
     pub goodput_bps: f64,
+    /// The time in which the flow was alive, which both rates are divided by, in seconds.
+    #[serde(default)]
+    pub active_s: f64,
+    /// Of an application that ends by itself: from the start of the flow, its handshake included,
+    /// to the delivery of its last octet, in seconds. `None` if not all was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time_s: Option<f64>,
     /// Packets that the sender handed over.
     pub packets_sent: u64,
     /// Packets of the sender that the transport found to be lost: the sender itself, or for TFRC
     /// the receiver.
     pub packets_lost: u64,
-    /// Packets whose data was sent before, and timeouts; TCP.
+    /// Packets whose data was sent before, and timeouts, as far as the transport has such.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<Retransmissions>,
     /// Packets that the target received.
     pub packets_received: u64,
+    /// Packets that the target received with Congestion Experienced (RFC 3168).
+    #[serde(default)]
+    pub marks: u64,
     /// Loss events (TFRC) or congestion events (windows) per data packet sent. What TFRC feeds
     /// into its equation is a weighted mean over the last intervals and is in the trace.
     pub loss_event_rate: f64,
     /// Round-trip times as the sender measured them; `None` without a sample.
-    pub rtt_s: Option<RttSummary>,
+    pub rtt_s: Option<Distribution>,
+    /// From the sender's transport to the receiver's, hosts and access links included, over the
+    /// packets that arrived (RFC 7679). `None` without a packet, and on real sockets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_delay_s: Option<Distribution>,
+    /// The part of it that packets spent in queues of links and 802.11 stations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_s: Option<Distribution>,
+    /// RFC 3550's interarrival jitter after each packet (§6.4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<Distribution>,
+    /// How much longer round trips took than on the idle path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_under_load: Option<LatencyUnderLoad>,
     /// The controller's allowed rate; for windows cwnd / smoothed RTT. `None` if it never
     /// reported.
     pub rate_bps: Option<MeanCov>,
@@ -175,30 +209,28 @@ impl From<AudioStatistics> for AudioSummary {
     }
 }
 
-/// A distribution of round-trip times in seconds.
+/// How much longer the measured round trips took than one on the idle path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct RttSummary {
-    /// Smallest.
-    pub min: f64,
-    /// Mean.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 95th percentile.
-    pub p95: f64,
-    /// Largest.
-    pub max: f64,
-    /// Standard deviation.
-    pub stddev: f64,
+pub struct LatencyUnderLoad {
+    /// The round-trip time of the idle path, in seconds: propagation, access links and hosts,
+    /// without transmission times and 802.11; the smallest measured one, if that is shorter.
+    pub base_rtt_s: f64,
+    /// The median of the measured ones less `base_rtt_s`.
+    pub added_p50_s: f64,
+    /// Their 95th percentile less `base_rtt_s`.
+    pub added_p95_s: f64,
 }
 
-/// Mean and coefficient of variation over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MeanCov {
-    /// Mean.
-    pub mean: f64,
-    /// Standard deviation over mean; 0 for a mean of 0.
-    pub cov: f64,
+impl LatencyUnderLoad {
+    /// Of these round-trip times over a path of this base.
+    pub(super) fn new(rtt: &Distribution, base: Duration) -> Self {
+        let base = base.as_secs_f64().min(rtt.min);
+        Self {
+            base_rtt_s: base,
+            added_p50_s: rtt.p50 - base,
+            added_p95_s: rtt.p95 - base,
+        }
+    }
 }
 
 /// One direction of a link, from the warm-up to the end.
@@ -255,13 +287,13 @@ pub struct QueueBytes {
 }
 
 impl FlowSummary {
-    /// What happened to a flow between two moments.
+    /// What happened to a flow between two moments, of which it was alive for this time.
     pub(super) fn between(
         before: &FlowStatistics,
         after: &FlowStatistics,
-        window: Duration,
+        active: Duration,
     ) -> Self {
-        let secs = window.as_secs_f64();
+        let secs = active.as_secs_f64();
         let bits_per_second = |bytes: u64| {
             if secs > 0.0 {
                 bytes as f64 * 8.0 / secs
@@ -283,6 +315,7 @@ impl FlowSummary {
                 .then_some(retransmissions),
             throughput_bps: bits_per_second(receiver.1.bytes_received - receiver.0.bytes_received),
             goodput_bps: bits_per_second(receiver.1.payload_received - receiver.0.payload_received),
+            active_s: secs,
             packets_sent: sender.1.packets_sent - sender.0.packets_sent,
             // A packet that counted as lost at the end of the warm-up may have arrived after it.
             packets_lost: (sender.1.packets_lost + receiver.1.packets_lost)

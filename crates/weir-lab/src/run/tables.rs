@@ -48,6 +48,11 @@ pub fn table_kinds() -> Vec<TableKind> {
             infos(columns::GAP),
         ),
         kind(
+            "intervals/NAME",
+            "an interval of the run (`[run] interval`)",
+            infos(columns::INTERVAL),
+        ),
+        kind(
             "links/NAME",
             "a change of the queue, a drop or a mark in one direction of a link",
             infos(columns::LINK),

@@ -45,6 +45,9 @@ settings! {
         pub warmup: Duration,
         /// From which all random numbers derive.
         pub seed: u64 = 1 => count(0..=i64::MAX as u64, ""),
+        /// Between two rows of the tables of goodput, delay and losses over time; "auto" is 1, 2 or
+        /// 5 times a power of ten and gives 200 to 500 rows.
+        pub interval: Option<Duration> => or_word("auto", natural()),
         /// Encode and decode every packet on its way. Changes nothing but the time that the run
         /// takes.
         pub codec: bool,

@@ -266,6 +266,11 @@ pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
 
 /// A value with five significant digits and the prefix that a person would choose.
 pub fn format_value(value: f64, unit: &str) -> String {
+    format_digits(value, unit, 5)
+}
+
+/// As [`format_value`], with this many significant digits.
+pub fn format_digits(value: f64, unit: &str, digits: i32) -> String {
     let prefixes: &[(f64, &str)] = match unit {
         "bit/s" => &[
             (1e9, "Gbit/s"),
@@ -282,7 +287,7 @@ pub fn format_value(value: f64, unit: &str) -> String {
         .find(|(scale, _)| size >= *scale * 0.999_995)
         .or(prefixes.last())
         .map_or((1.0, unit), |(scale, unit)| (*scale, *unit));
-    let number = significant(value / scale, 5);
+    let number = significant(value / scale, digits);
     if unit.is_empty() {
         number
     } else {

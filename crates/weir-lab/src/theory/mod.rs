@@ -17,7 +17,8 @@ mod table;
 pub mod tfrc;
 
 pub use law::{
-    Arguments, Law, Line, Parameter, Quantity, ResultSpec, TheoryError, format_value, significant,
+    Arguments, Law, Line, Parameter, Quantity, ResultSpec, TheoryError, format_digits,
+    format_value, significant,
 };
 pub use table::LAWS;
 

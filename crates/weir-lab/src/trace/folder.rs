@@ -1,5 +1,5 @@
-//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `links/`,
-//! `packets.parquet`, and the checksums of all of them.
+//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`,
+//! `intervals/`, `links/`, `packets.parquet`, and the checksums of all of them.
 //!
 //! Every file is compared with its checksum before it is read, so that a damaged one is an error
 //! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
@@ -114,11 +114,13 @@ impl RunFolder {
             if let Some(table) = self.table(&format!("flows/{name}"))? {
                 let writes = self.table(&format!("writes/{name}"))?;
                 let gaps = self.table(&format!("gaps/{name}"))?;
+                let intervals = self.table(&format!("intervals/{name}"))?;
                 flows.push(FlowTrace {
                     name,
                     table,
                     writes,
                     gaps,
+                    intervals,
                 });
             }
         }

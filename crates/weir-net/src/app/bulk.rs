@@ -76,6 +76,7 @@ impl App for Bulk {
             let len = self.next_len();
             if len == 0 {
                 self.session.writable = false;
+                self.session.statistics.finished = true;
                 endpoint.close(now);
                 return;
             }

@@ -82,7 +82,6 @@ pub struct Cbr {
     /// Of the exact time of the next write, what lies beyond `due`, in 1/rate nanoseconds.
     remainder: u64,
     blocked: bool,
-    finished: bool,
     session: Session,
 }
 
@@ -95,7 +94,6 @@ impl Cbr {
             due: None,
             remainder: 0,
             blocked: false,
-            finished: false,
             session: Session::default(),
         }
     }
@@ -150,7 +148,7 @@ impl App for Cbr {
                 return;
             }
         }
-        self.finished = true;
+        self.session.statistics.finished = true;
         endpoint.close(now);
     }
 
@@ -159,7 +157,7 @@ impl App for Cbr {
     }
 
     fn done(&self) -> bool {
-        self.finished || self.session.ended()
+        self.session.statistics.finished || self.session.ended()
     }
 
     fn report(&self, _now: Instant) -> AppReport {

@@ -261,6 +261,10 @@ pub struct AppStatistics {
     pub last_read_at: Option<Instant>,
     /// How the connection ended.
     pub closed: Option<CloseReason>,
+    /// When it did.
+    pub closed_at: Option<Instant>,
+    /// The application had so much to write and no more, and all of it was taken.
+    pub finished: bool,
 }
 
 /// The state that all applications share: counters, and whether the endpoint takes writes.
@@ -303,6 +307,7 @@ impl Session {
                 EndpointEvent::Readable => self.read(now, endpoint, &mut take),
                 EndpointEvent::Closed(reason) => {
                     self.statistics.closed = Some(reason);
+                    self.statistics.closed_at.get_or_insert(now);
                     self.writable = false;
                 }
             }

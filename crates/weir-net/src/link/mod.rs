@@ -113,6 +113,11 @@ impl Link {
         }
     }
 
+    /// The present delay of the wire.
+    pub(crate) const fn propagation_delay(&self) -> Duration {
+        self.delay
+    }
+
     /// Packets of this flow that the link dropped.
     pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
         self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
@@ -150,7 +155,8 @@ impl Link {
             let packet = self.queue.dequeue(at, &mut self.effects);
             self.record_drops_and_marks(at);
             self.record_queue(at);
-            if let Some(packet) = packet {
+            if let Some(mut packet) = packet {
+                packet.leave_queue(at);
                 if let Some(shaper) = &mut self.shaper {
                     shaper.on_start(at, packet.size);
                 }
@@ -318,8 +324,9 @@ impl Link {
         self.discarded.push(packet);
     }
 
-    fn enqueue(&mut self, now: Instant, packet: PacketRef) {
+    fn enqueue(&mut self, now: Instant, mut packet: PacketRef) {
         self.count_queue(now.as_nanos());
+        packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now);
         let counters = &mut self.counters;

@@ -3,10 +3,12 @@
 use super::{LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
 use crate::app::AppReport;
+use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
 use weir_proto::endpoint::Statistics;
 use weir_proto::packet::{FlowId, HostId};
+use weir_proto::time::Duration;
 
 /// Packets that a flow sent into the network and received from it, and those that were dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +115,64 @@ impl Network {
     /// True once the application at this end will neither write nor read any more.
     pub fn app_done(&self, flow: FlowId, side: Side) -> bool {
         self.agent(flow, side).app_done()
+    }
+
+    /// The round-trip time of a flow whose packets neither wait nor take time to transmit:
+    /// propagation, access links and hosts. 802.11 media count nothing, jitter its least. `None`
+    /// without a way, or if it leads through a port.
+    pub fn base_rtt(&mut self, flow: FlowId) -> Option<Duration> {
+        self.update_routes();
+        let ends = [Side::Sender, Side::Receiver];
+        let hosts = ends.map(|side| self.agent(flow, side).round_trip_delay());
+        let ways = [
+            self.base_delay(flow, ends[0])?,
+            self.base_delay(flow, ends[1])?,
+        ];
+        Some(hosts[0] + hosts[1] + ways[0] + ways[1])
+    }
+
+    /// The propagation delay of the way from this end to the other.
+    fn base_delay(&self, flow: FlowId, side: Side) -> Option<Duration> {
+        let slot = &self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)];
+        let target = slot.agent.peer();
+        let mut next = slot.first_link;
+        let mut delay = Duration::ZERO;
+        // A way visits each host at most once.
+        for _ in 0..self.hosts.len() {
+            let id = next? as usize;
+            let at = match self.links.get(id) {
+                Some(place) => {
+                    delay += place.link.propagation_delay();
+                    place.to
+                }
+                None => self.medium_hops.get(id - self.links.len())?.1.to,
+            };
+            if at == target {
+                return Some(delay);
+            }
+            next = self.routes.next(at, target);
+        }
+        None
+    }
+
+    /// Begins to measure the delays of the packets that arrive at this end, or begins again.
+    pub fn measure_delays(&mut self, flow: FlowId, side: Side) {
+        self.agent_mut(flow, side).measure_delays();
+    }
+
+    /// The delays of the packets that arrived at this end; `None` unless they are measured.
+    pub fn delays(&self, flow: FlowId, side: Side) -> Option<&DelayStatistics> {
+        self.agent(flow, side).delays()
+    }
+
+    /// The delays of the packets that arrived at this end since the last call.
+    pub fn take_interval_delays(&mut self, flow: FlowId, side: Side) -> IntervalDelays {
+        self.agent_mut(flow, side).take_interval_delays()
+    }
+
+    fn agent_mut(&mut self, flow: FlowId, side: Side) -> &mut Agent {
+        let receiver = usize::from(side == Side::Receiver);
+        &mut self.agents[flow.0 as usize * 2 + receiver].agent
     }
 
     fn agent(&self, flow: FlowId, side: Side) -> &Agent {

@@ -201,7 +201,7 @@ impl Station {
         &mut self,
         now: Instant,
         to: HostId,
-        packet: PacketRef,
+        mut packet: PacketRef,
         discarded: &mut Vec<PacketRef>,
     ) {
         self.counters.link.packets_in += 1;
@@ -211,6 +211,7 @@ impl Station {
         }
         self.next_hops.insert(packet.ip.destination, to);
         self.count_queue(now);
+        packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
         let counters = &mut self.counters.link;
@@ -230,7 +231,8 @@ impl Station {
         self.head = self.queue.dequeue(now, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
         self.record_queue(now);
-        if self.head.is_some() {
+        if let Some(head) = &mut self.head {
+            head.leave_queue(now);
             self.transmissions = 0;
             self.damaged_copy = None;
             self.rate.on_packet(now);

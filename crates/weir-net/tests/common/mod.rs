@@ -7,7 +7,7 @@ use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
-use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload, Transit};
 use weir_proto::time::{Duration, Instant};
 
 /// What happened at an endpoint.
@@ -128,6 +128,7 @@ impl Endpoint for PlainEndpoint {
             ip: IpHeader::default(),
             size: len,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Other(Payload::of_len(len)),
         })
     }

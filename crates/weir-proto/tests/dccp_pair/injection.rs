@@ -4,7 +4,7 @@ use super::Pair;
 use weir_proto::dccp::State;
 use weir_proto::dccp::wire::{self, DccpOption, PacketType, SeqNum, Subheader};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Payload, Transit};
 use weir_proto::rng::Rng;
 use weir_proto::time::Duration;
 
@@ -22,6 +22,7 @@ fn envelope(body: wire::Packet) -> Packet {
         },
         size: IpHeader::V4_OCTETS + body.wire_len(),
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Dccp(body),
     }
 }

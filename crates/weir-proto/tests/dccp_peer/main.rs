@@ -9,7 +9,7 @@ mod unconfirmed;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Config, Connection};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet};
+use weir_proto::packet::{Body, FlowId, HostId, IpHeader, Packet, Transit};
 use weir_proto::time::Instant;
 
 /// Adds the IP header to a packet of the peer.
@@ -25,6 +25,7 @@ fn envelope(body: wire::Packet) -> Packet {
         },
         size: IpHeader::V4_OCTETS + body.wire_len(),
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Dccp(body),
     }
 }

@@ -1,7 +1,7 @@
 //! Packets that enter and leave a simulated network through its ports.
 
 use std::borrow::Cow;
-use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, Ecn, FlowId, HostId, IpHeader, Packet, Payload, Transit};
 
 /// The flow of entering packets, and the hosts that they go between.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,7 @@ impl Route {
             },
             size,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Other(Payload::from_bytes(octets)),
         }
     }

@@ -15,6 +15,7 @@ mod runs;
 mod schema;
 mod send;
 mod serve;
+mod summary_table;
 mod testbed;
 mod theory;
 

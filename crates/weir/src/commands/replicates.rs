@@ -1,6 +1,7 @@
 //! What several runs of `weir run` show together: for each setting a table of its measures over
 //! the seeds, and `index.json`, which says what each folder holds.
 
+use super::summary_table::{listed_flows, natural};
 use crate::build;
 use crate::exit::Failure;
 use crate::files::write_file;
@@ -20,11 +21,21 @@ use weir_lab::trace::{FolderWriter, Written};
 const SHOWN: &[(&str, &str, &str)] = &[
     ("throughput_bps", "throughput", "bit/s"),
     ("goodput_bps", "goodput", "bit/s"),
+    ("completion_time_s", "completed in", "s"),
+    ("completion_time_s/mean", "completed in, mean", "s"),
+    ("completion_time_s/p99", "completed in, 99 %", "s"),
+    ("throughput_bps/mean", "throughput, mean", "bit/s"),
+    ("goodput_bps/mean", "goodput, mean", "bit/s"),
+    ("jain_index", "Jain's index", ""),
     ("packets_sent", "packets sent", ""),
     ("packets_lost", "packets lost", ""),
     ("loss_event_rate", "loss events per packet", ""),
     ("rtt_s/mean", "round trip, mean", "s"),
     ("rtt_s/p95", "round trip, 95 %", "s"),
+    ("one_way_delay_s/mean", "one-way delay, mean", "s"),
+    ("one_way_delay_s/p95", "one-way delay, 95 %", "s"),
+    ("queueing_delay_s/mean", "in queues, mean", "s"),
+    ("jitter_s/mean", "jitter, mean", "s"),
     ("goodput_cov/1", "variation over 1 s", ""),
     ("audio/silence_s", "silence", "s"),
     ("utilisation", "utilisation", ""),
@@ -171,17 +182,12 @@ impl Group<'_> {
         let mut text: String = set.collect();
         let measures = self.measures();
         let summary = self.runs.first().map(|run| &run.summary);
-        let flows = summary.iter().flat_map(|summary| summary.flows.keys());
-        let links = summary.iter().flat_map(|summary| summary.links.keys());
-        let parts = flows
-            .map(|name| ("flow", name))
-            .chain(links.map(|name| ("link", name)));
-        for (kind, name) in parts {
+        let parts = summary.map_or_else(Vec::new, parts);
+        for (title, pointer) in parts {
             let heads = ["mean", "std. error", "95 % interval"];
-            let title = format!("{kind} {name}");
             text += &line(&title, heads.map(str::to_owned), "n");
-            for (pointer, label, unit) in SHOWN {
-                if let Some(sample) = measures.get(&format!("/{kind}s/{name}/{pointer}")) {
+            for (below, label, unit) in SHOWN {
+                if let Some(sample) = measures.get(&format!("{pointer}/{below}")) {
                     let cells = cells(sample, unit);
                     text += &line(&format!("  {label}"), cells, &sample.n().to_string());
                 }
@@ -212,6 +218,24 @@ impl Group<'_> {
             entry
         })
     }
+}
+
+/// What a table has lines of: its title and its pointer in the summary.
+fn parts(summary: &Summary) -> Vec<(String, String)> {
+    let (flows, _) = listed_flows(summary);
+    let flows = flows.into_iter().map(|(name, _)| ("flow", name));
+    let groups = natural(&summary.groups).into_iter();
+    let groups = groups.map(|(name, _)| ("group", name));
+    let links = natural(&summary.links).into_iter();
+    let links = links.map(|(name, _)| ("link", name));
+    let named = flows.chain(groups).chain(links);
+    let mut parts: Vec<_> = named
+        .map(|(kind, name)| (format!("{kind} {name}"), format!("/{kind}s/{name}")))
+        .collect();
+    if summary.totals.flows > 1 {
+        parts.push(("all flows".to_owned(), "/totals".to_owned()));
+    }
+    parts
 }
 
 /// Mean, standard error and interval in the unit that suits the mean.

@@ -2,20 +2,18 @@
 //! its runs.
 
 use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
+use super::summary_table::summary_tables;
 use crate::arguments::JsonOutput;
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use weir_lab::lint::{Finding, lint};
-use weir_lab::run::Summary;
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::overrides::{self, Override};
 use weir_lab::trace::name_of;
-use weir_proto::units::{Rate, format_rate};
 
 /// The arguments that `run` and `testbed` have.
 #[derive(Debug, Args)]
@@ -104,7 +102,8 @@ impl<'a> RunResults<'a> {
         while let Some(run) = self.waiting.remove(&self.runs.len()) {
             if !self.arguments.output.json && !self.replicated {
                 let changed = run.overrides.iter().map(|change| change.text() + "\n");
-                let text = changed.collect::<String>() + &summary_text(&run.summary, &run.folder);
+                let tables = summary_tables(&run.summary);
+                let text = changed.collect::<String>() + &tables + &run.folder + "\n";
                 terminal::print(&text)?;
             }
             self.runs.push(run);
@@ -160,41 +159,4 @@ pub fn finding_document(finding: &Finding) -> serde_json::Value {
         "message": finding.message,
         "help": finding.help,
     })
-}
-
-/// A summary for people.
-fn summary_text(summary: &Summary, folder: &str) -> String {
-    let rate = |bps: f64| format_rate(Rate::from_bps(bps));
-    let mut text = String::new();
-    for (name, flow) in &summary.flows {
-        // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "{name}: {} throughput, {} goodput, {} of {} packets lost",
-            rate(flow.throughput_bps),
-            rate(flow.goodput_bps),
-            flow.packets_lost,
-            flow.packets_sent,
-        );
-        if let Some(again) = &flow.retransmissions {
-            let _ = write!(
-                text,
-                ", {} retransmitted, {} timeouts",
-                again.packets, again.timeouts
-            );
-        }
-        if let Some(rtt) = &flow.rtt_s {
-            let _ = write!(
-                text,
-                ", round trip {:.6} s (max {:.6} s)",
-                rtt.mean, rtt.max
-            );
-        }
-        if let Some(ended) = &flow.ended {
-            let _ = write!(text, ", ended early: {ended}");
-        }
-        text.push('\n');
-    }
-    let _ = writeln!(text, "{folder}");
-    text
 }

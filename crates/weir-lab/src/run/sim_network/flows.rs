@@ -91,6 +91,7 @@ impl SimNetwork {
         self.flows.push(SimFlow {
             id,
             name: plan.name,
+            start: plan.start,
             writes: match flow.transport {
                 Transport::Dccp(_) => WriteTrace::On,
                 _ => WriteTrace::Off,

@@ -15,11 +15,11 @@ use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use weir_net::app::PlaybackReport;
 use weir_net::wifi::{MediumConfig, StationCounters};
-use weir_net::{LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
+use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
-use weir_proto::time::Duration;
+use weir_proto::time::{Duration, Instant};
 
 /// How much of a scenario a simulation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ pub(super) struct SimNetwork {
 pub(super) struct SimFlow {
     pub(super) id: FlowId,
     pub(super) name: String,
+    /// When its connection is opened.
+    pub(super) start: Instant,
     writes: WriteTrace,
 }
 
@@ -207,11 +209,8 @@ impl SimNetwork {
 
     /// All counters, now.
     pub(super) fn counters(&mut self) -> Counters {
-        let flow = |flow: &SimFlow| FlowStatistics {
-            sender: self.network.statistics(flow.id, Side::Sender),
-            receiver: self.network.statistics(flow.id, Side::Receiver),
-        };
-        let flows = self.flows.iter().map(flow).collect();
+        let flows = self.flows.iter().map(|flow| self.statistics(flow.id));
+        let flows = flows.collect();
         let link = |(_, link): &(String, TracedLink)| match *link {
             TracedLink::Link(id) => StationCounters {
                 link: self.network.link_counters(id),
@@ -223,6 +222,31 @@ impl SimNetwork {
         };
         let links = self.links.iter().map(link).collect();
         Counters { flows, links }
+    }
+
+    fn statistics(&self, flow: FlowId) -> FlowStatistics {
+        FlowStatistics {
+            sender: self.network.statistics(flow, Side::Sender),
+            receiver: self.network.statistics(flow, Side::Receiver),
+        }
+    }
+
+    /// Begins to measure the delays of all flows, or begins again.
+    pub(super) fn measure_delays(&mut self) {
+        for flow in &self.flows {
+            self.network.measure_delays(flow.id, Side::Receiver);
+        }
+    }
+
+    /// The counters of each flow, and its delays since the last call.
+    pub(super) fn intervals(
+        &mut self,
+    ) -> impl Iterator<Item = (FlowStatistics, IntervalDelays)> + '_ {
+        let ids: Vec<FlowId> = self.flows.iter().map(|flow| flow.id).collect();
+        ids.into_iter().map(|id| {
+            let delays = self.network.take_interval_delays(id, Side::Receiver);
+            (self.statistics(id), delays)
+        })
     }
 
     /// Octets of application data that each flow has delivered so far.

@@ -7,7 +7,7 @@ use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask};
-use crate::packet::{Body, Ecn, IpHeader, Packet};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::time::{Duration, Instant};
 
 /// The least time between two Syncs or two Resets (RFC 4340 §7.5.4: eight Syncs a second).
@@ -64,6 +64,7 @@ impl Connection {
             },
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Dccp(body),
         }
     }

@@ -7,7 +7,7 @@ use super::{Connection, State};
 use crate::cc::Sent;
 use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask};
-use crate::packet::{Body, Ecn, IpHeader, Packet};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
 use crate::quic::wire::{self, Frame, PacketNumber, SpaceId};
@@ -341,6 +341,7 @@ impl Connection {
             },
             size: size + Self::LOWER_OCTETS,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Quic(packet),
         }
     }

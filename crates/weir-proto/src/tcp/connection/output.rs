@@ -4,7 +4,7 @@ use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Bound, Event, EventMask};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Payload};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
@@ -95,6 +95,7 @@ impl Connection {
             },
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Tcp(body),
         }
     }

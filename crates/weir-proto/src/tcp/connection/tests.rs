@@ -5,7 +5,7 @@ use super::*;
 use crate::cc::window::{
     BoxedController, RecoveryBoundary, Rules as WindowRules, WindowConfig, named,
 };
-use crate::packet::{Ecn, IpHeader};
+use crate::packet::{Ecn, IpHeader, Transit};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
@@ -150,6 +150,7 @@ fn packet(body: TcpPacket) -> Packet {
         },
         size: 40,
         damaged_at: None,
+        transit: Transit::default(),
         body: Body::Tcp(body),
     }
 }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time;
 use weir_proto::endpoint::{CloseReason, EndpointEvent, Statistics};
 use weir_proto::event::{Event, EventMask, Events, WindowState};
-use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload};
+use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, Transit};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
@@ -371,6 +371,7 @@ impl SimEndpoint {
             },
             size: size + LOWER_OCTETS,
             damaged_at: None,
+            transit: Transit::default(),
             body: Body::Other(payload),
         }
     }

@@ -1,0 +1,80 @@
+//! The order in which people list names: `f2` before `f10`.
+
+use std::cmp::Ordering;
+
+/// Compares names part by part: runs of digits by their number, all else by its characters. Names
+/// that differ only in leading zeros are compared as texts, so that only equal names are equal.
+pub fn natural_order(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    while !left.is_empty() && !right.is_empty() {
+        let (first, rest_left) = part(left);
+        let (second, rest_right) = part(right);
+        let order = match (digits(first), digits(second)) {
+            // Without zeros in front the longer number is the larger one.
+            (Some(x), Some(y)) => x.len().cmp(&y.len()).then(x.cmp(y)),
+            _ => first.cmp(second),
+        };
+        if order != Ordering::Equal {
+            return order;
+        }
+        (left, right) = (rest_left, rest_right);
+    }
+    left.len().cmp(&right.len()).then(a.cmp(b))
+}
+
+/// The first run of digits, or of what is none, and the rest.
+fn part(text: &str) -> (&str, &str) {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit());
+    let end = text.find(|c: char| c.is_ascii_digit() != is_number);
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+/// The digits of a number without leading zeros; `None` for other text.
+fn digits(part: &str) -> Option<&str> {
+    let is_number = part.starts_with(|c: char| c.is_ascii_digit());
+    is_number.then(|| part.trim_start_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_as_numbers() {
+        let mut names = [
+            "tcp-10",
+            "tcp-9",
+            "f10",
+            "f2",
+            "f",
+            "f02",
+            "link.backward",
+            "link",
+            "f2b",
+            "10",
+            "9",
+            "f18446744073709551617",
+            "f18446744073709551616",
+            "",
+        ];
+        names.sort_by(|a, b| natural_order(a, b));
+        let sorted = [
+            "",
+            "9",
+            "10",
+            "f",
+            "f02",
+            "f2",
+            "f2b",
+            "f10",
+            "f18446744073709551616",
+            "f18446744073709551617",
+            "link",
+            "link.backward",
+            "tcp-9",
+            "tcp-10",
+        ];
+        assert_eq!(names, sorted);
+        assert_eq!(natural_order("a1", "a1"), Ordering::Equal);
+    }
+}

@@ -1,0 +1,122 @@
+//! Sums flows up: those of a group, and all of a run.
+
+use super::groups::{GroupSummary, Totals};
+use super::statistics::Distribution;
+use super::summary::FlowSummary;
+use weir_proto::time::Duration;
+
+impl GroupSummary {
+    /// Of these flows.
+    pub(super) fn of(flows: &[&FlowSummary]) -> Self {
+        let spread = |value: &dyn Fn(&FlowSummary) -> Option<f64>| {
+            Distribution::of(flows.iter().filter_map(|flow| value(flow)))
+        };
+        let sum = |value: &dyn Fn(&FlowSummary) -> u64| flows.iter().map(|flow| value(flow)).sum();
+        let mean = |of: Option<Distribution>| of.map(|distribution| distribution.mean);
+        let again = |flow: &FlowSummary| flow.retransmissions.unwrap_or_default();
+        let completed = flows.iter().filter(|flow| flow.completion_time_s.is_some());
+        Self {
+            flows: flows.len() as u64,
+            completed: completed.count() as u64,
+            throughput_bps: spread(&|flow| Some(flow.throughput_bps)).unwrap_or_default(),
+            goodput_bps: spread(&|flow| Some(flow.goodput_bps)).unwrap_or_default(),
+            jain_index: jain_index(flows.iter().map(|flow| flow.goodput_bps)),
+            completion_time_s: spread(&|flow| flow.completion_time_s),
+            one_way_delay_s: spread(&|flow| mean(flow.one_way_delay_s)),
+            queueing_delay_s: spread(&|flow| mean(flow.queueing_delay_s)),
+            jitter_s: spread(&|flow| mean(flow.jitter_s)),
+            rtt_s: spread(&|flow| mean(flow.rtt_s)),
+            packets_sent: sum(&|flow| flow.packets_sent),
+            packets_lost: sum(&|flow| flow.packets_lost),
+            retransmissions: sum(&|flow| again(flow).packets),
+            timeouts: sum(&|flow| again(flow).timeouts),
+            marks: sum(&|flow| flow.marks),
+        }
+    }
+}
+
+impl Totals {
+    /// Of these flows of a run that has lasted so long since its warm-up.
+    pub(super) fn of<'a>(
+        flows: impl Iterator<Item = &'a FlowSummary> + Clone,
+        window: Duration,
+    ) -> Self {
+        // Rates times the time that they are over are what came through.
+        let over_window = |rate: fn(&FlowSummary) -> f64| {
+            let bits: f64 = flows.clone().map(|flow| rate(flow) * flow.active_s).sum();
+            let secs = window.as_secs_f64();
+            if secs > 0.0 { bits / secs } else { 0.0 }
+        };
+        Self {
+            flows: flows.clone().count() as u64,
+            throughput_bps: over_window(|flow| flow.throughput_bps),
+            goodput_bps: over_window(|flow| flow.goodput_bps),
+            jain_index: jain_index(flows.clone().map(|flow| flow.goodput_bps)),
+            packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
+            packets_lost: flows.map(|flow| flow.packets_lost).sum(),
+        }
+    }
+}
+
+/// (Σx)² / (n·Σx²); `None` if all are zero.
+fn jain_index(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for value in values {
+        count += 1.0;
+        sum += value;
+        squares += value * value;
+    }
+    (squares > 0.0).then(|| sum * sum / (count * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(goodput_bps: f64, active_s: f64, completion_time_s: Option<f64>) -> FlowSummary {
+        FlowSummary {
+            goodput_bps,
+            active_s,
+            completion_time_s,
+            packets_sent: 10,
+            ..FlowSummary::default()
+        }
+    }
+
+    #[test]
+    fn fairness_is_one_over_n_if_one_flow_has_everything() {
+        for (values, expected) in [
+            (vec![5.0, 5.0, 5.0, 5.0], Some(1.0)),
+            (vec![7.0, 0.0, 0.0, 0.0], Some(0.25)),
+            // (1 + 3)² / (2 · (1 + 9))
+            (vec![1.0, 3.0], Some(0.8)),
+            (vec![0.0, 0.0], None),
+            (vec![], None),
+        ] {
+            assert_eq!(jain_index(values.iter().copied()), expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn totals_count_octets_over_the_whole_time() {
+        let flows = [flow(8e6, 10.0, None), flow(4e6, 5.0, None)];
+        let totals = Totals::of(flows.iter(), Duration::from_secs(10));
+        assert_eq!((totals.flows, totals.packets_sent), (2, 20));
+        assert_eq!(totals.goodput_bps, 10e6);
+    }
+
+    #[test]
+    fn a_group_tells_what_its_flows_took() {
+        let flows = [
+            flow(1e6, 1.0, Some(0.5)),
+            flow(3e6, 1.0, Some(1.5)),
+            flow(2e6, 1.0, None),
+        ];
+        let group = GroupSummary::of(&flows.iter().collect::<Vec<_>>());
+        assert_eq!((group.flows, group.completed), (3, 2));
+        let times = group.completion_time_s.expect("two completed");
+        assert_eq!((times.min, times.mean, times.max), (0.5, 1.0, 1.5));
+        assert_eq!(group.goodput_bps.p50, 2e6);
+        assert_eq!(group.rtt_s, None);
+    }
+}

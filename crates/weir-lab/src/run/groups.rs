@@ -1,0 +1,64 @@
+//! Flows together: those that one entry of the scenario stands for, and all of a run.
+
+use super::statistics::Distribution;
+use serde::{Deserialize, Serialize};
+
+/// The flows of an entry with a `count`: means and spreads over them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GroupSummary {
+    /// How many flows.
+    pub flows: u64,
+    /// Of these, those that ended by themselves and delivered everything.
+    pub completed: u64,
+    /// The throughput of each, in bits per second.
+    pub throughput_bps: Distribution,
+    /// The goodput of each, in bits per second.
+    pub goodput_bps: Distribution,
+    /// Jain's fairness index of the goodputs: 1 if all are equal, 1/n if one has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jain_index: Option<f64>,
+    /// The completion times of those that completed, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time_s: Option<Distribution>,
+    /// The mean one-way delay of each, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way_delay_s: Option<Distribution>,
+    /// The mean queueing delay of each, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queueing_delay_s: Option<Distribution>,
+    /// The mean jitter of each, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_s: Option<Distribution>,
+    /// The mean round-trip time of each, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_s: Option<Distribution>,
+    /// Packets that all together sent.
+    pub packets_sent: u64,
+    /// Of these, packets that were found to be lost.
+    pub packets_lost: u64,
+    /// Packets that all together sent again.
+    pub retransmissions: u64,
+    /// Timeouts of all together.
+    pub timeouts: u64,
+    /// Packets that all together received with Congestion Experienced.
+    pub marks: u64,
+}
+
+/// All flows of a run together. Rates are over the whole time from the warm-up to the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// How many flows.
+    pub flows: u64,
+    /// Octets of transport packets that all receivers got, in bits per second.
+    pub throughput_bps: f64,
+    /// Octets of application data delivered for the first time, in bits per second.
+    pub goodput_bps: f64,
+    /// Jain's fairness index of the goodputs (Jain, Chiu and Hawe 1984; RFC 5166 §2.3): 1 if all
+    /// flows have the same, 1/n if one has all; `None` if nothing was delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jain_index: Option<f64>,
+    /// Packets that all senders handed over.
+    pub packets_sent: u64,
+    /// Of these, packets that were found to be lost.
+    pub packets_lost: u64,
+}

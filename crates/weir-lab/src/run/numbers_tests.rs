@@ -1,0 +1,200 @@
+//! The numbers of a summary, against what the path and the timetable make them.
+
+use super::*;
+use crate::scenario;
+use crate::table::Table;
+
+fn run_text(text: &str) -> RunOutput {
+    let scenario = scenario::parse(text, "test.toml").unwrap();
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    run(&scenario, &options).unwrap()
+}
+
+/// A wire of 1 Mbit/s and 10 ms, on which 1000 octets take 8 ms, and its flows.
+fn over_a_wire(duration: &str, flows: &str) -> RunOutput {
+    run_text(&format!(
+        "[run]\nduration = \"{duration}\"\ninterval = \"250ms\"\n\n[[link]]\nname = \"wire\"\n\
+         between = [\"a\", \"b\"]\nrate = \"1Mbit\"\ndelay = \"10ms\"\n{flows}"
+    ))
+}
+
+/// Datagrams of 1000 octets on the wire, one each 100 ms.
+fn datagrams(name: &str, more: &str, app: &str) -> String {
+    format!(
+        "\n[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\n{more}\
+         transport = {{ kind = \"udp\" }}\n\
+         app = {{ kind = \"cbr\", packet = 972, rate = \"77760bit\"{app} }}\n"
+    )
+}
+
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (found - expected).abs() <= tolerance * expected.abs(),
+        "{found} is not {expected}"
+    );
+}
+
+fn sum(table: &Table, column: &str) -> f64 {
+    table.as_numbers(column).unwrap().iter().sum()
+}
+
+#[test]
+fn delays_of_a_lone_flow_are_those_of_the_wire() {
+    let output = over_a_wire("2s", &datagrams("lone", "", ""));
+    let flow = &output.summary.flows["lone"];
+    let delay = flow.one_way_delay_s.unwrap();
+    assert_eq!((delay.min, delay.p50, delay.max), (0.018, 0.018, 0.018));
+    assert_eq!(flow.queueing_delay_s.unwrap().max, 0.0);
+    assert_eq!(flow.jitter_s.unwrap().max, 0.0);
+    assert_eq!(flow.active_s, 2.0);
+    assert_eq!(flow.completion_time_s, None);
+}
+
+#[test]
+fn who_comes_second_waits_for_the_first() {
+    let flows = datagrams("first", "", "") + &datagrams("second", "", "");
+    let output = over_a_wire("2s", &flows);
+    let second = &output.summary.flows["second"];
+    assert_eq!(second.one_way_delay_s.unwrap().mean, 0.026);
+    assert_eq!(second.queueing_delay_s.unwrap().min, 0.008);
+    assert_eq!(
+        output.summary.flows["first"].queueing_delay_s.unwrap().max,
+        0.0
+    );
+    assert_eq!(output.summary.totals.jain_index, Some(1.0));
+    assert_eq!(output.summary.totals.flows, 2);
+}
+
+#[test]
+fn an_access_link_and_the_hosts_are_part_of_the_way() {
+    let more = "access_delay = \"5ms\"\n";
+    let hosts = "\n[[host]]\nname = \"a\"\ntransmit_delay = \"1ms\"\n\n[[host]]\nname = \"b\"\n\
+                 receive_delay = \"2ms\"\n";
+    let output = over_a_wire("2s", &(datagrams("far", more, "") + hosts));
+    let delay = output.summary.flows["far"].one_way_delay_s.unwrap();
+    assert_eq!((delay.min, delay.max), (0.026, 0.026));
+}
+
+#[test]
+fn a_transfer_completes_with_its_last_octet() {
+    // Writes at 0, 100, … 400 ms after the start; 18 ms on the way.
+    let more = "start = \"1s\"\n";
+    let output = over_a_wire("5s", &datagrams("short", more, ", count = 5"));
+    let flow = &output.summary.flows["short"];
+    near(flow.completion_time_s.unwrap(), 0.418, 1e-9);
+    near(flow.active_s, 0.418, 1e-9);
+    near(flow.goodput_bps, 5.0 * 972.0 * 8.0 / 0.418, 1e-9);
+    near(
+        output.summary.totals.goodput_bps,
+        5.0 * 972.0 * 8.0 / 5.0,
+        1e-9,
+    );
+}
+
+#[test]
+fn a_flow_that_is_cut_off_does_not_complete() {
+    let output = over_a_wire("300ms", &datagrams("cut", "", ", count = 5"));
+    let flow = &output.summary.flows["cut"];
+    assert_eq!((flow.completion_time_s, flow.active_s), (None, 0.3));
+}
+
+fn stream(transport: &str, more: &str, app: &str) -> String {
+    format!(
+        "\n[[flow]]\nname = \"stream\"\nfrom = \"a\"\nto = \"b\"\n{more}\
+         transport = {{ kind = \"{transport}\" }}\napp = {{ kind = \"bulk\"{app} }}\n"
+    )
+}
+
+#[test]
+fn each_transport_is_measured_over_its_own_time() {
+    for transport in ["tcp", "quic", "dccp"] {
+        // The second half of the run, less slow start, is full.
+        let late = over_a_wire("20s", &stream(transport, "start = \"10s\"\n", ""));
+        let flow = &late.summary.flows["stream"];
+        assert_eq!(flow.active_s, 10.0, "{transport}");
+        assert!(flow.throughput_bps > 850_000.0, "{transport}: {flow:?}");
+        // As much in a quarter of the time of another run.
+        let short = over_a_wire("20s", &stream(transport, "", ", total = 500000"));
+        let flow = &short.summary.flows["stream"];
+        let time = flow.completion_time_s.expect("it completes");
+        assert!((4.0..6.5).contains(&time), "{transport}: {time} {flow:?}");
+        assert!((flow.active_s - time).abs() < 1e-9, "{transport}");
+        assert!(flow.goodput_bps > 600_000.0, "{transport}: {flow:?}");
+    }
+}
+
+#[test]
+fn a_flow_that_is_stopped_is_alive_until_its_last_data() {
+    let more = "stop = \"2s\"\n";
+    let output = over_a_wire("5s", &datagrams("stopped", more, ""));
+    let flow = &output.summary.flows["stopped"];
+    // The last write of the timetable before the stop is at 1.9 s.
+    near(flow.active_s, 1.918, 1e-9);
+    assert_eq!(flow.completion_time_s, None);
+}
+
+#[test]
+fn latency_under_load_is_what_the_queue_adds() {
+    let output = over_a_wire("20s", &stream("tcp", "", ""));
+    let flow = &output.summary.flows["stream"];
+    let (rtt, added) = (flow.rtt_s.unwrap(), flow.latency_under_load.unwrap());
+    assert_eq!(added.base_rtt_s, 0.02);
+    assert_eq!(added.added_p95_s, rtt.p95 - 0.02);
+    let queueing = flow.queueing_delay_s.unwrap();
+    assert!(rtt.p99 >= rtt.p95 && queueing.p99 >= queueing.p95);
+    // A segment of 1500 octets takes 12 ms, its acknowledgement less than one.
+    assert!((added.added_p50_s - queueing.p50 - 0.0125).abs() < 0.02);
+}
+
+#[test]
+fn intervals_add_up_to_the_summary() {
+    for transport in ["tcp", "quic", "dccp"] {
+        let output = over_a_wire("3s", &stream(transport, "", ""));
+        let (flow, trace) = (&output.summary.flows["stream"], &output.flows[0]);
+        let table = trace.intervals.as_ref().expect("a table");
+        assert_eq!(table.rows(), 12, "{transport}");
+        let mean = |column| sum(table, column) / 12.0;
+        near(mean("goodput_bps"), flow.goodput_bps, 1e-12);
+        near(mean("throughput_bps"), flow.throughput_bps, 1e-12);
+        let count = |column| sum(table, column) as u64;
+        assert_eq!(count("packets_received"), flow.packets_received);
+        assert_eq!(count("packets_lost"), flow.packets_lost);
+        let times = table.numbers("time_s").unwrap();
+        assert_eq!((times[0], times[11]), (0.25, 3.0));
+        let largest = table.numbers("one_way_delay_max_s").unwrap();
+        let largest = largest.iter().copied().fold(0.0, f64::max);
+        assert_eq!(largest, flow.one_way_delay_s.unwrap().max, "{transport}");
+    }
+}
+
+#[test]
+fn marks_are_those_that_arrive() {
+    let text = "[run]\nduration = \"10s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+                rate = \"1Mbit\"\ndelay = \"10ms\"\nqueue = { kind = \"codel\", ecn = true }\n\
+                [[flow]]\nname = \"stream\"\nfrom = \"a\"\nto = \"b\"\n\
+                transport = { kind = \"dccp\", ccid = 3, ecn = true }\n";
+    let output = run_text(text);
+    let flow = &output.summary.flows["stream"];
+    assert!(flow.marks > 0, "{flow:?}");
+    assert!(flow.marks <= output.summary.links["wire"].marks);
+    let table = output.flows[0].intervals.as_ref().expect("a table");
+    assert_eq!(sum(table, "marks") as u64, flow.marks);
+}
+
+#[test]
+fn flows_of_one_entry_are_a_group() {
+    let more = "count = 3\nstagger = \"200ms\"\n";
+    let output = over_a_wire("5s", &datagrams("many", more, ", count = 5"));
+    let group = &output.summary.groups["many"];
+    assert_eq!((group.flows, group.completed), (3, 3));
+    assert_eq!(group.packets_sent, 15);
+    // One flow's last write comes third of three at one time.
+    let times = group.completion_time_s.unwrap();
+    near(times.min, 0.418, 1e-9);
+    near(times.max, 0.434, 1e-9);
+    let goodput: f64 = output.summary.flows.values().map(|f| f.goodput_bps).sum();
+    near(group.goodput_bps.mean, goodput / 3.0, 1e-12);
+}

@@ -1,0 +1,128 @@
+//! Makes the summary of a simulation that has ended.
+
+use super::sim_network::{Counters, SimFlow};
+use super::simulation::Simulation;
+use super::{
+    Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT, RunSummary,
+    Summary, Totals,
+};
+use weir_net::{AppStatistics, Side};
+use weir_proto::endpoint::CloseReason;
+use weir_proto::time::{Duration, Instant};
+
+/// When a flow was alive, and how long its transfer took.
+struct Lifetime {
+    /// Within the statistics' window.
+    active: Duration,
+    completion: Option<Duration>,
+}
+
+impl Simulation {
+    /// The summary of a run that came to this time, from the counters at the end of the warm-up and
+    /// now.
+    pub(super) fn summarise(
+        &mut self,
+        reached: Duration,
+        before: &Counters,
+        after: &Counters,
+    ) -> Summary {
+        let (end, warmup) = (Instant::ZERO + reached, self.scenario.run.warmup);
+        let mut summary = Summary {
+            run: RunSummary {
+                format: RUN_FORMAT,
+                scenario: self.scenario.content_hash(),
+                seed: self.scenario.run.seed,
+                duration_s: reached.as_secs_f64(),
+                warmup_s: warmup.as_secs_f64(),
+                events: self.events,
+                build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
+                ..RunSummary::default()
+            },
+            drawn: self.scenario.drawn(),
+            ..Summary::default()
+        };
+        for (index, (before, after)) in before.flows.iter().zip(&after.flows).enumerate() {
+            let lifetime = self.lifetime(index, end);
+            let flow = FlowSummary {
+                completion_time_s: lifetime.completion.map(Duration::as_secs_f64),
+                ..FlowSummary::between(before, after, lifetime.active)
+            };
+            let flow = self.with_distributions(index, end, flow);
+            let name = self.sim.flows[index].name.clone();
+            summary.flows.insert(name, flow);
+        }
+        for (index, (name, _)) in self.sim.links.iter().enumerate() {
+            let link = LinkSummary::between(&before.links[index], &after.links[index]);
+            summary.links.insert(name.clone(), link);
+        }
+        for entry in self.scenario.flows.iter().filter(|entry| entry.count > 1) {
+            let members = entry.names();
+            let members: Vec<_> = members
+                .filter_map(|name| summary.flows.get(&name))
+                .collect();
+            let group = GroupSummary::of(&members);
+            summary.groups.insert(entry.name.clone(), group);
+        }
+        let window = reached.saturating_sub(warmup);
+        summary.totals = Totals::of(summary.flows.values(), window);
+        summary
+    }
+
+    /// Adds what was measured packet by packet.
+    fn with_distributions(&mut self, index: usize, end: Instant, flow: FlowSummary) -> FlowSummary {
+        let id = self.sim.flows[index].id;
+        let (rtts, rate) = self.recorder.distributions(index, end);
+        let rtt_s = rtts.summary();
+        let base = self.sim.network.base_rtt(id);
+        let latency = rtt_s.zip(base);
+        let delays = self.sim.network.delays(id, Side::Receiver);
+        FlowSummary {
+            latency_under_load: latency.map(|(rtt, base)| LatencyUnderLoad::new(&rtt, base)),
+            rtt_s,
+            rate_bps: rate.summary(),
+            bound_share: self.recorder.bound_share(index, end),
+            one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
+            queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
+            jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),
+            marks: delays.map_or(0, |delays| delays.marks),
+            goodput_cov: self.smoothness.of_flow(index),
+            ended: self.sim.ended(id),
+            audio: self
+                .sim
+                .playback(id)
+                .map(|playback| playback.statistics.into()),
+            ..flow
+        }
+    }
+
+    fn lifetime(&self, index: usize, end: Instant) -> Lifetime {
+        let SimFlow { id, start, .. } = self.sim.flows[index];
+        let report = |side| self.sim.network.app_report(id, side).statistics;
+        let [source, sink] = [Side::Sender, Side::Receiver].map(report);
+        let last_read = sink.last_read_at;
+        let completed = last_read.filter(|_| is_complete(&source, &sink));
+        let from = start.max(Instant::ZERO + self.scenario.run.warmup);
+        let until = completed
+            .or_else(|| ended_at(&source, &sink))
+            .unwrap_or(end);
+        Lifetime {
+            active: until.min(end).since(from),
+            completion: completed.map(|at| at.since(start)),
+        }
+    }
+}
+
+/// True if the application had so much to write and no more, and all of it has come, or, of
+/// datagrams, all that was not lost: then the connection has ended in good order.
+fn is_complete(source: &AppStatistics, sink: &AppStatistics) -> bool {
+    let all_read = sink.bytes_read >= source.bytes_written;
+    source.finished && (all_read || sink.closed == Some(CloseReason::Finished))
+}
+
+/// When the connection ended: if in good order, with its last data.
+fn ended_at(source: &AppStatistics, sink: &AppStatistics) -> Option<Instant> {
+    match source.closed.or(sink.closed)? {
+        CloseReason::Finished => sink.last_read_at.or(source.closed_at),
+        CloseReason::Reset(_) | CloseReason::TimedOut => source.closed_at.or(sink.closed_at),
+    }
+}

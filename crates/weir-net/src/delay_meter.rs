@@ -1,0 +1,149 @@
+//! What the packets of a flow meet on their way, as their receiver's host measures it.
+//!
+//! One-way delay (RFC 7679) is the time from the sender's transport, which hands the packet over,
+//! to the receiver's, so that hosts and access links are part of it. Queueing delay is the part of
+//! it that the packet spent in the queues of links and of 802.11 stations; on a medium the packet
+//! that contends is out of its queue. Jitter is that of RFC 3550 §6.4.1, after each packet. All
+//! packets of the data's direction count, with data or without. Packets from outside the simulation
+//! have no delay.
+
+use crate::histogram::Histogram;
+use weir_proto::packet::{Ecn, Packet};
+use weir_proto::time::{Duration, Instant};
+
+/// Delays of the packets that arrived since the measurement began.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DelayStatistics {
+    /// From the sender's transport to the receiver's.
+    pub one_way: Histogram,
+    /// In queues.
+    pub queueing: Histogram,
+    /// RFC 3550's estimate after each packet but the first.
+    pub jitter: Histogram,
+    /// Packets that arrived with Congestion Experienced.
+    pub marks: u64,
+}
+
+/// Delays of the packets that arrived in one interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntervalDelays {
+    /// Packets with a known delay.
+    pub packets: u64,
+    /// The sum of one-way delays.
+    pub one_way_sum: Duration,
+    /// The largest one-way delay.
+    pub one_way_max: Duration,
+    /// The sum of queueing delays.
+    pub queueing_sum: Duration,
+    /// The largest queueing delay.
+    pub queueing_max: Duration,
+    /// Packets that arrived with Congestion Experienced.
+    pub marks: u64,
+}
+
+/// Measures the packets that arrive at one end of a flow.
+#[derive(Debug, Default)]
+pub(crate) struct DelayMeter {
+    statistics: DelayStatistics,
+    interval: IntervalDelays,
+    /// The last one-way delay, and RFC 3550's J, in nanoseconds.
+    last: Option<Duration>,
+    jitter: f64,
+}
+
+impl DelayMeter {
+    /// A packet arrives at the transport.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, now: Instant, packet: &Packet) {
+        let marked = u64::from(packet.ip.ecn == Ecn::Ce);
+        self.statistics.marks += marked;
+        self.interval.marks += marked;
+        let Some(sent_at) = packet.transit.sent_at else {
+            return;
+        };
+        let (one_way, queueing) = (now.since(sent_at), packet.transit.queued);
+        self.statistics.one_way.push(one_way.as_nanos());
+        self.statistics.queueing.push(queueing.as_nanos());
+        if let Some(last) = self.last.replace(one_way) {
+            let difference = one_way.as_nanos().abs_diff(last.as_nanos()) as f64;
+            self.jitter += (difference - self.jitter) / 16.0;
+            self.statistics.jitter.push(self.jitter as u64);
+        }
+        let interval = &mut self.interval;
+        interval.packets += 1;
+        interval.one_way_sum += one_way;
+        interval.one_way_max = interval.one_way_max.max(one_way);
+        interval.queueing_sum += queueing;
+        interval.queueing_max = interval.queueing_max.max(queueing);
+    }
+
+    /// Begins the statistics again; the estimate of the jitter goes on.
+    pub(crate) fn restart(&mut self) {
+        self.statistics = DelayStatistics::default();
+    }
+
+    pub(crate) const fn statistics(&self) -> &DelayStatistics {
+        &self.statistics
+    }
+
+    /// What came since the last call.
+    pub(crate) fn take_interval(&mut self) -> IntervalDelays {
+        std::mem::take(&mut self.interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
+
+    fn packet(sent_at: Option<Instant>, queued: Duration, ecn: Ecn) -> Packet {
+        Packet {
+            id: 0,
+            flow: FlowId(0),
+            ip: IpHeader {
+                ecn,
+                ..IpHeader::default()
+            },
+            size: 100,
+            damaged_at: None,
+            transit: Transit { sent_at, queued },
+            body: Body::Other(Payload::of_len(80)),
+        }
+    }
+
+    #[test]
+    fn jitter_is_that_of_rfc_3550() {
+        let mut meter = DelayMeter::default();
+        let millis = Duration::from_millis;
+        // Delays of 20, 36, 36 and 20 ms: J = 1 ms, 15/16 ms, 15/16·15/16 + 1 ms.
+        for (number, delay) in [20, 36, 36, 20].into_iter().enumerate() {
+            let sent_at = Instant::ZERO + millis(100 * number as u64);
+            let queued = millis(delay) - millis(20);
+            let packet = packet(Some(sent_at), queued, Ecn::Ect0);
+            meter.on_packet(sent_at + millis(delay), &packet);
+        }
+        let statistics = meter.statistics();
+        assert_eq!(statistics.jitter.count(), 3);
+        assert_eq!(statistics.jitter.min(), Some(937_500));
+        assert_eq!(statistics.jitter.max(), Some(1_878_906));
+        assert_eq!(statistics.one_way.percentile(50), Some(20_000_000));
+        assert_eq!(statistics.queueing.max(), Some(16_000_000));
+        let interval = meter.take_interval();
+        assert_eq!(interval.packets, 4);
+        assert_eq!(interval.one_way_sum, millis(112));
+        assert_eq!(interval.queueing_sum, millis(32));
+        assert_eq!(meter.take_interval(), IntervalDelays::default());
+    }
+
+    #[test]
+    fn a_packet_from_outside_has_no_delay_and_may_be_marked() {
+        let mut meter = DelayMeter::default();
+        meter.on_packet(Instant::ZERO, &packet(None, Duration::ZERO, Ecn::Ce));
+        assert_eq!(meter.statistics().one_way.count(), 0);
+        assert_eq!(meter.statistics().marks, 1);
+        meter.restart();
+        assert_eq!(*meter.statistics(), DelayStatistics::default());
+        assert_eq!(meter.take_interval().marks, 1);
+    }
+}

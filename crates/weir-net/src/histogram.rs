@@ -1,0 +1,214 @@
+//! A distribution of nanoseconds in bounded memory.
+//!
+//! The first samples are kept as they are; later all are counted in buckets whose width is 1/256
+//! of their octave, as HdrHistogram has them, so that percentiles of many samples are within
+//! 0.2 %. Only the buckets between the smallest and the largest sample take memory: an octave takes
+//! 2 kB, so that a thousand flows take megabytes.
+//!
+//! Count, sum, extremes and deviation are exact.
+
+/// Samples that are kept as they are.
+const EXACT_SAMPLES: usize = 512;
+/// The binary logarithm of the buckets of an octave.
+const BUCKET_BITS: u32 = 8;
+
+/// A distribution of nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Histogram {
+    count: u64,
+    sum: u128,
+    min: u64,
+    max: u64,
+    /// The first sample: squares are summed around it, so that their rounding does not matter.
+    origin: u64,
+    distance: f64,
+    squares: f64,
+    /// Until there are too many.
+    samples: Vec<u64>,
+    /// From then on, from the bucket `first` on.
+    buckets: Vec<u64>,
+    first: usize,
+}
+
+impl Histogram {
+    /// Adds a sample.
+    #[inline]
+    pub fn push(&mut self, nanos: u64) {
+        if self.count == 0 {
+            (self.min, self.max, self.origin) = (nanos, nanos, nanos);
+        }
+        self.count += 1;
+        self.sum += u128::from(nanos);
+        self.min = self.min.min(nanos);
+        self.max = self.max.max(nanos);
+        let distance = nanos as f64 - self.origin as f64;
+        self.distance += distance;
+        self.squares += distance * distance;
+        if self.buckets.is_empty() {
+            self.keep(nanos);
+        } else {
+            self.count_in_bucket(nanos);
+        }
+    }
+
+    /// Samples so far.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest sample; `None` without one.
+    pub fn min(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest sample; `None` without one.
+    pub fn max(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The mean; `None` without a sample.
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// The standard deviation of the population; `None` without a sample.
+    pub fn standard_deviation(&self) -> Option<f64> {
+        let count = self.count as f64;
+        let mean = self.distance / count;
+        (self.count > 0).then(|| (self.squares / count - mean * mean).max(0.0).sqrt())
+    }
+
+    /// The percentile by nearest rank: the smallest sample that `percent` of all do not exceed;
+    /// `None` without a sample.
+    pub fn percentile(&self, percent: u32) -> Option<u64> {
+        let rank = u128::from(self.count) * u128::from(percent.min(100));
+        let rank = (rank.div_ceil(100) as u64).max(1);
+        if self.buckets.is_empty() {
+            let mut sorted = self.samples.clone();
+            sorted.sort_unstable();
+            return sorted.get(rank as usize - 1).copied();
+        }
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|count| {
+            seen += count;
+            seen >= rank
+        })?;
+        Some(middle_of(self.first + bucket).clamp(self.min, self.max))
+    }
+
+    fn keep(&mut self, nanos: u64) {
+        self.samples.push(nanos);
+        if self.samples.len() > EXACT_SAMPLES {
+            for nanos in std::mem::take(&mut self.samples) {
+                self.count_in_bucket(nanos);
+            }
+        }
+    }
+
+    #[inline]
+    fn count_in_bucket(&mut self, nanos: u64) {
+        let bucket = bucket_of(nanos);
+        let place = bucket.wrapping_sub(self.first);
+        match self.buckets.get_mut(place) {
+            Some(count) => *count += 1,
+            None => self.grow_to(bucket),
+        }
+    }
+
+    /// Makes room for a bucket, and counts one in it.
+    #[cold]
+    fn grow_to(&mut self, bucket: usize) {
+        if self.buckets.is_empty() {
+            self.first = bucket;
+        } else if bucket < self.first {
+            let missing = self.first - bucket;
+            self.buckets.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = bucket;
+        }
+        let place = bucket - self.first;
+        if self.buckets.len() <= place {
+            self.buckets.resize(place + 1, 0);
+        }
+        self.buckets[place] += 1;
+    }
+}
+
+/// The bucket of a value: small values have one each, later ones share one in each octave.
+#[inline]
+const fn bucket_of(nanos: u64) -> usize {
+    let octave = (nanos | 1).ilog2();
+    if octave <= BUCKET_BITS {
+        return nanos as usize;
+    }
+    let shift = octave - BUCKET_BITS;
+    ((shift as usize) << BUCKET_BITS) + (nanos >> shift) as usize
+}
+
+/// The middle of the values that share a bucket.
+const fn middle_of(bucket: usize) -> u64 {
+    let shift = (bucket >> BUCKET_BITS).saturating_sub(1) as u32;
+    let least = ((bucket - ((shift as usize) << BUCKET_BITS)) as u64) << shift;
+    least + ((1 << shift) >> 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_hold_their_values_within_a_five_hundredth() {
+        let mut nanos = 0_u64;
+        let mut last = 0;
+        while nanos < 1 << 60 {
+            let bucket = bucket_of(nanos);
+            assert!(bucket >= last, "{nanos}: {bucket} after {last}");
+            let off = middle_of(bucket).abs_diff(nanos) as f64;
+            assert!(off <= nanos as f64 / 500.0, "{nanos} in bucket {bucket}");
+            last = bucket;
+            nanos += 1 + nanos / 3001;
+        }
+        assert!(middle_of(bucket_of(u64::MAX)) > u64::MAX / 512 * 511);
+    }
+
+    #[test]
+    fn few_samples_are_exact_and_many_within_a_five_hundredth() {
+        for count in [1_u64, 7, 512, 513, 20_000] {
+            let mut histogram = Histogram::default();
+            // Every value once, in an order that is none.
+            let step = 7_919;
+            let value = |n: u64| 1_000_000 + (n * step % count) * 1000;
+            for n in 0..count {
+                histogram.push(value(n));
+            }
+            let exact = |percent: u64| 1_000_000 + ((count * percent).div_ceil(100) - 1) * 1000;
+            for percent in [1, 50, 95, 99, 100] {
+                let (found, exact) = (histogram.percentile(percent), exact(percent.into()));
+                let found = found.expect("there are samples");
+                let off = found.abs_diff(exact) as f64 / exact as f64;
+                assert!(off <= 0.002, "{percent} % of {count}: {found} for {exact}");
+                assert!(count > 512 || off == 0.0, "{percent} % of {count}");
+            }
+            let mean = 1_000_000.0 + (count - 1) as f64 * 500.0;
+            assert!((histogram.mean().expect("samples") - mean).abs() < 1e-3);
+            let deviation = 1000.0 * (((count * count - 1) as f64) / 12.0).sqrt();
+            let found = histogram.standard_deviation().expect("samples");
+            assert!((found - deviation).abs() < 1e-6 * deviation.max(1.0));
+            assert_eq!(histogram.min(), Some(1_000_000));
+            assert_eq!(histogram.max(), Some(1_000_000 + (count - 1) * 1000));
+        }
+        assert_eq!(Histogram::default().percentile(50), None);
+        assert_eq!(Histogram::default().mean(), None);
+    }
+
+    #[test]
+    fn a_smaller_sample_than_all_before_finds_room() {
+        let mut histogram = Histogram::default();
+        for nanos in (0..1000).rev() {
+            histogram.push(nanos * 1_000_000);
+        }
+        histogram.push(5);
+        assert_eq!(histogram.min(), Some(0));
+        assert_eq!(histogram.count(), 1001);
+        assert_eq!(histogram.percentile(0), Some(0));
+    }
+}

@@ -1,0 +1,286 @@
+//! A summary as tables for people: flows, groups of flows, links, and all together.
+//!
+//! A column in which nothing stands is left out, and of groups with many flows only the group.
+
+use std::collections::{BTreeMap, BTreeSet};
+use weir_lab::natural_order;
+use weir_lab::run::{Distribution, FlowSummary, GroupSummary, LinkSummary, Summary};
+use weir_lab::theory::{format_digits, significant};
+
+/// A group with more flows than this is one line.
+const LISTED_FLOWS: u64 = 8;
+/// Links that are listed: those that are busiest.
+const LISTED_LINKS: usize = 8;
+/// Significant digits.
+const DIGITS: i32 = 4;
+
+/// A column: its head, and its value in a row, if it has one.
+type Column<T> = (&'static str, fn(&T) -> Option<String>);
+
+/// How fast each flow was and what it lost.
+const RATES: &[Column<FlowSummary>] = &[
+    ("alive", |flow| seconds(flow.active_s)),
+    ("throughput", |flow| rate(flow.throughput_bps)),
+    ("goodput", |flow| rate(flow.goodput_bps)),
+    ("sent", |flow| Some(flow.packets_sent.to_string())),
+    ("lost", |flow| Some(flow.packets_lost.to_string())),
+    ("sent again", |flow| {
+        Some(flow.retransmissions?.packets.to_string())
+    }),
+    ("timeouts", |flow| {
+        Some(flow.retransmissions?.timeouts.to_string())
+    }),
+    ("marked", |flow| some_count(flow.marks)),
+    ("completed in", |flow| seconds(flow.completion_time_s)),
+    ("ended", |flow| flow.ended.clone()),
+];
+
+/// How long the packets of each flow took.
+const DELAYS: &[Column<FlowSummary>] = &[
+    ("one way p50", |flow| seconds(flow.one_way_delay_s?.p50)),
+    ("p95", |flow| seconds(flow.one_way_delay_s?.p95)),
+    ("p99", |flow| seconds(flow.one_way_delay_s?.p99)),
+    ("in queues p50", |flow| seconds(flow.queueing_delay_s?.p50)),
+    ("p95", |flow| seconds(flow.queueing_delay_s?.p95)),
+    ("jitter", |flow| seconds(flow.jitter_s?.mean)),
+    ("round trip p50", |flow| seconds(flow.rtt_s?.p50)),
+    ("p95", |flow| seconds(flow.rtt_s?.p95)),
+    ("p99", |flow| seconds(flow.rtt_s?.p99)),
+    ("idle path", |flow| {
+        seconds(flow.latency_under_load?.base_rtt_s)
+    }),
+];
+
+const GROUPS: &[Column<GroupSummary>] = &[
+    ("flows", |group| Some(group.flows.to_string())),
+    ("goodput mean", |group| rate(group.goodput_bps.mean)),
+    ("min", |group| rate(group.goodput_bps.min)),
+    ("max", |group| rate(group.goodput_bps.max)),
+    ("Jain's index", |group| number(group.jain_index)),
+    ("one way", |group| seconds(group.one_way_delay_s?.mean)),
+    ("in queues", |group| seconds(group.queueing_delay_s?.mean)),
+    ("sent", |group| Some(group.packets_sent.to_string())),
+    ("lost", |group| Some(group.packets_lost.to_string())),
+    ("sent again", |group| some_count(group.retransmissions)),
+    ("timeouts", |group| some_count(group.timeouts)),
+    ("marked", |group| some_count(group.marks)),
+];
+
+/// How long finite transfers took.
+const COMPLETION: &[Column<(u64, u64, Distribution)>] = &[
+    ("completed", |(done, flows, _)| {
+        Some(format!("{done} of {flows}"))
+    }),
+    ("min", |(.., time)| seconds(time.min)),
+    ("mean", |(.., time)| seconds(time.mean)),
+    ("p50", |(.., time)| seconds(time.p50)),
+    ("p95", |(.., time)| seconds(time.p95)),
+    ("p99", |(.., time)| seconds(time.p99)),
+    ("max", |(.., time)| seconds(time.max)),
+];
+
+const LINKS: &[Column<LinkSummary>] = &[
+    ("busy", |link| percent(link.utilisation)),
+    ("drops", |link| Some(link.drops.to_string())),
+    ("marks", |link| some_count(link.marks)),
+    ("queue mean", |link| octets(link.queue_bytes.mean)),
+    ("max", |link| octets(link.queue_bytes.max as f64)),
+];
+
+/// All tables.
+pub fn summary_tables(summary: &Summary) -> String {
+    let (flows, hidden) = listed_flows(summary);
+    let groups = natural(&summary.groups);
+    let completion: Vec<_> = groups
+        .iter()
+        .filter_map(|(name, group)| {
+            let time = group.completion_time_s?;
+            Some((*name, (group.completed, group.flows, time)))
+        })
+        .collect();
+    let completion: Vec<_> = completion.iter().map(|(name, of)| (*name, of)).collect();
+    let mut links: Vec<_> = summary.links.iter().collect();
+    links.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));
+    let idle = links.len().saturating_sub(LISTED_LINKS);
+    links.truncate(LISTED_LINKS);
+    let links: Vec<_> = links
+        .iter()
+        .map(|(name, of)| (name.as_str(), *of))
+        .collect();
+    let mut text = [
+        table("flow", RATES, &flows),
+        table("flow", DELAYS, &flows),
+        table("group", GROUPS, &groups),
+        table("completion times", COMPLETION, &completion),
+        table("link", LINKS, &links),
+    ]
+    .concat();
+    for (count, what) in [
+        (hidden, "flows are shown as their groups only"),
+        (idle, "links were less busy"),
+    ] {
+        if count > 0 {
+            text.extend([&count.to_string(), " ", what, "\n"]);
+        }
+    }
+    text + &totals(summary)
+}
+
+fn totals(summary: &Summary) -> String {
+    let totals = &summary.totals;
+    if totals.flows < 2 {
+        return String::new();
+    }
+    let value = |value: Option<String>| value.unwrap_or_default();
+    let index = totals.jain_index.and_then(number);
+    let index = index.map_or_else(String::new, |index| format!(", Jain's index {index}"));
+    format!(
+        "{} flows together: {} throughput, {} goodput{index}, {} of {} packets lost\n",
+        totals.flows,
+        value(rate(totals.throughput_bps)),
+        value(rate(totals.goodput_bps)),
+        totals.packets_lost,
+        totals.packets_sent,
+    )
+}
+
+/// The flows that are no part of a large group, and how many the others are.
+pub fn listed_flows(summary: &Summary) -> (Vec<(&str, &FlowSummary)>, usize) {
+    let large = summary.groups.iter();
+    let large = large.filter(|(_, group)| group.flows > LISTED_FLOWS);
+    let members: BTreeSet<String> = large
+        .flat_map(|(name, group)| (1..=group.flows).map(move |n| format!("{name}-{n}")))
+        .collect();
+    let mut flows = natural(&summary.flows);
+    let all = flows.len();
+    flows.retain(|(name, _)| !members.contains(*name));
+    let hidden = all - flows.len();
+    (flows, hidden)
+}
+
+/// The entries in the order in which people list names.
+pub fn natural<T>(named: &BTreeMap<String, T>) -> Vec<(&str, &T)> {
+    let mut entries: Vec<_> = named.iter().map(|(name, of)| (name.as_str(), of)).collect();
+    entries.sort_by(|(a, _), (b, _)| natural_order(a, b));
+    entries
+}
+
+fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut cells = vec![vec![title.to_owned()]];
+    cells.extend(rows.iter().map(|(name, _)| vec![(*name).to_owned()]));
+    for (head, value) in columns {
+        let values: Vec<_> = rows.iter().map(|(_, row)| value(row)).collect();
+        if values.iter().all(Option::is_none) {
+            continue;
+        }
+        cells[0].push((*head).to_owned());
+        for (line, value) in cells[1..].iter_mut().zip(values) {
+            line.push(value.unwrap_or_else(|| "–".to_owned()));
+        }
+    }
+    let width = |column: usize| {
+        let widths = cells.iter().map(|line| line[column].chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let widths: Vec<_> = (0..cells[0].len()).map(width).collect();
+    let lines = cells.iter().map(|line| {
+        let mut text = format!("{:<1$}", line[0], widths[0]);
+        for (cell, width) in line.iter().zip(&widths).skip(1) {
+            text.extend(["  ", &format!("{cell:>width$}")]);
+        }
+        text + "\n"
+    });
+    lines.collect()
+}
+
+/// A value as a cell; nothing stays nothing.
+fn rate(bps: impl Into<Option<f64>>) -> Option<String> {
+    Some(format_digits(bps.into()?, "bit/s", DIGITS))
+}
+
+fn seconds(value: impl Into<Option<f64>>) -> Option<String> {
+    let value = value.into()?;
+    // Not zero nanoseconds.
+    let unit = if value == 0.0 { "" } else { "s" };
+    Some(format_digits(value, unit, DIGITS))
+}
+
+fn number(value: impl Into<Option<f64>>) -> Option<String> {
+    Some(significant(value.into()?, DIGITS))
+}
+
+fn percent(share: impl Into<Option<f64>>) -> Option<String> {
+    Some(format!("{:.1} %", share.into()? * 100.0))
+}
+
+fn octets(value: impl Into<Option<f64>>) -> Option<String> {
+    let value = value.into()?;
+    let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let scale = scales.iter().find(|(scale, _)| value >= *scale);
+    let (scale, unit) = scale.copied().unwrap_or((1.0, "B"));
+    Some(format!("{} {unit}", significant(value / scale, DIGITS)))
+}
+
+fn some_count(count: u64) -> Option<String> {
+    (count > 0).then(|| count.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(goodput_bps: f64) -> FlowSummary {
+        FlowSummary {
+            goodput_bps,
+            active_s: 10.0,
+            packets_sent: 100,
+            ..FlowSummary::default()
+        }
+    }
+
+    #[test]
+    fn names_are_in_natural_order_and_empty_columns_are_left_out() {
+        let mut summary = Summary::default();
+        for name in ["f10", "f2"] {
+            summary.flows.insert(name.to_owned(), flow(2.5e6));
+        }
+        let text = summary_tables(&summary);
+        let lines: Vec<_> = text.lines().map(str::trim_end).collect();
+        assert_eq!(lines[0], "flow  alive  throughput     goodput  sent  lost");
+        assert_eq!(lines[1], "f2     10 s     0 bit/s  2.5 Mbit/s   100     0");
+        assert!(lines[2].starts_with("f10 "), "{text}");
+        assert!(!text.contains("timeouts") && !text.contains("one way"));
+    }
+
+    #[test]
+    fn a_large_group_is_one_line() {
+        let mut summary = Summary::default();
+        for number in 1..=100 {
+            summary.flows.insert(format!("burst-{number}"), flow(1e6));
+        }
+        summary.flows.insert("long".to_owned(), flow(5e6));
+        let group = GroupSummary {
+            flows: 100,
+            completed: 99,
+            completion_time_s: Some(Distribution {
+                p99: 0.25,
+                ..Distribution::default()
+            }),
+            ..GroupSummary::default()
+        };
+        summary.groups.insert("burst".to_owned(), group);
+        let text = summary_tables(&summary);
+        assert!(
+            !text.contains("burst-1") && text.contains("\nlong "),
+            "{text}"
+        );
+        assert!(
+            text.contains("99 of 100") && text.contains("250 ms"),
+            "{text}"
+        );
+        assert!(text.contains("100 flows are shown as their groups only"));
+    }
+}
