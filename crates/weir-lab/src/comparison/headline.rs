@@ -1,4 +1,4 @@
-//! The measures of a summary by which runs are compared.
+//! The measures of a summary that tables show and by which runs are compared.
 
 use Better::{Higher, Lower, Neither};
 
@@ -40,12 +40,13 @@ const fn measure(
     }
 }
 
-/// The measures of flows, groups, all flows together and links, in the order in which they are shown. A summary has those that
-/// apply.
+/// The measures of flows, groups, all flows together and links, in the order in which they are
+/// shown, in comparisons and in the tables of several seeds. A summary has those that apply.
 pub const HEADLINE: &[Headline] = &[
     measure("goodput_bps", "goodput", "bit/s", Higher),
     measure("goodput_bps/mean", "goodput, mean", "bit/s", Higher),
     measure("throughput_bps", "throughput", "bit/s", Neither),
+    measure("throughput_bps/mean", "throughput, mean", "bit/s", Neither),
     measure("jain_index", "Jain's index", "", Higher),
     measure("completion_time_s", "completed in", "s", Lower),
     measure("completion_time_s/mean", "completed in, mean", "s", Lower),
