@@ -17,14 +17,14 @@ pub const DEFAULT_PORT: u16 = 6511;
 const PADDED_REQUEST_OCTETS: u32 = 256;
 
 /// The congestion control of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Ccid {
     /// CCID 2: TCP-like congestion control (RFC 4341).
     TcpLike,
-    /// CCID 3: TFRC (RFC 4342) with the rules of this profile.
-    Tfrc(String),
-    /// CCID 4: TFRC for small packets (RFC 5622) with the rules of this profile.
-    TfrcSmallPackets(String),
+    /// CCID 3: TFRC (RFC 4342) with these rules.
+    Tfrc(Box<Profile>),
+    /// CCID 4: TFRC for small packets (RFC 5622) with these rules.
+    TfrcSmallPackets(Box<Profile>),
 }
 
 /// The configuration of a connection, or of a listener and all its connections.
@@ -89,7 +89,7 @@ impl Default for EndpointConfig {
             service_code: 0,
             dccp_port: 5001,
             encapsulation: Encapsulation::Udp,
-            ccid: Ccid::Tfrc("rfc5348".to_owned()),
+            ccid: Ccid::Tfrc(Box::new(Profile::rfc5348())),
             send_queue: 64,
             receive_queue: 4096,
             sequence_window: 10_000,
@@ -116,19 +116,13 @@ impl Default for EndpointConfig {
 impl EndpointConfig {
     /// The configuration of a DCCP state machine with this initial sequence number; `overhead` are
     /// the octets of headers around DCCP beyond an IPv4 header.
-    pub(crate) fn dccp(&self, overhead: u32, iss: SeqNum) -> Result<dccp::Config, Error> {
-        let profile = |name: &String| {
-            let found = Profile::named(name);
-            found
-                .map(Box::new)
-                .ok_or_else(|| Error::UnknownProfile(name.clone()))
-        };
+    pub(crate) fn dccp(&self, overhead: u32, iss: SeqNum) -> dccp::Config {
         let ccid = match &self.ccid {
             Ccid::TcpLike => dccp::Ccid::TcpLike,
-            Ccid::Tfrc(name) => dccp::Ccid::Tfrc(profile(name)?),
-            Ccid::TfrcSmallPackets(name) => dccp::Ccid::TfrcSmallPackets(profile(name)?),
+            Ccid::Tfrc(rules) => dccp::Ccid::Tfrc(rules.clone()),
+            Ccid::TfrcSmallPackets(rules) => dccp::Ccid::TfrcSmallPackets(rules.clone()),
         };
-        Ok(dccp::Config {
+        dccp::Config {
             service_code: self.service_code,
             initial_sequence: iss.get(),
             sequence_window: self.sequence_window,
@@ -145,7 +139,7 @@ impl EndpointConfig {
             connect_timeout: self.connect_timeout.into(),
             keepalive: self.keepalive.map(Into::into),
             ..dccp::Config::default()
-        })
+        }
     }
 }
 

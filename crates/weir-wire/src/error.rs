@@ -15,14 +15,17 @@ pub enum Error {
         /// The system's error.
         source: io::Error,
     },
+    /// Another process listens for DCCP over IP at this port.
+    #[error("DCCP port {port} over IP at {} is in use: another process serves it", .address.ip())]
+    PortInUse {
+        /// The address, without a UDP port.
+        address: SocketAddr,
+        /// The DCCP port.
+        port: u16,
+    },
     /// The system gives no random numbers for sequence numbers and keys.
     #[error("the system gives no random numbers: {0}")]
     Randomness(String),
-    /// There is no TFRC profile of this name.
-    #[error(
-        "there is no profile \"{0}\", expected one of rfc3448, linux-2008, linux-mainline, rfc5348"
-    )]
-    UnknownProfile(String),
     /// An ICMP message says that no process listens at this UDP port, or for DCCP over IP.
     #[error("nobody listens at {}", describe(.0))]
     Refused(SocketAddr),

@@ -68,6 +68,8 @@ mod connection_key;
 mod connection_state;
 mod cookie;
 mod datagram;
+#[cfg(target_os = "linux")]
+mod device_counters;
 mod driver;
 mod ecn;
 mod encapsulation;
@@ -81,6 +83,8 @@ mod load;
 pub mod netns;
 #[cfg(feature = "quinn")]
 pub mod quinn;
+#[cfg(target_os = "linux")]
+mod raw_port;
 mod raw_socket;
 #[cfg(target_os = "linux")]
 pub mod realtime;
@@ -96,6 +100,8 @@ pub mod udp_test;
 
 pub use config::{Ccid, DEFAULT_PORT, EndpointConfig};
 pub use connection::{Connection, ConnectionStats, StatsReader};
+#[cfg(target_os = "linux")]
+pub use device_counters::DeviceCounters;
 pub use encapsulation::Encapsulation;
 pub use error::Error;
 pub use events::EventStream;

@@ -3,8 +3,12 @@
 use crate::config::{EndpointConfig, random_iss};
 use crate::connection::{Command, Connection};
 use crate::driver::EndpointDriver;
+#[cfg(target_os = "linux")]
+use crate::encapsulation::Encapsulation;
 use crate::error::Error;
 use crate::load::Load;
+#[cfg(target_os = "linux")]
+use crate::raw_port::RawPort;
 use crate::socket::Socket;
 use std::net::SocketAddr;
 use tokio::sync::{mpsc, watch};
@@ -19,6 +23,9 @@ pub struct Listener {
     local: SocketAddr,
     connections: mpsc::Receiver<Connection>,
     load: watch::Receiver<Load>,
+    /// Over IP, the right to the DCCP port.
+    #[cfg(target_os = "linux")]
+    _port: Option<RawPort>,
     /// Keeps the task alive: it ends when no handle is left.
     _commands: mpsc::UnboundedSender<Command>,
 }
@@ -28,17 +35,22 @@ impl Listener {
     /// configuration. Over IP the port of the address is ignored.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::UnknownProfile`]; [`Error::Randomness`].
+    /// [`Error::Socket`]; [`Error::PortInUse`]; [`Error::Privilege`]; [`Error::Randomness`].
     #[allow(
         clippy::unused_async,
         reason = "a socket needs the runtime that it runs in"
     )]
     pub async fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
-        // An error in the configuration is returned here and not to the first client.
-        config.dccp(0, random_iss()?)?;
+        // A lack of randomness is an error here and not of the first client.
+        random_iss()?;
         let mut socket = Socket::bind(address, &config)?;
         socket.restrict_to_port(config.dccp_port);
         let local = socket.local();
+        #[cfg(target_os = "linux")]
+        let port = match config.encapsulation {
+            Encapsulation::RawIp => Some(RawPort::take(local.ip(), config.dccp_port)?),
+            Encapsulation::Udp => None,
+        };
         let (sink, connections) = mpsc::channel(BACKLOG);
         let (driver, commands) = EndpointDriver::new(socket, &config, Some(sink))?;
         let load = driver.load();
@@ -47,6 +59,8 @@ impl Listener {
             local,
             connections,
             load,
+            #[cfg(target_os = "linux")]
+            _port: port,
             _commands: commands,
         })
     }

@@ -7,6 +7,7 @@ mod endpoints;
 use endpoints::{connect, listen, within};
 use std::net::UdpSocket;
 use std::time::Duration;
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::{self, wire::decode};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, FlowId, IpHeader, Packet, Payload, Transit};
@@ -28,8 +29,8 @@ async fn connections_are_established_and_negotiated_alike_with_and_without_cooki
     within(async {
         for ccid in [
             Ccid::TcpLike,
-            Ccid::Tfrc("rfc5348".to_owned()),
-            Ccid::TfrcSmallPackets("rfc5348".to_owned()),
+            Ccid::Tfrc(Box::new(Profile::rfc5348())),
+            Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348())),
         ] {
             let config = |cookie_threshold| EndpointConfig {
                 ccid: ccid.clone(),
@@ -79,8 +80,8 @@ async fn two_hundred_clients_connect_at_once_to_a_listener_that_sends_cookies() 
 #[tokio::test]
 async fn a_strict_listener_answers_padded_requests_only() {
     within(async {
-        let tfrc = || Ccid::Tfrc("rfc5348".to_owned());
-        let small = Ccid::TfrcSmallPackets("rfc5348".to_owned());
+        let tfrc = || Ccid::Tfrc(Box::new(Profile::rfc5348()));
+        let small = Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348()));
         for (cookie_threshold, ccid) in [(0, Ccid::TcpLike), (0, tfrc()), (0, small), (64, tfrc())]
         {
             let strict = EndpointConfig {

@@ -8,6 +8,7 @@ mod request;
 use endpoints::{connect, listen, within};
 use request::forged_request;
 use std::sync::Arc;
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::event::{Event, EventMask};
 use weir_wire::{Ccid, Connection, EndpointConfig, Error, Listener};
 
@@ -30,9 +31,9 @@ fn config(ccid: Ccid) -> EndpointConfig {
 fn all_ccids() -> [Ccid; 4] {
     [
         Ccid::TcpLike,
-        Ccid::Tfrc("rfc5348".to_owned()),
-        Ccid::Tfrc("linux-mainline".to_owned()),
-        Ccid::TfrcSmallPackets("rfc5348".to_owned()),
+        Ccid::Tfrc(Box::new(Profile::rfc5348())),
+        Ccid::Tfrc(Box::new(Profile::linux_mainline())),
+        Ccid::TfrcSmallPackets(Box::new(Profile::rfc5348())),
     ]
 }
 
@@ -251,7 +252,7 @@ async fn a_listener_has_no_more_connections_than_configured() {
 #[tokio::test]
 async fn congestion_control_lets_a_bulk_of_datagrams_through() {
     within(async {
-        for ccid in [Ccid::TcpLike, Ccid::Tfrc("rfc5348".to_owned())] {
+        for ccid in [Ccid::TcpLike, Ccid::Tfrc(Box::new(Profile::rfc5348()))] {
             let (_listener, mut client, mut server) = pair(LOOPBACK, config(ccid)).await;
             let sending = async {
                 for _ in 0..3000 {

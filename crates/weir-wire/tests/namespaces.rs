@@ -7,6 +7,7 @@ mod namespace;
 use namespace::{build_or_skip, inside};
 use std::net::SocketAddr;
 use std::time::Duration;
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::packet::HostId;
 use weir_wire::testbed::{LinkEnd, Testbed, TestbedLink, TokenBucket};
 use weir_wire::{Ccid, Connection, EndpointConfig, Listener};
@@ -35,7 +36,7 @@ fn shaped(rate: u64) -> Option<Testbed> {
 
 fn config() -> EndpointConfig {
     EndpointConfig {
-        ccid: Ccid::Tfrc("rfc5348".to_owned()),
+        ccid: Ccid::Tfrc(Box::new(Profile::rfc5348())),
         ..EndpointConfig::default()
     }
 }

@@ -11,6 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
+use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::checksum::PseudoHeader;
 use weir_proto::dccp::wire::{self, PacketType, SeqNum, Subheader};
 use weir_proto::packet::{Ecn, HostId, Payload};
@@ -57,7 +58,7 @@ fn addresses(testbed: &Testbed, host: usize) -> [IpAddr; 2] {
 fn raw() -> EndpointConfig {
     EndpointConfig {
         encapsulation: Encapsulation::RawIp,
-        ccid: Ccid::Tfrc("rfc5348".to_owned()),
+        ccid: Ccid::Tfrc(Box::new(Profile::rfc5348())),
         connect_timeout: Duration::from_secs(20),
         ..EndpointConfig::default()
     }

@@ -48,15 +48,38 @@ pub fn time(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// A rate in bits per second.
+/// The fastest rate that a test can have, in bits per second.
+const MAX_RATE_BPS: f64 = 1e12;
+
+/// A rate in bits per second: in the words of tc and of scenarios (`7Mbit`), or in iperf's, whose
+/// prefixes are decimal in either case (`7m`, `7M`, `7000k`, `1.5g`, `7000000`).
 pub fn rate(text: &str) -> Result<f64, String> {
-    let bps = units::parse_rate(text)
-        .map_err(|error| error.to_string())?
-        .as_bps();
-    if bps < 1.0 {
-        return Err("expected at least 1 bit per second".to_owned());
+    let bps = match iperf_rate(text) {
+        Some(bps) => bps,
+        None => units::parse_rate(text)
+            .map_err(|error| error.to_string())?
+            .as_bps(),
+    };
+    if !(1.0..=MAX_RATE_BPS).contains(&bps) {
+        return Err(format!("expected 1 bit to 1 Tbit per second, found {text}"));
     }
     Ok(bps)
+}
+
+/// A number with at most one letter after it; `None` for anything else.
+fn iperf_rate(text: &str) -> Option<f64> {
+    let (number, scale) = match text.char_indices().next_back()? {
+        (at, 'k' | 'K') => (text.get(..at)?, 1e3),
+        (at, 'm' | 'M') => (text.get(..at)?, 1e6),
+        (at, 'g' | 'G') => (text.get(..at)?, 1e9),
+        (at, 't' | 'T') => (text.get(..at)?, 1e12),
+        _ => (text, 1.0),
+    };
+    let plain = number
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let number: f64 = number.parse().ok().filter(|_| plain)?;
+    Some(number * scale)
 }
 
 #[cfg(test)]
@@ -68,6 +91,29 @@ mod tests {
         assert_eq!(time("10"), Ok(Duration::from_secs(10)));
         assert_eq!(time("250ms"), Ok(Duration::from_millis(250)));
         assert!(time("-1").is_err() && time("1e9").is_err() && time("soon").is_err());
-        assert!(rate("10Mbit").is_ok() && rate("10").is_err());
+    }
+
+    #[test]
+    fn rates_are_tcs_words_or_iperfs() {
+        for (text, bps) in [
+            ("7m", 7e6),
+            ("7M", 7e6),
+            ("7000k", 7e6),
+            ("7000K", 7e6),
+            ("1.5g", 1.5e9),
+            ("1T", 1e12),
+            ("7000000", 7e6),
+            ("7Mbit", 7e6),
+            ("7000kbit", 7e6),
+            ("7mbit", 7e6),
+            ("300bit", 300.0),
+        ] {
+            assert_eq!(rate(text), Ok(bps), "{text}");
+        }
+        for text in [
+            "", "m", "-7m", "1e3m", "7x", "7 mm", "0", "0m", "2T", ".", "nan", "inf",
+        ] {
+            assert!(rate(text).is_err(), "{text}");
+        }
     }
 }

@@ -18,10 +18,10 @@ use weir_lab::run::{RunError, Scope};
 use weir_lab::scenario::Scenario;
 use weir_proto::packet::{Body, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
-use weir_wire::Direction;
 use weir_wire::netns::{BlockedSignals, Namespace};
 use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
 use weir_wire::testbed::create_tun;
+use weir_wire::{DeviceCounters, Direction};
 
 /// A link on which nothing was under way for so long is idle: its ends had time to answer.
 const IDLE: time::Duration = time::Duration::from_millis(100);
@@ -105,18 +105,15 @@ impl Emulation {
         let (link, ends) = self.link()?;
         let mtu = self.scenario.links.first();
         let mtu = mtu.map_or(1500, |link| link.forward.mtu);
-        let access = AccessLink::create(mtu, ends).map_err(with_alternative)?;
+        let (access, devices) = AccessLink::create(mtu, ends).map_err(with_alternative)?;
         let [here, there] = access.addresses;
         terminal::status(&format!(
             "{program} is at {there}; this host is {here} to it (WEIR_HOST)"
         ));
         let capture = self.capture(program)?;
         let mut devices: Box<dyn PortIo + Send> = match &capture {
-            Some(capture) => Box::new(CapturedDevices {
-                devices: access.devices,
-                capture,
-            }),
-            None => Box::new(access.devices),
+            Some(capture) => Box::new(CapturedDevices { devices, capture }),
+            None => Box::new(devices),
         };
         let (stop, busy) = (AtomicBool::new(false), AtomicBool::new(false));
         let link = MonitoredLink { link, busy: &busy };
@@ -133,6 +130,7 @@ impl Emulation {
                 wait_until_idle(&busy);
             }
             stop.store(true, Ordering::Relaxed);
+            access.state_drops(program);
             let driven = driver.join();
             driven.map_err(|_| Failure::Failed("the link panicked".to_owned()))??;
             status
@@ -195,14 +193,16 @@ fn exit_status(program: &str, status: ExitStatus) -> Result<(), Failure> {
 /// A namespace and this host, with the device of a link at each.
 struct AccessLink {
     namespace: Namespace,
+    /// Of both devices.
+    device: String,
     /// Of this host, and in the namespace.
     addresses: [Ipv4Addr; 2],
-    devices: TunDevices,
 }
 
 impl AccessLink {
-    /// Creates both; packets of the namespace enter the link at the first host.
-    fn create(mtu: u32, [near, far]: [HostId; 2]) -> Result<Self, weir_wire::Error> {
+    /// Creates both, and the devices as ports of the link; packets of the namespace enter the link
+    /// at the first host.
+    fn create(mtu: u32, [near, far]: [HostId; 2]) -> Result<(Self, TunDevices), weir_wire::Error> {
         let namespace = Namespace::new()?;
         let [here, there] = addresses();
         let name = format!("weir{}", std::process::id());
@@ -230,11 +230,41 @@ impl AccessLink {
             .add(theirs, near, no_routes.clone(), Some(far))
             .and_then(|()| devices.add(ours, far, no_routes, Some(near)))
             .map_err(failed)?;
-        Ok(Self {
+        let access = Self {
             namespace,
+            device: name,
             addresses: [here, there],
-            devices,
-        })
+        };
+        Ok((access, devices))
+    }
+}
+
+impl AccessLink {
+    /// States what the kernel has dropped at the devices: what they are handed faster than the link
+    /// takes it never enters the link, which counts its own drops.
+    fn state_drops(&self, program: &str) {
+        let name = self.device.clone();
+        let inside = self.namespace.run(move || DeviceCounters::read(&name));
+        let outside = DeviceCounters::read(&self.device);
+        for (counters, way) in [
+            (inside.ok().and_then(Result::ok).flatten(), "from"),
+            (outside.ok().flatten(), "to"),
+        ] {
+            let counters = counters.unwrap_or_default();
+            let [dropped, refused] = [counters.send_drops, counters.receive_drops];
+            if dropped > 0 {
+                let all = counters.sent + dropped;
+                terminal::notice(&format!(
+                    "the device of {program} dropped {dropped} of {all} packets {way} it before \
+                     the link, which is not driven as fast as they came"
+                ));
+            }
+            if refused > 0 {
+                terminal::notice(&format!(
+                    "the device of {program} dropped {refused} packets of the link"
+                ));
+            }
+        }
     }
 }
 

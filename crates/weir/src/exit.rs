@@ -24,6 +24,8 @@ pub enum Failure {
     Unavailable(String),
     /// The status of a program that was run, which has printed its own messages.
     Program(u8),
+    /// Its own status: the document on stdout holds both the result and this failure.
+    WithResult(Box<Failure>),
     /// Status 130: Ctrl-C.
     Interrupted,
     /// Status 0: the reader of the output has closed the pipe.
@@ -31,8 +33,9 @@ pub enum Failure {
 }
 
 impl Failure {
-    const fn status(&self) -> u8 {
+    fn status(&self) -> u8 {
         match self {
+            Self::WithResult(failure) => failure.status(),
             Self::ClosedPipe => 0,
             Self::Failed(_) => 1,
             Self::Usage(_) | Self::Scenario(_) => 2,
@@ -56,23 +59,26 @@ impl Failure {
         match self {
             Self::ClosedPipe | Self::Program(_) => {}
             // The document of the command holds the result.
-            Self::ExpectationFailed(message) => terminal::status(message),
+            Self::ExpectationFailed(message) => terminal::notice(message),
+            Self::WithResult(failure) => drop(failure.report(false)),
             _ if json => {
                 let document = serde_json::json!({ "error": self.document() });
                 // If stdout is gone too, the status has to do.
                 let _ = terminal::print(&format!("{document:#}\n"));
             }
-            Self::Scenario(error) => terminal::status(&drawn(error)),
-            Self::Interrupted => terminal::status("interrupted"),
+            Self::Scenario(error) => terminal::notice(&drawn(error)),
+            Self::Interrupted => terminal::notice("interrupted"),
             Self::Failed(message) | Self::Usage(message) | Self::Unavailable(message) => {
-                terminal::status(&format!("weir: {message}"));
+                terminal::notice(&format!("weir: {message}"));
             }
         }
         ExitCode::from(status)
     }
 
-    fn document(&self) -> serde_json::Value {
+    /// The value of `error` in a document.
+    pub fn document(&self) -> serde_json::Value {
         match self {
+            Self::WithResult(failure) => failure.document(),
             Self::Scenario(error) => serde_json::json!({
                 "status": self.status(),
                 "message": error.message,

@@ -29,6 +29,11 @@ impl Interrupt {
         Self(receiver)
     }
 
+    /// Whether Ctrl-C was pressed.
+    pub fn was_pressed(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits for Ctrl-C; returns at once if it was pressed before.
     pub async fn pressed(&self) {
         let mut receiver = self.0.clone();

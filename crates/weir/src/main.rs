@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         Err(error) => return exit::unparsed(&error),
     };
     if let Err(error) = files::report_size_limit() {
-        terminal::status(&format!("weir: {error}"));
+        terminal::notice(&format!("weir: {error}"));
     }
     match commands::run(cli) {
         Ok(()) => ExitCode::SUCCESS,

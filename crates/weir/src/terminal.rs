@@ -2,6 +2,30 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Errors, warnings and results.
+    Quiet,
+    /// What happens, too.
+    Normal,
+    /// And details.
+    Verbose,
+}
+
+/// The verbosity as a number. It is a setting of the process, like its standard streams.
+static VERBOSITY: AtomicU8 = AtomicU8::new(Verbosity::Normal as u8);
+
+/// Sets how much is said from now on.
+pub fn set_verbosity(verbosity: Verbosity) {
+    VERBOSITY.store(verbosity as u8, Ordering::Relaxed);
+}
+
+fn says(least: Verbosity) -> bool {
+    VERBOSITY.load(Ordering::Relaxed) >= least as u8
+}
 
 /// Writes data to stdout.
 pub fn print(text: &str) -> std::io::Result<()> {
@@ -10,14 +34,30 @@ pub fn print(text: &str) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Writes a line to stderr. Failures are ignored, because there is no other place to report them.
-pub fn status(text: &str) {
+/// Writes a line to stderr however quiet the command is: an error, a warning, a result. Failures
+/// are ignored, because there is no other place to report them.
+pub fn notice(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// A bar over `total` steps on stderr; invisible where stderr is no terminal.
+/// Writes a line about what happens to stderr, unless the command is quiet.
+pub fn status(text: &str) {
+    if says(Verbosity::Normal) {
+        notice(text);
+    }
+}
+
+/// Writes a line of details to stderr, if they are wanted.
+pub fn detail(text: impl FnOnce() -> String) {
+    if says(Verbosity::Verbose) {
+        notice(&text());
+    }
+}
+
+/// A bar over `total` steps on stderr; invisible where stderr is no terminal or the command is
+/// quiet.
 pub fn progress(total: u64, what: &str) -> ProgressBar {
-    let target = if std::io::stderr().is_terminal() {
+    let target = if std::io::stderr().is_terminal() && says(Verbosity::Normal) {
         ProgressDrawTarget::stderr()
     } else {
         ProgressDrawTarget::hidden()

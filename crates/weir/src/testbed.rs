@@ -210,7 +210,7 @@ pub fn run(
     let max = late.max().max(emulator_late.max());
     terminal::status(&lateness(p99, max));
     if !(late.is_trustworthy() && emulator_late.is_trustworthy()) {
-        terminal::status("this machine was too busy: the results are not trustworthy");
+        terminal::notice("this machine was too busy: the results are not trustworthy");
     }
     Ok(output)
 }

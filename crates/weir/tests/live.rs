@@ -61,7 +61,7 @@ fn both_ends_capture_the_same_datagrams_and_wireshark_reads_them() {
     assert_eq!(status, Some(0), "{stderr}");
     assert!(stderr.contains(" packets"), "{stderr}");
     let (status, stderr) = server.interrupt();
-    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(status, Some(130), "{stderr}");
     let [at_server, at_client] = files.each_ref().map(|file| datagrams(file));
     let number: u16 = port.parse().expect("a port");
     let to_server = |ports: &[[u16; 2]]| ports.iter().filter(|to| to[1] == number).count();
@@ -113,9 +113,9 @@ fn a_capture_is_whole_after_an_interrupt() {
     assert!(client.line().starts_with("connecting"));
     assert!(client.line().contains("0.00-0.20"));
     let (status, stderr) = client.interrupt();
-    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(status, Some(130), "{stderr}");
     let (status, stderr) = server.interrupt();
-    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(status, Some(130), "{stderr}");
     for file in &files {
         assert!(datagrams(file).len() > 10);
     }
@@ -145,7 +145,7 @@ fn a_measured_test_is_a_run_that_can_be_drawn_and_exported() {
         let (status, stderr) = send(&port, &words).end();
         assert_eq!(status, Some(0), "{stderr}");
         let (status, stderr) = server.interrupt();
-        assert_eq!(status, Some(0), "{stderr}");
+        assert_eq!(status, Some(130), "{stderr}");
         for flow in ["stream-1", "stream-2"] {
             let measured = &summary(&at_client)["flows"][flow];
             let goodput = measured["goodput_bps"].as_f64().expect("a rate");
@@ -214,7 +214,7 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
     assert!(client.line().contains("0.00-0.20"));
     // The server first: its test ends by itself then.
     let (status, stderr) = server.interrupt();
-    assert_eq!(status, Some(0), "{stderr}");
+    assert_eq!(status, Some(130), "{stderr}");
     let (status, stderr) = client.end();
     assert_eq!(status, Some(0), "{stderr}");
     let measured = &summary(&at_server.join("1"))["flows"]["stream-1"];
@@ -236,7 +236,7 @@ fn an_interrupted_test_leaves_a_whole_folder_at_the_end_that_sends() {
 
 #[test]
 fn a_server_that_dies_is_missed_and_what_was_measured_is_kept() {
-    for transport in ["udp", "quic"] {
+    for transport in ["dccp", "udp", "quic"] {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path().join("trace");
         let over = ["--transport", transport];
@@ -293,6 +293,8 @@ fn interval_lines_and_the_sum_count_the_same_octets() {
 #[test]
 fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
     for (transport, at_server) in [
+        ("dccp", false),
+        ("dccp", true),
         ("udp", false),
         ("udp", true),
         ("quic", false),
@@ -308,14 +310,14 @@ fn an_interrupt_at_either_end_ends_a_test_with_what_came() {
         read_until(&mut client, "0.00-0.20");
         if at_server {
             let (status, stderr) = server.interrupt();
-            assert_eq!(status, Some(0), "{stderr}");
+            assert_eq!(status, Some(130), "{stderr}");
             let (status, stderr) = client.end();
             assert_eq!(status, Some(0), "{transport}: {stderr}");
         } else {
             let (status, stderr) = client.interrupt();
-            assert_eq!(status, Some(0), "{stderr}");
+            assert_eq!(status, Some(130), "{stderr}");
             let (status, stderr) = server.interrupt();
-            assert_eq!(status, Some(0), "{stderr}");
+            assert_eq!(status, Some(130), "{stderr}");
             assert!(stderr.contains("0.00-"), "{stderr}");
         }
         let measured = &summary(&folder)["flows"]["stream-1"];
@@ -343,4 +345,39 @@ fn a_capture_that_cannot_be_written_is_said_before_anything_is_sent() {
     let (status, stderr) = Running::weir(&["serve", "-p", "0", "--pcap", text(&file)]).end();
     assert_eq!(status, Some(2), "{stderr}");
     assert!(stderr.contains("cannot write the capture"), "{stderr}");
+}
+
+#[test]
+fn a_probe_shows_the_controller_while_the_test_runs() {
+    for (transport, filled) in [("dccp", "rate_bps"), ("quic", "cwnd_bytes")] {
+        let place = tempfile::tempdir().expect("a folder");
+        let file = place.path().join("probe.csv");
+        let over = ["--transport", transport];
+        let (_server, port) = serve(&over);
+        let words = ["-t", "600", "-b", "400k", "--probe", text(&file)];
+        let client = send(&port, &[&over[..], &words].concat());
+        // The test runs for ten minutes and its first row is there long before.
+        let rows = loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+            let rows: Vec<String> = whole.lines().map(str::to_owned).collect();
+            if rows.len() > 2 {
+                break rows;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        };
+        let column = |row: &str, name: &str| {
+            let at = rows[0].split(',').position(|column| column == name);
+            let cell = row.split(',').nth(at.expect("a column"));
+            cell.expect("a cell").to_owned()
+        };
+        assert_eq!(column(&rows[1], "flow"), "stream-1");
+        assert!(
+            column(&rows[1], filled).parse::<f64>().ok() > Some(0.0),
+            "{rows:?}"
+        );
+        drop(client);
+    }
+    let (status, _, stderr) = weir(&["send", "127.0.0.1", "--probe", "-", "--json"]);
+    assert_eq!(status, Some(2), "{stderr}");
 }

@@ -55,6 +55,35 @@ fn an_unknown_profile_is_refused_before_anything_is_sent() {
     }
 }
 
+#[test]
+fn a_single_rule_of_tfrc_counts_on_a_real_path_and_a_wrong_one_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace");
+    let (_server, port) = serve(&["-B", "127.0.0.1", "--set", "tfrc.loss_report=every-event"]);
+    let rule = ["--set", "tfrc.oscillation=off"];
+    let words = ["-b", "400k", "--trace", common::text(&trace)];
+    let document = send("127.0.0.1", &port, &[&rule[..], &words].concat());
+    assert_eq!(document["start"]["set"]["tfrc.oscillation"], "off");
+    let scenario = std::fs::read_to_string(trace.join("scenario.toml")).expect("text");
+    assert!(scenario.contains("oscillation = \"off\""), "{scenario}");
+    // Nothing else: the rule is one of the profile's.
+    assert!(scenario.contains("profile = \"rfc5348\""), "{scenario}");
+    for (rule, hint) in [
+        ("tfrc.oscilation=off", "oscillation"),
+        ("tfrc.oscillation=of", "off"),
+        ("oscillation=off", "tfrc.RULE=VALUE"),
+        ("tfrc.oscillation=off,full", "several values"),
+        ("ccid=2", "tfrc"),
+        ("tfrc.oscillation", "PATH=VALUE"),
+    ] {
+        for command in [&["serve", "-p", "0"][..], &["send", "127.0.0.1"]] {
+            let (status, _, stderr) = run(weir(command).args(["--set", rule]));
+            assert_eq!(status, Some(2), "{rule}: {stderr}");
+            assert!(stderr.contains(hint), "{rule}: {stderr}");
+        }
+    }
+}
+
 /// The one stream of a test whose result both ends know.
 fn stream(document: &Value) -> &Value {
     let streams = document["end"]["streams"].as_array().expect("streams");
@@ -175,6 +204,14 @@ fn what_a_transport_does_not_have_is_refused() {
         &["send", "127.0.0.1", "--transport", "udp", "-l", "10"],
         &["send", "127.0.0.1", "--controller", "cubic"],
         &["serve", "--transport", "quic", "--controller", "best"],
+        &[
+            "send",
+            "127.0.0.1",
+            "--ccid",
+            "2",
+            "--set",
+            "tfrc.oscillation=off",
+        ],
     ] {
         let (status, _, stderr) = run(&mut weir(words));
         assert_eq!(status, Some(2), "{words:?}: {stderr}");
@@ -207,6 +244,13 @@ fn over_ip_itself_a_test_runs_and_its_capture_is_dccp_without_udp() {
     let mut server = Running::weir(&[&["serve"], &arguments[..]].concat());
     let place = format!("listening at 127.0.0.1, protocol 33, DCCP port {port}");
     assert_eq!(server.line(), place);
+    // The kernel would give both all packets.
+    for address in ["127.0.0.1", "::"] {
+        let (status, _, stderr) = run(&mut weir(&["serve", "--raw", "-B", address, "-p", &port]));
+        assert_eq!(status, Some(1), "{stderr}");
+        let clear = format!("DCCP port {port} over IP at {address} is in use");
+        assert!(stderr.contains(&clear), "{stderr}");
+    }
     let words = ["--raw", "-b", "200kbit", "-l", "250", "--pcap", file];
     let document = send("127.0.0.1", &port, &words);
     let bytes = document["end"]["sum"]["bytes"].as_f64().expect("bytes");

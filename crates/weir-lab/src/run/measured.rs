@@ -13,7 +13,7 @@
 use super::recorder::{Recorder, SENDER_EVENTS, WriteTrace};
 use super::summary::FlowStatistics;
 use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
-use crate::scenario::{self, ScenarioError};
+use crate::scenario::{self, Override, ScenarioError};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, EventSource, Probe};
@@ -54,6 +54,8 @@ pub enum MeasuredTransport {
         ccid: u8,
         /// The name of TFRC's rules.
         profile: String,
+        /// Single rules of TFRC that were set, `tfrc.oscillation` to `off`.
+        rules: Vec<Override>,
         /// Data packets used ECN.
         ecn: bool,
     },
@@ -130,16 +132,17 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
     let duration = duration.unwrap_or_default();
     let mut lines = String::new();
     let mut summary = Summary::default();
-    let mut traces = Vec::new();
+    let (mut traces, mut overrides) = (Vec::new(), Vec::new());
     let mut rtt_s = f64::INFINITY;
     for mut flow in flows {
         let mut result = flow.summary();
         if let Some(mut live) = flow.events.take() {
-            if let MeasuredTransport::Dccp { ccid, .. } = &mut flow.transport
+            if let MeasuredTransport::Dccp { ccid, rules, .. } = &mut flow.transport
                 && live.uses_window
             {
                 // The peer supports CCID 2 only.
                 *ccid = 2;
+                rules.clear();
             }
             let end = Instant::ZERO + flow.duration;
             let (rtts, rate) = live.recorder.distributions(0, end);
@@ -154,6 +157,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         let smallest = smallest.or((smoothed > 0.0).then_some(smoothed));
         rtt_s = smallest.map_or(rtt_s, |rtt| rtt_s.min(rtt));
         flow.write_toml(&mut lines);
+        overrides.extend(flow.rules());
         summary.flows.insert(flow.name, result);
     }
     let rates = summary.flows.values().map(|flow| flow.throughput_bps);
@@ -165,7 +169,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         duration.as_nanos().max(1),
         (delay * 1e9).round(),
     );
-    let scenario = scenario::parse(&text, "the measured run")?;
+    let scenario = scenario::parse_with(&text, "the measured run", &overrides)?;
     summary.run = RunSummary {
         format: RUN_FORMAT,
         scenario: scenario.content_hash(),
@@ -219,6 +223,18 @@ impl MeasuredFlow {
         FlowSummary::between(&FlowStatistics::default(), &after, self.duration)
     }
 
+    /// The rules that were set, with their paths in the scenario of the run.
+    fn rules(&self) -> impl Iterator<Item = Override> {
+        let rules = match &self.transport {
+            MeasuredTransport::Dccp { rules, .. } => rules.as_slice(),
+            _ => &[],
+        };
+        rules.iter().map(|rule| Override {
+            path: format!("flow.{}.transport.{}", self.name, rule.path),
+            value: rule.value.clone(),
+        })
+    }
+
     fn write_toml(&self, text: &mut String) {
         let (from, to) = match self.end {
             MeasuredEnd::Sender => ("here", "there"),
@@ -228,7 +244,9 @@ impl MeasuredFlow {
             MeasuredTransport::Dccp { ccid: 2, ecn, .. } => {
                 format!("\"dccp\", ccid = 2, ecn = {ecn}")
             }
-            MeasuredTransport::Dccp { ccid, profile, ecn } => {
+            MeasuredTransport::Dccp {
+                ccid, profile, ecn, ..
+            } => {
                 format!("\"dccp\", ccid = {ccid}, profile = \"{profile}\", ecn = {ecn}")
             }
             MeasuredTransport::Udp => "\"udp\"".to_owned(),
@@ -265,6 +283,10 @@ mod tests {
             transport: MeasuredTransport::Dccp {
                 ccid: 3,
                 profile: "rfc5348".to_owned(),
+                rules: vec![Override {
+                    path: "tfrc.oscillation".to_owned(),
+                    value: "off".to_owned(),
+                }],
                 ecn: true,
             },
             packet: 1000,
@@ -327,6 +349,8 @@ mod tests {
         assert_eq!(link.forward.delay, Duration::from_millis(15).into());
         assert_eq!(link.forward.rate, Some(404_000));
         assert_eq!(run.summary.run.scenario, run.scenario.content_hash());
+        let text = run.scenario.resolved_toml();
+        assert!(text.contains("oscillation = \"off\""), "{text}");
         assert!(is_measured(&run.summary) && !is_measured(&Summary::default()));
     }
 

@@ -21,6 +21,7 @@ mod paths;
 mod quinn;
 mod rate_trace;
 mod reference;
+mod rules;
 mod schema;
 mod transport;
 mod wifi;
@@ -56,18 +57,26 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
         return Err(document.error(Place::default(), message, Some(help.to_owned())));
     }
     let mut scenario = Scenario::default();
-    let findings = read(&mut scenario, &document.root, "the scenario");
-    // An unknown key explains a missing one, and an override is what was written last.
-    let order = |f: &Finding| (f.missing, f.place.source == 0, f.place.start);
-    if let Some(first) = findings.into_iter().min_by_key(order) {
-        return Err(document.diagnosed(first.place, first.diagnostic));
-    }
+    first_finding(
+        document,
+        read(&mut scenario, &document.root, "the scenario"),
+    )?;
     check::Check {
         document,
         scenario: &mut scenario,
     }
     .all()?;
     Ok(scenario)
+}
+
+/// Fails with the finding that explains most, if there is one.
+fn first_finding(document: &Document, findings: Vec<Finding>) -> Result<(), ScenarioError> {
+    // An unknown key explains a missing one, and an override is what was written last.
+    let order = |f: &Finding| (f.missing, f.place.source == 0, f.place.start);
+    match findings.into_iter().min_by_key(order) {
+        Some(first) => Err(document.diagnosed(first.place, first.diagnostic)),
+        None => Ok(()),
+    }
 }
 
 impl Scenario {

@@ -76,7 +76,10 @@ fn a_row_has_exactly_the_agreed_keys() {
         row.json().to_string(),
         "{\"frame\":1,\"time_s\":1073741824.500000000,\"type\":\"Response\",\"x\":1,\"seq\":9,\
          \"ack\":8,\"ccval\":3,\"cscov\":0,\"checksum\":\"good\",\
-         \"options\":[[37,\"01ff\"]],\"service_code\":7,\"reset_code\":null,\"payload_len\":0}"
+         \"options\":[[37,\"01ff\"]],\"service_code\":7,\"reset_code\":null,\"payload_len\":0,\
+         \"source\":\"192.0.2.1\",\"source_port\":1,\
+         \"destination\":\"198.51.100.7\",\"destination_port\":2,\
+         \"udp_source_port\":null,\"udp_destination_port\":null}"
     );
     assert_eq!(
         row.to_string(),
@@ -148,6 +151,12 @@ fn dccp_in_udp_has_no_checksum_of_its_own() {
             let row = &rows(pcap(1, false, &[wire.envelop(17, &datagram)]))[0];
             assert_eq!((&row["checksum"], &row["seq"]), (&"none".into(), &5.into()));
             assert_eq!(row["payload_len"], 5);
+            let ports = [&row["udp_source_port"], &row["udp_destination_port"]];
+            assert_eq!(ports, [source, destination]);
+            assert_eq!(
+                (&row["source_port"], &row["destination_port"]),
+                (&1.into(), &2.into())
+            );
         }
     }
 }

@@ -73,11 +73,11 @@ impl Acceptor {
     }
 
     /// A state machine that listens for this peer.
-    fn machine(&self, key: ConnectionKey, iss: SeqNum) -> Result<dccp::Connection, Error> {
+    fn machine(&self, key: ConnectionKey, iss: SeqNum) -> dccp::Connection {
         let overhead = self.config.encapsulation.overhead(key.peer);
-        let mut config = self.config.dccp(overhead, iss)?;
+        let mut config = self.config.dccp(overhead, iss);
         (config.local_port, config.remote_port) = (key.local_port, key.peer_port);
-        Ok(dccp::Connection::server(config))
+        dccp::Connection::server(config)
     }
 
     fn cookie_client(&self, key: ConnectionKey) -> CookieClient {
@@ -110,7 +110,7 @@ impl Acceptor {
             });
         }
         let options = body.options.clone();
-        let mut machine = self.machine(request.key, iss).ok()?;
+        let mut machine = self.machine(request.key, iss);
         machine.handle(now, request.packet);
         let Body::Dccp(answer) = machine.poll_transmit(now)?.body else {
             return None;
@@ -269,7 +269,7 @@ impl EndpointDriver {
     /// Adds a connection in LISTEN.
     fn insert_listening(&mut self, key: ConnectionKey, iss: SeqNum) -> Option<()> {
         let acceptor = self.acceptor.as_ref()?;
-        let machine = acceptor.machine(key, iss).ok()?;
+        let machine = acceptor.machine(key, iss);
         let (mut state, connection) = self.new_connection(key, machine, &acceptor.config)?;
         state.pending_accept = Some(connection);
         state.amplification_budget = Some(AmplificationBudget::default());

@@ -18,7 +18,7 @@ impl Connection {
     /// the port of the address is ignored.
     ///
     /// # Errors
-    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::UnknownProfile`]; [`Error::Randomness`];
+    /// [`Error::Socket`]; [`Error::Privilege`]; [`Error::Randomness`];
     /// [`Error::Refused`] if an ICMP message says that no process listens there; [`Error::Reset`]
     /// if the server refuses; [`Error::TimedOut`] if no answer comes within the configured time.
     pub async fn connect(to: SocketAddr, config: EndpointConfig) -> Result<Self, Error> {
@@ -45,7 +45,7 @@ impl EndpointDriver {
 
     /// Sends a Request.
     fn connect(&mut self, to: SocketAddr, config: &EndpointConfig) -> Result<Connected, Error> {
-        let mut machine = config.dccp(config.encapsulation.overhead(to), random_iss()?)?;
+        let mut machine = config.dccp(config.encapsulation.overhead(to), random_iss()?);
         // A random port from the dynamic range, which off-path attackers cannot guess (RFC 6056).
         machine.local_port = 49_152 + (random_u64()? % 16_384) as u16;
         machine.remote_port = config.dccp_port;

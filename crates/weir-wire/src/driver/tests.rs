@@ -131,9 +131,7 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new(fixture: &Fixture, last: u8) -> Self {
         let config = EndpointConfig::default();
-        let mut machine = config
-            .dccp(8, SeqNum::new(77_777))
-            .expect("a configuration");
+        let mut machine = config.dccp(8, SeqNum::new(77_777));
         (machine.local_port, machine.remote_port) = (40_000, config.dccp_port);
         let mut machine = dccp::Connection::client(machine);
         machine.connect(fixture.driver.clock.now());

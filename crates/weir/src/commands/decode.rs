@@ -108,7 +108,9 @@ mod tests {
             out,
             "{\"frame\":1,\"time_s\":7.000001000,\"type\":\"Ack\",\"x\":1,\"seq\":5,\"ack\":4,\
              \"ccval\":0,\"cscov\":0,\"checksum\":\"bad\",\"options\":[],\"service_code\":null,\
-             \"reset_code\":null,\"payload_len\":0}\n\
+             \"reset_code\":null,\"payload_len\":0,\"source\":\"127.0.0.1\",\"source_port\":1,\
+             \"destination\":\"127.0.0.1\",\"destination_port\":2,\"udp_source_port\":null,\
+             \"udp_destination_port\":null}\n\
              {\"frame\":2,\"malformed\":\"packet type 13 is reserved\"}\n"
         );
         let counts = listing.expect("an undamaged file").to_string();

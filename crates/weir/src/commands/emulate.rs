@@ -5,6 +5,7 @@
 use super::runs::read_scenario;
 use crate::arguments;
 use crate::exit::Failure;
+use crate::terminal;
 use clap::Args;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
@@ -76,8 +77,10 @@ fn scenario(arguments: &Arguments) -> Result<Scenario, Failure> {
 /// Emulates until Ctrl-C, or until the program ends.
 #[cfg(target_os = "linux")]
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let scenario = scenario(arguments)?;
+    terminal::detail(|| scenario.resolved_toml());
     let emulation = crate::emulation::Emulation {
-        scenario: scenario(arguments)?,
+        scenario,
         time: arguments.time,
         pcap: arguments.pcap.clone(),
     };

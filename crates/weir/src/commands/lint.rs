@@ -17,7 +17,7 @@ use weir_lab::scenario::overrides;
   weir lint path.toml
   weir lint path.toml --set link.bottleneck.queue.limit=20 --deny")]
 pub struct Arguments {
-    /// The scenario, TOML
+    /// The scenario, TOML; `-` reads standard input
     #[arg(required_unless_present = "rules")]
     scenario: Option<PathBuf>,
     /// Change a value first: link.bottleneck.queue.limit=20

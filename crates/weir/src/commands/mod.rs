@@ -5,8 +5,10 @@ mod compare;
 mod completions;
 mod decode;
 mod emulate;
+mod examples;
 mod export;
 mod lint;
+mod man;
 mod plot;
 mod replicates;
 mod reproduce;
@@ -22,6 +24,8 @@ mod theory;
 use crate::build;
 use crate::exit::Failure;
 use crate::measure::{ClientOptions, ServerOptions};
+use crate::terminal::{self, Verbosity};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// The congestion-control laboratory: simulate, explain, reproduce.
@@ -33,6 +37,12 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
     infer_long_args = false
 )]
 pub struct Cli {
+    /// Only errors, warnings and results on stderr
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Details on stderr too
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -42,46 +52,88 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Reproduce published experiments and compare number by number
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(reproduce::Arguments),
     /// Run a scenario in the simulator
+    #[command(after_help = examples::RUN)]
     Run(run::Arguments),
     /// Compare two runs, or the runs of two sweeps
     Compare(compare::Arguments),
     /// Find what is valid in a scenario and probably not meant
     Lint(lint::Arguments),
     /// Draw the traces of a run
+    #[command(after_help = examples::PLOT)]
     Plot(plot::Arguments),
     /// Convert the traces of a run for other tools
+    #[command(after_help = examples::EXPORT)]
     Export(export::Arguments),
+    #[command(after_help = examples::DECODE)]
     Decode(decode::Arguments),
     /// Evaluate a law: TFRC, Mathis, PFTK, CUBIC …
+    #[command(after_help = examples::THEORY)]
     Theory(theory::Arguments),
     /// Print the JSON Schema of the scenario
+    #[command(after_help = examples::SCHEMA)]
     Schema(schema::Arguments),
     /// Wait for tests of `weir send`, over DCCP in UDP (RFC 6773) or another transport
+    #[command(after_help = examples::SERVE)]
     Serve(ServerOptions),
     /// Measure a path to a `weir serve`, over DCCP in UDP (RFC 6773) or another transport
+    #[command(after_help = examples::SEND)]
     Send(ClientOptions),
     /// Run a scenario on real sockets and kernels, in network namespaces
+    #[command(after_help = examples::TESTBED)]
     Testbed(testbed::Arguments),
     /// Put a link of the simulator between real programs
+    #[command(after_help = examples::EMULATE)]
     Emulate(emulate::Arguments),
     /// Measure the simulator's speed
+    #[command(after_help = examples::BENCH)]
     Bench(bench::Arguments),
     /// Print completions for a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(completions::Arguments),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = examples::MAN)]
+    Man(man::Arguments),
 }
 
 impl Cli {
     /// Reads the arguments of the process; also whether stdout must hold one JSON document and
     /// nothing else.
     pub fn read() -> Result<(Self, bool), clap::Error> {
-        let matches = Self::command().try_get_matches()?;
+        let matches = Self::command().try_get_matches().map_err(with_suggestion)?;
         let json = matches.subcommand().is_some_and(|(_, arguments)| {
             matches!(arguments.try_get_one::<bool>("json"), Ok(Some(true)))
         });
-        Ok((Self::from_arg_matches(&matches)?, json))
+        let cli = Self::from_arg_matches(&matches)?;
+        terminal::set_verbosity(match (cli.quiet, cli.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
+        });
+        Ok((cli, json))
     }
+}
+
+/// Adds the command that a word which is none was probably meant to be, where the parser has no
+/// idea: it compares by likeness, which two letters that changed places spoil in a short word.
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let cli = Cli::command();
+    let names = cli.get_subcommands().map(clap::Command::get_name);
+    let distances = names.map(|name| (strsim::damerau_levenshtein(word, name), name));
+    let nearest = distances.min().filter(|(distance, _)| *distance <= 1);
+    if let Some((_, name)) = nearest {
+        let names = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, names);
+    }
+    error
 }
 
 /// Runs the command.
@@ -102,5 +154,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Emulate(arguments) => emulate::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

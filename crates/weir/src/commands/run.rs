@@ -85,11 +85,17 @@ fn one(
         tap: None,
         registry: quinn::registry(),
     };
+    let started = std::time::Instant::now();
     let output = simulate(&run.scenario, &options).map_err(|error| match error {
         RunError::Cancelled(_) => Failure::Interrupted,
         error => Failure::Failed(error.to_string()),
     })?;
     advance(STEPS);
     let name = name_of(&run.scenario);
+    terminal::detail(|| {
+        let (events, wall_s) = (output.summary.run.events, started.elapsed().as_secs_f64());
+        let per_second = events as f64 / wall_s.max(1e-9);
+        format!("{name}: {events} events in {wall_s:.3} s, {per_second:.0} a second")
+    });
     FinishedRun::write(&arguments.runs.out, &run.overrides, output, &name)
 }

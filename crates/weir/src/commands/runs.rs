@@ -18,7 +18,7 @@ use weir_lab::trace::name_of;
 /// The arguments that `run` and `testbed` have.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// The scenario, TOML
+    /// The scenario, TOML; `-` reads standard input
     scenario: PathBuf,
     /// Change a value, or several in turn: flow.stream.transport.tfrc.oscillation=off,full
     #[arg(long = "set", value_name = "PATH=VALUE[,VALUE…]")]
@@ -62,10 +62,14 @@ impl RunArguments {
     }
 }
 
-/// The text of a scenario's file.
+/// The text of a scenario's file; of standard input for `-`.
 pub fn read_scenario(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    let text = if path == Path::new("-") {
+        std::io::read_to_string(std::io::stdin())
+    } else {
+        std::fs::read_to_string(path)
+    };
+    text.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// The results of all runs of a command.

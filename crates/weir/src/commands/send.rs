@@ -3,9 +3,7 @@
 use crate::exit::Failure;
 use crate::measure::{self, ClientOptions};
 
-/// Runs the tests and prints their result.
+/// Runs the tests and prints their result, also that of a test that failed or was interrupted.
 pub fn run(options: &ClientOptions) -> Result<(), Failure> {
-    let measured = measure::send(options)?;
-    options.test.output.print(&measured.result)?;
-    measured.written
+    measure::send(options)?.print(options.test.output)
 }

@@ -58,7 +58,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     results.finish()?;
     if stop.load(Ordering::Relaxed) {
-        Err(Failure::Interrupted)
+        // The results are on stdout already.
+        Err(Failure::WithResult(Box::new(Failure::Interrupted)))
     } else {
         Ok(())
     }

@@ -3,8 +3,8 @@
 use super::data_path::Transport;
 use super::options::{ClientOptions, TestOptions};
 use super::report::{extend, scaled};
-use super::session::{self, Outcome};
-use super::{Measured, failure, trace};
+use super::session::{self, Outcome, Recording};
+use super::{Measured, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use std::net::{SocketAddr, ToSocketAddrs};
 use tokio::task::JoinHandle;
 use weir_lab::trace::RunFolder;
-use weir_wire::Error;
 
 /// The server's address.
 pub fn resolve(options: &ClientOptions) -> Result<SocketAddr, Failure> {
@@ -33,7 +32,7 @@ pub fn check_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the tests that the options ask for; returns the result of all.
+/// Runs the tests that the options ask for; fails if none of them could begin.
 pub async fn run<T: Transport>(
     transport: T,
     options: &ClientOptions,
@@ -41,30 +40,35 @@ pub async fn run<T: Transport>(
     interrupt: &Interrupt,
 ) -> Result<Measured<Value>, Failure> {
     let request = transport.request(options)?;
+    let recording = Recording::new(&options.test)?;
     terminal::status(&format!("connecting to {}", transport.describe(to)));
     if let Some(warning) = T::WARNING {
-        terminal::status(warning);
+        terminal::notice(warning);
     }
     let settings = transport.settings(&request);
+    terminal::detail(|| format!("asking for {request:?} with {settings}"));
     let tests = (1..=usize::from(options.parallel)).map(|number| {
         let (transport, interrupt) = (transport.clone(), interrupt.clone());
-        let interval = options.test.interval;
+        let recording = recording.clone();
         tokio::spawn(async move {
             let path = tokio::select! {
                 path = transport.connect(to, request) => path?,
-                () = interrupt.pressed() => return Err(failure(Error::Closed)),
+                () = interrupt.pressed() => return Err(Failure::Interrupted),
             };
-            Ok(session::run(number, path, interval, &interrupt).await)
+            Ok(session::run(number, path, &recording, &interrupt).await)
         })
     });
-    let Measured { result, written } = collect(tests.collect(), options).await?;
-    Ok(Measured {
+    let Measured { result, failure } = collect(tests.collect(), options).await?;
+    let interrupted = interrupt.was_pressed().then_some(Failure::Interrupted);
+    let measured = Measured {
         result: summary(options, settings, result),
-        written,
-    })
+        failure: interrupted.or(failure),
+    };
+    Ok(measured.and(recording.finish()))
 }
 
-/// Waits for all tests and writes what they measured, however they ended; returns their results.
+/// Waits for all tests and writes what they measured, however they ended; returns their results,
+/// and the first failure. Fails if there is no result.
 async fn collect(
     tests: Vec<JoinHandle<Result<Outcome, Failure>>>,
     options: &ClientOptions,
@@ -83,21 +87,19 @@ async fn collect(
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    let written = match &options.test.trace {
-        Some(folder) if !flows.is_empty() => trace::write(flows, folder).await,
-        _ => Ok(()),
-    };
-    match (failure, written) {
-        (None, written) => Ok(Measured {
-            result: results,
-            written,
-        }),
-        (Some(failure), Ok(())) => Err(failure),
-        (Some(failure), Err(also)) => {
-            terminal::status(&also.message());
-            Err(failure)
-        }
+    if results.is_empty()
+        && let Some(failure) = failure
+    {
+        return Err(failure);
     }
+    let measured = Measured {
+        result: results,
+        failure,
+    };
+    Ok(measured.and(match &options.test.trace {
+        Some(folder) => trace::write(flows, folder).await,
+        None => Ok(()),
+    }))
 }
 
 /// Sums all tests up, on stderr if there are several, and as one document.
@@ -107,8 +109,21 @@ fn summary(options: &ClientOptions, settings: Value, results: Vec<Value>) -> Val
         values.sum::<f64>()
     };
     let (bytes, rate) = (sum("bytes"), sum("bits_per_second"));
+    // As iperf3's: what went in and what came out. Null where an end does not know it.
+    let end = |key: &str| {
+        let values = results.iter().map(|result| {
+            let bytes = result[key].as_f64()?;
+            Some((bytes, bytes * 8.0 / result["seconds"].as_f64()?.max(1e-9)))
+        });
+        let total = values.reduce(|a, b| Some((a?.0 + b?.0, a?.1 + b?.1)));
+        let total = total.flatten();
+        json!({
+            "bytes": total.map(|(bytes, _)| bytes),
+            "bits_per_second": total.map(|(_, rate)| rate),
+        })
+    };
     if results.len() > 1 {
-        terminal::status(&format!(
+        terminal::notice(&format!(
             "all {}: {}  {}",
             results.len(),
             scaled(bytes, "B"),
@@ -123,6 +138,11 @@ fn summary(options: &ClientOptions, settings: Value, results: Vec<Value>) -> Val
     extend(&mut start, settings);
     json!({
         "start": start,
-        "end": { "sum": { "bytes": bytes, "bits_per_second": rate }, "streams": results },
+        "end": {
+            "sum": { "bytes": bytes, "bits_per_second": rate },
+            "sum_sent": end("bytes_sent"),
+            "sum_received": end("bytes_received"),
+            "streams": results,
+        },
     })
 }

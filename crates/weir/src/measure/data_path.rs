@@ -79,7 +79,7 @@ pub struct TestInfo {
 
 /// The end of a transfer.
 pub struct Transfer {
-    /// How long it took.
+    /// How long the data took.
     pub seconds: f64,
     /// Why it ended early, if it did.
     pub failure: Option<Failure>,

@@ -10,8 +10,10 @@
 mod client;
 mod data_path;
 mod dccp;
+mod measured;
 mod options;
 mod pacing;
+mod probe;
 mod quic;
 mod report;
 mod server;
@@ -19,28 +21,19 @@ mod session;
 mod trace;
 mod udp;
 
+pub use measured::Measured;
 pub use options::{ClientOptions, ServerOptions};
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
-use crate::terminal;
 use options::{TestOptions, TransportName};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use weir_wire::Tap;
 
-/// What was measured, and how writing it to files went: a full disk loses a trace or a capture and
-/// not the result.
-pub struct Measured<T> {
-    /// The result.
-    pub result: T,
-    /// How the trace and the capture were written.
-    pub written: Result<(), Failure>,
-}
-
-/// Tests a path to a server; returns the result as one JSON document.
+/// Tests a path to a server.
 pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
     let test = &options.test;
     run(test, "weir send", async |tap, interrupt| {
@@ -48,7 +41,7 @@ pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
         client::check_trace_folder(test)?;
         match test.transport {
             TransportName::Dccp => {
-                client::run(dccp::Dccp::new(test, tap), options, to, &interrupt).await
+                client::run(dccp::Dccp::new(test, tap)?, options, to, &interrupt).await
             }
             TransportName::Quic => {
                 client::run(quic::Quic::new(test, tap)?, options, to, &interrupt).await
@@ -67,7 +60,7 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
         server::create_trace_folder(test)?;
         match test.transport {
             TransportName::Dccp => {
-                server::run(dccp::Dccp::new(test, tap), options, &interrupt).await
+                server::run(dccp::Dccp::new(test, tap)?, options, &interrupt).await
             }
             TransportName::Quic => {
                 server::run(quic::Quic::new(test, tap)?, options, &interrupt).await
@@ -75,7 +68,8 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
             TransportName::Udp => server::run(udp::Udp::new(test, tap), options, &interrupt).await,
         }
     });
-    served?.written
+    // The results are on stdout already.
+    served?.printed()
 }
 
 /// Runs tests in a runtime of their own, with the capture that the options ask for.
@@ -96,15 +90,7 @@ fn run<T>(
     // The sockets are closed with the runtime, before the capture ends.
     drop(runtime);
     let captured = capture.map_or(Ok(()), PacketCapture::finish);
-    let Measured { result, written } = done?;
-    let written = match (written, captured) {
-        (Err(failure), Err(also)) => {
-            terminal::status(&also.message());
-            Err(failure)
-        }
-        (written, captured) => written.and(captured),
-    };
-    Ok(Measured { result, written })
+    Ok(done?.and(captured))
 }
 
 /// Lets this process have as many open files as the system allows it: each connection has a

@@ -4,7 +4,7 @@ use crate::arguments::{self, JsonOutput};
 use crate::exit::Failure;
 use clap::{Args, ValueEnum};
 use std::net::{IpAddr, Ipv6Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use weir_lab::run::SenderRecorder;
 use weir_proto::cc::tfrc::Profile;
@@ -35,6 +35,11 @@ pub struct TestOptions {
     pub ccid: Option<u8>,
     #[arg(long, help = profile_help())]
     pub profile: Option<String>,
+    /// A single rule of TFRC on top of the profile, in the words of a scenario's transport:
+    /// tfrc.oscillation=off. For this end alone: the sender's rules count where data is sent, the
+    /// receiver's where it arrives
+    #[arg(long, value_name = "tfrc.RULE=VALUE")]
+    pub set: Vec<String>,
     #[arg(long, value_name = "NAME", help = controller_help())]
     pub controller: Option<String>,
     /// Use explicit congestion notification, which QUIC does in any case
@@ -62,6 +67,10 @@ pub struct TestOptions {
     /// for each connection. The end that sends has the controller's trace
     #[arg(long, value_name = "DIR")]
     pub trace: Option<PathBuf>,
+    /// Write the state of the sender's controller as it changes, a line of CSV each, while the test
+    /// runs; `-` writes to standard output
+    #[arg(long, value_name = "FILE")]
+    pub probe: Option<PathBuf>,
     #[command(flatten)]
     pub output: JsonOutput,
 }
@@ -76,8 +85,8 @@ pub struct ClientOptions {
     /// How long to send: seconds, or with a unit
     #[arg(short, long, default_value = "10", value_name = "TIME", value_parser = arguments::time)]
     pub time: Duration,
-    /// Constant rate of payload, such as 64kbit; without it as much as congestion control allows,
-    /// and with UDP 1 Mbit/s
+    /// Constant rate of payload in bits per second: 64kbit, or in iperf's words 64k, 7m, 1.5g, with
+    /// decimal prefixes. Without it as much as congestion control allows, and with UDP 1 Mbit/s
     #[arg(short, long, value_name = "RATE", value_parser = arguments::rate)]
     pub bitrate: Option<f64>,
     /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
@@ -159,6 +168,7 @@ impl TestOptions {
             ("--raw", self.raw, Dccp),
             ("--ccid", self.ccid.is_some(), Dccp),
             ("--profile", self.profile.is_some(), Dccp),
+            ("--set", !self.set.is_empty(), Dccp),
             ("--controller", self.controller.is_some(), Quic),
         ] {
             if given && self.transport != owner {
@@ -167,6 +177,20 @@ impl TestOptions {
                     "expected {option} with --transport {owner}, found --transport {found}"
                 )));
             }
+        }
+        if self.probe.is_some() && self.transport == TransportName::Udp {
+            let message = "expected --probe with a transport that has a controller, found \
+                           --transport udp";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if self.output.json && self.probe.as_deref() == Some(Path::new("-")) {
+            let message = "expected a file for --probe with --json, which has standard output to \
+                           itself";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        if self.ccid == Some(2) && !self.set.is_empty() {
+            let message = "expected --set with --ccid 3 or 4, which are TFRC, found --ccid 2";
+            return Err(Failure::Usage(message.to_owned()));
         }
         Ok(())
     }
@@ -190,11 +214,12 @@ impl TestOptions {
         }
     }
 
-    /// The events of a controller that a trace records.
+    /// The events of a controller that a trace or a probe records.
     pub fn event_mask(&self) -> EventMask {
-        match self.trace {
-            Some(_) => SenderRecorder::EVENTS,
-            None => EventMask::NONE,
+        match (&self.trace, &self.probe) {
+            (Some(_), _) => SenderRecorder::EVENTS,
+            (None, Some(_)) => EventMask::CONTROLLER,
+            (None, None) => EventMask::NONE,
         }
     }
 }

@@ -2,16 +2,46 @@
 //! as JSON in the manner of iperf3. The same for all transports, which add what they alone count.
 
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::time::Duration;
 use tokio::time::Instant;
 
 /// Intervals of a result; later ones are printed and not kept.
 const MAX_INTERVALS: usize = 100_000;
 
+/// Octets of application data that went in at one end of a test and came out at the other, as far
+/// as this end knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Sent.
+    pub sent: Option<u64>,
+    /// Received, by the newest report of the receiver.
+    pub received: Option<u64>,
+    /// Both ends agree on them: they are final.
+    pub complete: bool,
+}
+
+impl Delivery {
+    /// True if data was sent and the receiver says that it has nothing of it.
+    pub fn is_nothing(&self) -> bool {
+        self.sent.is_some_and(|sent| sent > 0) && self.received == Some(0)
+    }
+
+    fn fields(&self) -> Value {
+        json!({
+            "bytes_sent": self.sent,
+            "bytes_received": self.received,
+            "complete": self.complete,
+        })
+    }
+}
+
 /// What one end of a test has counted up to one moment.
 pub struct Counters {
     /// Octets of application data that this end has sent or received.
     pub octets: u64,
+    /// Those of both ends.
+    pub delivery: Delivery,
     /// The text of a line after the throughput.
     pub details: String,
     /// The transport's own fields of the result.
@@ -68,9 +98,28 @@ impl Report {
         self.line([start, start + seconds], octets, &counters.details)
     }
 
-    /// The line about the whole test, which took so many seconds.
+    /// The line about the whole test, which took so many seconds, with what the receiver has where
+    /// that is not what this end has counted.
     pub fn total(&self, seconds: f64, counters: &Counters) -> String {
-        self.line([0.0, seconds], counters.octets, &counters.details)
+        let mut details = counters.details.clone();
+        let delivery = counters.delivery;
+        let received = delivery
+            .received
+            .filter(|octets| *octets != counters.octets);
+        if let Some(octets) = received {
+            let text = scaled(octets as f64, "B");
+            let share = 100.0 * octets as f64 / counters.octets.max(1) as f64;
+            let so_far = if delivery.complete {
+                ""
+            } else {
+                ", as far as reported"
+            };
+            // Writing to a string cannot fail.
+            let _ = write!(details, "  received {} ({share:.2} %{so_far})", text.trim());
+        } else if delivery.received.is_none() {
+            details.push_str("  the receiver has reported nothing");
+        }
+        self.line([0.0, seconds], counters.octets, &details)
     }
 
     fn line(&self, [start, end]: [f64; 2], octets: u64, details: &str) -> String {
@@ -92,6 +141,7 @@ impl Report {
             "intervals": self.intervals,
         });
         extend(&mut result, counters.fields);
+        extend(&mut result, counters.delivery.fields());
         result
     }
 }

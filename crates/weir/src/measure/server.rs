@@ -2,12 +2,14 @@
 
 use super::data_path::{DataPath, Listener, Transport};
 use super::options::{ServerOptions, TestOptions};
-use super::{Measured, session, trace};
+use super::session::{self, Recording};
+use super::{Measured, trace};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use crate::terminal;
 use serde_json::Value;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use tokio::task::JoinSet;
 
 /// Makes the folder of `--trace`, so that a mistake in it is reported before a test.
@@ -21,18 +23,19 @@ pub fn create_trace_folder(options: &TestOptions) -> Result<(), Failure> {
     })
 }
 
-/// Serves until Ctrl-C, or one test.
+/// Serves until Ctrl-C, which is its failure, or one test.
 pub async fn run<T: Transport>(
     transport: T,
     options: &ServerOptions,
     interrupt: &Interrupt,
 ) -> Result<Measured<()>, Failure> {
     let address = SocketAddr::new(options.bind, options.test.udp_port());
+    let recording = Recording::new(&options.test)?;
     let mut listener = transport.listen(address).await?;
     let address = transport.describe(listener.local_address()?);
     terminal::status(&format!("listening at {address}"));
     let mut tests = JoinSet::new();
-    let (mut number, mut written) = (0, Ok(()));
+    let mut number = 0;
     loop {
         let path = tokio::select! {
             path = listener.accept() => path?,
@@ -41,33 +44,44 @@ pub async fn run<T: Transport>(
         };
         number += 1;
         announce(number, path.peer_address());
-        let test = serve(number, path, options.test.clone(), interrupt.clone());
+        let test = serve(
+            number,
+            path,
+            (options.test.trace.clone(), recording.clone()),
+            interrupt.clone(),
+        );
         if options.one_off {
             let measured = test.await;
-            options.test.output.print(&measured.result)?;
-            written = measured.written;
-            break;
+            options.test.output.print(&measured.document())?;
+            listener.close().await;
+            let interrupted = interrupt.was_pressed().then_some(Failure::Interrupted);
+            let measured = Measured {
+                result: (),
+                failure: interrupted.or(measured.failure),
+            };
+            return Ok(measured.and(recording.finish()));
         }
         let json = options.test.output.json;
         tests.spawn(async move {
-            let Measured { result, written } = test.await;
+            let measured = test.await;
             if json {
                 // A closed pipe ends the output, not the server.
-                let _ = terminal::print(&format!("{result}\n"));
+                let _ = terminal::print(&format!("{}\n", measured.document()));
             }
-            if let Err(failure) = written {
+            if let Some(failure) = measured.failure {
                 // The server goes on.
-                let _ = failure.report(false);
+                terminal::notice(&format!("[{number:3}] {}", failure.message()));
             }
         });
     }
     // After Ctrl-C every test ends by itself and writes what it has.
     while tests.join_next().await.is_some() {}
     listener.close().await;
-    Ok(Measured {
+    let measured = Measured {
         result: (),
-        written,
-    })
+        failure: Some(Failure::Interrupted),
+    };
+    Ok(measured.and(recording.finish()))
 }
 
 fn announce(number: usize, peer: SocketAddr) {
@@ -78,27 +92,24 @@ fn announce(number: usize, peer: SocketAddr) {
     });
 }
 
-/// One test; returns its result.
+/// One test; returns its result, and why it failed or could not be kept.
 async fn serve<P: DataPath>(
     number: usize,
     mut path: P,
-    options: TestOptions,
+    (trace, recording): (Option<PathBuf>, Recording),
     interrupt: Interrupt,
 ) -> Measured<Value> {
     path.receive_request(&interrupt).await;
-    let outcome = session::run(number, path, options.interval, &interrupt).await;
-    if let Some(failure) = outcome.failure {
-        terminal::status(&format!("[{number:3}] {}", failure.message()));
-    }
-    let written = match &options.trace {
+    let outcome = session::run(number, path, &recording, &interrupt).await;
+    let measured = Measured {
+        result: outcome.result,
+        failure: outcome.failure,
+    };
+    measured.and(match &trace {
         None => Ok(()),
         Some(folder) => match trace::numbered_folder(folder, number) {
             Ok(folder) => trace::write(vec![outcome.flow], &folder).await,
             Err(failure) => Err(failure),
         },
-    };
-    Measured {
-        result: outcome.result,
-        written,
-    }
+    })
 }

@@ -1,6 +1,8 @@
 //! One test over an open path, the same for all transports and for both ends.
 
 use super::data_path::{DataPath, Since, nanos};
+use super::options::TestOptions;
+use super::probe::Probe;
 use super::report::Report;
 use super::trace::TraceRecorder;
 use crate::exit::Failure;
@@ -12,7 +14,7 @@ use tokio::time::sleep_until;
 use weir_lab::run::{MeasuredEnd, MeasuredFlow};
 use weir_proto::endpoint::Statistics;
 
-/// What a test has measured.
+/// What a test has measured, however it ended.
 pub struct Outcome {
     /// The result for other programs.
     pub result: Value,
@@ -22,18 +24,48 @@ pub struct Outcome {
     pub failure: Option<Failure>,
 }
 
+/// What is shown and kept of a test.
+#[derive(Clone)]
+pub struct Recording {
+    /// From one line on stderr to the next.
+    pub interval: Duration,
+    /// The trace is kept, for a folder.
+    pub trace: bool,
+    /// Shows the controller's states at once.
+    pub probe: Option<Probe>,
+}
+
+impl Recording {
+    /// As the options say.
+    pub fn new(options: &TestOptions) -> Result<Self, Failure> {
+        let probe = options.probe.as_deref().map(Probe::open);
+        Ok(Self {
+            interval: options.interval,
+            trace: options.trace.is_some(),
+            probe: probe.transpose()?,
+        })
+    }
+
+    /// Fails if the probe has missed something.
+    pub fn finish(&self) -> Result<(), Failure> {
+        self.probe.as_ref().map_or(Ok(()), Probe::finish)
+    }
+}
+
 /// Runs a test to its end, with a line on stderr for every interval.
 pub async fn run<P: DataPath>(
     number: usize,
     mut path: P,
-    interval: Duration,
+    recording: &Recording,
     interrupt: &Interrupt,
 ) -> Outcome {
     let name = format!("stream-{number}");
     let info = path.info();
     let events = info.events.take().filter(|_| info.sends);
-    let recorder = events.map(|events| TraceRecorder::start(events, &name));
-    let mut report = Report::start(number, interval);
+    let recorder = events.map(|events| {
+        TraceRecorder::start(events, &name, recording.trace, recording.probe.clone())
+    });
+    let mut report = Report::start(number, recording.interval);
     let mut counters = path.observer();
     let transfer = {
         let mut transfer = std::pin::pin!(path.transfer(interrupt));
@@ -51,13 +83,27 @@ pub async fn run<P: DataPath>(
     if let Some(recorder) = recorder {
         flow.events = recorder.finish(&flow.name).await;
     }
-    terminal::status(&report.total(transfer.seconds, &counters));
+    terminal::notice(&report.total(transfer.seconds, &counters));
+    let nothing = counters
+        .delivery
+        .is_nothing()
+        .then(|| nothing_arrived(&mut path));
     path.close().await;
     Outcome {
         result: report.result(transfer.seconds, counters),
         flow,
-        failure: transfer.failure,
+        failure: transfer.failure.or(nothing),
     }
+}
+
+/// The failure of a test of which the receiver has nothing, though it was there.
+fn nothing_arrived<P: DataPath>(path: &mut P) -> Failure {
+    let length = path.info().request.length;
+    let peer = path.peer_address();
+    Failure::Failed(format!(
+        "nothing of what was sent has arrived at {peer}: does the path carry packets with \
+         {length} bytes of data? (--length)"
+    ))
 }
 
 /// The test as a flow of a run, without its trace.

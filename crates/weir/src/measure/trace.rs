@@ -1,5 +1,6 @@
 //! `--trace DIR` of `serve` and `send`: a test in the form of a run's folder.
 
+use super::probe::Probe;
 use crate::build;
 use crate::exit::Failure;
 use crate::terminal;
@@ -10,22 +11,29 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, spawn_blocking};
 use weir_lab::run::{MEASURED_NOTE, MeasuredFlow, SenderRecorder, measured_run};
 use weir_lab::trace::FolderWriter;
+use weir_proto::event::Event;
+use weir_proto::time::Duration;
 use weir_wire::EventStream;
 
 /// Records the events of a sender's controller.
 pub struct TraceRecorder {
-    task: JoinHandle<(SenderRecorder, u64)>,
+    task: JoinHandle<(Option<SenderRecorder>, u64)>,
     stop: oneshot::Sender<()>,
 }
 
 impl TraceRecorder {
-    /// Records the events that wait and those to come; in a thread of its own, because a sender at
-    /// full speed occupies the thread of the runtime.
-    pub fn start(events: EventStream, name: &str) -> Self {
+    /// Records the events that wait and those to come, for the folder of the test if there is one
+    /// to be; in a thread of its own, because a sender at full speed occupies the thread of the
+    /// runtime.
+    pub fn start(events: EventStream, name: &str, trace: bool, probe: Option<Probe>) -> Self {
         let (stop, stopped) = oneshot::channel();
-        let flow = SenderRecorder::new(name);
+        let sinks = Sinks {
+            name: name.to_owned(),
+            flow: trace.then(|| SenderRecorder::new(name)),
+            probe,
+        };
         let runtime = Handle::current();
-        let recorded = record(events, flow, stopped);
+        let recorded = record(events, sinks, stopped);
         let task = spawn_blocking(move || runtime.block_on(recorded));
         Self { task, stop }
     }
@@ -35,40 +43,65 @@ impl TraceRecorder {
         // The recorder may have ended with its connection.
         let _ = self.stop.send(());
         let (flow, dropped) = self.task.await.ok()?;
-        if dropped > 0 || flow.is_full() {
-            let more = if flow.is_full() {
-                ", and the last part"
-            } else {
-                ""
-            };
-            terminal::status(&format!(
+        let full = flow.as_ref().is_some_and(SenderRecorder::is_full);
+        if dropped > 0 || full {
+            let more = if full { ", and the last part" } else { "" };
+            terminal::notice(&format!(
                 "{name}: the trace is without {dropped} events that came too fast{more}"
             ));
         }
-        Some(flow)
+        flow
+    }
+}
+
+/// Where events go.
+struct Sinks {
+    name: String,
+    flow: Option<SenderRecorder>,
+    probe: Option<Probe>,
+}
+
+impl Sinks {
+    fn record(&mut self, at: Duration, event: &Event) {
+        if let Some(flow) = &mut self.flow {
+            flow.record(at, event);
+        }
+        if let Some(probe) = &self.probe {
+            probe.record(&self.name, at, event);
+        }
+    }
+
+    /// Records an event and those that came with it, and shows them.
+    fn record_all(&mut self, first: Option<(Duration, Event)>, events: &mut EventStream) {
+        let mut next = first.or_else(|| events.try_next());
+        while let Some((at, event)) = next {
+            self.record(at, &event);
+            next = events.try_next();
+        }
+        if let Some(probe) = &self.probe {
+            probe.flush();
+        }
     }
 }
 
 async fn record(
     mut events: EventStream,
-    mut flow: SenderRecorder,
+    mut sinks: Sinks,
     mut stopped: oneshot::Receiver<()>,
-) -> (SenderRecorder, u64) {
+) -> (Option<SenderRecorder>, u64) {
     loop {
         tokio::select! {
             event = events.next() => match event {
-                Some((at, event)) => flow.record(at, &event),
+                Some(first) => sinks.record_all(Some(first), &mut events),
                 None => break,
             },
             _ = &mut stopped => {
-                while let Some((at, event)) = events.try_next() {
-                    flow.record(at, &event);
-                }
+                sinks.record_all(None, &mut events);
                 break;
             }
         }
     }
-    (flow, events.dropped())
+    (sinks.flow, events.dropped())
 }
 
 /// Writes the folder, away from the tasks that pace packets.

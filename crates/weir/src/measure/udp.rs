@@ -4,7 +4,7 @@
 use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
 use super::failure;
 use super::options::{ClientOptions, TestOptions};
-use super::report::{Counters, scaled};
+use super::report::{Counters, Delivery, scaled};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use serde_json::{Value, json};
@@ -137,6 +137,7 @@ impl DataPath for UdpPath {
                 } else {
                     stats.received.octets
                 },
+                delivery: delivery(&stats),
                 details: details(&before, &stats),
                 fields: fields(&stats),
             }
@@ -184,6 +185,22 @@ impl DataPath for UdpPath {
     async fn close(self) {}
 }
 
+/// What both ends have counted; this end's length is that of all datagrams.
+fn delivery(stats: &TestStats) -> Delivery {
+    let received = &stats.received;
+    let length = received.octets.checked_div(received.received);
+    let sent = if stats.sends {
+        Some(stats.sent_octets)
+    } else {
+        length.map(|length| length * received.expected)
+    };
+    Delivery {
+        sent,
+        received: Some(received.octets),
+        complete: stats.complete,
+    }
+}
+
 /// The text of a line about the time between two states.
 fn details(before: &TestStats, now: &TestStats) -> String {
     let [old, new] = [&before.received, &now.received];
@@ -216,7 +233,6 @@ fn fields(stats: &TestStats) -> Value {
         "sender": stats.sends,
         "packets": received.expected.max(stats.sent),
         "packets_received": received.received,
-        "bytes_received": received.octets,
         "packets_lost": received.lost(),
         "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
         "out_of_order": received.reordered,
@@ -225,6 +241,5 @@ fn fields(stats: &TestStats) -> Value {
         "jitter_s": received.jitter,
         "smoothed_rtt_s": stats.smoothed_rtt_s,
         "limit": stats.limit,
-        "complete": stats.complete,
     })
 }

@@ -23,8 +23,9 @@ pub struct IpPayload<'a> {
     pub length: usize,
     /// Its addresses.
     pub addresses: PseudoHeader,
-    /// True if UDP carries it: then its own checksum is ignored (RFC 6773 §3.3).
-    pub encapsulated: bool,
+    /// The UDP ports of source and destination if UDP carries it: then its own checksum is ignored
+    /// (RFC 6773 §3.3).
+    pub udp_ports: Option<[u16; 2]>,
 }
 
 /// The DCCP packet in a frame; `None` if there is another protocol in it.
@@ -217,7 +218,7 @@ impl<'a> Datagram<'a> {
                 bytes: self.bytes,
                 length: self.length,
                 addresses: self.addresses,
-                encapsulated: false,
+                udp_ports: None,
             })),
             (PROTOCOL, Fragment::First) => Err(FIRST_FRAGMENT.to_owned()),
             (PROTOCOL, Fragment::Later(octet)) => Err(format!(
@@ -270,7 +271,7 @@ impl<'a> Datagram<'a> {
             bytes: self.bytes.get(UDP_HEADER_OCTETS..end).unwrap_or_default(),
             length: octets - UDP_HEADER_OCTETS,
             addresses: self.addresses,
-            encapsulated: true,
+            udp_ports: Some([source, destination].map(|port| port as u16)),
         }))
     }
 }

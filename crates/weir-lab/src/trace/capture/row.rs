@@ -43,7 +43,9 @@ impl<'a> ListingRow<'a> {
     }
 
     /// The row as one JSON object without line end: `frame, time_s, type, x, seq, ack, ccval,
-    /// cscov, checksum, options, service_code, reset_code, payload_len`, or `frame, malformed`.
+    /// cscov, checksum, options, service_code, reset_code, payload_len, source, source_port,
+    /// destination, destination_port, udp_source_port, udp_destination_port`, or `frame,
+    /// malformed`. The ports are those of DCCP, and of the UDP around it.
     ///
     /// `type` is the RFC's name without its prefix; tshark's `dccp.type` numbers the same names:
     /// 0 Request, 1 Response, 2 Data, 3 Ack, 4 DataAck, 5 CloseReq, 6 Close, 7 Reset, 8 Sync,
@@ -60,7 +62,7 @@ impl<'a> DecodedPacket<'a> {
     fn of_segment(segment: IpPayload<'a>) -> Result<Self, String> {
         let decoded =
             decode_prefix(segment.bytes, segment.length).map_err(|error| error.to_string())?;
-        let checksum = if segment.encapsulated {
+        let checksum = if segment.udp_ports.is_some() {
             ChecksumStatus::None
         } else {
             decoded.checksum_status(segment.bytes, &segment.addresses)
@@ -70,6 +72,31 @@ impl<'a> DecodedPacket<'a> {
             decoded,
             checksum,
         })
+    }
+
+    /// Source and destination, with the ports of DCCP.
+    fn addresses(&self) -> [SocketAddr; 2] {
+        let packet = &self.decoded.packet;
+        let (source, destination) = match self.segment.addresses {
+            PseudoHeader::V4 {
+                source,
+                destination,
+            } => (
+                IpAddr::V4(Ipv4Addr::from(source)),
+                IpAddr::V4(Ipv4Addr::from(destination)),
+            ),
+            PseudoHeader::V6 {
+                source,
+                destination,
+            } => (
+                IpAddr::V6(Ipv6Addr::from(source)),
+                IpAddr::V6(Ipv6Addr::from(destination)),
+            ),
+        };
+        [
+            SocketAddr::new(source, packet.source_port),
+            SocketAddr::new(destination, packet.destination_port),
+        ]
     }
 
     /// The options as they stand, with the padding at the end.
@@ -130,7 +157,23 @@ impl fmt::Display for Json<'_> {
         }
         write!(f, "],\"service_code\":{}", OrNull(packet.service_code()))?;
         write!(f, ",\"reset_code\":{}", OrNull(packet.reset_code()))?;
-        write!(f, ",\"payload_len\":{}}}", payload.len())
+        write!(f, ",\"payload_len\":{}", payload.len())?;
+        let [source, destination] = content.addresses();
+        let [udp_source, udp_destination] = match content.segment.udp_ports {
+            Some(ports) => ports.map(Some),
+            None => [None; 2],
+        };
+        write!(
+            f,
+            ",\"source\":\"{}\",\"source_port\":{},\"destination\":\"{}\",\
+             \"destination_port\":{},\"udp_source_port\":{},\"udp_destination_port\":{}}}",
+            source.ip(),
+            source.port(),
+            destination.ip(),
+            destination.port(),
+            OrNull(udp_source),
+            OrNull(udp_destination),
+        )
     }
 }
 
@@ -151,24 +194,7 @@ impl fmt::Display for ListingRow<'_> {
 impl fmt::Display for DecodedPacket<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packet = &self.decoded.packet;
-        let (source, destination) = match self.segment.addresses {
-            PseudoHeader::V4 {
-                source,
-                destination,
-            } => (
-                IpAddr::V4(Ipv4Addr::from(source)),
-                IpAddr::V4(Ipv4Addr::from(destination)),
-            ),
-            PseudoHeader::V6 {
-                source,
-                destination,
-            } => (
-                IpAddr::V6(Ipv6Addr::from(source)),
-                IpAddr::V6(Ipv6Addr::from(destination)),
-            ),
-        };
-        let source = SocketAddr::new(source, packet.source_port);
-        let destination = SocketAddr::new(destination, packet.destination_port);
+        let [source, destination] = self.addresses();
         write!(
             f,
             "{source} > {destination} {:<8} seq {}",
@@ -194,7 +220,7 @@ impl fmt::Display for DecodedPacket<'_> {
         if packet.cscov > 0 {
             write!(f, " cscov {}", packet.cscov)?;
         }
-        let status = if self.segment.encapsulated {
+        let status = if self.segment.udp_ports.is_some() {
             "in UDP"
         } else {
             self.checksum.name()

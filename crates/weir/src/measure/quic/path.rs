@@ -3,7 +3,7 @@
 
 use super::super::data_path::{DataPath, Observer, TestInfo, Transfer, nanos};
 use super::super::pacing::Pacing;
-use super::super::report::{Counters, scaled};
+use super::super::report::{Counters, Delivery, scaled};
 use super::{CLOSE_TIMEOUT, control};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
@@ -12,7 +12,7 @@ use quinn::{Connection, ConnectionError, ConnectionStats, Endpoint};
 use quinn::{ReadError, ReadExactError, RecvStream, SendStream, WriteError};
 use serde_json::json;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::time::{interval, sleep_until, timeout};
@@ -47,15 +47,28 @@ pub struct Progress {
     delivered: Arc<AtomicU64>,
     /// Octets that this end has written.
     written: Arc<AtomicU64>,
+    /// The receiver has all that it will get, and the sender knows it.
+    complete: Arc<AtomicBool>,
     /// What bound the sender before its end, for at the end it is the application.
     limit: Arc<OnceLock<&'static str>>,
+}
+
+impl Progress {
+    fn delivery(&self, sends: bool) -> Delivery {
+        let load = |octets: &AtomicU64| octets.load(Ordering::Relaxed);
+        Delivery {
+            sent: sends.then(|| load(&self.written)),
+            received: Some(load(&self.delivered)),
+            complete: self.complete.load(Ordering::Relaxed),
+        }
+    }
 }
 
 impl QuicPath {
     /// Sends, and counts what the receiver reports; returns how long the data took.
     async fn send(&mut self, interrupt: &Interrupt) -> (Instant, Result<(), String>) {
         let reports = &mut self.control.1;
-        let mut reported = std::pin::pin!(follow_reports(reports, &self.progress.delivered));
+        let mut reported = std::pin::pin!(follow_reports(reports, &self.progress));
         let mut receiver_is_done = false;
         let writer = Writer {
             connection: &self.connection,
@@ -113,6 +126,8 @@ impl QuicPath {
             reports.stopped().await.ok()
         };
         let _ = timeout(CLOSE_TIMEOUT, last).await;
+        let complete = &self.progress.complete;
+        complete.store(received.is_ok(), Ordering::Relaxed);
         (ended, received)
     }
 
@@ -176,10 +191,12 @@ impl Writer<'_> {
 }
 
 /// Reads Reports until the last.
-async fn follow_reports(stream: &mut RecvStream, delivered: &AtomicU64) {
+async fn follow_reports(stream: &mut RecvStream, progress: &Progress) {
     while let Some(message) = control::read(stream).await {
         if let Message::Report(report) = message {
-            delivered.fetch_max(report.stats.octets, Ordering::Relaxed);
+            let octets = report.stats.octets;
+            progress.delivered.fetch_max(octets, Ordering::Relaxed);
+            progress.complete.fetch_or(report.last, Ordering::Relaxed);
         }
     }
 }
@@ -235,6 +252,7 @@ impl DataPath for QuicPath {
             let limit = limit.unwrap_or_else(|| controller.limit());
             Counters {
                 octets: progress.delivered.load(Ordering::Relaxed),
+                delivery: progress.delivery(sends),
                 details: if sends {
                     details(&stats, controller.window(), limit)
                 } else {

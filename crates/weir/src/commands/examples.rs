@@ -1,0 +1,101 @@
+//! The examples at the end of each command's `--help`. A test reads every line as a command.
+
+macro_rules! examples {
+    ($($name:ident: $($line:literal)+;)+) => {
+        $(pub const $name: &str = concat!("Examples:", $("\n  ", $line),+);)+
+    };
+}
+
+examples! {
+    REPRODUCE:
+        "weir reproduce"
+        "weir reproduce lossy-link --out reports"
+        "weir reproduce experiments/loopback --json";
+    RUN:
+        "weir run path.toml"
+        "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"
+        "weir run path.toml --seeds 1..20 --summary-only"
+        "weir run - --json < path.toml";
+    PLOT:
+        "weir plot results/RUN"
+        "weir plot results/RUN --out plots";
+    EXPORT:
+        "weir export results/RUN --format csv"
+        "weir export results/RUN --format pcapng --host client";
+    DECODE:
+        "weir decode capture.pcap.gz"
+        "weir decode capture.pcapng --json | jq .type";
+    THEORY:
+        "weir theory"
+        "weir theory tfrc --s 1400 --rtt 400ms --p 0.002"
+        "weir theory cubic --help";
+    SCHEMA:
+        "weir schema > scenario.schema.json";
+    SERVE:
+        "weir serve"
+        "weir serve --one-off --json --ccid 2"
+        "weir serve --transport quic --trace tests";
+    SEND:
+        "weir send 192.0.2.1 -t 10 -b 7m"
+        "weir send 192.0.2.1 --transport quic --controller newreno -R"
+        "weir send 192.0.2.1 --profile linux-mainline --set tfrc.oscillation=off"
+        "weir send 192.0.2.1 --trace results/test --pcap test.pcapng";
+    TESTBED:
+        "sudo weir testbed path.toml"
+        "sudo weir testbed path.toml --pcap hosts.pcapng";
+    EMULATE:
+        "weir emulate --link \"rate 1mbit delay 25ms loss 0.1%\" --to 192.0.2.1:6511"
+        "sudo weir emulate --link \"delay 20ms fq_codel\" -- ping -c 3 192.0.2.1";
+    BENCH:
+        "weir bench"
+        "weir bench --flows 1,100 --transport quic";
+    COMPLETIONS:
+        "weir completions bash > weir.bash";
+    MAN:
+        "weir man | man -l -"
+        "weir man --out /usr/local/share/man/man1";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Cli;
+    use clap::{Command, CommandFactory};
+
+    /// The words of a line for a shell: quotes join words, and what follows `|`, `<` or `>` belongs
+    /// to others.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+        for character in line.chars() {
+            match character {
+                '"' => quoted = !quoted,
+                ' ' if !quoted => words.extend(Some(std::mem::take(&mut word))),
+                '|' | '<' | '>' if !quoted => break,
+                _ => word.push(character),
+            }
+        }
+        words.push(word);
+        words.retain(|word| !word.is_empty() && word != "sudo");
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_which_are_commands() {
+        let cli = Cli::command();
+        for command in cli.get_subcommands() {
+            let name = command.get_name();
+            let examples = command.get_after_help().map(ToString::to_string);
+            let examples = examples.unwrap_or_else(|| panic!("{name} has no examples"));
+            for line in examples.replace("\\\n", " ").lines().skip(1) {
+                let words = words(line);
+                assert_eq!(words[..2], ["weir", name], "{line}");
+                let parsed = Cli::command().try_get_matches_from(&words);
+                parsed.unwrap_or_else(|error| panic!("{line}: {error}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Command::debug_assert(Cli::command());
+    }
+}

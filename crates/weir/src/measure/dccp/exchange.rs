@@ -1,0 +1,209 @@
+//! What the two ends of a test over DCCP have told each other, as a state without clock and
+//! connection.
+
+use super::super::report::Delivery;
+use weir_wire::test_protocol::{Message, ReceptionStats, Report, TestConfig};
+
+/// The counts of one end, and what it knows of the other's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exchange {
+    sends: bool,
+    /// Octets of control messages that this end has handed over, which are no data.
+    control_octets: u64,
+    /// What the receiver got: counted here, or by its newest Report.
+    received: ReceptionStats,
+    /// The receiver has reported, or this end is the receiver.
+    is_reported: bool,
+    /// The receiver's counts are final: it has had the End.
+    is_complete: bool,
+    /// Datagrams of data that the sender has sent, by its End.
+    sent: Option<u64>,
+    /// The receiver asks the sender to end.
+    stop: bool,
+}
+
+/// What a datagram was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrival {
+    /// Data, which is counted.
+    Data,
+    /// The client asks for a test, perhaps again.
+    Request(TestConfig),
+    /// The sender has sent its last datagram and waits for the last Report.
+    End,
+    /// The peer is there.
+    News,
+}
+
+impl Exchange {
+    /// Of the end that sends, or of the other.
+    pub fn new(sends: bool) -> Self {
+        Self {
+            sends,
+            is_reported: !sends,
+            ..Self::default()
+        }
+    }
+
+    /// Takes a datagram of the peer.
+    pub fn take(&mut self, datagram: &[u8]) -> Arrival {
+        let Some(message) = Message::from_octets(datagram) else {
+            self.received.received += 1;
+            self.received.octets += datagram.len() as u64;
+            return Arrival::Data;
+        };
+        match message {
+            Message::Request(request, _) => return Arrival::Request(request),
+            Message::End { sent } if !self.sends => {
+                self.sent = Some(sent);
+                self.is_complete = true;
+                return Arrival::End;
+            }
+            Message::Report(report) if self.sends => self.take_report(&report),
+            Message::Stop if self.sends => self.stop = true,
+            _ => {}
+        }
+        Arrival::News
+    }
+
+    fn take_report(&mut self, report: &Report) {
+        // Datagrams may overtake each other.
+        if report.stats.received >= self.received.received {
+            self.received = report.stats;
+        }
+        self.is_reported = true;
+        self.is_complete |= report.last;
+    }
+
+    /// Counts a control message of so many octets that this end sends.
+    pub const fn count_control(&mut self, octets: usize) {
+        self.control_octets += octets as u64;
+    }
+
+    /// The receiver's Report.
+    pub fn report(&self) -> Message {
+        let expected = self.sent.unwrap_or(self.received.received);
+        Message::Report(Report {
+            stats: ReceptionStats {
+                expected,
+                ..self.received
+            },
+            last: self.is_complete,
+            ..Report::default()
+        })
+    }
+
+    /// Octets of data among all that have been sent.
+    pub const fn data_octets(&self, payload_sent: u64) -> u64 {
+        payload_sent.saturating_sub(self.control_octets)
+    }
+
+    /// The receiver's counts are final.
+    pub const fn is_complete(&self) -> bool {
+        self.is_complete
+    }
+
+    /// The receiver asks the sender to end.
+    pub const fn is_stopped(&self) -> bool {
+        self.stop
+    }
+
+    /// What the receiver has, as far as this end knows.
+    pub fn received(&self) -> Option<ReceptionStats> {
+        self.is_reported.then_some(self.received)
+    }
+
+    /// Datagrams that were sent, and how many of them the receiver does not have; `None` while the
+    /// two ends do not agree. `written` are those that this end has sent.
+    pub fn lost(&self, written: u64) -> Option<(u64, u64)> {
+        let sent = if self.sends { written } else { self.sent? };
+        let lost = sent.saturating_sub(self.received.received);
+        self.is_complete.then_some((sent, lost))
+    }
+
+    /// The octets of both ends; datagrams have this length, and this end has sent so many octets.
+    pub fn delivery(&self, length: u16, payload_sent: u64) -> Delivery {
+        let told = self.sent.map(|sent| sent * u64::from(length));
+        Delivery {
+            sent: if self.sends {
+                Some(self.data_octets(payload_sent))
+            } else {
+                told
+            },
+            received: self.received().map(|received| received.octets),
+            complete: self.is_complete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: u16 = 100;
+
+    fn report(received: u64, last: bool) -> Vec<u8> {
+        let stats = ReceptionStats {
+            received,
+            octets: received * u64::from(LENGTH),
+            ..ReceptionStats::default()
+        };
+        let report = Report {
+            stats,
+            last,
+            ..Report::default()
+        };
+        Message::Report(report).to_octets()
+    }
+
+    #[test]
+    fn a_sender_knows_what_arrived_by_the_newest_report_and_what_is_lost_by_the_last() {
+        let mut sender = Exchange::new(true);
+        sender.count_control(128);
+        assert_eq!(sender.delivery(LENGTH, 1128).received, None);
+        for (datagram, received, complete) in [
+            (report(0, false), 0, false),
+            (report(7, false), 700, false),
+            // One that was overtaken.
+            (report(3, false), 700, false),
+            (report(8, true), 800, true),
+        ] {
+            assert_eq!(sender.take(&datagram), Arrival::News);
+            let expected = Delivery {
+                sent: Some(1000),
+                received: Some(received),
+                complete,
+            };
+            assert_eq!(sender.delivery(LENGTH, 1128), expected);
+            let lost = complete.then_some((10, 2));
+            assert_eq!(sender.lost(10), lost);
+        }
+        assert!(!sender.is_stopped());
+        sender.take(&Message::Stop.to_octets());
+        assert!(sender.is_stopped());
+    }
+
+    #[test]
+    fn a_receiver_counts_data_and_answers_the_end_with_the_last_report() {
+        let mut receiver = Exchange::new(false);
+        for _ in 0..3 {
+            assert_eq!(receiver.take(&[0x57; LENGTH as usize]), Arrival::Data);
+        }
+        let last = |exchange: &Exchange| match exchange.report() {
+            Message::Report(report) => (report.last, report.stats.received, report.stats.expected),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(last(&receiver), (false, 3, 3));
+        assert_eq!(receiver.lost(0), None);
+        let end = Message::End { sent: 5 }.to_octets();
+        assert_eq!(receiver.take(&end), Arrival::End);
+        assert_eq!(last(&receiver), (true, 3, 5));
+        assert_eq!(receiver.lost(0), Some((5, 2)));
+        let expected = Delivery {
+            sent: Some(500),
+            received: Some(300),
+            complete: true,
+        };
+        assert_eq!(receiver.delivery(LENGTH, 0), expected);
+    }
+}

@@ -1,0 +1,157 @@
+//! Tests over DCCP, in UDP or over IP itself: the datagrams of a connection are data, or control
+//! messages of [`weir_wire::test_protocol`], which begin with a magic number.
+//!
+//! The client repeats its Request until the server answers. The receiver sends a Report twice a
+//! second; the sender ends with an End, which says how many datagrams it has sent and which it
+//! repeats until the last Report comes. Both ends so know what was sent and what came. The
+//! connection asks a silent peer for a packet every second (a Sync); a peer from which nothing
+//! comes for ten seconds is gone.
+
+mod exchange;
+mod path;
+
+use super::data_path::{Listener, Transport};
+use super::failure;
+use super::options::{ClientOptions, DEFAULT_PROFILE, TestOptions};
+use crate::exit::Failure;
+use path::DccpPath;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use weir_lab::run::MeasuredTransport;
+use weir_lab::scenario::{self, Override};
+use weir_wire::test_protocol::TestConfig;
+use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
+
+/// How long a server may take to answer, as over the other transports.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// After so long without a packet the connection asks the peer for one.
+const PROBE_AFTER: Duration = Duration::from_secs(1);
+
+/// DCCP with these settings.
+#[derive(Clone)]
+pub struct Dccp {
+    config: EndpointConfig,
+    ccid: u8,
+    profile: String,
+    /// Single rules of TFRC on top of the profile.
+    rules: Vec<Override>,
+}
+
+impl Dccp {
+    /// As the options say.
+    pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
+        let ccid = options.ccid.unwrap_or(3);
+        let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
+        let profile = profile.to_owned();
+        let (settings, rules) = scenario::Dccp::with_rules(ccid, &profile, &options.set)?;
+        let tfrc = Box::new(settings.tfrc);
+        let socket = options.socket();
+        let config = EndpointConfig {
+            dccp_port: options
+                .port
+                .filter(|_| options.raw)
+                .unwrap_or(socket.dccp_port),
+            encapsulation: if options.raw {
+                Encapsulation::RawIp
+            } else {
+                Encapsulation::Udp
+            },
+            ccid: match ccid {
+                2 => Ccid::TcpLike,
+                4 => Ccid::TfrcSmallPackets(tfrc),
+                _ => Ccid::Tfrc(tfrc),
+            },
+            connect_timeout: CONNECT_TIMEOUT,
+            keepalive: Some(PROBE_AFTER),
+            tap,
+            ..socket
+        };
+        Ok(Self {
+            config,
+            ccid,
+            profile,
+            rules,
+        })
+    }
+
+    fn transport(&self) -> MeasuredTransport {
+        MeasuredTransport::Dccp {
+            ccid: self.ccid,
+            profile: self.profile.clone(),
+            rules: self.rules.clone(),
+            ecn: self.config.ecn,
+        }
+    }
+}
+
+impl Transport for Dccp {
+    type Path = DccpPath;
+    type Listener = DccpListener;
+
+    fn request(&self, client: &ClientOptions) -> Result<TestConfig, Failure> {
+        // Without a length the default depends on the open path.
+        Ok(client.request(0))
+    }
+
+    fn settings(&self, _: &TestConfig) -> Value {
+        let rules = self
+            .rules
+            .iter()
+            .map(|rule| (rule.path.clone(), rule.value.clone()));
+        let rules: BTreeMap<_, _> = rules.collect();
+        json!({ "ccid": self.ccid, "profile": self.profile, "set": rules })
+    }
+
+    fn describe(&self, address: SocketAddr) -> String {
+        match self.config.encapsulation {
+            Encapsulation::Udp => address.to_string(),
+            Encapsulation::RawIp => {
+                let port = self.config.dccp_port;
+                format!("{}, protocol 33, DCCP port {port}", address.ip())
+            }
+        }
+    }
+
+    async fn connect(&self, to: SocketAddr, request: TestConfig) -> Result<DccpPath, Failure> {
+        let opened = Instant::now();
+        let connection = Connection::connect(to, self.config.clone())
+            .await
+            .map_err(failure)?;
+        let mut path = DccpPath::new(connection, opened, self.transport());
+        path.ask(request).await?;
+        Ok(path)
+    }
+
+    async fn listen(&self, address: SocketAddr) -> Result<DccpListener, Failure> {
+        let listener = weir_wire::Listener::bind(address, self.config.clone());
+        Ok(DccpListener {
+            listener: listener.await.map_err(failure)?,
+            transport: self.transport(),
+        })
+    }
+}
+
+/// A server over DCCP.
+pub struct DccpListener {
+    listener: weir_wire::Listener,
+    transport: MeasuredTransport,
+}
+
+impl Listener for DccpListener {
+    type Path = DccpPath;
+
+    fn local_address(&self) -> Result<SocketAddr, Failure> {
+        Ok(self.listener.local_address())
+    }
+
+    async fn accept(&mut self) -> Result<DccpPath, Failure> {
+        let connection = self.listener.accept().await.map_err(failure)?;
+        let transport = self.transport.clone();
+        Ok(DccpPath::new(connection, Instant::now(), transport))
+    }
+
+    async fn close(self) {}
+}
