@@ -18,6 +18,7 @@ skip() {
 step cargo fmt --all --check
 step cargo clippy --workspace --all-targets --locked -- -D warnings
 step cargo xtask tidy
+step cargo xtask notices --check
 
 if command -v cargo-deny >/dev/null 2>&1; then
     step cargo deny --locked check licenses bans sources

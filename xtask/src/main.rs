@@ -1,13 +1,15 @@
-//! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | verdicts | ci`.
+//! The tasks of the workspace: `cargo xtask tidy | rfc | code-map | notices | verdicts | ci`.
 //!
 //! `tidy` checks the repository rules that rustfmt, clippy and cargo-deny cannot check, `rfc` lists
 //! which sections of which RFC are cited by code and by tests, and the constants of RFCs that no
-//! vector names, `code-map` writes `docs/code-map.md`, `verdicts` compares the published
+//! vector names, `code-map` writes `docs/code-map.md`, `notices`
+//! the licences of what is in the command, `verdicts` compares the published
 //! experiments under other seeds, `ci` runs `test.sh`.
 #![forbid(unsafe_code)]
 
 mod citation;
 mod modules;
+mod notices;
 mod output;
 mod rfc;
 mod source;
@@ -18,10 +20,11 @@ mod verdicts;
 
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|verdicts|ci>
+const USAGE: &str = "usage: cargo xtask <tidy|rfc|code-map|notices|verdicts|ci>
   tidy      report each violation of the repository rules as path:line: message
   rfc       list the RFC sections that code and tests cite, and constants without a vector
   code-map  write docs/code-map.md: every source file in a line
+  notices   write crates/weir/THIRD-PARTY-NOTICES; with --check, compare it
   verdicts  reproduce the experiments under other seeds and compare every verdict (minutes)
   ci        run ./test.sh: formatting, lints, tidy and all tests";
 
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&tree::root()),
         ["rfc"] => rfc::run(&tree::root()),
         ["code-map"] => tidy::code_map::run(&tree::root()),
+        ["notices"] => notices::run(&tree::root(), false),
+        ["notices", "--check"] => notices::run(&tree::root(), true),
         ["verdicts"] => verdicts::run(&tree::root()),
         ["ci"] => ci(),
         ["help" | "--help" | "-h"] => {

@@ -20,6 +20,14 @@ const STREAM_WINDOW: u32 = 12_500_000;
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 
+/// Connections of a server that wait to be accepted, and what their packets may take in all: a
+/// client's first flight is a packet or two.
+const MAX_INCOMING: usize = 1024;
+const INCOMING_OCTETS: u64 = 16 << 10;
+const ALL_INCOMING_OCTETS: u64 = 4 << 20;
+/// Streams that the peer may have open: one of data, and one of control messages.
+const MAX_STREAMS: u32 = 1;
+
 /// The configuration of traced connections. All other settings are quinn's defaults.
 #[derive(Clone, Debug)]
 pub struct TracedConfig {
@@ -78,6 +86,10 @@ impl TracedConfig {
     /// [`Error::Tls`].
     pub fn server(&self) -> Result<Traced<ServerConfig>, Error> {
         let mut config = ServerConfig::with_crypto(Arc::new(tls::measuring_server(self.alpn)?));
+        config
+            .max_incoming(MAX_INCOMING)
+            .incoming_buffer_size(INCOMING_OCTETS)
+            .incoming_buffer_size_total(ALL_INCOMING_OCTETS);
         Ok(self.trace(|transport| {
             config.transport_config(transport);
             config
@@ -100,6 +112,8 @@ impl TracedConfig {
         transport
             .congestion_controller_factory(Arc::new(factory))
             .enable_segmentation_offload(self.segmentation)
+            .max_concurrent_bidi_streams(VarInt::from_u32(MAX_STREAMS))
+            .max_concurrent_uni_streams(VarInt::from_u32(MAX_STREAMS))
             .stream_receive_window(VarInt::from_u32(STREAM_WINDOW))
             .send_window(u64::from(STREAM_WINDOW))
             .keep_alive_interval(Some(KEEPALIVE_INTERVAL))

@@ -54,6 +54,8 @@ examples! {
     MAN:
         "weir man | man -l -"
         "weir man --out /usr/local/share/man/man1";
+    NOTICES:
+        "weir notices | less";
 }
 
 #[cfg(test)]

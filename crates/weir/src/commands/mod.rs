@@ -9,6 +9,7 @@ mod examples;
 mod export;
 mod lint;
 mod man;
+mod notices;
 mod plot;
 mod replicates;
 mod reproduce;
@@ -96,6 +97,9 @@ pub enum Command {
     /// Print the manual page, or write those of all commands
     #[command(after_help = examples::MAN)]
     Man(man::Arguments),
+    /// Print the licences of what this program contains
+    #[command(after_help = examples::NOTICES)]
+    Notices,
 }
 
 impl Cli {
@@ -155,5 +159,6 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
+        Command::Notices => notices::run(),
     }
 }

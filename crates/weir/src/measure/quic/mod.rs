@@ -6,6 +6,10 @@
 //! what waits to be sent. When its time is over, a sender without a rate of its own resets the
 //! stream, and what waits is not sent.
 //!
+//! A server has state for at most 1024 connections, and for 64 whose client has not proven its
+//! address; further ones must come again with a token (Retry), so that a flood of first packets
+//! costs no memory.
+//!
 //! The certificate is the server's own and the client takes any: a tool to measure, not a channel
 //! for secrets.
 
