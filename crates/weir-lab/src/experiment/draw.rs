@@ -30,11 +30,8 @@ pub(super) fn plots(
         .plots
         .iter()
         .filter_map(|plan| {
-            Some(NamedPlot {
-                name: format!("{experiment}-{}", plan.name),
-                caption: plan.caption.clone(),
-                plot: drawing.plot(plan)?,
-            })
+            let name = format!("{experiment}-{}", plan.name);
+            Some(NamedPlot::new(&name, &plan.caption, drawing.plot(plan)?))
         })
         .collect()
 }

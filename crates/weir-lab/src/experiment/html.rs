@@ -70,7 +70,7 @@ impl Reproduction {
         std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
         let plots: Vec<_> = self.experiments.iter().flat_map(|e| &e.plots).collect();
         plots.par_iter().try_for_each(|named| {
-            let svg = named.plot.svg();
+            let svg = named.drawing.svg();
             let png = crate::report::png(&svg, 2.0).map_err(|error| ExperimentError::Plot {
                 name: named.name.clone(),
                 message: error.to_string(),

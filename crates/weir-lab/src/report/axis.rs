@@ -1,9 +1,49 @@
-//! Axes: range, scale, and where the ticks stand.
+//! Axes: range, scale, unit, and where the ticks stand.
 //!
-//! Linear ticks stand at 1, 2 or 5 times a power of ten, about six of them; logarithmic ones at
-//! the decades. Labels carry the unit where a prefix (k, M, µ) makes them shorter.
+//! Linear ticks stand at 1, 2 or 5 times a power of ten, as many as there is room for; the axis's
+//! label has their unit with its prefix: `goodput, Mbit/s`. Logarithmic ticks stand at the decades
+//! and carry the unit each: `10 Mbit/s`. An axis ends where its data ends; only a linear axis
+//! upwards has a margin, so that no line runs into the frame.
 
-use crate::theory::format_value;
+use crate::theory::significant;
+
+/// From this quotient of the largest and the smallest value on, an axis is logarithmic.
+const LOG_FROM: f64 = 50.0;
+
+/// Prefixes of the units that have them, the largest first.
+fn prefixes(unit: &str) -> &'static [(f64, &'static str)] {
+    match unit {
+        "bit/s" => &[
+            (1e9, "Gbit/s"),
+            (1e6, "Mbit/s"),
+            (1e3, "kbit/s"),
+            (1.0, "bit/s"),
+        ],
+        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        "bytes" => &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+        _ => &[],
+    }
+}
+
+/// The factor and the name of the prefixed unit in which a number up to `largest` is short.
+pub(super) fn prefixed(unit: &str, largest: f64) -> (f64, &str) {
+    let prefixes = prefixes(unit);
+    let fits = |scale: f64| largest.abs() >= scale * 0.999_995;
+    let found = prefixes.iter().find(|(scale, _)| fits(*scale));
+    let found = found.or(prefixes.last());
+    found.map_or((1.0, unit), |(scale, name)| (*scale, *name))
+}
+
+/// A number with its unit: `12.5 Mbit/s`.
+pub(super) fn with_unit(value: f64, unit: &str, digits: i32) -> String {
+    let (scale, unit) = prefixed(unit, value);
+    let number = significant(value / scale, digits);
+    if unit.is_empty() {
+        number
+    } else {
+        format!("{number} {unit}")
+    }
+}
 
 /// How values become positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +59,7 @@ pub enum Scale {
 pub struct Axis {
     /// What it shows, with the unit in words: `allowed rate X, bit/s`.
     pub label: String,
-    /// The unit of its values; `bit/s` and `s` get prefixes.
+    /// The unit of its values; `bit/s`, `s` and `bytes` get prefixes.
     pub unit: String,
     /// Linear or logarithmic.
     pub scale: Scale,
@@ -27,6 +67,10 @@ pub struct Axis {
     pub range: Option<(f64, f64)>,
     /// Where the labelled ticks stand; by the scale if empty.
     pub marks: Vec<f64>,
+    /// True if it starts and ends exactly where the data does, without a margin.
+    pub tight: bool,
+    /// True if a linear axis starts at zero whatever the data.
+    pub zero: bool,
 }
 
 impl Axis {
@@ -38,6 +82,16 @@ impl Axis {
             scale: Scale::Linear,
             range: None,
             marks: Vec::new(),
+            tight: false,
+            zero: false,
+        }
+    }
+
+    /// Virtual time: from the first to the last row, to the nanosecond.
+    pub fn time() -> Self {
+        Self {
+            tight: true,
+            ..Self::linear("time, s", "s")
         }
     }
 
@@ -63,6 +117,34 @@ impl Axis {
             marks: marks.to_vec(),
             ..self
         }
+    }
+
+    /// The same linear axis, starting at zero whatever the data: lengths can be compared.
+    pub fn from_zero(self) -> Self {
+        Self { zero: true, ..self }
+    }
+
+    /// Logarithmic if the values span more than a factor of [`LOG_FROM`], else linear: a steady
+    /// rate on a logarithmic axis looks steadier than it is.
+    pub fn by_range(self, values: impl Iterator<Item = f64>) -> Self {
+        let ends = values
+            .filter(|value| value.is_finite() && *value > 0.0)
+            .fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+                (low.min(value), high.max(value))
+            });
+        let scale = if ends.1 > ends.0 * LOG_FROM {
+            Scale::Log
+        } else {
+            Scale::Linear
+        };
+        Self { scale, ..self }
+    }
+
+    /// The label without its unit: `goodput` of `goodput, bit/s`.
+    pub(super) fn quantity(&self) -> &str {
+        let of_unit = self.label.strip_suffix(self.unit.as_str());
+        let quantity = of_unit.and_then(|label| label.strip_suffix(", "));
+        quantity.unwrap_or(&self.label)
     }
 
     /// True if the axis can show the value.
@@ -95,20 +177,31 @@ impl ScaledAxis {
         if axis.scale == Scale::Log {
             low = low.max(f64::MIN_POSITIVE);
             high = high.max(low);
-            if axis.range.is_none() {
-                low = libm::pow(10.0, libm::floor(libm::log10(low) + 1e-9));
-                high = libm::pow(10.0, libm::ceil(libm::log10(high) - 1e-9));
+            if axis.range.is_none() && !axis.tight {
+                (low, high) = (digit_below(low), digit_above(high));
             }
             if high <= low {
                 high = low * 10.0;
             }
         } else if high <= low {
             let half = if low == 0.0 { 1.0 } else { low.abs() * 0.05 };
-            (low, high) = (low - half, high + half);
+            low = if axis.zero && high > 0.0 {
+                0.0
+            } else {
+                low - half
+            };
+            high += half;
+        } else if axis.range.is_none() && axis.tight {
+            // The first row of a trace stands a little after zero.
+            low = if low >= 0.0 && low < high * 0.02 {
+                0.0
+            } else {
+                low
+            };
         } else if axis.range.is_none() {
             let margin = (high - low) * 0.04;
             // A range that starts near zero starts at zero.
-            low = if low >= 0.0 && low < high * 0.3 {
+            low = if low >= 0.0 && (axis.zero || low < high * 0.3) {
                 0.0
             } else {
                 low - margin
@@ -135,6 +228,11 @@ impl ScaledAxis {
         share.clamp(-2.0, 3.0)
     }
 
+    /// The axis that it scales.
+    pub(super) fn axis(&self) -> &Axis {
+        &self.axis
+    }
+
     /// The low and the high end.
     pub(super) fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
@@ -145,20 +243,28 @@ impl ScaledAxis {
         self.axis.shows(value)
     }
 
-    /// Values and labels of the labelled ticks.
-    pub(super) fn ticks(&self) -> Vec<(f64, String)> {
+    /// The label with the unit in which the ticks are numbered.
+    pub(super) fn label(&self) -> String {
+        if self.axis.scale == Scale::Log || prefixes(&self.axis.unit).is_empty() {
+            return self.axis.label.clone();
+        }
+        format!("{}, {}", self.axis.quantity(), self.unit_of_ticks().1)
+    }
+
+    /// Values and labels of the labelled ticks, of which there is room for about `room`.
+    pub(super) fn ticks(&self, room: f64) -> Vec<(f64, String)> {
         if !self.axis.marks.is_empty() {
-            let label = |&value: &f64| (value, tick_label(value, &self.axis.unit));
+            let label = |&value: &f64| (value, self.tick_label(value));
             return self.axis.marks.iter().map(label).collect();
         }
         match self.axis.scale {
-            Scale::Linear => self.linear_ticks(),
-            Scale::Log => self.decades(),
+            Scale::Linear => self.linear_ticks(room),
+            Scale::Log => self.decades(room),
         }
     }
 
-    fn linear_ticks(&self) -> Vec<(f64, String)> {
-        let raw = (self.high - self.low) / 6.0;
+    fn linear_ticks(&self, room: f64) -> Vec<(f64, String)> {
+        let raw = (self.high - self.low) / room.clamp(2.0, 12.0);
         let power = libm::pow(10.0, libm::floor(libm::log10(raw)));
         let step = [1.0, 2.0, 5.0, 10.0]
             .iter()
@@ -167,38 +273,55 @@ impl ScaledAxis {
             .unwrap_or(power * 10.0);
         let first = libm::ceil(self.low / step - 1e-9) as i64;
         let last = libm::floor(self.high / step + 1e-9) as i64;
-        (first..=last.min(first + 20))
+        (first..=last.min(first.saturating_add(20)))
             .map(|count| {
-                let value = count as f64 * step;
-                (value, tick_label(clean(value, step), &self.unit_of_ticks()))
+                let value = clean(count as f64 * step, step);
+                (value, self.tick_label(value))
             })
             .collect()
     }
 
-    /// Ticks of an axis in whole seconds need no unit each; the axis's label has it.
-    fn unit_of_ticks(&self) -> String {
-        let seconds = self.axis.unit == "s" && self.high.abs().max(self.low.abs()) >= 2.0;
-        match self.axis.unit.as_str() {
-            "bit/s" => self.axis.unit.clone(),
-            "s" if !seconds => self.axis.unit.clone(),
-            _ => String::new(),
+    /// The factor and the unit of a linear axis's ticks.
+    fn unit_of_ticks(&self) -> (f64, &str) {
+        let largest = self.high.abs().max(self.low.abs());
+        // 1.2 s is better read as 1200 ms than as 0.2, 0.4, … s; beyond that seconds are shorter.
+        let largest = if self.axis.unit == "s" && largest < 2.0 {
+            largest * 0.5
+        } else {
+            largest
+        };
+        prefixed(&self.axis.unit, largest)
+    }
+
+    fn tick_label(&self, value: f64) -> String {
+        match self.axis.scale {
+            _ if value == 0.0 => "0".to_owned(),
+            Scale::Linear => significant(value / self.unit_of_ticks().0, 5),
+            Scale::Log if prefixes(&self.axis.unit).is_empty() => significant(value, 5),
+            Scale::Log => with_unit(value, &self.axis.unit, 5),
         }
     }
 
-    fn decades(&self) -> Vec<(f64, String)> {
-        let first = libm::ceil(libm::log10(self.low) - 1e-9) as i32;
-        let last = libm::floor(libm::log10(self.high) + 1e-9) as i32;
-        let every = (last - first) / 12 + 1;
+    /// The decades; with twice and five times them where there are few.
+    fn decades(&self, room: f64) -> Vec<(f64, String)> {
+        let first = libm::floor(libm::log10(self.low) + 1e-9) as i32;
+        let last = libm::ceil(libm::log10(self.high) - 1e-9) as i32;
+        let every = ((last - first) / (room.max(2.0) as i32 + 1) + 1).max(1) as usize;
+        let digits: &[f64] = match libm::log10(self.high / self.low) {
+            decades if decades < 1.6 => &[1.0, 2.0, 3.0, 5.0],
+            decades if decades * 3.0 < room => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
+        let inside =
+            |value: &f64| *value >= self.low * 0.999_999 && *value <= self.high * 1.000_001;
         (first..=last)
-            .step_by(every.max(1) as usize)
-            .map(|exponent| {
-                let value = libm::pow(10.0, f64::from(exponent));
-                let unit = match self.axis.unit.as_str() {
-                    unit @ ("bit/s" | "s") => unit,
-                    _ => "",
-                };
-                (value, format_value(value, unit))
+            .step_by(every)
+            .flat_map(|exponent| {
+                let power = libm::pow(10.0, f64::from(exponent));
+                digits.iter().map(move |digit| digit * power)
             })
+            .filter(inside)
+            .map(|value| (value, self.tick_label(value)))
             .collect()
     }
 
@@ -221,13 +344,16 @@ impl ScaledAxis {
     }
 }
 
-/// Zero needs no unit.
-fn tick_label(value: f64, unit: &str) -> String {
-    if value == 0.0 {
-        "0".to_owned()
-    } else {
-        format_value(value, unit)
-    }
+/// The largest digit times a power of ten that is at most the value.
+fn digit_below(value: f64) -> f64 {
+    let power = libm::pow(10.0, libm::floor(libm::log10(value) + 1e-9));
+    libm::floor(value / power + 1e-9).max(1.0) * power
+}
+
+/// The smallest digit times a power of ten that is at least the value.
+fn digit_above(value: f64) -> f64 {
+    let power = libm::pow(10.0, libm::floor(libm::log10(value) + 1e-9));
+    libm::ceil(value / power - 1e-9) * power
 }
 
 /// A multiple of the step without the rounding error of its multiplication.

@@ -1,15 +1,30 @@
 //! The area of a plot in pixels, and the text of an SVG while it grows.
 
 use super::axis::ScaledAxis;
+use super::thin::{PathData, Pixel};
 use std::fmt::Write as _;
 
+/// Width of a picture in pixels, if nothing else is asked for.
 pub(super) const WIDTH: f64 = 920.0;
-pub(super) const LEFT: f64 = 92.0;
-pub(super) const RIGHT: f64 = 26.0;
-pub(super) const BOTTOM: f64 = 52.0;
-pub(super) const TITLE: f64 = 34.0;
+/// Width of the picture for narrow screens.
+pub(super) const NARROW: f64 = 380.0;
+/// Height of a row of the legend and of the title.
+pub(super) const ROW: f64 = 20.0;
 /// A wide estimate of a character's width at 12 pixels.
 pub(super) const CHARACTER: f64 = 6.9;
+/// The same at the title's 15 pixels.
+pub(super) const TITLE_CHARACTER: f64 = 8.1;
+
+/// Where the area between the axes lies in its picture, in pixels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    /// Width of the whole picture.
+    pub(super) width: f64,
+}
 
 /// The plot area in pixels and the axes that map onto it.
 pub(super) struct Canvas {
@@ -18,8 +33,7 @@ pub(super) struct Canvas {
     pub(super) id: String,
     pub(super) x: ScaledAxis,
     pub(super) y: ScaledAxis,
-    pub(super) top: f64,
-    pub(super) height: f64,
+    pub(super) frame: Frame,
 }
 
 /// Text for XML.
@@ -42,59 +56,82 @@ pub(super) fn n(value: f64) -> String {
     }
 }
 
+/// The width of words at 12 pixels, estimated on the wide side.
+pub(super) fn width_of(words: &str) -> f64 {
+    words.chars().count() as f64 * CHARACTER
+}
+
+/// Words in lines of at most so many characters; a longer word has a line of its own.
+pub(super) fn wrapped(words: &str, characters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in words.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= characters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A text element.
+pub(super) fn words(out: &mut String, class: &str, at: Pixel, anchor: &str, words: &str) {
+    let _ = writeln!(
+        out,
+        "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
+        n(at.0),
+        n(at.1),
+        escape(words)
+    );
+}
+
+impl Frame {
+    pub(super) fn width(&self) -> f64 {
+        self.right - self.left
+    }
+
+    pub(super) fn height(&self) -> f64 {
+        self.bottom - self.top
+    }
+}
+
 impl Canvas {
     pub(super) fn px(&self, x: f64) -> f64 {
-        LEFT + self.x.share(x) * (WIDTH - LEFT - RIGHT)
+        self.frame.left + self.x.share(x) * self.frame.width()
     }
 
     pub(super) fn py(&self, y: f64) -> f64 {
-        self.top + (1.0 - self.y.share(y)) * self.height
+        self.frame.top + (1.0 - self.y.share(y)) * self.frame.height()
     }
 
-    pub(super) fn bottom(&self) -> f64 {
-        self.top + self.height
+    /// The pixel of a point; `None` if the axes cannot show it.
+    pub(super) fn pixel(&self, x: f64, y: f64) -> Option<Pixel> {
+        (self.x.shows(x) && self.y.shows(y)).then(|| (self.px(x), self.py(y)))
     }
 
     /// Pixels of the points that the axes can show.
-    pub(super) fn pixels(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    pub(super) fn pixels(&self, points: &[(f64, f64)]) -> Vec<Pixel> {
+        let points = points.iter();
         points
-            .iter()
-            .filter(|point| self.x.shows(point.0) && self.y.shows(point.1))
-            .map(|point| (self.px(point.0), self.py(point.1)))
+            .filter_map(|point| self.pixel(point.0, point.1))
             .collect()
     }
 
-    pub(super) fn words(&mut self, x: f64, y: f64, class: &str, anchor: &str, words: &str) {
-        let _ = writeln!(
-            self.text,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-            n(x),
-            n(y),
-            escape(words)
-        );
+    pub(super) fn words(&mut self, at: Pixel, class: &str, anchor: &str, text: &str) {
+        words(&mut self.text, class, at, anchor, text);
     }
 
-    pub(super) fn straight(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let _ = writeln!(
-            self.text,
-            "<path class=\"{class}\" d=\"M{} {}L{} {}\"/>",
-            n(from.0),
-            n(from.1),
-            n(to.0),
-            n(to.1)
-        );
-    }
-
-    pub(super) fn circle(&mut self, class: &str, (x, y): (f64, f64), radius: &str) {
-        let (x, y) = (n(x), n(y));
-        let _ = writeln!(
-            self.text,
-            "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>"
-        );
+    pub(super) fn straight(&mut self, class: &str, from: Pixel, to: Pixel) {
+        let mut path = PathData::default();
+        path.add(&[from, to]);
+        let path = path.text();
+        let _ = writeln!(self.text, "<path class=\"{class}\" d=\"{path}\"/>");
     }
 
     /// A rectangle from its left upper corner, with its width and height.
-    pub(super) fn rectangle(&mut self, class: &str, corner: (f64, f64), size: (f64, f64)) {
+    pub(super) fn rectangle(&mut self, class: &str, corner: Pixel, size: Pixel) {
         let _ = writeln!(
             self.text,
             "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
@@ -103,5 +140,19 @@ impl Canvas {
             n(size.0),
             n(size.1)
         );
+    }
+
+    /// A path of a layer: `kind` says how the page's script reads it, `name` what it is.
+    pub(super) fn data(&mut self, class: &str, kind: &str, name: &str, path: PathData) {
+        let path = path.text();
+        if path.is_empty() {
+            return;
+        }
+        let named = if name.is_empty() {
+            String::new()
+        } else {
+            format!(" data-k=\"{kind}\" data-n=\"{}\"", escape(name))
+        };
+        let _ = writeln!(self.text, "<path class=\"{class}\"{named} d=\"{path}\"/>");
     }
 }

@@ -1,11 +1,9 @@
 //! The legend: which entries a plot has, in rows that fit the width, and their swatches.
 
-use super::canvas::{CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, n};
+use super::canvas::{Canvas, ROW, n, width_of};
+use super::layers::outline;
 use super::plot::{Colour, Plot, PlotLayer, Shape};
 use std::fmt::Write as _;
-
-/// Height of a row in pixels.
-pub(super) const LEGEND_ROW: f64 = 20.0;
 
 pub(super) struct LegendEntry {
     name: String,
@@ -13,37 +11,44 @@ pub(super) struct LegendEntry {
 }
 
 enum Swatch {
-    /// A line of these classes.
-    Line(String),
+    /// A line of these classes, with a mark of this shape and class on it.
+    Line(String, Option<(usize, String)>),
     Dot(Colour),
-    Box(Colour),
+    Mark(Colour, usize),
+    Box(Colour, &'static str),
     Band,
     Ring,
+    Tick(String),
 }
 
 /// The legend's entries of a layer; of categories only those that occur in the range shown.
-fn entries(layer: &PlotLayer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
+fn entries(layer: &PlotLayer, shown: (f64, f64)) -> Vec<LegendEntry> {
+    let fill = format!("m f{}", layer.colour.number());
     let swatch = match &layer.shape {
-        Shape::Line(_) | Shape::Step(_) | Shape::Upright(_) | Shape::Spread(_) => {
-            Swatch::Line(layer.line_class())
-        }
+        Shape::Line(_) | Shape::Step(_) | Shape::Upright(_) | Shape::Spread(_) => Swatch::Line(
+            layer.line_class(),
+            layer.marker.map(|marker| (marker, fill)),
+        ),
+        Shape::Errors(_) => Swatch::Line(layer.line_class(), None),
+        Shape::Level(_) => Swatch::Line(format!("thin dash1 s{}", layer.colour.number()), None),
         Shape::Scatter(_) => Swatch::Dot(layer.colour),
-        Shape::Bars(_) => Swatch::Box(layer.colour),
+        Shape::Marks(_) => Swatch::Mark(layer.colour, layer.marker.unwrap_or(0)),
+        Shape::Bars(_) => Swatch::Box(layer.colour, "bar"),
+        Shape::Ribbon(_) => Swatch::Box(layer.colour, "ribbon"),
+        Shape::Rug(_) => Swatch::Tick(layer.line_class()),
         Shape::Band(..) => Swatch::Band,
         Shape::Published(_) => Swatch::Ring,
-        Shape::Level(_) => return Vec::new(),
         Shape::StepByCategory { points, categories } => {
-            let is_shown = |x: f64| shown.is_none_or(|(from, to)| x >= from && x <= to);
             let occurs = |number: usize| {
                 let mut points = points.iter();
-                points.any(|point| is_shown(point.0) && point.2 == number)
+                points.any(|p| p.0 >= shown.0 && p.0 <= shown.1 && p.2 == number)
             };
             let categories = categories.iter().enumerate();
             return categories
                 .filter(|(number, (name, _))| occurs(*number) && !name.is_empty())
                 .map(|(_, (name, colour))| LegendEntry {
                     name: name.clone(),
-                    swatch: Swatch::Line(format!("s{}", colour.number())),
+                    swatch: Swatch::Line(format!("s{}", colour.number()), None),
                 })
                 .collect();
         }
@@ -55,74 +60,97 @@ fn entries(layer: &PlotLayer, shown: Option<(f64, f64)>) -> Vec<LegendEntry> {
     vec![LegendEntry { name, swatch }]
 }
 
-/// The legend's entries in rows that fit the width.
-pub(super) fn legend_rows(plot: &Plot) -> Vec<Vec<LegendEntry>> {
-    let mut rows: Vec<Vec<LegendEntry>> = Vec::new();
-    let mut used = f64::INFINITY;
-    for entry in plot
-        .layers
-        .iter()
-        .flat_map(|layer| entries(layer, plot.x.range))
-    {
-        let width = entry_width(&entry);
-        if used + width > WIDTH - LEFT - RIGHT {
-            rows.push(Vec::new());
-            used = 0.0;
+/// The entries of the strips' categories that occur in the range shown.
+fn strip_entries(plot: &Plot, shown: (f64, f64)) -> Vec<LegendEntry> {
+    let mut entries: Vec<LegendEntry> = Vec::new();
+    for strip in &plot.strips {
+        for (number, (name, colour)) in strip.categories.iter().enumerate() {
+            let mut spans = strip.spans.iter();
+            let occurs = spans.any(|s| s.2 == number && s.1 > shown.0 && s.0 < shown.1);
+            if occurs && entries.iter().all(|entry| entry.name != *name) {
+                entries.push(LegendEntry {
+                    name: name.clone(),
+                    swatch: Swatch::Box(*colour, "span"),
+                });
+            }
         }
-        used += width;
-        if let Some(row) = rows.last_mut() {
-            row.push(entry);
+    }
+    entries
+}
+
+/// The legend's entries in rows that fit the width: the layers', then in a row of their own the
+/// strips'.
+pub(super) fn legend_rows(plot: &Plot, shown: (f64, f64), width: f64) -> Vec<Vec<LegendEntry>> {
+    let layers = plot.layers.iter().flat_map(|layer| entries(layer, shown));
+    let mut rows: Vec<Vec<LegendEntry>> = Vec::new();
+    for group in [layers.collect(), strip_entries(plot, shown)] {
+        let group: Vec<LegendEntry> = group;
+        let mut used = f64::INFINITY;
+        for entry in group {
+            let needs = entry_width(&entry);
+            if used + needs > width {
+                rows.push(Vec::new());
+                used = 0.0;
+            }
+            used += needs;
+            if let Some(row) = rows.last_mut() {
+                row.push(entry);
+            }
         }
     }
     rows
 }
 
 fn entry_width(entry: &LegendEntry) -> f64 {
-    34.0 + entry.name.chars().count() as f64 * CHARACTER + 16.0
+    32.0 + width_of(&entry.name) + 14.0
 }
 
 impl Canvas {
-    /// Draws the rows below the title.
-    pub(super) fn legend(&mut self, rows: &[Vec<LegendEntry>]) {
-        let mut y = TITLE + 12.0;
+    /// Draws the rows, the first with its upper left corner here.
+    pub(super) fn legend(&mut self, rows: &[Vec<LegendEntry>], (left, top): (f64, f64)) {
+        let mut y = top + 15.0;
         for row in rows {
-            let mut x = LEFT;
+            let mut x = left;
             for entry in row {
                 self.swatch(&entry.swatch, x, y - 4.0);
-                self.words(x + 34.0, y, "t", "start", &entry.name);
+                self.words((x + 32.0, y), "t", "start", &entry.name);
                 x += entry_width(entry);
             }
-            y += LEGEND_ROW;
+            y += ROW;
         }
     }
 
     fn swatch(&mut self, swatch: &Swatch, x: f64, y: f64) {
-        let (x, y, end) = (n(x), n(y), n(x + 26.0));
-        let _ = match swatch {
-            Swatch::Line(class) => writeln!(
-                self.text,
-                "<path class=\"line {class}\" d=\"M{x} {y}L{end} {y}\" stroke-width=\"3\"/>"
-            ),
-            Swatch::Dot(colour) => writeln!(
-                self.text,
-                "<circle class=\"f{}\" cx=\"{x}\" cy=\"{y}\" r=\"3\" transform=\"translate(13 0)\"/>",
-                colour.number()
-            ),
-            Swatch::Ring => writeln!(
-                self.text,
-                "<circle class=\"mark\" cx=\"{x}\" cy=\"{y}\" r=\"4\" transform=\"translate(13 0)\"/>"
-            ),
-            Swatch::Box(colour) => writeln!(
-                self.text,
-                "<rect class=\"bar f{}\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"10\" \
-                 transform=\"translate(0 -5)\"/>",
-                colour.number()
-            ),
-            Swatch::Band => writeln!(
-                self.text,
-                "<rect class=\"band\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"12\" \
-                 transform=\"translate(0 -6)\"/>"
-            ),
+        let moved = format!("transform=\"translate({} {})\"", n(x + 13.0), n(y));
+        let out = &mut self.text;
+        let rect = |class: &str, height: f64| {
+            let (x, y) = (n(x), n(y - height / 2.0));
+            format!(
+                "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"26\" height=\"{height}\"/>"
+            )
         };
+        let text = match swatch {
+            Swatch::Line(class, mark) => {
+                let (x, y) = (n(x), n(y));
+                let mut text = format!("<path class=\"line {class}\" d=\"M{x} {y}h26\"/>");
+                if let Some((marker, class)) = mark {
+                    let d = outline(*marker);
+                    let _ = write!(text, "<path class=\"{class}\" {moved} d=\"{d}\"/>");
+                }
+                text
+            }
+            Swatch::Dot(colour) => {
+                format!("<circle class=\"f{}\" {moved} r=\"2.4\"/>", colour.number())
+            }
+            Swatch::Mark(colour, marker) => {
+                let (number, d) = (colour.number(), outline(*marker));
+                format!("<path class=\"m f{number}\" {moved} d=\"{d}\"/>")
+            }
+            Swatch::Ring => format!("<circle class=\"mark\" {moved} r=\"4\"/>"),
+            Swatch::Tick(class) => format!("<path class=\"line {class}\" {moved} d=\"M0-4v8\"/>"),
+            Swatch::Box(colour, class) => rect(&format!("{class} f{}", colour.number()), 10.0),
+            Swatch::Band => rect("band", 12.0),
+        };
+        let _ = writeln!(out, "{text}");
     }
 }

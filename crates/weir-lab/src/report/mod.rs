@@ -2,32 +2,63 @@
 //!
 //! A [`Plot`] is data: axes with units and layers of marks. [`Plot::svg`] writes it as SVG, the
 //! same bytes for the same data on every platform; [`png()`] rasterises that text with a font
-//! that is compiled in. [`page`] writes one HTML file that opens from disk without a network.
-//! [`plots_of`] draws what a run's trace holds.
+//! that is compiled in, [`pdf()`] writes it as a page of a document. [`page`] writes one HTML file
+//! that opens from disk without a network and is complete without its script.
+//! [`pictures_of`] draws what a run's tables hold, [`comparison`] several runs.
 //!
-//! Not here: interaction, and any layout that depends on the fonts of the reader's machine; text
-//! widths are estimated on the wide side, so that labels are not clipped.
+//! Not here: any layout that depends on the fonts of the reader's machine; text widths are
+//! estimated on the wide side, so that labels are not clipped.
 
 mod axis;
 mod canvas;
+mod columns;
+mod comparison;
+mod drawing;
 mod flow_plots;
+mod labels;
+mod layers;
 mod legend;
+mod natural;
+mod network;
+mod overview;
 pub mod page;
+#[cfg(feature = "files")]
+mod pdf;
 mod plot;
 #[cfg(feature = "files")]
 mod png;
+mod queues;
+mod rules;
+mod run_pictures;
+mod selection;
+mod series;
 mod style;
+mod subjects;
 mod svg;
+mod thin;
+mod topology;
+mod window_plots;
 
 pub use axis::{Axis, Scale};
+pub use comparison::comparison;
+pub use drawing::{Drawing, NamedPlot};
 pub use flow_plots::{
-    MAX_PLOTTED, NamedPlot, SawtoothOverlay, WINDOW_ROUNDS, packet_interval, packets_per_second,
-    plots_of, plots_of_flow, rate_by_limit, round_trip_time, window_sawtooth,
+    packet_interval, packets_per_second, plots_of_flow, rate_by_limit, round_trip_time,
 };
-pub use plot::{Colour, Plot, PlotLayer, Shape};
+pub use natural::by_name;
+#[cfg(feature = "files")]
+pub use pdf::{PdfError, pdf};
+pub use plot::{Colour, ErrorBar, Plot, PlotLayer, Shape, Strip};
 #[cfg(feature = "files")]
 pub use png::{PngError, png};
+pub use run_pictures::{RunPictures, Section, pictures_of};
+pub use selection::{PlotError, PlotSelection};
 pub use style::{page_style, standalone_style};
+pub use subjects::PlotData;
+pub use topology::Topology;
+pub use window_plots::{SawtoothOverlay, WINDOW_ROUNDS, window_sawtooth};
 
+#[cfg(all(test, feature = "files"))]
+mod layout_tests;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,11 @@
-//! One HTML file that contains its styles, tables and plots.
+//! One HTML file that contains its styles, tables, pictures and a script.
+//!
+//! The page is complete without its script and on paper. The script adds the values under the
+//! pointer and a zoom that all pictures over time share; it reads both from the pictures. Each
+//! picture is there twice, for wide and for narrow screens.
 
 use super::canvas::escape;
+use super::run_pictures::RunPictures;
 use super::{NamedPlot, page_style};
 use std::fmt::Write as _;
 
@@ -23,8 +28,29 @@ td.v{white-space:nowrap;font-weight:600}
 td small{color:var(--soft);font-size:13px;font-weight:400;display:block}
 .agrees,.holds{color:var(--c2)}.differs{color:var(--c5)}.explained{color:var(--c4)}.input,.busy,.quantity,.checked{color:var(--soft)}
 .strip{display:block;margin:3px 0 0 auto}
-figure{margin:20px 0 28px}
-figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px}
+figure{margin:20px 0 28px;position:relative}
+figure svg{width:100%;height:auto;border:1px solid var(--grid);border-radius:4px;display:block}
+figure .narrow{display:none}
+figure .cut .fit{visibility:hidden}
+nav ol{columns:2;column-gap:32px;padding-left:22px;margin:8px 0;font-size:14.5px}
+nav li{break-inside:avoid}
+.note{border-left:4px solid var(--soft);padding:2px 14px;margin:14px 0;font-size:14.5px}
+.note ul{margin:4px 0;padding-left:20px}
+.readout{position:absolute;z-index:2;pointer-events:none;background:var(--paper);color:var(--ink);
+border:1px solid var(--soft);border-radius:4px;padding:4px 8px;font-size:13px;line-height:1.35;
+white-space:nowrap;max-width:92%;overflow:hidden;font-variant-numeric:tabular-nums}
+.readout b{font-weight:600}.readout i{display:inline-block;width:10px;height:10px;margin-right:6px;border-radius:2px}
+.cursor{stroke:var(--ink);stroke-opacity:.6;stroke-width:1;pointer-events:none}
+.brush{fill:var(--shade);fill-opacity:.18;pointer-events:none}
+.zoom{position:sticky;top:0;z-index:3;background:var(--paper);padding:6px 0;border-bottom:1px solid var(--grid);font-size:14px}
+.zoom button{font:inherit;margin-left:12px}
+.how{color:var(--soft);font-size:14.5px}
+@media (max-width:640px){main{padding:12px 12px 48px}h1{font-size:22px;overflow-wrap:anywhere}
+h2{font-size:19px}nav ol{columns:1}figure .wide{display:none}figure .narrow{display:block}
+p{overflow-wrap:anywhere}}
+@media print{main{max-width:none;padding:0}.zoom,.readout,.how{display:none!important}
+figure{break-inside:avoid}h2,h3{break-after:avoid}figure .wide{display:block}figure .narrow{display:none}
+.scroll{overflow:visible}body{font-size:11pt}}
 figcaption{color:var(--soft);font-size:14.5px;max-width:80ch}
 .counts{display:flex;flex-wrap:wrap;gap:10px;padding:0;list-style:none}
 .counts li{border:1px solid var(--grid);border-radius:4px;padding:6px 12px}
@@ -35,11 +61,15 @@ code{font-size:.92em}
 a{color:var(--c0)}
 ";
 
+const SCRIPT: &str = include_str!("page.js");
+
 /// A page under construction: text is escaped, structure is added by methods.
 #[derive(Debug, Default)]
 pub struct Page {
     body: String,
     plots: usize,
+    /// Ids and titles of pictures and headings, with their depth.
+    contents: Vec<(String, String, usize)>,
 }
 
 impl Page {
@@ -60,6 +90,7 @@ impl Page {
 
     /// A heading that links can point at.
     pub fn heading(&mut self, id: &str, text: &str) {
+        self.contents.push((id.to_owned(), text.to_owned(), 0));
         let _ = writeln!(self.body, "<h2 id=\"{}\">{}</h2>", escape(id), escape(text));
     }
 
@@ -68,13 +99,17 @@ impl Page {
         self.body.push_str(html);
     }
 
-    /// A plot with its caption.
+    /// A picture with its caption.
     pub fn figure(&mut self, named: &NamedPlot) {
         self.plots += 1;
-        let element = named.plot.element(&format!("clip{}", self.plots));
+        let title = named.drawing.title().to_owned();
+        self.contents.push((named.name.clone(), title, 1));
+        let wide = named.drawing.element(&format!("w{}", self.plots));
+        let narrow = named.drawing.narrow_element(&format!("n{}", self.plots));
         let _ = writeln!(
             self.body,
-            "<figure id=\"{}\">{element}<figcaption>{}</figcaption></figure>",
+            "<figure id=\"{}\"><div class=\"wide\">{wide}</div><div class=\"narrow\">{narrow}</div>\
+             <figcaption>{}</figcaption></figure>",
             escape(&named.name),
             escape(&named.caption)
         );
@@ -82,24 +117,75 @@ impl Page {
 
     /// The whole file.
     pub fn html(&self, title: &str) -> String {
+        let body = self.body.replacen(CONTENTS, &self.contents(), 1);
+        let script = if self.plots > 0 {
+            format!("<script>\n{SCRIPT}</script>\n")
+        } else {
+            String::new()
+        };
         format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
-             <title>{}</title>\n<style>{}{STYLE}</style>\n</head>\n<body><main>\n{}</main></body>\n\
-             </html>\n",
+             <title>{}</title>\n<style>{}{STYLE}</style>\n</head>\n<body><main>\n{body}</main>\n\
+             {script}</body>\n</html>\n",
             escape(title),
             page_style(),
-            self.body
         )
+    }
+
+    /// Puts the table of contents here: all headings and pictures of the finished page.
+    pub fn table_of_contents(&mut self) {
+        self.body.push_str(CONTENTS);
+    }
+
+    fn contents(&self) -> String {
+        let mut html = String::from("<nav aria-label=\"contents\"><ol>\n");
+        let mut open = false;
+        for (id, title, depth) in &self.contents {
+            let link = format!("<a href=\"#{}\">{}</a>", escape(id), escape(title));
+            if *depth == 0 {
+                let close = if open { "</li>\n" } else { "" };
+                let _ = write!(html, "{close}<li>{link}");
+                open = true;
+            } else {
+                let _ = write!(html, "<br>{link}");
+            }
+        }
+        html.push_str(if open {
+            "</li></ol></nav>\n"
+        } else {
+            "</ol></nav>\n"
+        });
+        html
     }
 }
 
-/// A page of plots alone, as `weir plot` writes it.
-pub fn plots_page(title: &str, plots: &[NamedPlot]) -> String {
+/// Where the table of contents goes; no escaped text contains it.
+const CONTENTS: &str = "<!--contents-->\n";
+
+/// How the page is used, for readers who have its script.
+const HOW: &str = "<p class=\"how\">Point at a picture to read its values. Drag across a picture \
+    over time to see a part of it in all of them; double-click to go back.</p>\n";
+
+/// The page of a run, as `weir plot` writes it. `head` is a table or text that stands first.
+pub fn pictures_page(title: &str, head: &str, pictures: &RunPictures) -> String {
     let mut page = Page::new();
     page.text("h1", "", title);
-    for plot in plots {
-        page.figure(plot);
+    page.raw(head);
+    page.table_of_contents();
+    page.raw(HOW);
+    if !pictures.left_out.is_empty() {
+        page.raw("<div class=\"note\">Not drawn here:<ul>\n");
+        for item in &pictures.left_out {
+            page.text("li", "", item);
+        }
+        page.raw("</ul></div>\n");
+    }
+    for (number, section) in pictures.sections.iter().enumerate() {
+        page.heading(&format!("section-{}", number + 1), &section.title);
+        for figure in &section.figures {
+            page.figure(figure);
+        }
     }
     page.html(title)
 }

@@ -4,10 +4,18 @@ use super::axis::Axis;
 use super::style::COLOURS;
 
 /// One of the categorical colours, by number; numbers beyond the last start again.
+///
+/// Flows and curves have the colours from 0 on, rules and bounds those from [`RULES`](Self::RULES)
+/// on, so that no colour means both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Colour(pub usize);
 
 impl Colour {
+    /// The first of the colours of rules and bounds.
+    pub const RULES: usize = 10;
+    /// What stands beside the subject of a plot: samples, thresholds, published values.
+    pub const BESIDE: Self = Self(7);
+
     pub(super) fn number(self) -> usize {
         self.0 % COLOURS
     }
@@ -16,14 +24,27 @@ impl Colour {
 /// Something drawn between the axes; later layers cover earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlotLayer {
-    /// The words in the legend, or at the line of a [`Shape::Level`]; empty for none.
+    /// The words in the legend; empty for none.
     pub name: String,
     /// Its colour; a band, published points and categories have their own.
     pub colour: Colour,
-    /// Dashed lines stand for theory and limits.
-    pub dashed: bool,
+    /// The pattern of its lines: 0 solid, 1 to 3 dashed. Theory and limits are dashed.
+    pub dash: usize,
+    /// Marks of this shape stand on its lines, so that they differ without colour too.
+    pub marker: Option<usize>,
     /// What is drawn.
     pub shape: Shape,
+}
+
+/// An estimate with its interval in one or both directions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorBar {
+    /// The estimate.
+    pub at: (f64, f64),
+    /// The interval to the right and left.
+    pub x: (f64, f64),
+    /// The interval upwards and downwards.
+    pub y: (f64, f64),
 }
 
 /// What a layer draws; points are x and y.
@@ -42,13 +63,21 @@ pub enum Shape {
     },
     /// Small dots.
     Scatter(Vec<(f64, f64)>),
+    /// Large marks, in the shape of the layer's marker.
+    Marks(Vec<(f64, f64)>),
+    /// The area between two values at each x: x, low, high.
+    Ribbon(Vec<(f64, f64, f64)>),
+    /// Short ticks at the upper edge, at these x: events.
+    Rug(Vec<f64>),
     /// Upright bars from one value to another at an x: intervals of means.
     Spread(Vec<(f64, f64, f64)>),
+    /// Intervals in both directions.
+    Errors(Vec<ErrorBar>),
     /// Bars from zero: left edge, right edge, height.
     Bars(Vec<(f64, f64, f64)>),
     /// A shaded range of x over the whole height.
     Band(f64, f64),
-    /// A level line at this y over the whole width, with its words at the line.
+    /// A level line at this y over the whole width.
     Level(f64),
     /// An upright line at this x over the whole height.
     Upright(f64),
@@ -62,46 +91,80 @@ impl PlotLayer {
         Self {
             name: name.to_owned(),
             colour,
-            dashed: false,
+            dash: 0,
+            marker: None,
             shape,
         }
     }
 
     /// The same layer with dashed lines.
     pub fn dashed(self) -> Self {
+        Self { dash: 1, ..self }
+    }
+
+    /// The layer of the curve with this number among several: its marks, and its dashes where
+    /// marks and colours start again, tell it apart without colour.
+    pub fn curve(self, number: usize) -> Self {
         Self {
-            dashed: true,
+            dash: number / MARKERS,
+            marker: Some(number % MARKERS),
             ..self
         }
     }
 
     /// The classes of a line in the style sheet.
     pub(super) fn line_class(&self) -> String {
-        let dash = if self.dashed { " dash" } else { "" };
+        let dash = match self.dash % 4 {
+            0 => String::new(),
+            number => format!(" dash{number}"),
+        };
         format!("s{}{dash}", self.colour.number())
     }
 }
+
+/// How many shapes of marks there are.
+pub(super) const MARKERS: usize = 6;
 
 impl Shape {
     /// The points that a range taken from the data must hold.
     pub(super) fn extent(&self) -> Vec<(f64, f64)> {
         match self {
-            Self::Line(points) | Self::Step(points) | Self::Scatter(points) => points.clone(),
+            Self::Line(points)
+            | Self::Step(points)
+            | Self::Scatter(points)
+            | Self::Marks(points) => points.clone(),
             Self::StepByCategory { points, .. } => points.iter().map(|p| (p.0, p.1)).collect(),
             Self::Bars(bars) => bars
                 .iter()
                 .flat_map(|(left, right, height)| [(*left, 0.0), (*right, *height)])
                 .collect(),
-            Self::Spread(bars) => bars
+            Self::Spread(bars) | Self::Ribbon(bars) => bars
                 .iter()
                 .flat_map(|(x, low, high)| [(*x, *low), (*x, *high)])
                 .collect(),
+            Self::Errors(bars) => bars
+                .iter()
+                .flat_map(|bar| [(bar.x.0, bar.y.0), (bar.x.1, bar.y.1)])
+                .collect(),
+            Self::Rug(times) => times.iter().map(|x| (*x, f64::NAN)).collect(),
             Self::Published(points) => points.iter().map(|p| (p.0, p.1)).collect(),
             Self::Band(from, to) => vec![(*from, f64::NAN), (*to, f64::NAN)],
             Self::Level(y) => vec![(f64::NAN, *y)],
             Self::Upright(x) => vec![(*x, f64::NAN)],
         }
     }
+}
+
+/// A strip below a plot, on its axis of x: which of some categories held when. In a pixel column
+/// each category has the share of the strip's height that it has of the column's time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strip {
+    /// What the categories are of, in a word.
+    pub name: String,
+    /// From, to, and the number of the category; in order.
+    pub spans: Vec<(f64, f64, usize)>,
+    /// The categories' names and colours.
+    pub categories: Vec<(String, Colour)>,
 }
 
 /// A plot.
@@ -115,8 +178,12 @@ pub struct Plot {
     pub y: Axis,
     /// What is drawn.
     pub layers: Vec<PlotLayer>,
-    /// Height in pixels; the width is always the page's.
+    /// Strips below, on the same axis of x.
+    pub strips: Vec<Strip>,
+    /// Height of the area between the axes in pixels, unless `size` is given.
     pub height: f64,
+    /// Width and height of the whole picture in pixels, if not the ordinary ones.
+    pub size: Option<(f64, f64)>,
 }
 
 impl Plot {
@@ -127,13 +194,25 @@ impl Plot {
             x,
             y,
             layers: Vec::new(),
-            height: 400.0,
+            strips: Vec::new(),
+            height: 320.0,
+            size: None,
         }
     }
 
     /// With one more layer on top.
-    pub fn with(mut self, name: &str, colour: Colour, shape: Shape) -> Self {
-        self.layers.push(PlotLayer::new(name, colour, shape));
+    pub fn with(self, name: &str, colour: Colour, shape: Shape) -> Self {
+        self.with_layer(PlotLayer::new(name, colour, shape))
+    }
+
+    /// With this layer on top.
+    pub fn with_layer(mut self, layer: PlotLayer) -> Self {
+        self.layers.push(layer);
         self
+    }
+
+    /// True if the axis to the right is that of virtual time.
+    pub(super) fn is_over_time(&self) -> bool {
+        self.x.unit == "s" && self.x.quantity() == "time"
     }
 }

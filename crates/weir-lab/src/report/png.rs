@@ -17,11 +17,8 @@ pub enum PngError {
     Encode(String),
 }
 
-/// Rasterises SVG text at `scale` pixels a unit.
-///
-/// # Errors
-/// Text that is not SVG, or a drawing without a usable size.
-pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
+/// The drawing that SVG text describes, with the font that is compiled in.
+pub(super) fn tree_of(svg: &str) -> Result<usvg::Tree, usvg::Error> {
     let mut options = usvg::Options {
         font_family: "Ubuntu".to_owned(),
         ..usvg::Options::default()
@@ -29,7 +26,15 @@ pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
     options
         .fontdb_mut()
         .load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
-    let tree = usvg::Tree::from_str(svg, &options)?;
+    usvg::Tree::from_str(svg, &options)
+}
+
+/// Rasterises SVG text at `scale` pixels a unit.
+///
+/// # Errors
+/// Text that is not SVG, or a drawing without a usable size.
+pub fn png(svg: &str, scale: f32) -> Result<Vec<u8>, PngError> {
+    let tree = tree_of(svg)?;
     let size = tree.size();
     let (width, height) = (size.width() * scale, size.height() * scale);
     let mut pixels = tiny_skia::Pixmap::new(width as u32, height as u32).ok_or(PngError::Size)?;

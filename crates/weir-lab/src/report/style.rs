@@ -1,8 +1,10 @@
 //! The colours of plots, as style sheets: plots name classes, never colours, so that one drawing
 //! serves the white file and the page in light and dark.
 //!
-//! The categorical colours follow Okabe and Ito's set, darkened on white and lightened on black
-//! until each has at least 3:1 contrast with its background.
+//! Of the categorical colours the first ten are for flows and curves: they follow Okabe and Ito's
+//! set, darkened on white and lightened on black until each has at least 3:1 contrast with its
+//! background. The next ten, earthy and violet, are for the rules and bounds that held a sender,
+//! so that no colour means a flow here and a rule there.
 
 use std::fmt::Write as _;
 
@@ -14,7 +16,8 @@ const LIGHT: Theme = Theme {
     shade: "#0072b2",
     colours: [
         "#0072b2", "#c74a00", "#00805a", "#a3418a", "#8a6100", "#b0122f", "#4b4fc4", "#5f6670",
-        "#00778a", "#7a4a2b",
+        "#00778a", "#7a4a2b", "#6a8f2c", "#b9770e", "#d0547f", "#3d5a80", "#8e6bbf", "#b03a2e",
+        "#2a9d8f", "#8d99a6", "#a0703a", "#574b90",
     ],
 };
 const DARK: Theme = Theme {
@@ -25,12 +28,13 @@ const DARK: Theme = Theme {
     shade: "#5db4ec",
     colours: [
         "#5db4ec", "#ff9254", "#3fc79b", "#e694cd", "#e0b040", "#ff7b8a", "#a5a8ff", "#a5adb7",
-        "#45c5d6", "#cfa183",
+        "#45c5d6", "#cfa183", "#a8cf66", "#f0b352", "#f28fb1", "#8fb0dd", "#c3a6ee", "#f0766a",
+        "#6fd6c9", "#b8c2cc", "#d9ac78", "#a99cf0",
     ],
 };
 
 /// How many categorical colours there are.
-pub const COLOURS: usize = 10;
+pub const COLOURS: usize = 20;
 
 struct Theme {
     paper: &'static str,
@@ -70,9 +74,18 @@ fn rules(colour: impl Fn(&str) -> String) -> String {
          .t{{fill:{ink};font-size:12px}}.ts{{fill:{soft};font-size:12px}}\
          .th{{fill:{ink};font-size:15px}}.tl{{fill:{ink};font-size:11px}}\
          .halo{{stroke:{paper};stroke-width:3px;stroke-linejoin:round}}\
-         .line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}\
-         .dash{{stroke-dasharray:6 4}}.thin{{stroke-width:1}}\
+         .line{{fill:none;stroke-width:1.6;stroke-linejoin:round;\
+         vector-effect:non-scaling-stroke}}\
+         .dots{{fill:none;stroke-width:3.6;stroke-linecap:round;stroke-opacity:.75;\
+         vector-effect:non-scaling-stroke}}\
+         .dash1{{stroke-dasharray:6 4}}.dash2{{stroke-dasharray:2 3}}\
+         .dash3{{stroke-dasharray:10 3 2 3}}.thin{{stroke-width:1.2}}\
          .band{{fill:{shade};fill-opacity:.13}}.bar{{fill-opacity:.5}}\
+         .ribbon{{fill-opacity:.22}}.span{{fill-opacity:.85}}\
+         .m{{stroke:{paper};stroke-width:.8}}text.m{{stroke:none}}\
+         text.halo{{stroke:{paper};stroke-width:3px}}\
+         .host{{fill:{paper};stroke:{ink};stroke-width:1.2}}\
+         .wire{{stroke:{soft};stroke-width:1.4}}.thick{{stroke:{ink};stroke-width:4}}\
          .mark{{fill:{paper};stroke:{ink};stroke-width:1.6}}"
     );
     for number in 0..COLOURS {

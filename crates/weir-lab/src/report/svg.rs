@@ -1,301 +1,266 @@
 //! Writes a [`Plot`] as SVG text.
 //!
-//! Coordinates have at most one decimal, so that the text is short and the same everywhere. Long
-//! lines are thinned to the first, lowest, highest and last point of each pixel column, which
-//! looks the same. The text refers to no network, script or font of the machine.
+//! Coordinates have at most one decimal, so that the text is short and the same everywhere, and
+//! [`thin`](super::thin) leaves what the pixels can show. The text refers to no network, script or
+//! font of the machine. What scales when a page zooms lies in a group `data`, what keeps its shape
+//! in a group `marks`, and the root element has the ranges of the axes for the page's script.
 
 use super::axis::ScaledAxis;
-use super::canvas::{BOTTOM, CHARACTER, Canvas, LEFT, RIGHT, TITLE, WIDTH, escape, n};
-use super::legend::{LEGEND_ROW, legend_rows};
-use super::plot::{Colour, Plot, PlotLayer, Shape};
+use super::canvas::{
+    Canvas, Frame, NARROW, ROW, TITLE_CHARACTER, WIDTH, escape, n, width_of, wrapped,
+};
+use super::layers::{STRIP, STRIP_GAP};
+use super::legend::legend_rows;
+use super::plot::{Plot, Shape};
 use super::style::standalone_style;
 use std::fmt::Write as _;
+
+/// Room to the right of the axes.
+const RIGHT: f64 = 22.0;
+/// Room below for the ticks and the label of the axis of x.
+const BOTTOM: f64 = 48.0;
+/// The least height between the axes.
+const LEAST_HEIGHT: f64 = 60.0;
 
 impl Plot {
     /// The plot as the text of an SVG file that stands alone on white.
     pub fn svg(&self) -> String {
-        self.write("p", &format!("<style>{}</style>", standalone_style()))
+        let style = format!("<style>{}</style>", standalone_style());
+        self.write("p", &style, WIDTH)
     }
 
     /// The plot as an element of a page that has [`page_style`](super::page_style). `id` must be
     /// unlike those of the page's other plots.
     pub fn element(&self, id: &str) -> String {
-        self.write(id, "")
+        self.write(id, "", WIDTH)
     }
 
-    fn write(&self, id: &str, style: &str) -> String {
-        let legend = legend_rows(self);
-        let top = TITLE + LEGEND_ROW * legend.len() as f64 + 8.0;
-        let total = top + self.height + BOTTOM;
+    /// The same for screens of the width of a telephone's.
+    pub fn narrow_element(&self, id: &str) -> String {
+        let narrow = Self {
+            size: None,
+            height: self.height.min(250.0),
+            ..self.clone()
+        };
+        narrow.write(id, "", NARROW)
+    }
+
+    fn axes(&self) -> (ScaledAxis, ScaledAxis) {
         let extent: Vec<(f64, f64)> = self
             .layers
             .iter()
             .flat_map(|layer| layer.shape.extent())
             .collect();
-        let x = ScaledAxis::new(&self.x, extent.iter().map(|point| point.0));
+        let spans = self.strips.iter().flat_map(|strip| &strip.spans);
+        let edges = spans.flat_map(|span| [span.0, span.1]);
+        let x = extent.iter().map(|point| point.0).chain(edges);
+        let x = ScaledAxis::new(&self.x, x);
         let (from, to) = x.ends();
         let seen = extent
             .iter()
             .filter(|point| point.0.is_nan() || (point.0 >= from && point.0 <= to));
         let y = ScaledAxis::new(&self.y, seen.map(|point| point.1));
+        (x, y)
+    }
+
+    fn write(&self, id: &str, style: &str, width: f64) -> String {
+        let width = self.size.map_or(width, |size| size.0.max(240.0));
+        let (x, y) = self.axes();
+        let widest = y
+            .ticks(8.0)
+            .iter()
+            .map(|tick| width_of(&tick.1))
+            .fold(0.0, f64::max);
+        let strip_names = self.strips.iter().map(|strip| width_of(&strip.name));
+        let least = if width < 600.0 { 44.0 } else { 76.0 };
+        let left = (widest + 34.0).max(strip_names.fold(least, |a, b| a.max(b + 12.0)));
+        let title_at = if width < 600.0 { 12.0 } else { left };
+        let fits = ((width - title_at - 8.0) / TITLE_CHARACTER) as usize;
+        let title = wrapped(&self.title, fits);
+        let legend_at = 10.0 + ROW * title.len() as f64;
+        let legend = legend_rows(self, x.ends(), width - title_at - RIGHT);
+        let top = legend_at + ROW * legend.len() as f64 + 10.0;
+        let below = self.strips.len() as f64 * (STRIP + STRIP_GAP) + BOTTOM;
+        let height = match self.size {
+            Some((_, total)) => (total - top - below).max(LEAST_HEIGHT),
+            None => self.height,
+        };
+        let total = top + height + below;
+        let frame = Frame {
+            left,
+            right: width - RIGHT,
+            top,
+            bottom: top + height,
+            width,
+        };
         let mut canvas = Canvas {
-            text: format!(
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {total}\" \
-                 width=\"{WIDTH}\" height=\"{total}\" role=\"img\" \
-                 font-family=\"Ubuntu, system-ui, sans-serif\">{style}<title>{}</title>\n\
-                 <rect class=\"paper\" width=\"{WIDTH}\" height=\"{total}\"/>\n",
-                escape(&self.title)
-            ),
+            text: String::new(),
             id: id.to_owned(),
             x,
             y,
-            top,
-            height: self.height,
+            frame,
         };
-        canvas.words(LEFT, 22.0, "th", "start", &self.title);
-        canvas.legend(&legend);
-        canvas.grid();
-        canvas.axis_labels(self);
-        canvas.open_clip();
-        for layer in &self.layers {
-            canvas.layer(layer);
+        canvas.open(self, style, total);
+        for (row, line) in title.iter().enumerate() {
+            let y = 21.0 + ROW * row as f64;
+            canvas.words((title_at, y), "th", "start", line);
         }
-        canvas.text.push_str("</g>\n");
-        canvas.frame();
-        for layer in &self.layers {
-            canvas.layer_words(layer);
-        }
+        canvas.legend(&legend, (title_at, legend_at));
+        canvas.grid(total - BOTTOM);
+        canvas.axis_labels(self, total);
+        canvas.layers(self);
         canvas.text.push_str("</svg>\n");
         canvas.text
     }
 }
 
 impl Canvas {
-    fn grid(&mut self) {
-        let (right, bottom) = (WIDTH - RIGHT, self.bottom());
+    fn open(&mut self, plot: &Plot, style: &str, total: f64) {
+        let Frame { left, right, .. } = self.frame;
+        let width = n(self.frame.width);
+        let total = n(total);
+        let axis = |axis: &ScaledAxis, from: f64, to: f64| {
+            let (low, high) = axis.ends();
+            let scale = match axis.axis().scale {
+                super::Scale::Linear => "lin",
+                super::Scale::Log => "log",
+            };
+            let (from, to, unit) = (n(from), n(to), escape(&axis.axis().unit));
+            format!("{from} {to} {low} {high} {scale} {unit}")
+        };
+        let x = axis(&self.x, left, right);
+        let y = axis(&self.y, self.frame.bottom, self.frame.top);
+        let time = if plot.is_over_time() {
+            " data-time=\"1\""
+        } else {
+            ""
+        };
+        let _ = writeln!(
+            self.text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {total}\" \
+             width=\"{width}\" height=\"{total}\" role=\"img\" data-x=\"{x}\" data-y=\"{y}\"{time} \
+             font-family=\"Ubuntu, system-ui, sans-serif\">{style}<title>{}</title>\n\
+             <rect class=\"paper\" width=\"{width}\" height=\"{total}\"/>",
+            escape(&plot.title)
+        );
+    }
+
+    /// Grid lines and the labels of ticks; `floor` is the lower end of the strips.
+    fn grid(&mut self, floor: f64) {
+        let Frame {
+            left,
+            right,
+            top,
+            bottom,
+            ..
+        } = self.frame;
         for y in self.y.minor_ticks() {
             let y = self.py(y);
-            self.straight("minor", (LEFT, y), (right, y));
+            self.straight("minor", (left, y), (right, y));
         }
+        for (value, label) in self.y.ticks(self.frame.height() / 44.0) {
+            let y = self.py(value);
+            self.straight("grid", (left, y), (right, y));
+            self.words((left - 7.0, y + 4.0), "ts", "end", &label);
+        }
+        self.text.push_str("<g class=\"xt\">\n");
         for x in self.x.minor_ticks() {
             let x = self.px(x);
-            self.straight("minor", (x, self.top), (x, bottom));
+            self.straight("minor", (x, top), (x, bottom));
         }
-        for (value, label) in self.y.ticks() {
-            let y = self.py(value);
-            self.straight("grid", (LEFT, y), (right, y));
-            self.words(LEFT - 8.0, y + 4.0, "ts", "end", &label);
-        }
-        for (value, label) in self.x.ticks() {
+        let mut free = 0.0;
+        for (value, label) in self.x.ticks(self.frame.width() / 90.0) {
             let x = self.px(value);
-            self.straight("grid", (x, self.top), (x, bottom));
-            self.straight("tick", (x, bottom), (x, bottom + 5.0));
-            self.words(x, bottom + 19.0, "ts", "middle", &label);
+            self.straight("grid", (x, top), (x, floor));
+            let half = width_of(&label) / 2.0;
+            if x - half < free {
+                continue;
+            }
+            // A label at the right end must not leave the picture.
+            let at = x.min(self.frame.width - half - 1.0);
+            self.words((at, floor + 17.0), "ts", "middle", &label);
+            free = x + half + 6.0;
         }
+        self.text.push_str("</g>\n");
     }
 
-    fn axis_labels(&mut self, plot: &Plot) {
-        let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
-        let bottom = self.bottom();
-        self.words(middle, bottom + 41.0, "t", "middle", &plot.x.label);
+    fn axis_labels(&mut self, plot: &Plot, total: f64) {
+        let middle = f64::midpoint(self.frame.left, self.frame.right);
+        let label = self.x.label();
+        self.words((middle, total - 9.0), "t", "middle", &label);
         // Beside the widest tick label, so that short ones leave no gap.
-        let ticks = self.y.ticks();
-        let widest = ticks.iter().map(|tick| tick.1.chars().count()).max();
-        let beside = LEFT - 22.0 - widest.unwrap_or(0) as f64 * CHARACTER;
-        let (x, y) = (n(beside.max(14.0)), n(self.top + self.height / 2.0));
-        let _ = writeln!(
-            self.text,
-            "<text class=\"t\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" \
-             transform=\"rotate(-90 {x} {y})\">{}</text>",
-            escape(&plot.y.label)
-        );
-    }
-
-    fn open_clip(&mut self) {
-        let (width, top, height) = (n(WIDTH - LEFT - RIGHT), n(self.top), n(self.height));
-        let _ = writeln!(
-            self.text,
-            "<clipPath id=\"{0}\"><rect x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" \
-             height=\"{height}\"/></clipPath>\n<g clip-path=\"url(#{0})\">",
-            escape(&self.id)
-        );
-    }
-
-    fn frame(&mut self) {
-        let size = (WIDTH - LEFT - RIGHT, self.height);
-        self.rectangle("frame", (LEFT, self.top), size);
-    }
-
-    fn polyline(&mut self, class: &str, pixels: &[(f64, f64)]) {
-        if pixels.is_empty() {
-            return;
-        }
-        let mut path = String::new();
-        for (place, (x, y)) in thinned(pixels).iter().enumerate() {
-            let _ = write!(
-                path,
-                "{}{} {}",
-                if place == 0 { "M" } else { "L" },
-                n(*x),
-                n(*y)
-            );
-        }
-        let _ = writeln!(self.text, "<path class=\"line {class}\" d=\"{path}\"/>");
-    }
-
-    fn layer(&mut self, layer: &PlotLayer) {
-        let class = layer.line_class();
-        let fill = format!("f{}", layer.colour.number());
-        match &layer.shape {
-            Shape::Line(points) => self.polyline(&class, &self.pixels(points)),
-            Shape::Step(points) => self.polyline(&class, &self.pixels(&stairs(points))),
-            Shape::StepByCategory { points, categories } => self.coloured(points, categories),
-            Shape::Scatter(points) => {
-                for point in self.pixels(points) {
-                    self.circle(&fill, point, "2.2");
-                }
-            }
-            Shape::Spread(bars) => {
-                for (x, low, high) in bars {
-                    let (x, low, high) = (self.px(*x), self.py(*low), self.py(*high));
-                    self.straight(&format!("line {class}"), (x, low), (x, high));
-                    for y in [low, high] {
-                        self.straight(&format!("line {class}"), (x - 4.0, y), (x + 4.0, y));
-                    }
-                }
-            }
-            Shape::Bars(bars) => {
-                let floor = self.py(self.y.ends().0.max(0.0));
-                for (left, right, height) in bars {
-                    let (x, end, y) = (self.px(*left), self.px(*right), self.py(*height));
-                    let size = ((end - x - 1.0).max(0.6), (floor - y).max(0.0));
-                    self.rectangle(&format!("bar {fill}"), (x + 0.5, y), size);
-                }
-            }
-            Shape::Band(from, to) => {
-                let (from, to) = (self.px(*from), self.px(*to));
-                let size = ((to - from).max(0.0), self.height);
-                self.rectangle("band", (from, self.top), size);
-            }
-            Shape::Level(y) => {
-                let y = self.py(*y);
-                let class = format!("line thin dash s{}", layer.colour.number());
-                self.straight(&class, (LEFT, y), (WIDTH - RIGHT, y));
-            }
-            Shape::Upright(x) => {
-                let x = self.px(*x);
-                self.straight(&format!("line {class}"), (x, self.top), (x, self.bottom()));
-            }
-            Shape::Published(points) => {
-                for (x, y, _) in points {
-                    self.circle("mark", (self.px(*x), self.py(*y)), "4.5");
-                }
-            }
-        }
-    }
-
-    /// Steps in runs of one category; the upright between two runs has the colour of the later.
-    fn coloured(&mut self, points: &[(f64, f64, usize)], categories: &[(String, Colour)]) {
-        let mut start = 0;
-        while let Some(first) = points.get(start) {
-            let length = points[start..]
-                .iter()
-                .take_while(|p| p.2 == first.2)
-                .count();
-            let end = start + length;
-            let mut run = Vec::with_capacity(length + 2);
-            if let Some(before) = start.checked_sub(1).and_then(|place| points.get(place)) {
-                run.push((first.0, before.1));
-            }
-            run.extend(points[start..end].iter().map(|p| (p.0, p.1)));
-            if let (Some(next), Some(last)) = (points.get(end), points.get(end - 1)) {
-                run.push((next.0, last.1));
-            }
-            let colour = categories
-                .get(first.2)
-                .map_or(Colour(7), |category| category.1);
-            let pixels = self.pixels(&stairs(&run));
-            self.polyline(&format!("s{}", colour.number()), &pixels);
-            start = end;
-        }
-    }
-
-    /// Words that must not be clipped: at published points and level lines.
-    fn layer_words(&mut self, layer: &PlotLayer) {
-        match &layer.shape {
-            Shape::Published(points) => {
-                for (x, y, words) in points {
-                    self.label(self.px(*x), self.py(*y), words);
-                }
-            }
-            Shape::Level(y) => {
-                let y = self.py(*y);
-                self.halo(WIDTH - RIGHT - 6.0, y - 5.0, "end", &layer.name);
-            }
-            _ => {}
-        }
-    }
-
-    /// Words to the right of a point, or to its left where the right end is near.
-    fn label(&mut self, x: f64, y: f64, words: &str) {
-        let width = words.chars().count() as f64 * CHARACTER;
-        let y = (y - 8.0).clamp(self.top + 12.0, self.bottom() - 6.0);
-        if x + 10.0 + width < WIDTH - RIGHT {
-            self.halo(x + 9.0, y, "start", words);
-        } else {
-            self.halo(x - 9.0, y, "end", words);
-        }
-    }
-
-    /// Words with an edge in the paper's colour, readable over lines.
-    fn halo(&mut self, x: f64, y: f64, anchor: &str, words: &str) {
-        self.words(x, y, "tl halo", anchor, words);
-        self.words(x, y, "tl", anchor, words);
-    }
-}
-
-/// The corners of a staircase through the points.
-pub(super) fn stairs(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let mut corners = Vec::with_capacity(points.len() * 2);
-    let mut before: Option<f64> = None;
-    for (x, y) in points {
-        if let Some(level) = before {
-            corners.push((*x, level));
-        }
-        corners.push((*x, *y));
-        before = Some(*y);
-    }
-    corners
-}
-
-/// The same line with at most four points a pixel column.
-fn thinned(pixels: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    if pixels.len() < 4000 {
-        return pixels.to_vec();
-    }
-    let mut kept = Vec::new();
-    let mut start = 0;
-    while let Some(first) = pixels.get(start) {
-        let column = libm::floor(first.0);
-        let length = pixels[start..]
+        let ticks = self.y.ticks(self.frame.height() / 44.0);
+        let widest = ticks
             .iter()
-            .take_while(|point| libm::floor(point.0) == column)
-            .count();
-        let slice = &pixels[start..start + length];
-        let extreme = |better: fn(f64, f64) -> bool| {
-            let mut best = 0;
-            for (place, point) in slice.iter().enumerate() {
-                if better(point.1, slice[best].1) {
-                    best = place;
-                }
-            }
-            best
+            .map(|tick| width_of(&tick.1))
+            .fold(0.0, f64::max);
+        let x = n((self.frame.left - widest - 18.0).max(13.0));
+        // A label longer than the axis is written small rather than cut.
+        let label = self.y.label();
+        let class = if width_of(&label) > self.frame.bottom {
+            "tl"
+        } else {
+            "t"
         };
-        let mut places = vec![0, extreme(|a, b| a < b), extreme(|a, b| a > b), length - 1];
-        places.sort_unstable();
-        places.dedup();
-        kept.extend(places.iter().map(|place| slice[*place]));
-        start += length;
+        let half = width_of(&label) / 2.0;
+        let y = (self.frame.top + self.frame.height() / 2.0).max(half + 2.0);
+        let y = n(y.min((total - half).max(y.min(half + 2.0))));
+        let _ = writeln!(
+            self.text,
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" \
+             transform=\"rotate(-90 {x} {y})\">{}</text>",
+            escape(&label)
+        );
+        let mut top = self.frame.bottom + STRIP_GAP;
+        for strip in &plot.strips {
+            self.words(
+                (self.frame.left - 7.0, top + 15.0),
+                "ts",
+                "end",
+                &strip.name,
+            );
+            top += STRIP + STRIP_GAP;
+        }
     }
-    kept
+
+    fn layers(&mut self, plot: &Plot) {
+        let Frame {
+            left, right, top, ..
+        } = self.frame;
+        let strips = plot.strips.len() as f64 * (STRIP + STRIP_GAP);
+        let (width, height) = (n(right - left), n(self.frame.height() + strips));
+        let id = escape(&self.id);
+        let _ = writeln!(
+            self.text,
+            "<clipPath id=\"{id}\"><rect x=\"{}\" y=\"{}\" width=\"{width}\" height=\"{height}\"/>\
+             </clipPath>\n<g clip-path=\"url(#{id})\"><g class=\"data\">",
+            n(left),
+            n(top)
+        );
+        for layer in &plot.layers {
+            self.layer(layer);
+        }
+        let mut strip_top = self.frame.bottom + STRIP_GAP;
+        for strip in &plot.strips {
+            self.strip(strip, strip_top);
+            strip_top += STRIP + STRIP_GAP;
+        }
+        self.text.push_str("</g></g>\n");
+        self.rectangle("frame", (left, top), (right - left, self.frame.height()));
+        let mut strip_top = self.frame.bottom + STRIP_GAP;
+        for _ in &plot.strips {
+            self.rectangle("frame", (left, strip_top), (right - left, STRIP));
+            strip_top += STRIP + STRIP_GAP;
+        }
+        self.text.push_str("<g class=\"marks\">\n");
+        for (number, layer) in plot.layers.iter().enumerate() {
+            self.layer_marks(layer, number);
+        }
+        let published = plot.layers.iter().filter_map(|layer| match &layer.shape {
+            Shape::Published(points) => Some(points.as_slice()),
+            _ => None,
+        });
+        self.published_words(&plot.layers, published);
+        self.text.push_str("</g>\n");
+    }
 }

@@ -34,14 +34,15 @@ fn a_small_plot_has_these_elements() {
 }
 
 #[test]
-fn draws_one_piece_for_each_run_of_a_category() {
+fn draws_one_path_for_each_category_with_a_piece_for_each_run() {
     let svg = staircase().element("a");
-    assert_eq!(
-        svg.matches("class=\"line s0\" d=\"M").count(),
-        2 + 1,
-        "two pieces and the legend"
-    );
-    assert_eq!(svg.matches("class=\"line s1\" d=\"M").count(), 1 + 1);
+    let paths: Vec<&str> = svg.split("data-n=\"up\" d=\"").skip(1).collect();
+    let [path] = paths.as_slice() else {
+        panic!("{} paths of one category", paths.len());
+    };
+    let path = path.split('"').next().unwrap();
+    assert_eq!(path.matches('M').count(), 2, "two runs: {path}");
+    assert_eq!(svg.matches("data-n=\"down\"").count(), 1);
     assert!(svg.contains("A &lt;small&gt; plot &amp; its legend"));
 }
 
@@ -71,25 +72,6 @@ fn survives_empty_and_wild_data() {
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }
-}
-
-#[test]
-fn thins_a_long_line_without_losing_its_peaks() {
-    let mut points: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), 1.0)).collect();
-    points[51_234].1 = 9.0;
-    let plot = |points: Vec<(f64, f64)>| {
-        Plot::new(
-            "long",
-            Axis::linear("x", ""),
-            Axis::linear("y", "").within(0.0, 10.0),
-        )
-        .with("", Colour(0), Shape::Line(points))
-        .svg()
-    };
-    let svg = plot(points);
-    assert!(svg.len() < 80_000, "{} bytes", svg.len());
-    // The peak at 9 of 10 lies a tenth below the top of the frame: 42 + 40 pixels.
-    assert!(svg.contains(" 82L"), "the peak is gone");
 }
 
 #[cfg(feature = "files")]
@@ -127,7 +109,7 @@ fn rate_trace() -> crate::table::Table {
 
 #[test]
 fn a_rate_controllers_trace_gives_its_plots_and_no_window() {
-    let names: Vec<String> = plots_of_flow("stream", &rate_trace())
+    let names: Vec<String> = plots_of_flow("stream", &rate_trace(), Colour(3))
         .into_iter()
         .map(|plot| plot.name)
         .collect();
@@ -155,8 +137,9 @@ fn the_rate_has_the_colour_and_the_words_of_its_limits() {
 #[test]
 fn a_sample_is_not_drawn_again_when_a_timer_changes_the_rate() {
     let svg = round_trip_time(&rate_trace(), "t").unwrap().element("t");
-    // Two samples and the legend's dot.
-    assert_eq!(svg.matches("<circle class=\"f7\"").count(), 3);
+    let dots = svg.split("data-k=\"dots\"").nth(1).unwrap();
+    let dots = dots.split("/>").next().unwrap();
+    assert_eq!(dots.matches('M').count(), 2, "{dots}");
 }
 
 #[test]
@@ -215,5 +198,5 @@ fn a_spread_is_an_upright_bar_with_caps_at_both_ends() {
     );
     let plot = Plot::new("spread", Axis::linear("x", ""), Axis::linear("y", ""));
     let svg = plot.with("", Colour(3), spread).element("a");
-    assert_eq!(svg.matches("line s3").count(), 2 * 3);
+    assert_eq!(svg.matches("line s3").count(), 2 * 3, "{svg}");
 }

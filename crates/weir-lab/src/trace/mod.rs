@@ -5,6 +5,8 @@ pub mod capture;
 #[cfg(feature = "files")]
 mod checksums;
 mod dccp_probe;
+#[cfg(feature = "files")]
+mod deflate;
 mod export;
 #[cfg(feature = "files")]
 mod folder;
@@ -20,6 +22,8 @@ pub mod pcapng;
 mod run_capture;
 mod same_result;
 
+#[cfg(feature = "files")]
+pub use deflate::zlib;
 pub use export::{ExportError, ExportFile, Format, csv, export};
 #[cfg(feature = "files")]
 pub use folder::{RunFolder, name_of, summary_json};

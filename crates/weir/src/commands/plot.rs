@@ -1,51 +1,226 @@
-//! `weir plot RUN`: every flow's trace as SVG and PNG, and one page with all of them.
+//! `weir plot RUN…`: the pictures of a run, or of several runs beside each other, as SVG, PNG or
+//! PDF, and one page with all of them.
 
-use crate::arguments::{JsonOutput, print_files};
+use crate::arguments::{JsonOutput, print_files, time};
 use crate::exit::Failure;
 use crate::files::Files;
 use crate::terminal;
-use clap::Args;
-use std::path::PathBuf;
-use weir_lab::report::{self, NamedPlot};
+use clap::{Args, ValueEnum};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use weir_lab::report::page::{escaped, pictures_page};
+use weir_lab::report::{self, NamedPlot, PlotData, PlotSelection, RunPictures};
+use weir_lab::scenario::Flow;
 use weir_lab::trace::RunFolder;
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The folder of a run
-    run: PathBuf,
-    /// Where the plots go; by default into the run's folder, below plots
+    /// The folder of a run; several for pictures that compare them: settings by settings, with the
+    /// spread over their seeds
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// Where the pictures go; by default into the first run's folder, below plots
     #[arg(long, short)]
     out: Option<PathBuf>,
+    /// Only these flows, in full detail; `*` stands for any characters
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    flow: Vec<String>,
+    /// Only the queues of these directions of links; `*` stands for any characters
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    link: Vec<String>,
+    /// The start of the time shown, such as 5s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    from: Option<Duration>,
+    /// The end of the time shown, such as 6.5s
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    to: Option<Duration>,
+    /// A picture for each of these columns of the traces, in place of the usual ones, such as
+    /// `cwnd_bytes,queue_bytes`
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Width and height of each picture in pixels, such as 800x450; a PNG has twice as many
+    #[arg(long, value_name = "WxH", value_parser = size)]
+    size: Option<(f64, f64)>,
+    /// The files to write beside the page
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_delimiter = ',',
+        default_value = "svg,png"
+    )]
+    format: Vec<Format>,
     #[command(flatten)]
     output: JsonOutput,
 }
 
-/// Draws the plots.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let output = RunFolder::open(&arguments.run)?.load()?;
-    let plots: Vec<NamedPlot> = report::plots_of(&output);
-    if plots.is_empty() {
-        let message = format!("{} holds no traces to draw", arguments.run.display());
-        return Err(Failure::Usage(message));
-    }
-    let out = arguments
-        .out
-        .clone()
-        .unwrap_or_else(|| arguments.run.join("plots"));
-    let mut files = Files::in_folder(&out)?;
-    let bar = terminal::progress(plots.len() as u64, "drawing");
-    for named in &plots {
-        let svg = named.plot.svg();
-        let png = report::png(&svg, 2.0).map_err(|error| Failure::Failed(error.to_string()))?;
-        for (extension, bytes) in [("svg", svg.as_bytes()), ("png", &png)] {
-            files.write(format!("{}.{extension}", named.name), bytes)?;
+/// A format of pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Scalable, for the web
+    Svg,
+    /// Pixels
+    Png,
+    /// Scalable, for documents
+    Pdf,
+}
+
+impl Format {
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Png => "png",
+            Self::Pdf => "pdf",
         }
-        bar.inc(1);
     }
+
+    fn of(self, svg: &str) -> Result<Vec<u8>, Failure> {
+        let failed = |error: String| Failure::Failed(error);
+        match self {
+            Self::Svg => Ok(svg.as_bytes().to_vec()),
+            Self::Png => report::png(svg, 2.0).map_err(|error| failed(error.to_string())),
+            Self::Pdf => report::pdf(svg).map_err(|error| failed(error.to_string())),
+        }
+    }
+}
+
+/// Width and height in pixels.
+fn size(text: &str) -> Result<(f64, f64), String> {
+    let numbers = text.split_once(['x', 'X']);
+    let parsed = numbers.and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    let sane = |pixels: &f64| (120.0..=10_000.0).contains(pixels);
+    parsed
+        .filter(|(width, height)| sane(width) && sane(height))
+        .ok_or_else(|| "expected WIDTHxHEIGHT in pixels from 120 to 10000, such as 800x450".into())
+}
+
+/// Draws the pictures.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let selection = PlotSelection {
+        flows: arguments.flow.clone(),
+        links: arguments.link.clone(),
+        from_s: arguments.from.map(|time| time.as_secs_f64()),
+        to_s: arguments.to.map(|time| time.as_secs_f64()),
+        columns: arguments.columns.clone(),
+        size: arguments.size,
+    };
+    let runs: Result<Vec<PlotData>, Failure> = arguments.runs.iter().map(|run| load(run)).collect();
+    let runs = runs?;
+    let first = &arguments.runs[0];
+    let (title, head, pictures) = match runs.as_slice() {
+        [run] => {
+            let pictures = report::pictures_of(run, &selection);
+            (format!("Run {}", first.display()), table(run), pictures)
+        }
+        several => {
+            let pictures = report::comparison(several, &selection);
+            (
+                format!("{} runs compared", several.len()),
+                String::new(),
+                pictures,
+            )
+        }
+    };
+    let pictures =
+        pictures.map_err(|error| Failure::Usage(format!("{}: {error}", first.display())))?;
+    let out = arguments.out.clone().unwrap_or_else(|| first.join("plots"));
+    let page = pictures_page(&title, &head, &pictures);
+    let written = write(arguments, &out, &pictures, &page)?;
+    for left_out in &pictures.left_out {
+        terminal::status(&format!("not drawn: {left_out}"));
+    }
+    print_files(arguments.output, &written)
+}
+
+/// Reads a run with all tables that pictures need.
+fn load(path: &Path) -> Result<PlotData, Failure> {
+    let folder = RunFolder::open(path)?;
+    let mut data = PlotData::new(folder.load()?);
+    for name in folder.scenario().flows.iter().flat_map(Flow::names) {
+        if let Some(table) = folder.table(&format!("intervals/{name}"))? {
+            data.intervals.insert(name.clone(), table);
+        }
+        if let Some(table) = folder.table(&format!("transfers/{name}"))? {
+            data.transfers.insert(name, table);
+        }
+    }
+    Ok(data)
+}
+
+/// Writes the pictures in each format and the page, all or none of them; returns their paths.
+fn write(
+    arguments: &Arguments,
+    out: &Path,
+    pictures: &RunPictures,
+    page: &str,
+) -> Result<Vec<String>, Failure> {
+    let figures: Vec<&NamedPlot> = pictures.figures().collect();
+    let bar = terminal::progress(figures.len() as u64, "drawing");
+    let drawn = weir_lab::replication::in_order(&figures, |named| {
+        let svg = named.drawing.svg();
+        let formats = arguments.format.iter();
+        let files: Result<Vec<(String, Vec<u8>)>, Failure> = formats
+            .map(|format| {
+                let name = format!("{}.{}", named.name, format.extension());
+                Ok((name, format.of(&svg)?))
+            })
+            .collect();
+        bar.inc(1);
+        files
+    });
     bar.finish_and_clear();
-    let title = format!("Run {}", arguments.run.display());
-    let page = report::page::plots_page(&title, &plots);
+    let mut files = Files::in_folder(out)?;
+    for picture in drawn {
+        for (name, bytes) in picture? {
+            files.write(name, &bytes)?;
+        }
+    }
     files.write("index.html", page.as_bytes())?;
-    print_files(arguments.output, &files.commit()?)
+    files.commit()
+}
+
+/// Flows that the table at the head of the page names.
+const MOST_ROWS: usize = 30;
+
+/// The summary of the run's flows as a table in HTML.
+fn table(data: &PlotData) -> String {
+    let summary = &data.output.summary;
+    let mut names: Vec<&String> = summary.flows.keys().collect();
+    names.sort_by(|a, b| report::by_name(a, b));
+    let run = &summary.run;
+    let mut html = format!(
+        "<p>{} s of virtual time, statistics from {} s on, seed {}.</p>\n",
+        run.duration_s, run.warmup_s, run.seed
+    );
+    html.push_str(
+        "<div class=\"scroll\"><table><thead><tr><th>flow</th><th class=\"n\">goodput, Mbit/s</th>\
+         <th class=\"n\">round-trip time, ms: median</th><th class=\"n\">95 %</th>\
+         <th class=\"n\">packets sent</th><th class=\"n\">lost</th></tr></thead><tbody>\n",
+    );
+    for name in names.iter().take(MOST_ROWS) {
+        let Some(flow) = summary.flows.get(*name) else {
+            continue;
+        };
+        let millis = |seconds: Option<f64>| {
+            seconds.map_or_else(|| "–".to_owned(), |s| format!("{:.1}", s * 1e3))
+        };
+        let _ = writeln!(
+            html,
+            "<tr><td>{}</td><td class=\"n\">{:.3}</td><td class=\"n\">{}</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            escaped(name),
+            flow.goodput_bps / 1e6,
+            millis(flow.rtt_s.map(|rtt| rtt.p50)),
+            millis(flow.rtt_s.map(|rtt| rtt.p95)),
+            flow.packets_sent,
+            flow.packets_lost
+        );
+    }
+    html.push_str("</tbody></table></div>\n");
+    if names.len() > MOST_ROWS {
+        let more = names.len() - MOST_ROWS;
+        let _ = writeln!(html, "<p>And {more} more flows, in summary.json.</p>");
+    }
+    html
 }

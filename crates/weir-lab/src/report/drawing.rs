@@ -1,0 +1,90 @@
+//! A picture: a plot with axes, or a network.
+
+use super::plot::Plot;
+use super::topology::Topology;
+
+/// A picture that can be written as SVG.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawing {
+    /// Two axes and layers of marks.
+    Plot(Plot),
+    /// Hosts and the links between them.
+    Topology(Topology),
+}
+
+impl From<Plot> for Drawing {
+    fn from(plot: Plot) -> Self {
+        Self::Plot(plot)
+    }
+}
+
+impl From<Topology> for Drawing {
+    fn from(topology: Topology) -> Self {
+        Self::Topology(topology)
+    }
+}
+
+impl Drawing {
+    /// The text of an SVG file that stands alone on white.
+    pub fn svg(&self) -> String {
+        match self {
+            Self::Plot(plot) => plot.svg(),
+            Self::Topology(topology) => topology.svg(),
+        }
+    }
+
+    /// An element of a page that has [`page_style`](super::page_style). `id` must be unlike those
+    /// of the page's other pictures.
+    pub fn element(&self, id: &str) -> String {
+        match self {
+            Self::Plot(plot) => plot.element(id),
+            Self::Topology(topology) => topology.element(),
+        }
+    }
+
+    /// The same for narrow screens.
+    pub fn narrow_element(&self, id: &str) -> String {
+        match self {
+            Self::Plot(plot) => plot.narrow_element(id),
+            Self::Topology(topology) => topology.narrow_element(),
+        }
+    }
+
+    /// The heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Plot(plot) => &plot.title,
+            Self::Topology(topology) => &topology.title,
+        }
+    }
+
+    /// The plot, if it is one.
+    pub fn plot(&self) -> Option<&Plot> {
+        match self {
+            Self::Plot(plot) => Some(plot),
+            Self::Topology(_) => None,
+        }
+    }
+}
+
+/// A picture with the name of its file and a sentence below it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedPlot {
+    /// The file's name without its ending.
+    pub name: String,
+    /// The sentence below the picture.
+    pub caption: String,
+    /// The picture.
+    pub drawing: Drawing,
+}
+
+impl NamedPlot {
+    /// A plot or another picture under this name.
+    pub fn new(name: &str, caption: &str, drawing: impl Into<Drawing>) -> Self {
+        Self {
+            name: name.to_owned(),
+            caption: caption.to_owned(),
+            drawing: drawing.into(),
+        }
+    }
+}

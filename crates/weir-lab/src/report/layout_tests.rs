@@ -1,0 +1,295 @@
+//! What a reader stumbles over, held for all pictures of a run: words outside the picture, words
+//! over other words, axes without a unit; and what is left out.
+
+use super::png::tree_of;
+use super::*;
+use crate::run::{RunOptions, TraceLevel, run};
+use crate::scenario::parse;
+use resvg::usvg::{Group, Node, TextChunk};
+
+const TWO_SENDERS: &str = r#"
+[run]
+duration = "4s"
+[[link]]
+name = "access-a"
+between = ["alice", "left"]
+rate = "100Mbit"
+delay = "2ms"
+[[link]]
+name = "access-b"
+between = ["bob", "left"]
+rate = "100Mbit"
+delay = "2ms"
+[[link]]
+name = "bottleneck"
+between = ["left", "right"]
+rate = "10Mbit"
+delay = "20ms"
+queue = { kind = "droptail", limit = 60 }
+[[flow]]
+name = "cubic"
+from = "alice"
+to = "right"
+transport = { kind = "tcp", controller = "cubic" }
+[[flow]]
+name = "tfrc"
+from = "bob"
+to = "right"
+transport = { kind = "dccp", ccid = 3 }
+"#;
+
+const MANY: &str = r#"
+[run]
+duration = "2s"
+[[link]]
+name = "wire"
+between = ["left", "right"]
+rate = "20Mbit"
+delay = "20ms"
+[[flow]]
+name = "cubic"
+count = 12
+from = "left"
+to = "right"
+transport = { kind = "tcp", controller = "cubic" }
+[[flow]]
+name = "reno"
+count = 12
+from = "left"
+to = "right"
+transport = { kind = "tcp", controller = "newreno" }
+"#;
+
+fn data(text: &str) -> PlotData {
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    PlotData::new(run(&parse(text, "t").unwrap(), &options).unwrap())
+}
+
+fn all(data: &PlotData, selection: &PlotSelection) -> RunPictures {
+    pictures_of(data, selection).unwrap()
+}
+
+/// Each text with its box on the page.
+fn texts(group: &Group, found: &mut Vec<(String, [f32; 4])>) {
+    for node in group.children() {
+        match node {
+            Node::Group(group) => texts(group, found),
+            Node::Text(text) => {
+                let words = text.chunks().iter().map(TextChunk::text).collect();
+                let area = text.abs_bounding_box();
+                found.push((
+                    words,
+                    [area.left(), area.top(), area.right(), area.bottom()],
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// No text leaves the picture, and none lies on another; a halo lies below its own words.
+fn check_texts(name: &str, svg: &str) {
+    let tree = tree_of(svg).unwrap();
+    let mut found = Vec::new();
+    texts(tree.root(), &mut found);
+    found.dedup();
+    let (width, height) = (tree.size().width(), tree.size().height());
+    for (place, (words, [left, top, right, bottom])) in found.iter().enumerate() {
+        let inside = *left >= 0.0 && *top >= 0.0 && *right <= width && *bottom <= height;
+        assert!(
+            inside,
+            "{name}: \"{words}\" leaves the picture: {left} {top} {right} {bottom}"
+        );
+        for (other, area) in &found[place + 1..] {
+            let apart = *right <= area[0] + 0.5
+                || area[2] <= *left + 0.5
+                || *bottom <= area[1] + 0.5
+                || area[3] <= *top + 0.5;
+            assert!(apart, "{name}: \"{words}\" lies on \"{other}\"");
+        }
+    }
+}
+
+#[test]
+fn no_words_leave_a_picture_or_lie_on_others() {
+    for text in [TWO_SENDERS, MANY] {
+        let data = data(text);
+        let small = PlotSelection {
+            size: Some((480.0, 300.0)),
+            ..PlotSelection::default()
+        };
+        for selection in [PlotSelection::default(), small] {
+            for figure in all(&data, &selection).figures() {
+                let svg = figure.drawing.svg();
+                check_texts(&figure.name, &svg);
+                let narrow = figure.drawing.narrow_element("n");
+                let styled =
+                    narrow.replacen('>', &format!("><style>{}</style>", standalone_style()), 1);
+                check_texts(&format!("{}, narrow", figure.name), &styled);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_axis_of_a_quantity_has_its_unit() {
+    let pictures = all(&data(TWO_SENDERS), &PlotSelection::default());
+    let units = [
+        ", s", ", ms", ", µs", ", Mbit/s", ", kbit/s", ", kB", ", MB", ", bit/s",
+    ];
+    let without = [
+        "share that is at most this",
+        "loss event rate p",
+        "allowed packets per second",
+    ];
+    for figure in pictures
+        .figures()
+        .filter(|figure| figure.drawing.plot().is_some())
+    {
+        let tree = tree_of(&figure.drawing.svg()).unwrap();
+        let mut found = Vec::new();
+        texts(tree.root(), &mut found);
+        let labels = found.iter().filter(|(words, _)| {
+            units.iter().any(|unit| words.ends_with(unit)) || without.contains(&words.as_str())
+        });
+        assert_eq!(labels.count(), 2, "{}: {found:?}", figure.name);
+    }
+}
+
+#[test]
+fn the_bottleneck_comes_first_and_what_is_left_out_is_said() {
+    let pictures = all(&data(TWO_SENDERS), &PlotSelection::default());
+    let queues: Vec<&str> = pictures
+        .figures()
+        .filter_map(|figure| figure.name.strip_suffix("-queue"))
+        .collect();
+    assert_eq!(queues.first(), Some(&"bottleneck"));
+    let many = all(&data(MANY), &PlotSelection::default());
+    let said = many.left_out.join("\n");
+    assert!(
+        said.contains("20 more flows, with --flow NAME: cubic-4, cubic-5"),
+        "{said}"
+    );
+    let windows = many
+        .figures()
+        .find(|figure| figure.name == "windows")
+        .unwrap();
+    let ribbons = windows.drawing.plot().unwrap().layers.iter();
+    let ribbons = ribbons.filter(|layer| matches!(layer.shape, Shape::Ribbon(_)));
+    assert_eq!(ribbons.count(), 2, "a band for each group");
+}
+
+#[test]
+fn a_selection_draws_what_it_names_and_nothing_else() {
+    let data = data(TWO_SENDERS);
+    let names = |selection: &PlotSelection| -> Vec<String> {
+        let pictures = all(&data, selection);
+        pictures
+            .figures()
+            .map(|figure| figure.name.clone())
+            .collect()
+    };
+    let columns = PlotSelection {
+        columns: vec!["cwnd_bytes".into(), "queue_bytes".into()],
+        ..PlotSelection::default()
+    };
+    assert_eq!(names(&columns), ["cwnd_bytes", "queue_bytes"]);
+    let link = PlotSelection {
+        links: vec!["access-*".into()],
+        ..PlotSelection::default()
+    };
+    assert!(names(&link).iter().all(|name| name.starts_with("access-")));
+    let flow = PlotSelection {
+        flows: vec!["tfrc".into()],
+        ..PlotSelection::default()
+    };
+    let of_flow = names(&flow);
+    assert!(of_flow.contains(&"tfrc-packets".to_owned()), "{of_flow:?}");
+    assert!(
+        !of_flow.iter().any(|name| name.starts_with("cubic")),
+        "{of_flow:?}"
+    );
+    for (selection, words) in [
+        (
+            PlotSelection {
+                flows: vec!["tfrk".into()],
+                ..PlotSelection::default()
+            },
+            "no flow is called \"tfrk\", expected one of cubic, tfrc",
+        ),
+        (
+            PlotSelection {
+                from_s: Some(9.0),
+                ..PlotSelection::default()
+            },
+            "nothing lies between --from and --to",
+        ),
+    ] {
+        let error = pictures_of(&data, &selection).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn cubic_has_no_line_of_octets_towards_an_increase() {
+    let selection = PlotSelection {
+        flows: vec!["cubic".into()],
+        ..PlotSelection::default()
+    };
+    for figure in all(&data(TWO_SENDERS), &selection).figures() {
+        assert!(!figure.drawing.svg().contains("partial"), "{}", figure.name);
+    }
+}
+
+#[test]
+fn two_runs_that_differ_in_a_setting_are_two_marks_with_their_counts() {
+    let runs: Vec<PlotData> = ["cubic", "newreno"]
+        .into_iter()
+        .flat_map(|controller| {
+            ["seed = 1", "seed = 2"].map(|seed| {
+                let text = TWO_SENDERS.replace("\"cubic\" }", &format!("\"{controller}\" }}"));
+                data(&text.replace("duration = \"4s\"", &format!("duration = \"2s\"\n{seed}")))
+            })
+        })
+        .collect();
+    let pictures = comparison(&runs, &PlotSelection::default()).unwrap();
+    let figure = pictures.figures().next().unwrap();
+    let svg = figure.drawing.svg();
+    for words in [
+        "transport.controller=cubic, n = 2",
+        "transport.controller=newreno, n = 2",
+    ] {
+        assert!(svg.contains(words), "{words} is missing");
+    }
+    check_texts(&figure.name, &svg);
+}
+
+#[test]
+fn a_pdf_is_a_document_with_the_same_bytes_each_time() {
+    let pictures = all(&data(TWO_SENDERS), &PlotSelection::default());
+    for figure in pictures.figures() {
+        let svg = figure.drawing.svg();
+        let bytes = pdf(&svg).unwrap();
+        assert!(bytes.starts_with(b"%PDF-1.7"), "{}", figure.name);
+        assert_eq!(bytes, pdf(&svg).unwrap());
+    }
+    assert!(pdf("not svg").is_err());
+}
+
+#[test]
+fn the_page_has_a_table_of_contents_and_needs_no_network() {
+    let pictures = all(&data(TWO_SENDERS), &PlotSelection::default());
+    let html = page::pictures_page("t", "", &pictures);
+    for figure in pictures.figures() {
+        assert!(html.contains(&format!("<a href=\"#{}\">", figure.name)));
+        assert!(html.contains(&format!("<figure id=\"{}\">", figure.name)));
+    }
+    let foreign = html.replace("http://www.w3.org/2000/svg", "");
+    assert!(
+        !foreign.contains("http"),
+        "the page refers to something outside itself"
+    );
+}

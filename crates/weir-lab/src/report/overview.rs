@@ -1,0 +1,275 @@
+//! The pictures that show all flows of a run at once: rates, delays, throughput over delay, and
+//! distributions.
+
+use super::axis::{Axis, Scale};
+use super::drawing::NamedPlot;
+use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
+use super::series::{distribution, interval_steps, layers, points, rtt_samples, time_axis};
+use super::subjects::{PlotData, Subject};
+
+/// The pictures that the run's tables allow.
+pub(super) fn overview(data: &PlotData, subjects: &[Subject]) -> Vec<NamedPlot> {
+    let pictures = [
+        rates(data, subjects),
+        delays(data, subjects),
+        windows(data, subjects),
+        throughput_and_delay(data, subjects),
+        completion_times(data, subjects),
+        delay_distribution(data, subjects),
+    ];
+    pictures.into_iter().flatten().collect()
+}
+
+/// The series of each subject's flows.
+type Series = Vec<Vec<(f64, f64)>>;
+
+/// The series of a subject's flows, from one kind of table.
+fn series_of(subject: &Subject, series: impl Fn(&str) -> Option<Vec<(f64, f64)>>) -> Series {
+    let flows = subject.flows.iter();
+    flows.filter_map(|flow| series(flow)).collect()
+}
+
+/// A picture over time with a curve or band for each subject; `None` without a series.
+fn over_time(title: &str, y: Axis, curves: &[(&Subject, Series)]) -> Option<Plot> {
+    let mut plot = Plot::new(title, time_axis(), y);
+    let layers = curves
+        .iter()
+        .map(|(subject, series)| layers(subject, series));
+    plot.layers = layers.flatten().collect();
+    // Areas lie below all curves.
+    plot.layers
+        .sort_by_key(|layer| !matches!(layer.shape, Shape::Ribbon(_)));
+    (!plot.layers.is_empty()).then_some(plot)
+}
+
+fn curves(
+    subjects: &[Subject],
+    series: impl Fn(&str) -> Option<Vec<(f64, f64)>>,
+) -> Vec<(&Subject, Series)> {
+    let of = |subject| (subject, series_of(subject, &series));
+    let curves = subjects.iter().map(of);
+    curves.filter(|(_, series)| !series.is_empty()).collect()
+}
+
+/// Goodput of all flows; without a table of intervals what their controllers allow.
+fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let goodput = |flow: &str| interval_steps(data.intervals.get(flow)?, "goodput_bps");
+    let goodputs = curves(subjects, goodput);
+    if !goodputs.is_empty() {
+        let axis = Axis::linear("goodput, bit/s", "bit/s");
+        let plot = over_time("Goodput of all flows", axis, &goodputs)?;
+        let caption = "Data delivered to the application for the first time.";
+        return Some(NamedPlot::new("goodput", caption, plot));
+    }
+    let allowed = |flow: &str| {
+        let table = data.state(flow)?;
+        if let Some(rates) = points(table, "allowed_rate_bps") {
+            return Some(rates);
+        }
+        let windows = points(table, "cwnd_bytes")?.into_iter();
+        let times = table.numbers("smoothed_rtt_s")?;
+        let rates = windows.zip(times);
+        Some(
+            rates
+                .map(|((at, bytes), rtt)| (at, bytes * 8.0 / rtt))
+                .collect(),
+        )
+    };
+    let allowed = curves(subjects, allowed);
+    let values = allowed
+        .iter()
+        .flat_map(|(_, series)| series.iter().flatten());
+    let axis = Axis::linear("allowed rate, bit/s", "bit/s").by_range(values.map(|p| p.1));
+    let plot = over_time("What the controllers of all flows allow", axis, &allowed)?;
+    let caption = "X of rate controllers, cwnd divided by the round-trip time of windows.";
+    Some(NamedPlot::new("allowed-rates", caption, plot))
+}
+
+/// One-way delay of all flows; without a table of intervals their round-trip times.
+fn delays(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let one_way = |flow: &str| interval_steps(data.intervals.get(flow)?, "one_way_delay_s");
+    let one_way = curves(subjects, one_way);
+    if !one_way.is_empty() {
+        let axis = Axis::linear("one-way delay, s", "s");
+        let plot = over_time("One-way delay of all flows", axis, &one_way)?;
+        let caption = "From the sender's handover to the receiver: means of the intervals.";
+        return Some(NamedPlot::new("delay", caption, plot));
+    }
+    let smoothed = |flow: &str| points(data.state(flow)?, "smoothed_rtt_s");
+    let smoothed = curves(subjects, smoothed);
+    let axis = Axis::linear("round-trip time, s", "s");
+    let plot = over_time("Round-trip time of all flows", axis, &smoothed)?;
+    let caption = "The smoothed round-trip time of each sender.";
+    Some(NamedPlot::new("delay", caption, plot))
+}
+
+/// The windows of all flows in one picture, if there are several.
+fn windows(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let windows = |flow: &str| points(data.state(flow)?, "cwnd_bytes");
+    let windows = curves(subjects, windows);
+    if windows.len() < 2 {
+        return None;
+    }
+    let axis = Axis::linear("congestion window, bytes", "bytes");
+    let plot = over_time("Congestion windows of all flows", axis, &windows)?;
+    let caption = "Each flow's window by itself, with what held it back, comes below.";
+    Some(NamedPlot::new("windows", caption, plot))
+}
+
+/// The delay of a summary that pictures show: paths of the median, the least and the 95th
+/// percentile, and what it is.
+const DELAYS: [([&str; 3], &str); 2] = [
+    (
+        [
+            "one_way_delay_s/p50",
+            "one_way_delay_s/min",
+            "one_way_delay_s/p95",
+        ],
+        "one-way delay, s",
+    ),
+    (
+        ["rtt_s/p50", "rtt_s/min", "rtt_s/p95"],
+        "round-trip time, s",
+    ),
+];
+
+/// The delay that this run's summaries have.
+pub(super) fn delay_of(data: &PlotData) -> Option<([&'static str; 3], &'static str)> {
+    let mut flows = data.output.summary.flows.keys();
+    let first = flows.find(|flow| {
+        let mut paths = DELAYS.iter();
+        paths.any(|(paths, _)| data.measure(flow, paths[0]).is_some())
+    })?;
+    let mut delays = DELAYS.into_iter();
+    delays.find(|(paths, _)| data.measure(first, paths[0]).is_some())
+}
+
+/// Goodput over delay, a mark for each flow: up and to the left is better.
+fn throughput_and_delay(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let (paths, label) = delay_of(data)?;
+    let mut plot = Plot::new(
+        "Goodput over delay: up and to the left is better",
+        Axis::linear(label, "s"),
+        Axis::linear("goodput, bit/s", "bit/s").from_zero(),
+    );
+    for subject in subjects {
+        let bars: Vec<ErrorBar> = subject
+            .flows
+            .iter()
+            .filter_map(|flow| {
+                let delay = |path: &str| data.measure(flow, path);
+                let at = (delay(paths[0])?, data.measure(flow, "goodput_bps")?);
+                let x = (delay(paths[1])?, delay(paths[2])?);
+                let y = (at.1, at.1);
+                Some(ErrorBar { at, x, y })
+            })
+            .collect();
+        let marks: Vec<(f64, f64)> = bars.iter().map(|bar| bar.at).collect();
+        if marks.is_empty() {
+            continue;
+        }
+        let colour = subject.colour();
+        if !subject.is_group() {
+            plot = plot.with("", colour, Shape::Errors(bars));
+        }
+        let marks = PlotLayer::new(&subject.label, colour, Shape::Marks(marks));
+        plot.layers.push(marks.curve(subject.number));
+    }
+    if plot.layers.is_empty() {
+        return None;
+    }
+    let caption = "Over the whole run after the warm-up: the mark stands at the median of the \
+                   delay, the bar goes from the least to the 95th percentile.";
+    Some(NamedPlot::new("goodput-over-delay", caption, plot))
+}
+
+/// The share of finite transfers that were complete after so long.
+fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let of = |flow: &String| -> Vec<f64> {
+        let table = data.transfers.get(flow);
+        let column = table.and_then(|table| table.as_numbers("completion_time_s"));
+        match column {
+            Some(times) => times.to_vec(),
+            None => data
+                .measure(flow, "completion_time_s")
+                .into_iter()
+                .collect(),
+        }
+    };
+    let values = subjects.iter().map(|subject| {
+        let flows = subject.flows.iter();
+        (subject, flows.flat_map(of).collect())
+    });
+    let plot = distributions(
+        "Completion time of transfers",
+        Axis::linear("completion time, s", "s"),
+        values.collect(),
+    )?;
+    let caption = "The share of transfers whose last octet reached the receiving application so \
+                   long after their start.";
+    Some(NamedPlot::new("completion-time", caption, plot))
+}
+
+/// The distribution of delays: of the intervals, or of round-trip time samples.
+fn delay_distribution(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
+    let one_way = |flow: &String| -> Vec<f64> {
+        let table = data.intervals.get(flow);
+        let column = table.and_then(|table| table.as_numbers("one_way_delay_s"));
+        column.map(|column| column.to_vec()).unwrap_or_default()
+    };
+    let samples = |flow: &String| -> Vec<f64> {
+        let samples = data.state(flow).and_then(rtt_samples);
+        let samples = samples.unwrap_or_default().into_iter();
+        samples.map(|point| point.1).collect()
+    };
+    let has_intervals = subjects.iter().any(|subject| {
+        subject
+            .flows
+            .iter()
+            .any(|flow| one_way(flow).iter().any(|v| v.is_finite()))
+    });
+    let (title, label, caption) = if has_intervals {
+        (
+            "Distribution of the one-way delay",
+            "one-way delay, s",
+            "The share of intervals in which the mean delay was at most this.",
+        )
+    } else {
+        (
+            "Distribution of the round-trip time",
+            "round-trip time, s",
+            "The share of the sender's samples that were at most this.",
+        )
+    };
+    let values = subjects.iter().map(|subject| {
+        let flows = subject.flows.iter();
+        let values: Vec<f64> = if has_intervals {
+            flows.flat_map(one_way).collect()
+        } else {
+            flows.flat_map(samples).collect()
+        };
+        (subject, values)
+    });
+    let plot = distributions(title, Axis::linear(label, "s"), values.collect())?;
+    Some(NamedPlot::new("delay-distribution", caption, plot))
+}
+
+/// Empirical distribution functions; `None` if no subject has two values.
+fn distributions(title: &str, x: Axis, values: Vec<(&Subject, Vec<f64>)>) -> Option<Plot> {
+    let all = values.iter().flat_map(|(_, values)| values.iter().copied());
+    let mut x = x.by_range(all);
+    x.tight = x.scale == Scale::Log;
+    let y = Axis::linear("share that is at most this", "").within(0.0, 1.0);
+    let mut plot = Plot::new(title, x, y);
+    for (subject, values) in values {
+        let finite = values.iter().filter(|value| value.is_finite()).count();
+        if finite < 2 {
+            continue;
+        }
+        let name = format!("{}, n = {finite}", subject.label);
+        let steps = Shape::Step(distribution(values));
+        let layer = PlotLayer::new(&name, subject.colour(), steps);
+        plot.layers.push(layer.curve(subject.number));
+    }
+    (!plot.layers.is_empty()).then_some(plot)
+}

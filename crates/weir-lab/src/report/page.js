@@ -1,0 +1,240 @@
+// Adds to a page of pictures: the values under the pointer, and a zoom in time that all pictures
+// share. Everything is read from the pictures: `data-x` and `data-y` of an <svg> say which pixels
+// stand for which values, `data-n` of a path is its name.
+"use strict";
+(() => {
+  const PREFIXES = {
+    "bit/s": [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]],
+    s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
+    bytes: [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]],
+  };
+  const digits = (value) => Number(value.toPrecision(4)).toString();
+  const withUnit = (value, unit) => {
+    const prefixes = PREFIXES[unit];
+    if (!prefixes) return (digits(value) + " " + unit).trim();
+    const last = prefixes[prefixes.length - 1];
+    const [scale, name] = prefixes.find(([scale]) => Math.abs(value) >= scale) || last;
+    return value === 0 ? "0 " + unit : digits(value / scale) + " " + name;
+  };
+  const axisOf = (text) => {
+    const [from, to, low, high, scale, unit] = text.split(" ");
+    const log = scale === "log";
+    const [p, q] = [Number(from), Number(to)];
+    const [a, b] = log ? [Math.log10(low), Math.log10(high)] : [Number(low), Number(high)];
+    return {
+      p, q, unit: unit || "",
+      value: (pixel) => {
+        const at = a + ((pixel - p) / (q - p)) * (b - a);
+        return log ? Math.pow(10, at) : at;
+      },
+      pixel: (value) => p + (((log ? Math.log10(value) : value) - a) / (b - a)) * (q - p),
+      whole: [Number(low), Number(high)],
+    };
+  };
+  // The corners of a path that has only M, l, h, v and Z.
+  const corners = (path) => {
+    if (path.corners) return path.corners;
+    const points = [];
+    let [x, y] = [0, 0];
+    for (const [, letter, rest] of path.getAttribute("d").matchAll(/([MlhvZ])([^MlhvZ]*)/g)) {
+      const numbers = (rest.match(/-?(?:\d+\.?\d*|\.\d+)/g) || []).map(Number);
+      if (letter === "M") [x, y] = numbers;
+      if (letter === "l") (x += numbers[0]), (y += numbers[1]);
+      if (letter === "h") x += numbers[0];
+      if (letter === "v") y += numbers[0];
+      if (letter !== "Z") points.push([x, y, letter === "M"]);
+    }
+    return (path.corners = points);
+  };
+  // The least and greatest height of a line in the pixel column at x.
+  const heights = (path, x, reach) => {
+    let [low, high] = [Infinity, -Infinity];
+    let before = null;
+    const kind = path.dataset.k;
+    for (const point of corners(path)) {
+      const near = Math.abs(point[0] - x) <= reach;
+      if (near) (low = Math.min(low, point[1])), (high = Math.max(high, point[1]));
+      const joins = before && !point[2] && kind !== "dots" && kind !== "rug";
+      if (joins && before[0] <= x && point[0] >= x && point[0] > before[0]) {
+        const share = (x - before[0]) / (point[0] - before[0]);
+        const y = before[1] + share * (point[1] - before[1]);
+        (low = Math.min(low, y)), (high = Math.max(high, y));
+      }
+      before = point;
+    }
+    return low <= high ? [low, high] : null;
+  };
+  const colourOf = (path) => {
+    const style = getComputedStyle(path);
+    return style.fill !== "none" ? style.fill : style.stroke;
+  };
+  const readout = (picture, x, y) => {
+    const { svg, axisX, axisY, scale } = picture;
+    const at = picture.toWhole(x);
+    const rows = [];
+    for (const path of svg.querySelectorAll(".data [data-n]")) {
+      const kind = path.dataset.k;
+      const reach = (kind === "dots" || kind === "rug" ? 2 : 0.6) / scale;
+      const found = heights(path, at, reach);
+      if (!found) continue;
+      let words = "";
+      if (kind !== "strip" && kind !== "rug") {
+        const [low, high] = [axisY.value(found[1]), axisY.value(found[0])];
+        words = withUnit(high, axisY.unit);
+        const least = withUnit(low, axisY.unit);
+        if (least !== words) words = least + " to " + words;
+      }
+      rows.push([colourOf(path), path.dataset.n, words]);
+    }
+    const box = picture.box;
+    box.textContent = "";
+    const head = document.createElement("b");
+    const label = svg.dataset.time ? "t = " : "x = ";
+    head.textContent = label + withUnit(axisX.value(at), axisX.unit);
+    box.append(head);
+    if (!rows.length && !svg.dataset.time) {
+      box.append(", y = " + withUnit(axisY.value(y), axisY.unit));
+    }
+    for (const [colour, name, words] of rows) {
+      const line = document.createElement("div");
+      const swatch = document.createElement("i");
+      swatch.style.background = colour;
+      line.append(swatch, words ? name + ": " + words : name);
+      box.append(line);
+    }
+    box.hidden = false;
+    const client = svg.getBoundingClientRect();
+    const figure = box.parentElement.getBoundingClientRect();
+    const left = client.left - figure.left + (x / picture.width) * client.width;
+    const flip = left + box.offsetWidth + 20 > figure.width;
+    box.style.left = Math.max(0, flip ? left - box.offsetWidth - 14 : left + 14) + "px";
+    box.style.top = client.top - figure.top + 8 + "px";
+  };
+  const element = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    return made;
+  };
+  // Ticks at 1, 2 or 5 times a power of ten.
+  const ticks = (from, to, room) => {
+    const raw = (to - from) / room;
+    const power = Math.pow(10, Math.floor(Math.log10(raw)));
+    const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= raw * 0.999);
+    const found = [];
+    for (let k = Math.ceil(from / step - 1e-9); k * step <= to + step * 1e-9; k++) {
+      found.push(Number((k * step).toPrecision(12)));
+    }
+    return found;
+  };
+  const show = (picture, span) => {
+    const { svg, axisX, group, marks, ticksGroup, original } = picture;
+    const [from, to] = span || axisX.whole;
+    const [a, b] = [axisX.pixel(from), axisX.pixel(to)];
+    const scale = (axisX.q - axisX.p) / (b - a);
+    const shift = axisX.p - a * scale;
+    picture.scale = scale;
+    picture.toWhole = (x) => (x - shift) / scale;
+    group.setAttribute("transform", `matrix(${scale} 0 0 1 ${shift} 0)`);
+    marks.querySelectorAll("text").forEach((text) => (text.style.display = span ? "none" : ""));
+    marks.querySelectorAll("path").forEach((mark) => {
+      mark.at = mark.at || mark.getAttribute("transform").match(/-?[\d.]+/g).map(Number);
+      const x = mark.at[0] * scale + shift;
+      mark.setAttribute("transform", `translate(${x} ${mark.at[1]})`);
+      mark.style.display = x < axisX.p - 1 || x > axisX.q + 1 ? "none" : "";
+    });
+    if (!span) return void (ticksGroup.innerHTML = original);
+    const { top, floor, factor } = picture;
+    ticksGroup.textContent = "";
+    let free = 0;
+    for (const value of ticks(from, to, (axisX.q - axisX.p) / 90)) {
+      const x = axisX.pixel(value) * scale + shift;
+      ticksGroup.append(element("path", { class: "grid", d: `M${x} ${top}V${floor}` }));
+      const words = Number((value / factor).toPrecision(9)).toString();
+      if (x - words.length * 3.5 < free) continue;
+      const text = element("text", { class: "ts", x, y: floor + 17, "text-anchor": "middle" });
+      text.textContent = words;
+      ticksGroup.append(text);
+      free = x + words.length * 3.5 + 6;
+    }
+  };
+  const pictures = [];
+  const bar = document.createElement("div");
+  bar.className = "zoom";
+  bar.hidden = true;
+  const zoomAll = (span) => {
+    for (const picture of pictures) if (picture.svg.dataset.time) show(picture, span);
+    bar.hidden = !span;
+    if (!span) return;
+    const words = document.createElement("span");
+    words.textContent = `Shown: ${digits(span[0])} s to ${digits(span[1])} s of all pictures over time`;
+    const back = document.createElement("button");
+    back.textContent = "whole time";
+    back.onclick = () => zoomAll(null);
+    bar.replaceChildren(words, back);
+  };
+  const prepare = (svg) => {
+    const axisX = axisOf(svg.dataset.x);
+    const axisY = axisOf(svg.dataset.y);
+    const view = svg.viewBox.baseVal;
+    const box = document.createElement("div");
+    box.className = "readout";
+    box.hidden = true;
+    svg.closest("figure").append(box);
+    const cursor = element("path", { class: "cursor" });
+    const brush = element("rect", { class: "brush", width: 0, height: axisY.p - axisY.q });
+    brush.setAttribute("y", axisY.q);
+    svg.append(brush, cursor);
+    const ticksGroup = svg.querySelector(".xt");
+    const line = ticksGroup.querySelector(".grid");
+    const down = line && corners(line)[1];
+    // The tick labels are numbers in the axis's prefixed unit: its factor follows from the words.
+    const label = [...svg.querySelectorAll("text")].map((text) => text.textContent);
+    const axisWords = label.find((words) => /^time, /.test(words)) || "";
+    const prefix = (PREFIXES.s.find(([, name]) => axisWords === "time, " + name) || [1])[0];
+    const picture = {
+      svg, axisX, axisY, box, ticksGroup, scale: 1, factor: prefix,
+      width: view.width, top: axisY.q, floor: down ? down[1] : axisY.p,
+      group: svg.querySelector(".data"), marks: svg.querySelector(".marks"),
+      original: ticksGroup.innerHTML, toWhole: (x) => x,
+    };
+    pictures.push(picture);
+    const place = (event) => {
+      const client = svg.getBoundingClientRect();
+      const ratio = view.width / client.width;
+      return [(event.clientX - client.left) * ratio, (event.clientY - client.top) * ratio];
+    };
+    let start = null;
+    const leave = () => {
+      box.hidden = true;
+      cursor.removeAttribute("d");
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const [x, y] = place(event);
+      if (x < axisX.p || x > axisX.q || y > picture.floor || y < axisY.q) return leave();
+      cursor.setAttribute("d", `M${x} ${axisY.q}V${picture.floor}`);
+      readout(picture, x, y);
+      if (start === null) return;
+      brush.setAttribute("x", Math.min(x, start));
+      brush.setAttribute("width", Math.abs(x - start));
+    });
+    svg.addEventListener("pointerleave", leave);
+    if (!svg.dataset.time) return;
+    svg.addEventListener("pointerdown", (event) => {
+      if (event.pointerType === "touch" || event.button) return;
+      event.preventDefault();
+      start = Math.max(axisX.p, Math.min(axisX.q, place(event)[0]));
+    });
+    addEventListener("pointerup", (event) => {
+      if (start === null) return;
+      const end = Math.max(axisX.p, Math.min(axisX.q, place(event)[0]));
+      const [from, to] = [Math.min(start, end), Math.max(start, end)].map(picture.toWhole);
+      brush.setAttribute("width", 0);
+      if (Math.abs(end - start) > 4) zoomAll([axisX.value(from), axisX.value(to)]);
+      start = null;
+    });
+    svg.addEventListener("dblclick", () => zoomAll(null));
+  };
+  document.querySelectorAll("figure svg[data-x]").forEach(prepare);
+  const first = document.querySelector("figure");
+  if (first) first.parentElement.insertBefore(bar, first.parentElement.firstChild);
+})();

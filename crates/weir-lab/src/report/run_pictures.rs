@@ -1,0 +1,259 @@
+//! All pictures of a run in the order in which a reader needs them, and what is left out.
+
+use super::axis::Axis;
+use super::columns::of_columns;
+use super::drawing::{Drawing, NamedPlot};
+use super::flow_plots::plots_of_flow;
+use super::overview::overview;
+use super::queues::{by_load, queue};
+use super::selection::{PlotError, PlotSelection, selects};
+use super::subjects::{PlotData, Subject, subjects};
+use super::topology::Topology;
+use crate::scenario::Flow;
+
+/// Some pictures under a heading.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// The heading.
+    pub title: String,
+    /// The pictures.
+    pub figures: Vec<NamedPlot>,
+}
+
+/// The pictures of a run, and what was not drawn, with the words that draw it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunPictures {
+    /// The pictures by section.
+    pub sections: Vec<Section>,
+    /// A sentence for each thing that is left out.
+    pub left_out: Vec<String>,
+}
+
+/// Flows that are drawn in detail unless they are asked for by name.
+const DETAILED_FLOWS: usize = 4;
+/// Directions of links whose queues are drawn unless they are asked for by name.
+const DETAILED_LINKS: usize = 3;
+/// Flows or links that are drawn in detail at most.
+const MOST_DETAILED: usize = 24;
+
+impl RunPictures {
+    /// All pictures, in order.
+    pub fn figures(&self) -> impl Iterator<Item = &NamedPlot> {
+        self.sections.iter().flat_map(|section| &section.figures)
+    }
+
+    fn push(&mut self, title: &str, figures: Vec<NamedPlot>) {
+        if !figures.is_empty() {
+            let title = title.to_owned();
+            self.sections.push(Section { title, figures });
+        }
+    }
+}
+
+/// The pictures of a run: the network, all flows together, the bottleneck's queue, then flows and
+/// other links by themselves.
+///
+/// # Errors
+/// A name in the selection that the run does not have, or nothing to draw.
+pub fn pictures_of(data: &PlotData, selection: &PlotSelection) -> Result<RunPictures, PlotError> {
+    check(data, selection)?;
+    let mut pictures = RunPictures::default();
+    let (subjects, missing) = subjects(data, selection);
+    if !missing.is_empty() {
+        let message = format!("{} flows in the pictures of all flows", missing.len());
+        pictures.left_out.push(message);
+    }
+    if selection.columns.is_empty() {
+        let mut first: Vec<NamedPlot> = Vec::new();
+        if !selection.is_chosen() {
+            first.extend(Topology::of(data).map(|network| {
+                let caption = "Rates, delays and queues as the scenario has them; the link that \
+                               was used most is thick.";
+                NamedPlot::new("network", caption, network)
+            }));
+        }
+        if selection.links.is_empty() || !selection.flows.is_empty() {
+            first.extend(overview(data, &subjects));
+        }
+        let (bottleneck, others) = queues(data, selection, &mut pictures.left_out);
+        // The queue explains the delays: it comes right after them.
+        let place = first.iter().position(|figure| figure.name == "delay");
+        let place = place.map_or(first.len(), |place| place + 1);
+        first.splice(place..place, bottleneck);
+        pictures.push("The whole run", first);
+        flows(data, selection, &subjects, &mut pictures);
+        pictures.push("Queues of other links", others);
+    } else {
+        pictures.push("Columns", of_columns(data, selection, &subjects)?);
+    }
+    finish(&mut pictures, data, selection);
+    if pictures.sections.is_empty() {
+        let what = "the run holds no traces to draw: run it with --trace full";
+        return Err(PlotError::Nothing(what.to_owned()));
+    }
+    Ok(pictures)
+}
+
+fn check(data: &PlotData, selection: &PlotSelection) -> Result<(), PlotError> {
+    let flows: Vec<String> = data
+        .output
+        .scenario
+        .flows
+        .iter()
+        .flat_map(Flow::names)
+        .collect();
+    let flows: Vec<&str> = flows.iter().map(String::as_str).collect();
+    PlotSelection::check("flow", &selection.flows, &flows)?;
+    let links: Vec<String> = data.output.scenario.trace_names().collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    PlotSelection::check("link", &selection.links, &links)?;
+    let (from, to) = (selection.from_s.unwrap_or(0.0), selection.to_s);
+    let end = data.end_s();
+    if from >= to.unwrap_or(f64::INFINITY).min(end) {
+        return Err(PlotError::Nothing(format!(
+            "nothing lies between --from and --to: the traces go from 0 to {end} s"
+        )));
+    }
+    Ok(())
+}
+
+/// Cuts each picture to the span of time, and ends each time axis where the data does.
+fn finish(pictures: &mut RunPictures, data: &PlotData, selection: &PlotSelection) {
+    let end = data.end_s();
+    for section in &mut pictures.sections {
+        for figure in &mut section.figures {
+            match &mut figure.drawing {
+                Drawing::Plot(plot) => {
+                    let empty = super::Plot::new("", Axis::time(), Axis::time());
+                    *plot = selection.applied(std::mem::replace(plot, empty), end);
+                }
+                Drawing::Topology(topology) => topology.size = selection.size,
+            }
+        }
+    }
+}
+
+/// The queue of the bottleneck, or of the links asked for; and the others'.
+fn queues(
+    data: &PlotData,
+    selection: &PlotSelection,
+    left_out: &mut Vec<String>,
+) -> (Vec<NamedPlot>, Vec<NamedPlot>) {
+    if selection.links.is_empty() && !selection.flows.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let most = if selection.links.is_empty() {
+        DETAILED_LINKS
+    } else {
+        MOST_DETAILED
+    };
+    let mut drawn = Vec::new();
+    let mut idle = 0;
+    let mut more: Vec<&str> = Vec::new();
+    for link in by_load(data) {
+        if !selects(&selection.links, &link.name) {
+            continue;
+        }
+        if drawn.len() == most {
+            let waited = super::series::points(&link.table, "queue_bytes")
+                .is_some_and(|points| points.iter().any(|point| point.1 > 0.0));
+            if waited {
+                more.push(&link.name);
+            } else {
+                idle += 1;
+            }
+            continue;
+        }
+        match queue(data, link) {
+            Some((plot, caption)) => {
+                drawn.push(NamedPlot::new(
+                    &format!("{}-queue", link.name),
+                    &caption,
+                    plot,
+                ));
+            }
+            None => idle += 1,
+        }
+    }
+    if !more.is_empty() {
+        left_out.push(format!(
+            "The queues of {} more links, with --link NAME (or --link '*'): {}.",
+            more.len(),
+            listed(&more)
+        ));
+    }
+    if idle > 0 {
+        let what = if idle == 1 { "direction" } else { "directions" };
+        left_out.push(format!(
+            "The queues of {idle} {what} of links, in which no packet ever waited."
+        ));
+    }
+    let others = drawn.split_off(drawn.len().min(1));
+    (drawn, others)
+}
+
+/// A section for each flow that is drawn in detail.
+fn flows(
+    data: &PlotData,
+    selection: &PlotSelection,
+    subjects: &[Subject],
+    pictures: &mut RunPictures,
+) {
+    if selection.flows.is_empty() && !selection.links.is_empty() {
+        return;
+    }
+    let most = if selection.flows.is_empty() {
+        DETAILED_FLOWS
+    } else {
+        MOST_DETAILED
+    };
+    let all = subjects.iter();
+    let all = all.flat_map(|subject| subject.flows.iter().map(move |flow| (subject, flow)));
+    let all: Vec<_> = all.filter(|(_, flow)| data.state(flow).is_some()).collect();
+    let mut more: Vec<&str> = Vec::new();
+    // Of each group the first flow, then the others: the groups are what a scenario compares.
+    let firsts = all
+        .iter()
+        .filter(|(subject, flow)| subject.flows.first() == Some(*flow));
+    let others = all
+        .iter()
+        .filter(|(subject, flow)| subject.flows.first() != Some(*flow));
+    for (number, (subject, flow)) in firsts.chain(others).enumerate() {
+        let Some(table) = data.state(flow).filter(|_| number < most) else {
+            more.push(flow);
+            continue;
+        };
+        let mut plots = plots_of_flow(flow, table, subject.colour());
+        if all.len() > 2 && selection.flows.is_empty() {
+            // The inverse of the rate and the last round trips: details for a flow asked for.
+            let detail = |name: &str| {
+                ["-interval", "-packets", "-sawtooth"]
+                    .iter()
+                    .any(|ending| name.ends_with(ending))
+            };
+            plots.retain(|plot| !detail(&plot.name));
+        }
+        pictures.push(&format!("Flow {flow}"), plots);
+    }
+    if all.len() > 2 && selection.flows.is_empty() {
+        pictures.left_out.push(
+            "Packet intervals and the last round trips of each flow, with --flow NAME.".to_owned(),
+        );
+    }
+    if !more.is_empty() {
+        pictures.left_out.push(format!(
+            "The window or rate and the round-trip time of {} more flows, with --flow NAME: {}.",
+            more.len(),
+            listed(&more)
+        ));
+    }
+}
+
+/// The first names, and that there are more.
+fn listed(names: &[&str]) -> String {
+    let mut text = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > 8 {
+        text.push_str(", …");
+    }
+    text
+}

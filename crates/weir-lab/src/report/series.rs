@@ -1,0 +1,159 @@
+//! Points taken from tables, and what many series have in common: medians and percentiles.
+
+use super::axis::Axis;
+use super::plot::{PlotLayer, Shape};
+use super::subjects::Subject;
+use crate::run::columns::CONTROLLER_ROW;
+use crate::table::Table;
+use weir_proto::event::Limit;
+
+/// Times and values of a column, if any of them is a number.
+pub(super) fn points(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
+    let times = table.numbers("time_s")?.iter().copied();
+    let values = table.as_numbers(name)?;
+    let points: Vec<(f64, f64)> = times.zip(values.iter().copied()).collect();
+    let mut values = points.iter().map(|point| point.1);
+    values.any(f64::is_finite).then_some(points)
+}
+
+/// The samples of the round-trip time: the rows that feedback caused. Where a timer changed the
+/// rate, or only the bound has changed, the sample is that of an earlier row.
+pub(super) fn rtt_samples(table: &Table) -> Option<Vec<(f64, f64)>> {
+    let mut points = points(table, "rtt_s")?;
+    if let Some(events) = table.words("event") {
+        for (point, event) in points.iter_mut().zip(events) {
+            if &**event != CONTROLLER_ROW {
+                point.1 = f64::NAN;
+            }
+        }
+    }
+    if let Some(limits) = table.words("limit") {
+        let timers = [Limit::NofeedbackHalving.name(), Limit::MinimumRate.name()];
+        for (point, limit) in points.iter_mut().zip(limits) {
+            if timers.contains(&&**limit) {
+                point.1 = f64::NAN;
+            }
+        }
+    }
+    points.retain(|point| point.1.is_finite());
+    Some(points)
+}
+
+/// Values of intervals that are named by their ends, as steps from their starts.
+pub(super) fn interval_steps(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
+    let points = points(table, name)?;
+    let first = points.first()?.0;
+    let length = points.get(1).map_or(first, |next| next.0 - first);
+    let starts = [(first - length).max(0.0)].into_iter();
+    let starts = starts.chain(points.iter().map(|point| point.0));
+    let values = points.iter().map(|point| point.1);
+    let last = values.clone().next_back();
+    Some(starts.zip(values.chain(last)).collect())
+}
+
+/// The axis of virtual time.
+pub(super) fn time_axis() -> Axis {
+    Axis::time()
+}
+
+/// The value of which this share of the sorted values is at most that large (nearest rank).
+pub(super) fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+    let rank = libm::ceil(share * sorted.len() as f64).max(1.0) as usize;
+    sorted.get(rank - 1).or(sorted.last()).copied()
+}
+
+/// The share of values that are at most x, as steps.
+pub(super) fn distribution(mut values: Vec<f64>) -> Vec<(f64, f64)> {
+    values.retain(|value| value.is_finite());
+    values.sort_by(f64::total_cmp);
+    let count = values.len() as f64;
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    steps.extend(values.first().map(|first| (*first, 0.0)));
+    for (place, value) in values.iter().enumerate() {
+        let share = (place + 1) as f64 / count;
+        match steps.last_mut() {
+            Some(last) if last.0 == *value && last.1 > 0.0 => last.1 = share,
+            _ => steps.push((*value, share)),
+        }
+    }
+    steps
+}
+
+/// Times at which a group's percentiles are taken.
+const GRID: usize = 240;
+
+/// The layers of a subject: a step curve of one flow; of a group the median and the area from the
+/// 10th to the 90th percentile of its flows.
+pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotLayer> {
+    let colour = subject.colour();
+    let curve = |shape| PlotLayer::new(&subject.label, colour, shape).curve(subject.number);
+    match series {
+        [] => Vec::new(),
+        [one] => vec![curve(Shape::Step(one.clone()))],
+        many => {
+            let bands = percentiles(many);
+            let low_high = bands.iter().map(|(x, [low, _, high])| (*x, *low, *high));
+            let name = format!("{}: p10 to p90", subject.label);
+            let ribbon = Shape::Ribbon(low_high.collect());
+            let median = bands.iter().map(|(x, [_, median, _])| (*x, *median));
+            let mut line = curve(Shape::Step(median.collect()));
+            line.name = format!("{}: median", subject.label);
+            vec![PlotLayer::new(&name, colour, ribbon), line]
+        }
+    }
+}
+
+/// The 10th, 50th and 90th percentile of the series that have a value, at times of a grid.
+fn percentiles(series: &[Vec<(f64, f64)>]) -> Vec<(f64, [f64; 3])> {
+    let firsts = series.iter().filter_map(|points| Some(points.first()?.0));
+    let lasts = series.iter().filter_map(|points| Some(points.last()?.0));
+    let from = firsts.fold(f64::INFINITY, f64::min);
+    let to = lasts.fold(f64::NEG_INFINITY, f64::max);
+    if to <= from {
+        return Vec::new();
+    }
+    let at = |place: usize| from + (to - from) * place as f64 / GRID as f64;
+    (0..=GRID)
+        .filter_map(|place| {
+            let time = at(place);
+            let values = series.iter().filter_map(|points| value_at(points, time));
+            let mut values: Vec<f64> = values.collect();
+            values.sort_by(f64::total_cmp);
+            let of = |share| percentile(&values, share);
+            Some((time, [of(0.1)?, of(0.5)?, of(0.9)?]))
+        })
+        .collect()
+}
+
+/// The value of a step at a time between its first and last point.
+fn value_at(points: &[(f64, f64)], time: f64) -> Option<f64> {
+    if points.last()?.0 < time {
+        return None;
+    }
+    let after = points.partition_point(|point| point.0 <= time);
+    let value = points.get(after.checked_sub(1)?)?.1;
+    value.is_finite().then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_rises_from_zero_to_one_at_its_values() {
+        let steps = distribution(vec![2.0, 1.0, 2.0, f64::NAN, 4.0]);
+        assert_eq!(steps, [(1.0, 0.0), (1.0, 0.25), (2.0, 0.75), (4.0, 1.0)]);
+        assert!(distribution(vec![]).is_empty());
+    }
+
+    /// Eleven constant series 0 to 10: the percentiles by nearest rank are 1, 5 and 9.
+    #[test]
+    fn a_group_has_its_median_between_its_percentiles() {
+        let series: Vec<Vec<(f64, f64)>> = (0..11)
+            .map(|i| vec![(0.0, f64::from(i)), (1.0, f64::from(i))])
+            .collect();
+        let bands = percentiles(&series);
+        assert_eq!(bands.len(), GRID + 1);
+        assert!(bands.iter().all(|band| band.1 == [1.0, 5.0, 9.0]));
+    }
+}

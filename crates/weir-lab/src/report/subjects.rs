@@ -1,0 +1,144 @@
+//! The curves of the pictures that show all flows: a flow each, or where there are many, a group
+//! of flows that one `[[flow]]` with `count` makes.
+
+use super::natural::by_name;
+use super::plot::Colour;
+use super::selection::{PlotSelection, selects};
+use crate::run::RunOutput;
+use crate::scenario::Scenario;
+use crate::table::Table;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A run with the tables that pictures need.
+#[derive(Clone, Debug)]
+pub struct PlotData {
+    /// Scenario, summary, and the traces of flows and links.
+    pub output: RunOutput,
+    /// Rates and delays over time by flow: the tables `intervals/NAME`.
+    pub intervals: BTreeMap<String, Table>,
+    /// Finite transfers by flow: the tables `transfers/NAME`.
+    pub transfers: BTreeMap<String, Table>,
+    /// `summary.json`.
+    pub(super) summary: Value,
+}
+
+impl PlotData {
+    /// A run without tables of intervals and transfers.
+    pub fn new(output: RunOutput) -> Self {
+        let summary = serde_json::to_value(&output.summary).unwrap_or_default();
+        Self {
+            output,
+            intervals: BTreeMap::new(),
+            transfers: BTreeMap::new(),
+            summary,
+        }
+    }
+
+    /// A number of a flow's summary: `rtt_s/p50`.
+    pub(super) fn measure(&self, flow: &str, path: &str) -> Option<f64> {
+        let flow = self.summary.get("flows")?.get(flow)?;
+        path.split('/')
+            .try_fold(flow, |value, key| value.get(key))?
+            .as_f64()
+    }
+
+    /// A flow's rows of its controller.
+    pub(super) fn state(&self, flow: &str) -> Option<&Table> {
+        let mut flows = self.output.flows.iter();
+        flows
+            .find(|trace| trace.name == flow)
+            .map(|trace| &trace.table)
+    }
+
+    /// When the last row of any table was written, in seconds.
+    pub(super) fn end_s(&self) -> f64 {
+        let flows = self.output.flows.iter().map(|flow| &flow.table);
+        let links = self.output.links.iter().map(|link| &link.table);
+        let tables = flows.chain(links).chain(self.intervals.values());
+        let ends = tables.filter_map(|table| table.numbers("time_s")?.last().copied());
+        let end = ends.fold(0.0, f64::max);
+        if end > 0.0 {
+            end
+        } else {
+            self.output.summary.run.duration_s
+        }
+    }
+}
+
+/// One curve: a flow or a group of flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// The flow's name, or the group's with how many it has.
+    pub label: String,
+    /// Its flows.
+    pub flows: Vec<String>,
+    /// Its number among the curves: its colour, marks and dashes in all pictures.
+    pub number: usize,
+}
+
+/// The most curves that a picture shows one flow each.
+const MOST_CURVES: usize = 7;
+
+impl Subject {
+    pub(super) fn colour(&self) -> Colour {
+        colour_of(self.number)
+    }
+
+    pub(super) fn is_group(&self) -> bool {
+        self.flows.len() > 1
+    }
+}
+
+/// The colour of the curve with this number.
+pub(super) fn colour_of(number: usize) -> Colour {
+    Colour(number % 7)
+}
+
+/// The curves of a run, in natural order of their names; and the flows for which there is none.
+pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subject>, Vec<String>) {
+    let all = groups(&data.output.scenario);
+    let many = all.iter().map(|(_, flows)| flows.len()).sum::<usize>() > MOST_CURVES;
+    let mut subjects = Vec::new();
+    let mut missing = Vec::new();
+    let mut number = 0;
+    for (name, flows) in all {
+        let chosen = flows.iter().filter(|flow| selects(&selection.flows, flow));
+        let chosen: Vec<String> = chosen.cloned().collect();
+        let apart = !many || flows.len() == 1;
+        if chosen.is_empty() {
+            number += if apart { flows.len() } else { 1 };
+        } else if apart || (selection.is_chosen() && chosen.len() <= MOST_CURVES) {
+            for flow in chosen {
+                if subjects.len() > MOST_CURVES * 2 {
+                    missing.push(flow);
+                    continue;
+                }
+                subjects.push(Subject {
+                    label: flow.clone(),
+                    flows: vec![flow],
+                    number,
+                });
+                number += 1;
+            }
+        } else {
+            subjects.push(Subject {
+                label: format!("{name} ({} flows)", chosen.len()),
+                flows: chosen,
+                number,
+            });
+            number += 1;
+        }
+    }
+    (subjects, missing)
+}
+
+/// The `[[flow]]`s with the flows that they make, in natural order.
+fn groups(scenario: &Scenario) -> Vec<(String, Vec<String>)> {
+    let flows = scenario.flows.iter();
+    let mut groups: Vec<(String, Vec<String>)> = flows
+        .map(|flow| (flow.name.clone(), flow.names().collect()))
+        .collect();
+    groups.sort_by(|a, b| by_name(&a.0, &b.0));
+    groups
+}

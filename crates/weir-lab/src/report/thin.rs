@@ -1,0 +1,212 @@
+//! Thinning: what a picture of so many pixels can show, and no more.
+//!
+//! Of a line each pixel column keeps the first, lowest, highest and last point, so that no peak is
+//! lost; of dots one a cell stays, and the extremes of each column. Lines become SVG path data with
+//! relative coordinates in tenths of a pixel, about five octets a point.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// The most dots of a layer, the extremes of the pixel columns not counted.
+const MOST_DOTS: usize = 2000;
+
+/// A point in pixels.
+pub(super) type Pixel = (f64, f64);
+
+/// The same line with at most four points a pixel column.
+pub(super) fn line(pixels: &[Pixel]) -> Vec<Pixel> {
+    let mut kept = Vec::new();
+    let mut start = 0;
+    while let Some(first) = pixels.get(start) {
+        let column = libm::floor(first.0);
+        let rest = pixels[start..].iter();
+        let length = rest
+            .take_while(|point| libm::floor(point.0) == column)
+            .count();
+        let slice = &pixels[start..start + length];
+        if length <= 4 {
+            kept.extend_from_slice(slice);
+        } else {
+            let place_of = |better: fn(f64, f64) -> bool| {
+                let better = |best: usize, place: usize| {
+                    if better(slice[place].1, slice[best].1) {
+                        place
+                    } else {
+                        best
+                    }
+                };
+                (0..length).fold(0, better)
+            };
+            let mut places = [
+                0,
+                place_of(|a, b| a < b),
+                place_of(|a, b| a > b),
+                length - 1,
+            ];
+            places.sort_unstable();
+            let mut before = None;
+            for place in places {
+                if before != Some(place) {
+                    kept.push(slice[place]);
+                }
+                before = Some(place);
+            }
+        }
+        start += length;
+    }
+    kept
+}
+
+/// Dots of which none lies on another: one a cell, with cells that grow until there are at most
+/// [`MOST_DOTS`]; and the highest and lowest of each pixel column.
+pub(super) fn dots(pixels: &[Pixel]) -> Vec<Pixel> {
+    let mut cell = 1.0;
+    let mut kept = one_a_cell(pixels, cell);
+    while kept.len() > MOST_DOTS && cell < 64.0 {
+        cell *= 1.5;
+        kept = one_a_cell(pixels, cell);
+    }
+    if cell > 1.0 {
+        let mut extremes: BTreeMap<i64, (Pixel, Pixel)> = BTreeMap::new();
+        for &point in pixels {
+            let column = libm::floor(point.0 / 2.0) as i64;
+            let (low, high) = extremes.entry(column).or_insert((point, point));
+            if point.1 < low.1 {
+                *low = point;
+            }
+            if point.1 > high.1 {
+                *high = point;
+            }
+        }
+        kept.extend(extremes.into_values().flat_map(|(low, high)| [low, high]));
+        kept.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        kept.dedup();
+    }
+    kept
+}
+
+fn one_a_cell(pixels: &[Pixel], cell: f64) -> Vec<Pixel> {
+    let mut taken = BTreeSet::new();
+    let of = |value: f64| libm::round(value / cell) as i64;
+    let free = |point: &&Pixel| taken.insert((of(point.0), of(point.1)));
+    pixels.iter().filter(free).copied().collect()
+}
+
+/// The data of an SVG path while it grows.
+#[derive(Debug, Default)]
+pub(super) struct PathData {
+    text: String,
+    /// The pen in tenths of a pixel.
+    pen: Option<(i64, i64)>,
+}
+
+impl PathData {
+    /// Adds a line through the points, apart from what is there.
+    pub(super) fn add(&mut self, pixels: &[Pixel]) {
+        self.pen = None;
+        for &point in pixels {
+            self.line_to(point);
+        }
+    }
+
+    /// Adds a dot: a line of a length that only its round ends make visible.
+    pub(super) fn dot(&mut self, point: Pixel) {
+        self.pen = None;
+        self.line_to(point);
+        self.text.push_str("h.1");
+    }
+
+    fn line_to(&mut self, point: Pixel) {
+        let to = (tenths(point.0), tenths(point.1));
+        let text = &mut self.text;
+        let _ = match self.pen {
+            None => write!(text, "M{} {}", decimal(to.0), decimal(to.1)),
+            Some(pen) if pen == to => return,
+            Some(pen) if pen.1 == to.1 => write!(text, "h{}", decimal(to.0 - pen.0)),
+            Some(pen) if pen.0 == to.0 => write!(text, "v{}", decimal(to.1 - pen.1)),
+            Some(pen) => write!(text, "l{} {}", decimal(to.0 - pen.0), decimal(to.1 - pen.1)),
+        };
+        self.pen = Some(to);
+    }
+
+    /// Closes the last line to an area.
+    pub(super) fn close(&mut self) {
+        if self.pen.is_some() {
+            self.text.push('Z');
+        }
+    }
+
+    /// The text for the attribute `d`; empty without points.
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+}
+
+fn tenths(value: f64) -> i64 {
+    libm::round(value * 10.0) as i64
+}
+
+/// Tenths as the shortest decimal.
+fn decimal(tenths: i64) -> String {
+    let sign = if tenths < 0 { "-" } else { "" };
+    let size = tenths.unsigned_abs();
+    match (size / 10, size % 10) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (0, tenth) => format!("{sign}.{tenth}"),
+        (whole, tenth) => format!("{sign}{whole}.{tenth}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 40 points a pixel column; the extremes of every column stay.
+    #[test]
+    fn a_line_keeps_the_extremes_of_each_pixel_column() {
+        let value = |i: u32| f64::from((i * 7919) % 1009);
+        let pixels: Vec<Pixel> = (0..40_000)
+            .map(|i| (f64::from(i) / 40.0, value(i)))
+            .collect();
+        let kept = line(&pixels);
+        assert!(kept.len() <= 4000, "{}", kept.len());
+        for column in 0..1000 {
+            let inside = |p: &&Pixel| libm::floor(p.0) == f64::from(column);
+            let ends = |points: &[Pixel]| {
+                let values = points.iter().filter(inside).map(|p| p.1);
+                let values: Vec<f64> = values.collect();
+                (
+                    values.iter().copied().fold(f64::INFINITY, f64::min),
+                    values.iter().copied().fold(0.0, f64::max),
+                )
+            };
+            assert_eq!(ends(&kept), ends(&pixels), "column {column}");
+        }
+    }
+
+    #[test]
+    fn dots_keep_the_highest_and_lowest_and_drop_what_lies_on_another() {
+        let mut pixels: Vec<Pixel> = (0..100_000)
+            .map(|i| (f64::from(i % 800), 50.0 + f64::from(i * 31 % 400) / 4.0))
+            .collect();
+        pixels[70_007].1 = 3.0;
+        let kept = dots(&pixels);
+        assert!(kept.len() < MOST_DOTS + 1700, "{}", kept.len());
+        assert!(kept.contains(&pixels[70_007]), "the outlier is gone");
+        assert_eq!(dots(&[(1.0, 1.0); 50]).len(), 1);
+    }
+
+    #[test]
+    fn path_data_is_relative_and_short() {
+        let mut path = PathData::default();
+        path.add(&[
+            (10.0, 20.04),
+            (10.0, 19.5),
+            (12.26, 19.5),
+            (12.26, 19.5),
+            (13.0, 20.0),
+        ]);
+        path.dot((1.0, 2.0));
+        assert_eq!(path.text(), "M10 20v-.5h2.3l.7 .5M1 2h.1");
+    }
+}

@@ -1,0 +1,147 @@
+//! Pictures of a window controller: the window with what held it, and its last round trips as a
+//! sawtooth.
+
+use super::axis::Axis;
+use super::plot::{Colour, Plot, PlotLayer, Shape};
+use super::rules;
+use super::series::{points, time_axis};
+use crate::table::Table;
+use crate::theory::mathis::Sawtooth;
+
+/// Round-trip times that a zoomed sawtooth shows.
+pub const WINDOW_ROUNDS: f64 = 32.0;
+
+const THEORY: Colour = Colour(1);
+
+/// What is drawn beside the window: column, name and pattern of the line.
+const BESIDE_CWND: [(&str, &str, usize); 4] = [
+    ("bytes_in_flight", "bytes in flight", 0),
+    ("ssthresh_bytes", "ssthresh", 1),
+    ("receive_window_bytes", "receive window", 3),
+    ("partial_bytes_acked", "partial bytes acked", 2),
+];
+
+/// A window far above all others, as that of a receiver without a limit, would leave the others
+/// flat: it is left out from this factor on.
+const OUT_OF_SIGHT: f64 = 4.0;
+
+/// Congestion window, bytes in flight and threshold over the whole run; below it what held the
+/// sender.
+pub(super) fn window_overview(table: &Table, title: &str, colour: Colour) -> Option<Plot> {
+    let cwnd = points(table, "cwnd_bytes")?;
+    let axis = Axis::linear("window, bytes", "bytes");
+    let mut plot = Plot::new(title, time_axis(), axis);
+    let highest = |points: &[(f64, f64)]| points.iter().map(|p| p.1).fold(0.0, f64::max);
+    let in_sight = highest(&cwnd) * OUT_OF_SIGHT;
+    for (column, name, dash) in BESIDE_CWND {
+        // How much is acknowledged towards the next increase is a detail of the last round trips.
+        let shown = column != "partial_bytes_acked";
+        let points = points(table, column).filter(|points| shown && is_used(points));
+        if let Some(points) = points.filter(|points| highest(points) <= in_sight) {
+            let layer = PlotLayer::new(name, Colour::BESIDE, Shape::Step(points));
+            plot.layers.push(PlotLayer { dash, ..layer });
+        }
+    }
+    plot.strips = rules::strip(table).into_iter().collect();
+    Some(plot.with("cwnd", colour, Shape::Step(cwnd)))
+}
+
+/// False for a column that is always zero: CUBIC counts no octets towards an increase.
+fn is_used(points: &[(f64, f64)]) -> bool {
+    points.iter().any(|point| point.1 > 0.0)
+}
+
+/// The last [`WINDOW_ROUNDS`] round-trip times of the trace.
+pub(super) fn last_rounds(table: &Table) -> (f64, f64) {
+    let last = |name| {
+        table
+            .numbers(name)
+            .and_then(|values| values.last().copied())
+    };
+    let end = last("time_s").unwrap_or(0.0);
+    let rtt = last("smoothed_rtt_s")
+        .filter(|rtt| *rtt > 0.0)
+        .unwrap_or(0.01);
+    ((end - WINDOW_ROUNDS * rtt).max(0.0), end)
+}
+
+/// A theoretical sawtooth to lay over a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SawtoothOverlay {
+    /// The sawtooth.
+    pub tooth: Sawtooth,
+    /// b: round trips in which the window does not grow.
+    pub idle_rtts: f64,
+    /// Octets of a packet.
+    pub packet_bytes: f64,
+    /// Round-trip time in seconds.
+    pub rtt_s: f64,
+}
+
+/// cwnd, bytes in flight and partial bytes acknowledged between two times, with a theoretical
+/// sawtooth that starts at the first reduction shown and then runs free.
+pub fn window_sawtooth(
+    table: &Table,
+    (from, to): (f64, f64),
+    overlay: Option<SawtoothOverlay>,
+    title: &str,
+) -> Option<Plot> {
+    let times = table.numbers("time_s")?;
+    let start = times.partition_point(|time| *time < from).saturating_sub(1);
+    let end = times.partition_point(|time| *time <= to);
+    let piece = |name: &str| -> Option<Vec<(f64, f64)>> {
+        Some(points(table, name)?.get(start..end)?.to_vec())
+    };
+    let cwnd = piece("cwnd_bytes")?;
+    let mut plot = Plot::new(
+        title,
+        time_axis().within(from, to),
+        Axis::linear("window, bytes", "bytes"),
+    );
+    plot.height = 380.0;
+    for (column, name, dash) in BESIDE_CWND {
+        let wanted = matches!(column, "bytes_in_flight" | "partial_bytes_acked");
+        if let Some(points) = piece(column).filter(|points| wanted && is_used(points)) {
+            let layer = PlotLayer::new(name, Colour::BESIDE, Shape::Step(points));
+            plot.layers.push(PlotLayer { dash, ..layer });
+        }
+    }
+    let reduction = cwnd
+        .windows(2)
+        .find(|pair| pair[1].1 < pair[0].1)
+        .map(|pair| pair[1].0);
+    if let (Some(overlay), Some(reduction)) = (overlay, reduction) {
+        let teeth = Shape::Line(teeth(overlay, reduction, to));
+        let layer = PlotLayer::new("theory: cwnd with b idle round trips", THEORY, teeth);
+        plot.layers.push(layer.dashed());
+    }
+    Some(plot.with("cwnd", Colour(0), Shape::Step(cwnd)))
+}
+
+/// The corners of the sawtooth from a reduction on: low for b − 1 round trips (recovery), up by a
+/// packet a round trip, high for one (the loss is found).
+fn teeth(overlay: SawtoothOverlay, reduction: f64, end: f64) -> Vec<(f64, f64)> {
+    let SawtoothOverlay {
+        tooth,
+        idle_rtts,
+        packet_bytes,
+        rtt_s,
+    } = overlay;
+    let high = tooth.window_packets * packet_bytes;
+    let cycle = tooth.cycle_rtts * rtt_s;
+    if cycle <= 0.0 || !cycle.is_finite() {
+        return Vec::new();
+    }
+    let mut corners = Vec::new();
+    let mut start = reduction;
+    while start < end && corners.len() < 10_000 {
+        corners.extend([
+            (start, high / 2.0),
+            (start + (idle_rtts - 1.0) * rtt_s, high / 2.0),
+            (start + cycle - rtt_s, high),
+            (start + cycle, high),
+        ]);
+        start += cycle;
+    }
+    corners
+}

@@ -1,0 +1,15 @@
+//! Octets compressed as zlib does (RFC 1950), for documents that hold such streams.
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use std::io::{self, Write as _};
+
+/// Compresses octets; the same octets give the same result.
+///
+/// # Errors
+/// None in practice: the octets go into memory.
+pub fn zlib(octets: &[u8]) -> io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(octets)?;
+    encoder.finish()
+}
