@@ -1,6 +1,6 @@
 //! The simulator's trait [`Endpoint`].
 
-use super::{PEER, SimEndpoint, State, ZEROS, identity};
+use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
@@ -53,6 +53,9 @@ impl Endpoint for SimEndpoint {
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(self.packet(now, Ecn::NotEct, &reply));
+        }
+        if self.pending.is_empty() {
+            self.write_collected();
         }
         let ecn = self.next_datagram(now);
         let buffer = std::mem::take(&mut self.buffer);
@@ -116,6 +119,26 @@ impl Endpoint for SimEndpoint {
             return Err(WriteError::Blocked);
         }
         let len = data.len();
+        if len < SMALL_WRITE {
+            match data.content() {
+                Some(content) => self.collected.extend_from_slice(content),
+                None => self
+                    .collected
+                    .resize(self.collected.len() + len as usize, 0),
+            }
+            self.events
+                .push(now, EventMask::WRITE, || Event::Write(len));
+            if self.collected.len() >= COLLECTED {
+                self.write_collected();
+                self.process_events(now);
+            }
+            return Ok(());
+        }
+        self.write_collected();
+        if !self.pending.is_empty() {
+            self.write_blocked = true;
+            return Err(WriteError::Blocked);
+        }
         self.pending = match data.content() {
             Some(content) => Bytes::copy_from_slice(content),
             None => ZEROS

@@ -34,6 +34,11 @@ use weir_proto::time::{Duration, Instant};
 
 /// Octets of IP and UDP headers.
 const LOWER_OCTETS: u32 = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+/// Writes below this size are collected, because quinn keeps each write that is not acknowledged as
+/// a segment of its own and walks over all of them for each packet.
+const SMALL_WRITE: u32 = 1024;
+/// Collected octets that go to quinn at once, without waiting for the next packet.
+const COLLECTED: usize = 1 << 14;
 /// The data written for a payload without content.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// The peer's address. quinn needs one; the simulator addresses packets itself.
@@ -62,6 +67,8 @@ pub struct SimEndpoint {
     receive_stream: Option<StreamId>,
     /// Data written by the application that quinn has not taken yet.
     pending: Bytes,
+    /// Small writes since quinn was last given data.
+    collected: BytesMut,
     write_blocked: bool,
     /// Frames that told the peer of its exhausted credit, when quinn last took data.
     blocked_frames_before: u64,
@@ -123,6 +130,7 @@ impl SimEndpoint {
             send_stream: None,
             receive_stream: None,
             pending: Bytes::new(),
+            collected: BytesMut::new(),
             write_blocked: false,
             blocked_frames_before: 0,
             closing: false,
@@ -264,6 +272,14 @@ impl SimEndpoint {
         }
     }
 
+    /// Passes collected small writes to quinn.
+    fn write_collected(&mut self) {
+        if !self.collected.is_empty() {
+            self.pending = self.collected.split().freeze();
+            self.write_pending();
+        }
+    }
+
     /// Passes pending data to quinn, as far as it takes it.
     fn write_pending(&mut self) {
         let traced = self.events.wants(EventMask::BOUND);
@@ -287,6 +303,9 @@ impl SimEndpoint {
 
     /// Finishes the stream, if the application has closed and quinn has all data.
     fn finish_if_done(&mut self, now: Instant) {
+        if self.pending.is_empty() {
+            self.write_collected();
+        }
         if !self.closing || !self.pending.is_empty() || self.state != State::Established {
             return;
         }

@@ -152,6 +152,32 @@ fn data_arrives_whole_in_spite_of_losses_and_the_connection_closes() {
     );
 }
 
+#[test]
+fn small_writes_reach_quinn_together() {
+    // quinn walks over all segments that are not acknowledged for each packet: writes of 10 octets
+    // must not become segments of 10 octets.
+    let mut path = Path::new(&config("newreno"), 1, |_| false);
+    path.run(seconds(1));
+    for at in 0..3_000_u32 {
+        let octets: Vec<u8> = (at * 10..at * 10 + 10).map(|n| (n % 251) as u8).collect();
+        let written = path.ends[0].write(path.now, Payload::from_bytes(&octets));
+        assert_eq!(written, Ok(()));
+    }
+    let collected = path.ends[0].collected.len();
+    assert_eq!(
+        collected,
+        30_000 - COLLECTED.next_multiple_of(10),
+        "one segment so far"
+    );
+    // What is collected leaves with the next packet, and the last of it before the end.
+    path.ends[0].close(path.now);
+    path.flush();
+    assert!(path.ends[0].collected.is_empty());
+    path.run(seconds(10));
+    let text: Vec<u8> = (0..30_000_u32).map(|at| (at % 251) as u8).collect();
+    assert!(path.received == text, "{} octets", path.received.len());
+}
+
 fn timeline(controller: &str, seed: u64) -> (Log, [Statistics; 2]) {
     let mut path = Path::new(&config(controller), seed, |id| id % 70 == 69);
     path.to_write = 2_000_000;
