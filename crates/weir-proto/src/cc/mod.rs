@@ -80,6 +80,11 @@ pub trait WindowController {
     fn on_sent(&mut self, sent: &Sent);
     /// A packet was acknowledged. Called for each packet, in an order that the transport chooses.
     fn on_ack(&mut self, acked: &Acked);
+    /// True if acknowledgements of TCP's fast recovery are wanted too, in which a window must not
+    /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
+    fn wants_acks_in_recovery(&self) -> bool {
+        false
+    }
     /// Packets were lost or marked; the controller decides whether they begin a new recovery
     /// period (RFC 9002 §7.3.2).
     fn on_congestion_event(&mut self, congestion: &CongestionEvent);

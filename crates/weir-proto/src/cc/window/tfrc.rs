@@ -270,6 +270,10 @@ impl WindowController for TfrcWindow {
         }
     }
 
+    fn wants_acks_in_recovery(&self) -> bool {
+        true
+    }
+
     fn on_congestion_event(&mut self, event: &CongestionEvent) {
         let now = event.now;
         self.expire_nofeedback_timer(now);

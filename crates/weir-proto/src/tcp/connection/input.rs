@@ -284,11 +284,12 @@ impl Connection {
         self.statistics.smoothed_rtt = self.timer.rtt().smoothed;
     }
 
-    /// Tells the controller what was delivered. In fast recovery the window does not grow (RFC
-    /// 5681 §3.2); after a timeout it grows in slow start (§3.1).
+    /// Tells the controller what was delivered. In fast recovery a window does not grow (RFC 5681
+    /// §3.2), but TFRC measures its receive rate; after a timeout it grows in slow start (§3.1).
     fn grow_window(&mut self, now: Instant, news: &News, bytes_in_flight: u64) {
         let fast = matches!(self.recovery, Recovery::Fast { .. });
-        let (false, Some(sent_at)) = (fast, news.newest) else {
+        let unwanted = fast && !self.controller.wants_acks_in_recovery();
+        let (false, Some(sent_at)) = (unwanted, news.newest) else {
             return;
         };
         let grown_by = if self.config.rules.grow_on_sacks {

@@ -9,6 +9,7 @@ use crate::packet::{Ecn, IpHeader, Transit};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
+mod fast_recovery;
 mod flow_control;
 
 const MSS: u64 = 1000;
