@@ -46,4 +46,4 @@ pub use network::{
 };
 pub use queue::{DropTailConfig, QueueConfig, QueueLimit};
 pub use rate_trace::OCTETS as OCTETS_PER_OPPORTUNITY;
-pub use simulator::{RunCounters, Stuck, inject, simulate};
+pub use simulator::{Horizon, RunCounters, Stuck, inject, simulate, simulate_to};

@@ -6,6 +6,7 @@
 //! A packet may take its octets from several opportunities, and several packets theirs from one.
 //! An opportunity at which no packet waits is unused.
 
+use std::sync::Arc;
 use weir_proto::time::Instant;
 
 /// Octets of one opportunity: a packet of 1500 octets and a tunnel header of 4.
@@ -17,7 +18,7 @@ const MILLISECOND: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct RateTrace {
     /// In milliseconds, in order; the last is the period.
-    times: Vec<u64>,
+    times: Arc<[u64]>,
     /// The next opportunity, counted over all repetitions.
     next: u64,
     /// When the last opportunity was used, and what it has left.
@@ -26,9 +27,9 @@ pub(crate) struct RateTrace {
 
 impl RateTrace {
     /// `None` without a time, or if the last is zero.
-    pub(crate) fn new(times: &[u64]) -> Option<Self> {
+    pub(crate) fn new(times: &Arc<[u64]>) -> Option<Self> {
         (*times.last()? > 0).then(|| Self {
-            times: times.to_vec(),
+            times: Arc::clone(times),
             next: 0,
             left: (0, 0),
         })
@@ -48,11 +49,19 @@ impl RateTrace {
     fn skip_to(&mut self, at: u64) {
         let len = self.times.len() as u64;
         let period = self.times.last().copied().unwrap_or(1) * MILLISECOND;
-        // Whole repetitions that have passed are skipped without a search.
-        self.next = self.next.max((at / period).saturating_sub(1) * len);
-        while self.time_of(self.next) < at {
-            self.next += 1;
+        if self.time_of(self.next) >= at {
+            return;
         }
+        // Of the repetition in which `at` lies, the first opportunity that is not before it.
+        let round = at / period;
+        let within = (at - round * period).div_ceil(MILLISECOND);
+        let behind = self.times.partition_point(|&millis| millis < within) as u64;
+        let mut next = self.next.max(round * len + behind);
+        // The last opportunities of the repetition before may be due at the same time.
+        while next > self.next && self.time_of(next - 1) >= at {
+            next -= 1;
+        }
+        self.next = next;
     }
 
     /// When a packet of this size, that waits from `start` on, has left.
@@ -87,7 +96,7 @@ mod tests {
     use super::*;
 
     fn ends(times: &[u64], packets: &[(u64, u32)]) -> Vec<u64> {
-        let mut trace = RateTrace::new(times).expect("a trace");
+        let mut trace = RateTrace::new(&times.into()).expect("a trace");
         let mut free = 0;
         let end = |&(at, size): &(u64, u32)| {
             let start = Instant::from_nanos((at * MILLISECOND).max(free));
@@ -120,7 +129,24 @@ mod tests {
 
     #[test]
     fn a_trace_needs_a_period() {
-        assert!(RateTrace::new(&[]).is_none());
-        assert!(RateTrace::new(&[0, 0]).is_none());
+        assert!(RateTrace::new(&[].into()).is_none());
+        assert!(RateTrace::new(&[0, 0].into()).is_none());
+    }
+
+    #[test]
+    fn the_next_opportunity_is_the_first_one_that_is_not_too_early() {
+        // Against a walk over all opportunities, for any time of asking.
+        let times = [0, 3, 3, 7, 12, 12];
+        for at in (0..60 * MILLISECOND).step_by(250_000) {
+            let mut trace = RateTrace::new(&times.into()).expect("a trace");
+            let walked = (0..1000).find(|&number| trace.time_of(number) >= at);
+            trace.skip_to(at);
+            assert_eq!(Some(trace.next), walked, "{at}");
+            // It never goes back to one that was used.
+            trace.next += 2;
+            let used = trace.next;
+            trace.skip_to(at);
+            assert_eq!(trace.next, used, "{at}");
+        }
     }
 }

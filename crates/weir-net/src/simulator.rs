@@ -7,7 +7,9 @@
 //! packet is an entry of the event queue.
 //!
 //! A run without progress ends with an error that names the faulty element: a target that is due
-//! again at once, many times in a row, without sending anything, or too many events at one instant.
+//! again at once, many times in a row, without sending anything; too many events at one instant; or
+//! an endpoint that sends far more in a millisecond than any path can carry, because nothing on its
+//! path takes time.
 
 use crate::event_queue::TargetId;
 use crate::network::{EventTarget, Network, Side, SourceKind};
@@ -15,7 +17,7 @@ use crate::packet_pool::PacketRef;
 use std::fmt;
 use weir_proto::event::{EventSource, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// The most events at one instant.
 pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
@@ -24,6 +26,54 @@ pub const MAX_EVENTS_AT_ONE_INSTANT: u32 = 1_000_000;
 /// one timer may set another one for the same instant, but not without end.
 const MAX_IDLE_CALLS: u32 = 100;
 
+/// The most packets of one endpoint in a millisecond: more than the smallest packets on a link of
+/// 400 Gbit/s.
+pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
+
+const TOO_FAST: &str = "sends almost a million packets in a millisecond; give a link on its way a rate \
+     or a delay, or the application a lower rate";
+
+/// How far a call of [`simulate_to`] goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Horizon {
+    /// The time up to which the network runs.
+    pub until: Instant,
+    /// Whether what happens exactly at `until` belongs to it.
+    pub including: bool,
+    /// Events after which the call returns early.
+    pub max_events: u64,
+}
+
+impl Horizon {
+    /// Up to and including `until`, with any number of events.
+    pub const fn including(until: Instant) -> Self {
+        Self {
+            until,
+            including: true,
+            max_events: u64::MAX,
+        }
+    }
+
+    /// The part of it that ends after this span, if that is less.
+    pub fn after(self, now: Instant, span: Duration) -> Self {
+        let until = now + span;
+        if until < self.until {
+            Self {
+                until,
+                including: true,
+                ..self
+            }
+        } else {
+            self
+        }
+    }
+
+    const fn contains(&self, at: Instant) -> bool {
+        let (at, until) = (at.as_nanos(), self.until.as_nanos());
+        at < until || (at == until && self.including)
+    }
+}
+
 /// The progress of one call of [`simulate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunCounters {
@@ -31,6 +81,8 @@ pub struct RunCounters {
     pub events: u64,
     /// The time up to which the run has come.
     pub now: Instant,
+    /// The call went as far as it should, and not only to its number of events.
+    pub finished: bool,
 }
 
 /// The run makes no progress: virtual time stands still.
@@ -62,12 +114,26 @@ pub fn simulate(
     until: Instant,
     probe: &mut dyn Probe,
 ) -> Result<RunCounters, Stuck> {
+    simulate_to(network, Horizon::including(until), probe)
+}
+
+/// Runs the network as far as the horizon says; may be called again. However a run is divided into
+/// calls, it is the same run.
+///
+/// # Errors
+/// [`Stuck`] when time does not advance; the network must not be used afterwards.
+pub fn simulate_to(
+    network: &mut Network,
+    horizon: Horizon,
+    probe: &mut dyn Probe,
+) -> Result<RunCounters, Stuck> {
     network.update_routes();
     let mut run = Run::new(network, probe);
-    run.run(until)?;
+    let finished = run.run(horizon)?;
     let counters = RunCounters {
         events: run.events,
         now: run.network.now,
+        finished,
     };
     Ok(counters)
 }
@@ -105,7 +171,6 @@ struct Run<'a> {
     network: &'a mut Network,
     probe: &'a mut dyn Probe,
     events: u64,
-    at_this_instant: u32,
 }
 
 impl<'a> Run<'a> {
@@ -114,14 +179,17 @@ impl<'a> Run<'a> {
             network,
             probe,
             events: 0,
-            at_this_instant: 0,
         }
     }
 
-    fn run(&mut self, until: Instant) -> Result<(), Stuck> {
+    /// True if the run has come to the horizon.
+    fn run(&mut self, horizon: Horizon) -> Result<bool, Stuck> {
         while let Some((at, target)) = self.network.queue.peek() {
-            if at > until {
+            if !horizon.contains(at) {
                 break;
+            }
+            if self.events >= horizon.max_events {
+                return Ok(false);
             }
             self.events += 1;
             self.advance_to(at, target)?;
@@ -133,23 +201,23 @@ impl<'a> Run<'a> {
                 EventTarget::Agent(agent) => self.call_agent(agent)?,
             }
         }
-        self.network.now = self.network.now.max(until);
-        Ok(())
+        self.network.now = self.network.now.max(horizon.until);
+        Ok(true)
     }
 
     #[inline]
     fn advance_to(&mut self, at: Instant, target: TargetId) -> Result<(), Stuck> {
         if at > self.network.now {
             self.network.now = at;
-            self.at_this_instant = 0;
+            self.network.at_this_instant = 0;
         }
         self.count_event(target)
     }
 
     #[inline]
     fn count_event(&mut self, target: TargetId) -> Result<(), Stuck> {
-        self.at_this_instant += 1;
-        if self.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
+        self.network.at_this_instant += 1;
+        if self.network.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
             return Err(self.stuck(target, "has a part in a million events at one instant"));
         }
         Ok(())
@@ -251,7 +319,7 @@ impl<'a> Run<'a> {
     fn flush_agent(&mut self, id: u32) -> Result<bool, Stuck> {
         let now = self.network.now;
         let first_link = self.network.agents[id as usize].first_link;
-        let mut sent = false;
+        let mut sent = 0;
         loop {
             let network = &mut *self.network;
             let place = &mut network.agents[id as usize];
@@ -259,7 +327,7 @@ impl<'a> Run<'a> {
             let Some(packet) = network.pool.insert(first_link.unwrap_or(0), fill) else {
                 break;
             };
-            sent = true;
+            sent += 1;
             let target = place.target;
             self.count_event(target)?;
             match first_link {
@@ -267,10 +335,16 @@ impl<'a> Run<'a> {
                 None => self.leave_by_port(packet.ip.source, packet),
             }
         }
-        if self.network.agents[id as usize].traced {
+        let place = &mut self.network.agents[id as usize];
+        // A call that sends nothing counts too: an application may write without end in vain.
+        if place.recent.count(now, sent.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
+            let target = place.target;
+            return Err(self.stuck(target, TOO_FAST));
+        }
+        if place.traced {
             self.observe_agent(id);
         }
-        Ok(sent)
+        Ok(sent > 0)
     }
 
     /// The packet leaves through the port of this host, or is dropped if the host has none.

@@ -6,7 +6,8 @@ use common::{EndpointAction, PlainEndpoint, Recorder, at, micros, millis, plain_
 use weir_net::app::{Bulk, BulkConfig, Cbr, CbrConfig, OverflowPolicy, Sink};
 use weir_net::loss::PeriodicLossConfig;
 use weir_net::{
-    FlowConfig, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind, simulate,
+    FlowConfig, Horizon, HostTiming, LossConfig, Network, SendTimestamp, Side, SourceKind,
+    simulate, simulate_to,
 };
 use weir_proto::DurationRange;
 use weir_proto::event::{DropReason, Event, EventMask};
@@ -374,6 +375,92 @@ fn endless_traffic_at_one_instant_is_an_error() {
         .unwrap();
     let stuck = simulate(&mut network, at(1), &mut ()).unwrap_err();
     assert_eq!(stuck.element, "flow \"blast\" (sender)");
+}
+
+#[test]
+fn traffic_that_no_path_carries_is_an_error_though_time_goes_on() {
+    // A packet each nanosecond, on a wire that takes everything.
+    let (mut network, from, to) = pair(Default::default(), millis(1));
+    let app = Box::new(Cbr::new(CbrConfig {
+        packet: 1,
+        rate: 1_000_000_000_000_000,
+        ..CbrConfig::default()
+    }));
+    network
+        .add_flow(plain_flow("blast", (from, to), Default::default(), app))
+        .unwrap();
+    let stuck = simulate(&mut network, at(3_000_000), &mut ()).unwrap_err();
+    assert_eq!(stuck.element, "flow \"blast\" (sender)");
+    assert!(stuck.at < at(1_000_000), "{stuck}");
+    assert!(
+        stuck
+            .to_string()
+            .contains("a million packets in a millisecond"),
+        "{stuck}"
+    );
+}
+
+#[test]
+fn a_run_in_pieces_of_any_number_of_events_is_the_same_run() {
+    let counters = |most| {
+        let (mut network, from, to) = pair(Default::default(), millis(1));
+        let echo = PlainEndpoint {
+            answer: Some(40),
+            ..PlainEndpoint::default()
+        };
+        let ends = [PlainEndpoint::default(), echo];
+        // A packet each 10 microseconds.
+        let app = Box::new(Cbr::new(CbrConfig {
+            packet: 1000,
+            rate: 800_000_000,
+            ..CbrConfig::default()
+        }));
+        let flow = plain_flow("echo", (from, to), ends, app);
+        let flow = network.add_flow(flow).unwrap();
+        let horizon = Horizon {
+            max_events: most,
+            ..Horizon::including(at(10_000_000))
+        };
+        let (mut events, mut calls) = (0, 0);
+        loop {
+            let counters = simulate_to(&mut network, horizon, &mut ()).unwrap();
+            assert!(counters.events <= most);
+            events += counters.events;
+            calls += 1;
+            if counters.finished {
+                assert_eq!(counters.now, at(10_000_000));
+                return (network.flow_counters(flow), events, calls);
+            }
+        }
+    };
+    let (whole, events, once) = counters(u64::MAX);
+    assert_eq!(once, 1);
+    assert!(events > 100, "{events}");
+    for most in [1, 7] {
+        let (pieces, in_pieces, calls) = counters(most);
+        assert_eq!((pieces, in_pieces), (whole, events));
+        assert!(calls > 1);
+    }
+}
+
+#[test]
+fn an_event_at_an_excluded_end_is_left_for_the_next_call() {
+    let (mut network, from, to) = pair(Default::default(), millis(1));
+    let ends = [PlainEndpoint::default(), PlainEndpoint::default()];
+    let flow = plain_flow("one", (from, to), ends, bulk(1000));
+    let flow = network.add_flow(flow).unwrap();
+    let until = at(1_000_000);
+    let excluding = Horizon {
+        including: false,
+        ..Horizon::including(until)
+    };
+    let mut delivered = Vec::new();
+    for horizon in [excluding, Horizon::including(until)] {
+        let counters = simulate_to(&mut network, horizon, &mut ()).unwrap();
+        assert_eq!((counters.now, counters.finished), (until, true));
+        delivered.push(network.flow_counters(flow).receiver.packets_delivered);
+    }
+    assert!(delivered[0] == 0 && delivered[1] > 0, "{delivered:?}");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! was built to the end of the run, packets under way included; other systems than Linux show
 //! none.
 
+use crate::limits::resident_bytes;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use std::cmp::Reverse;
@@ -184,13 +185,4 @@ fn heap_operation_ns() -> f64 {
     }
     std::hint::black_box(heap.len());
     start.elapsed().as_secs_f64() * 1e9 / QUEUE_OPERATIONS as f64
-}
-
-/// The resident set of this process.
-fn resident_bytes() -> Option<u64> {
-    /// Linux's page on all machines that it is built for here.
-    const PAGE: u64 = 4096;
-    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * PAGE)
 }

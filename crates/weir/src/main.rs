@@ -15,6 +15,7 @@ mod emulation;
 mod exit;
 mod files;
 mod interrupt;
+mod limits;
 mod measure;
 mod quinn;
 mod terminal;

@@ -21,6 +21,7 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     packets: false,
     tap: None,
     progress: None,
+    max_events: None,
     cancel: None,
     registry: quinn::registry(),
 };

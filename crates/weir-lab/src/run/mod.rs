@@ -70,6 +70,8 @@ pub struct RunOptions<'a> {
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
+    /// The most events of the run; with more it ends with [`RunError::TooManyEvents`].
+    pub max_events: Option<u64>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,
     /// Receives every packet as a capture on the hosts shows it; does not affect the run.
@@ -159,6 +161,14 @@ pub enum RunError {
     /// The run was cancelled at this virtual time.
     #[error("the run was cancelled at {0} s of virtual time")]
     Cancelled(Instant),
+    /// The run had more events than [`RunOptions::max_events`].
+    #[error("the run reached its limit of {limit} events at {at} s of virtual time")]
+    TooManyEvents {
+        /// The limit.
+        limit: u64,
+        /// How far it came.
+        at: Instant,
+    },
     /// The trace would need more memory than is allowed.
     #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]
     TooMuchTrace(u64),

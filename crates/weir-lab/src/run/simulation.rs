@@ -13,12 +13,14 @@ use super::{RunError, RunOptions, RunOutput, TraceLevel};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
-use weir_net::{inject, simulate};
+use weir_net::{Horizon, inject, simulate_to};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
 /// A run is simulated in this many pieces, between which it can be cancelled.
 const SLICES: u64 = 1000;
+/// The most events of a piece, so that a slow run can be cancelled too.
+const EVENTS_OF_A_SLICE: u64 = 50_000;
 
 /// A simulation in progress.
 pub struct Simulation {
@@ -31,6 +33,8 @@ pub struct Simulation {
     measures_delays: bool,
     /// At the end of the warm-up, once it is over.
     before: Option<Counters>,
+    /// At the end of the run, before what happens then.
+    after: Option<Counters>,
     pub(super) events: u64,
 }
 
@@ -62,6 +66,7 @@ impl Simulation {
             recorder,
             smoothness,
             before: None,
+            after: None,
             events: 0,
         })
     }
@@ -83,24 +88,22 @@ impl Simulation {
             self.begin_statistics();
         }
         loop {
-            let now = self.sim.network.now();
-            if self.before.is_some() && now >= end {
-                return Ok(());
+            if self.after.is_some() {
+                // What happens at the end is in the trace, and no longer in the statistics.
+                return self.simulate_to(options, Horizon::including(end));
             }
+            let now = self.sim.network.now();
             let stops = [
                 self.before.is_none().then_some(warmup),
                 self.smoothness.next(now, warmup),
                 self.intervals.as_ref().and_then(|i| i.next(now)),
             ];
             let next = stops.into_iter().flatten().fold(end, Instant::min);
-            self.simulate_to(options, next.min(until))?;
             if next > until {
-                return Ok(());
+                return self.simulate_to(options, Horizon::including(until));
             }
+            self.simulate_to(options, before(next))?;
             self.stop_at(next);
-            if self.sim.network.now() >= until {
-                return Ok(());
-            }
         }
     }
 
@@ -117,6 +120,12 @@ impl Simulation {
         } else if at >= warmup {
             self.begin_statistics();
         }
+        if at >= self.end() {
+            if let Some(intervals) = self.intervals.as_mut().filter(|i| at > i.since()) {
+                intervals.end(at, self.sim.intervals());
+            }
+            self.after = Some(self.sim.counters());
+        }
     }
 
     /// The warm-up is over.
@@ -128,17 +137,21 @@ impl Simulation {
         self.smoothness.sample(Duration::ZERO, self.sim.delivered());
     }
 
-    fn simulate_to(&mut self, options: &RunOptions<'_>, until: Instant) -> Result<(), RunError> {
+    fn simulate_to(&mut self, options: &RunOptions<'_>, horizon: Horizon) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let mut at = self.sim.network.now();
+        let most = options.max_events.unwrap_or(u64::MAX);
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
-            let before = at;
-            at = (at + slice).min(until);
-            let counters = simulate(&mut self.sim.network, at, &mut self.recorder)
+            let before = self.sim.network.now();
+            let piece = Horizon {
+                max_events: EVENTS_OF_A_SLICE.min(most - self.events),
+                ..horizon.after(before, slice)
+            };
+            let counters = simulate_to(&mut self.sim.network, piece, &mut self.recorder)
                 .map_err(|stuck| RunError::Stuck(stuck.to_string()))?;
             self.events += counters.events;
+            let at = counters.now;
             if let Some(fault) = self.sim.fault.take() {
                 return Err(RunError::Codec(fault));
             }
@@ -156,8 +169,11 @@ impl Simulation {
             {
                 progress(at, end);
             }
-            if at >= until {
+            if counters.finished && piece.until >= horizon.until {
                 return Ok(());
+            }
+            if self.events >= most {
+                return Err(RunError::TooManyEvents { limit: most, at });
             }
         }
     }
@@ -203,7 +219,8 @@ impl Simulation {
         if let Some(intervals) = self.intervals.as_mut().filter(|i| end > i.since()) {
             intervals.end(end, self.sim.intervals());
         }
-        let after = self.sim.counters();
+        let after = self.after.take();
+        let after = after.unwrap_or_else(|| self.sim.counters());
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, &before, &after);
@@ -226,6 +243,14 @@ impl Simulation {
     }
 }
 
+/// Up to a time, without what happens at it: that counts from then on.
+const fn before(until: Instant) -> Horizon {
+    Horizon {
+        including: false,
+        ..Horizon::including(until)
+    }
+}
+
 fn gap_table(gaps: &[(Instant, Duration)]) -> Table {
     let mut table = TableRecorder::new(columns::GAP);
     let mut silence = Duration::ZERO;
@@ -239,3 +264,6 @@ fn gap_table(gaps: &[(Instant, Duration)]) -> Table {
     }
     table.finish()
 }
+
+#[cfg(test)]
+mod swarm;

@@ -490,3 +490,88 @@ fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     assert_eq!(seeds[0], seeds[1]);
     assert_ne!(seeds[0], seeds[2]);
 }
+
+/// A flow between two hosts with nothing between them that takes time.
+fn without_time(transport: &str, app: &str) -> String {
+    format!(
+        "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n\
+         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ {transport} }}\n\
+         app = {{ {app} }}\n"
+    )
+}
+
+#[test]
+fn a_flow_over_a_path_that_takes_no_time_ends_with_a_word_for_every_transport() {
+    let endless = "kind = \"bulk\", packet = 1000";
+    let quinn = "kind = \"quinn\"";
+    for transport in [
+        "kind = \"dccp\", ccid = 2",
+        "kind = \"dccp\", ccid = 3",
+        "kind = \"dccp\", ccid = 3, profile = \"linux-2008\"",
+        "kind = \"dccp\", ccid = 4",
+        "kind = \"tcp\"",
+        "kind = \"quic\"",
+        quinn,
+    ] {
+        let refused = scenario::parse(&without_time(transport, endless), "test.toml");
+        let words = refused.expect_err(transport).to_string();
+        assert!(words.contains("and back takes time"), "{words}");
+        // What has an end comes to it.
+        let finite = without_time(transport, "kind = \"bulk\", packet = 1000, total = 20000");
+        let finite = scenario::parse(&finite, "test.toml").expect("valid");
+        if transport != quinn {
+            let output = run(&finite, &RunOptions::default()).expect("it ends");
+            let received = output.summary.flows["f"].packets_received;
+            assert!(received > 0, "{transport}: {received}");
+        }
+    }
+    // With a delay of a nanosecond time goes on, and TFRC's rate has no bound.
+    let text = without_time("kind = \"dccp\", ccid = 3", endless);
+    let text = text.replace("\n[[flow]]", "\ndelay = \"1ns\"\n[[flow]]");
+    let scenario = scenario::parse(&text, "test.toml").expect("valid");
+    match run(&scenario, &RunOptions::default()) {
+        Err(RunError::Stuck(words)) => assert!(words.contains("million"), "{words}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_run_ends_at_its_limit_of_events_and_not_before() {
+    let scenario = scenario::parse(LOSSY, "test.toml").unwrap();
+    let whole = run(&scenario, &RunOptions::default()).unwrap();
+    let events = whole.summary.run.events;
+    let limited = |most| {
+        let options = RunOptions {
+            max_events: Some(most),
+            ..RunOptions::default()
+        };
+        run(&scenario, &options)
+    };
+    assert_eq!(limited(events), Ok(whole));
+    for most in [1, events / 2, events - 1] {
+        match limited(most) {
+            Err(RunError::TooManyEvents { limit, .. }) => assert_eq!(limit, most),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_happens_at_the_end_of_the_warm_up_counts_and_at_the_end_of_the_run_does_not() {
+    // A datagram each 100 ms from zero on, over a wire without delay: of a run of 1 s the ten from
+    // 0 to 900 ms count, after a warm-up of 500 ms the five from then on.
+    let sent = |warmup: &str| {
+        let text = without_time(
+            "kind = \"udp\"",
+            "kind = \"cbr\", packet = 100, rate = \"8kbit\"",
+        );
+        let text = text.replace("\"1s\"", &format!("\"1s\"\nwarmup = \"{warmup}\""));
+        let output = run_text(&text, &RunOptions::default());
+        let flow = &output.summary.flows["f"];
+        (flow.packets_sent, flow.packets_received)
+    };
+    assert_eq!(sent("0s"), (10, 10));
+    assert_eq!(sent("500ms"), (5, 5));
+    assert_eq!(sent("499999us"), (5, 5));
+    assert_eq!(sent("501ms"), (4, 4));
+}

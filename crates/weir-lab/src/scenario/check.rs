@@ -2,6 +2,7 @@
 
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
+use super::files::{leaves_folder, read_text};
 use super::model::{Direction, Flow, Host, MAX_FLOWS, Scenario};
 use super::paths::{neighbours, path_mtu};
 use super::rate_trace;
@@ -208,12 +209,19 @@ impl Check<'_> {
                 let Some(file) = direction.rate_trace.file.take() else {
                     continue;
                 };
-                let read = std::fs::read_to_string(folder.join(&file)).map_err(|error| {
+                if leaves_folder(&file) {
+                    self.scenario.outside.push(format!(
+                        "rate_trace of link \"{}\": \"{file}\" lies outside the scenario's folder, \
+                         which therefore is not complete",
+                        link.name
+                    ));
+                }
+                let read = read_text(&folder.join(&file)).map_err(|error| {
                     let help = "name a file beside the scenario";
                     Diagnostic::new(format!("cannot read \"{file}\": {error}"), help)
                 });
                 match read.and_then(|text| rate_trace::parse(&file, &text)) {
-                    Ok(millis) => direction.rate_trace.millis = millis,
+                    Ok(millis) => direction.rate_trace.millis = millis.into(),
                     Err(mut wrong) => {
                         wrong.message = format!("rate_trace: {}", wrong.message);
                         let path = [Key("link"), Index(index), Key("rate_trace")];
@@ -333,7 +341,17 @@ impl Check<'_> {
             };
             self.packet_fits(index, flow, mtu)?;
         }
-        Ok(())
+        let Some(index) = self.scenario.timeless_flow() else {
+            return Ok(());
+        };
+        let flow = &self.scenario.flows[index];
+        let message = format!(
+            "to: nothing on the way from \"{}\" to \"{}\" and back takes time, so that the flow \
+             would write without end at one instant",
+            flow.from, flow.to
+        );
+        let help = "give a link a rate or a delay, or the application a total";
+        self.error(&[Key("flow"), Index(index), Key("to")], message, help)
     }
 
     fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {

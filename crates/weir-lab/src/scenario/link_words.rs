@@ -7,6 +7,7 @@
 //! words become keys of a scenario's link, so that values are checked where all are. Values have
 //! the units of tc (`link_units`).
 
+use super::files::read_text;
 use super::link_units::{rate, size, time, value};
 use super::rate_trace;
 use super::{Scenario, parse};
@@ -328,8 +329,7 @@ impl Keys {
     }
 
     fn trace(&mut self, file: &str) -> Result<(), Wrong> {
-        let text =
-            std::fs::read_to_string(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
+        let text = read_text(Path::new(file)).map_err(|error| format!("{file}: {error}"))?;
         let millis = rate_trace::parse(file, &text).map_err(|problem| problem.message)?;
         put(&mut self.link, "rate_trace", format!("{millis:?}"))
     }

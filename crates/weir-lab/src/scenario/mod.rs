@@ -13,6 +13,8 @@ mod check;
 mod document;
 mod draws;
 mod error;
+mod estimate;
+pub mod files;
 mod link_units;
 mod link_words;
 mod model;
@@ -29,6 +31,7 @@ mod writer;
 
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
+pub use estimate::Estimate;
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};

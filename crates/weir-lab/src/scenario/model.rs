@@ -32,6 +32,8 @@ settings! {
         pub wifi: Vec<Wifi>,
         /// Data from one host to another over one connection.
         pub flows: Vec<Flow> as "flow",
+        /// Warnings about files that lie outside the scenario's folder.
+        pub outside: Vec<String> [internal],
     }
 }
 

@@ -1,5 +1,6 @@
 //! `rate_trace = …`: the times at which a link may send, by a file or by its content.
 
+use std::sync::Arc;
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
 
 /// Delivery opportunities of 1504 octets each, as mahimahi has them.
@@ -7,8 +8,8 @@ use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
 pub struct RateTrace {
     /// The file that has them, until it is read.
     pub file: Option<String>,
-    /// Milliseconds, in order; none without a trace.
-    pub millis: Vec<u64>,
+    /// Milliseconds, in order; none without a trace. Shared: a trace may be long.
+    pub millis: Arc<[u64]>,
 }
 
 impl Value for RateTrace {
@@ -17,21 +18,29 @@ impl Value for RateTrace {
             self.file = Some(file.clone());
             return Ok(());
         }
-        self.millis.read(value, reader).map_err(|wrong| {
+        let mut millis: Vec<u64> = Vec::new();
+        millis.read(value, reader).map_err(|wrong| {
             let help = "write the name of a file, or a list of milliseconds such as [2, 5, 9]";
             Diagnostic::new(wrong.message, help)
         })?;
-        check(&self.millis)
+        check(&millis)?;
+        self.millis = millis.into();
+        Ok(())
     }
 
     fn write(&self) -> Raw {
-        self.millis.write()
+        self.millis.to_vec().write()
     }
 
     fn kind(&self) -> Kind {
-        Kind::AnyOf(vec![Kind::Text("the name of a file"), self.millis.kind()])
+        let list = Vec::<u64>::new().kind();
+        Kind::AnyOf(vec![Kind::Text("the name of a file"), list])
     }
 }
+
+/// The most opportunities of a trace. It repeats when it ends, so that a longer one is seldom
+/// needed; the resolved scenario of a run states them all.
+const MAX_OPPORTUNITIES: usize = 1_000_000;
 
 /// Times must be in order and their last, the period, above zero.
 fn check(millis: &[u64]) -> Result<(), Diagnostic> {
@@ -69,6 +78,13 @@ pub(super) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Diagnostic> {
             let help = "write one whole number per line";
             return Err(Diagnostic::new(message, help));
         };
+        if millis.len() == MAX_OPPORTUNITIES {
+            let message = format!("{file} has more than {MAX_OPPORTUNITIES} times");
+            return Err(Diagnostic::new(
+                message,
+                "cut it: a trace repeats when it ends",
+            ));
+        }
         millis.push(time);
     }
     if millis.is_empty() {

@@ -281,3 +281,94 @@ proptest! {
         let _ = parse_with(LARGE, "large.toml", &[value]);
     }
 }
+
+#[test]
+fn settings_that_would_keep_a_run_from_advancing_are_refused() {
+    let link = |keys: &str| {
+        format!(
+            "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n{keys}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"tcp\", RTO }}\napp = {{ APP }}\n"
+        )
+    };
+    let whole = |keys: &str, transport: &str, app: &str| {
+        link(keys).replace("RTO", transport).replace("APP", app)
+    };
+    let (tcp, bulk) = ("sack = true", "kind = \"bulk\"");
+    let burst =
+        |on: &str| format!("kind = \"on_off\", rate = \"1Mbit\", on = \"{on}\", off = \"0s\"");
+    let table = [
+        (
+            whole("queue = { kind = \"pie\", tupdate = \"0ns\" }", tcp, bulk),
+            "from 1ms",
+        ),
+        (
+            whole("queue = { kind = \"pie\", tupdate = \"1ns\" }", tcp, bulk),
+            "from 1ms",
+        ),
+        (
+            whole("queue = { kind = \"codel\", interval = \"0s\" }", tcp, bulk),
+            "from 1us",
+        ),
+        (
+            whole(
+                "queue = { kind = \"fq_codel\", interval = \"1ns\" }",
+                tcp,
+                bulk,
+            ),
+            "from 1us",
+        ),
+        (whole("", "rto_max = \"0s\"", bulk), "from 1ms"),
+        (whole("", "rto_initial = \"1us\"", bulk), "from 1ms"),
+        (whole("", tcp, &burst("1ns")), "from 1us"),
+        (whole("", tcp, &burst("0s")), "from 1us"),
+    ];
+    for (text, bound) in table {
+        let error = parse(&text, "test.toml").expect_err(&text).to_string();
+        assert!(error.contains("expected a duration"), "{error}");
+        assert!(error.contains(bound), "{error}");
+    }
+    // The load of short bursts is known: a write each, however short they are.
+    let app = burst("1us").replace("off = \"0s\"", "off = \"1us\"");
+    let text = whole("", tcp, &app).replace("\"1s\"\n[[link]]", "\"8h\"\n[[link]]");
+    let error = parse(&text, "test.toml")
+        .expect_err("too many writes")
+        .to_string();
+    assert!(error.contains("would write"), "{error}");
+}
+
+#[test]
+fn a_rate_trace_is_bounded_and_one_from_elsewhere_is_warned_of() {
+    let text = |file: &str| {
+        format!(
+            "[run]\nduration = \"1s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n\
+             rate_trace = \"{file}\"\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"tcp\" }}\n"
+        )
+    };
+    let endless = parse(&text("/dev/zero"), "here/test.toml").expect_err("endless");
+    assert!(
+        endless.to_string().contains("larger than 32 MiB"),
+        "{endless}"
+    );
+    let folder = std::env::temp_dir().join(format!("weir-rate-trace-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("inside")).expect("a folder");
+    let long = "7\n".repeat(1_000_001);
+    std::fs::write(folder.join("long"), long).expect("a file");
+    std::fs::write(folder.join("inside/short"), "2\n5\n9\n").expect("a file");
+    let named = |scenario: &str| folder.join(scenario).display().to_string();
+    let error = parse(&text("long"), &named("test.toml")).expect_err("too long");
+    assert!(
+        error.to_string().contains("more than 1000000 times"),
+        "{error}"
+    );
+    let beside = parse(&text("inside/short"), &named("test.toml")).expect("beside");
+    assert_eq!(beside.outside, Vec::<String>::new());
+    assert_eq!(*beside.links[0].forward.rate_trace.millis, [2, 5, 9]);
+    std::fs::create_dir_all(folder.join("other")).expect("a folder");
+    let outside = parse(&text("../inside/short"), &named("other/test.toml")).expect("outside");
+    // Once for each direction of the link.
+    assert_eq!(outside.outside.len(), 2);
+    assert!(outside.outside[0].contains("outside the scenario's folder"));
+    std::fs::remove_dir_all(folder).expect("removed");
+}

@@ -92,6 +92,19 @@ impl AppConfig {
         self.settings().load()
     }
 
+    /// True if it writes all that the transport takes, without end.
+    pub fn is_endless_bulk(&self) -> bool {
+        matches!(self, Self::Bulk(bulk) if bulk.total.is_none())
+    }
+
+    /// Octets that it writes in all; `None` without such an end.
+    pub fn total(&self) -> Option<u64> {
+        match self {
+            Self::Bulk(bulk) => bulk.total,
+            _ => None,
+        }
+    }
+
     /// The first contradiction between its keys.
     ///
     /// # Errors

@@ -71,7 +71,7 @@ impl AppSettings for OnOffConfig {
         let steady = WriteLoad::constant(self.rate, self.packet);
         let on = self.on.as_secs_f64();
         let writes = 1.0 + on * steady.per_second;
-        let cycle = on.max(1.0 / steady.per_second) + self.off.as_secs_f64();
+        let cycle = on + self.off.as_secs_f64();
         Some(WriteLoad {
             per_second: writes / cycle.max(1e-9),
             ..steady

@@ -4,6 +4,7 @@ use crate::loss::LossConfig;
 use crate::netem::NetemConfig;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::shaper::TokenBucketConfig;
+use std::sync::Arc;
 use weir_proto::packet::HostId;
 use weir_proto::settings::{Keyword, bit_rate, natural, or_kind, or_table, or_word};
 use weir_proto::time::{Duration, Instant};
@@ -32,7 +33,7 @@ pub struct LinkConfig {
     /// The other impairments of the wire.
     pub netem: NetemConfig,
     /// In place of `rate`: delivery opportunities in milliseconds; none if empty.
-    pub rate_trace: Vec<u64>,
+    pub rate_trace: Arc<[u64]>,
     /// Scheduled changes, in order of time.
     pub changes: Vec<LinkChange>,
 }

@@ -1,7 +1,33 @@
 //! Counters of a link or a station: packets and octets in, out, waiting and dropped.
 
+use crate::queue::Backlog;
 use weir_proto::event::DropReason;
 use weir_proto::time::{Duration, Instant};
+
+/// Counts what a queue holds over time: the same for a link and for a station.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueMeter {
+    /// Up to when the integrals are counted.
+    counted_to: Instant,
+}
+
+impl QueueMeter {
+    /// The queue has held this since the last change: adds the time to the integrals.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Instant, backlog: Backlog, counters: &mut LinkCounters) {
+        let nanos = u128::from(now.since(self.counted_to).as_nanos());
+        self.counted_to = self.counted_to.max(now);
+        counters.packet_nanos_queued += nanos * u128::from(backlog.packets);
+        counters.byte_nanos_queued += nanos * u128::from(backlog.bytes);
+    }
+
+    /// A packet has entered: the queue may be longer than ever.
+    #[inline]
+    pub(crate) fn entered(backlog: Backlog, counters: &mut LinkCounters) {
+        counters.max_packets_queued = counters.max_packets_queued.max(backlog.packets);
+        counters.max_bytes_queued = counters.max_bytes_queued.max(backlog.bytes);
+    }
+}
 
 /// Counters of a link since its start, and its content at the time of asking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,7 @@ mod transmitter;
 
 pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
+pub(crate) use counters::QueueMeter;
 
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
@@ -49,8 +50,7 @@ pub struct Link {
     effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
-    /// Up to when the integrals of the queue are counted.
-    counted_to: u64,
+    meter: QueueMeter,
     loss: Loss,
     netem: Option<Box<Netem>>,
     /// Changes to come, the next one last.
@@ -82,7 +82,7 @@ impl Link {
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
-            counted_to: 0,
+            meter: QueueMeter::default(),
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
             netem: (!config.netem.is_none())
                 .then(|| Box::new(Netem::new(config.netem, seed, &config.name))),
@@ -99,7 +99,7 @@ impl Link {
     /// The counters at `now`, which must not be earlier than the last call of the link.
     pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
         self.start_transmissions(now);
-        self.count_queue(now.as_nanos());
+        self.count_queue(now);
         let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
         LinkCounters {
             at: now,
@@ -151,7 +151,7 @@ impl Link {
                 start = ExactTime::at(at);
             }
             self.apply_changes(at);
-            self.count_queue(at.as_nanos());
+            self.count_queue(at);
             let packet = self.queue.dequeue(at, &mut self.effects);
             self.record_drops_and_marks(at);
             self.record_queue(at);
@@ -294,11 +294,9 @@ impl Link {
 
     /// Adds the time since the last change to the integrals of the queue.
     #[inline]
-    fn count_queue(&mut self, now: u64) {
-        let nanos = u128::from(now.saturating_sub(self.counted_to));
-        self.counted_to = self.counted_to.max(now);
-        self.counters.packet_nanos_queued += nanos * u128::from(self.queue.backlog().packets);
-        self.counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
+    fn count_queue(&mut self, now: Instant) {
+        let backlog = self.queue.backlog();
+        self.meter.advance(now, backlog, &mut self.counters);
     }
 
     #[inline]
@@ -325,15 +323,11 @@ impl Link {
     }
 
     fn enqueue(&mut self, now: Instant, mut packet: PacketRef) {
-        self.count_queue(now.as_nanos());
+        self.count_queue(now);
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now);
-        let counters = &mut self.counters;
-        counters.max_packets_queued = counters
-            .max_packets_queued
-            .max(self.queue.backlog().packets);
-        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.backlog().bytes);
+        QueueMeter::entered(self.queue.backlog(), &mut self.counters);
         self.record_queue(now);
     }
 

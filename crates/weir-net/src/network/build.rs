@@ -1,7 +1,8 @@
 //! Building a network: hosts, links, media, flows and ports, each checked when it is added.
 
 use super::{
-    AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network, Side,
+    AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network,
+    RecentPackets, Side,
 };
 use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
 use crate::app::App;
@@ -238,6 +239,7 @@ impl Network {
             first_link: None,
             traced: false,
             idle_calls: 0,
+            recent: RecentPackets::default(),
         });
     }
 

@@ -20,7 +20,7 @@ use crate::port::Ports;
 use crate::routing::Routes;
 use crate::wifi::{Hop, Medium};
 use weir_proto::packet::{FlowId, HostId, Packet};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// A link: an index into the network's table of links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +92,26 @@ pub(crate) struct AgentSlot {
     pub(crate) traced: bool,
     /// Calls in a row after which it was due again at once and had sent nothing.
     pub(crate) idle_calls: u32,
+    pub(crate) recent: RecentPackets,
+}
+
+/// What an agent has sent in the present millisecond.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecentPackets {
+    since: Instant,
+    packets: u32,
+}
+
+impl RecentPackets {
+    /// Counts these packets too; returns how many there are.
+    #[inline]
+    pub(crate) fn count(&mut self, now: Instant, packets: u32) -> u32 {
+        if now.since(self.since) >= Duration::from_millis(1) {
+            (self.since, self.packets) = (now, 0);
+        }
+        self.packets = self.packets.saturating_add(packets);
+        self.packets
+    }
 }
 
 #[derive(Debug)]
@@ -106,6 +126,8 @@ struct Flow {
 pub struct Network {
     seed: u64,
     pub(crate) now: Instant,
+    /// Events since time last advanced.
+    pub(crate) at_this_instant: u32,
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,

@@ -6,7 +6,7 @@
 
 use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
-use crate::link::LinkCounters;
+use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
 use std::collections::BTreeMap;
@@ -90,8 +90,7 @@ pub(super) struct Station {
     pub(super) counters: StationCounters,
     /// The end of the air time that is counted.
     on_air_until: Instant,
-    /// Up to when the integrals of the queue are counted.
-    counted_to: Instant,
+    meter: QueueMeter,
     events: Events,
 }
 
@@ -119,7 +118,7 @@ impl Station {
             immediate_access: None,
             counters: StationCounters::default(),
             on_air_until: Instant::ZERO,
-            counted_to: Instant::ZERO,
+            meter: QueueMeter::default(),
             events: Events::default(),
         }
     }
@@ -153,11 +152,8 @@ impl Station {
     }
 
     fn count_queue(&mut self, now: Instant) {
-        let nanos = u128::from(now.since(self.counted_to).as_nanos());
-        self.counted_to = self.counted_to.max(now);
-        let counters = &mut self.counters.link;
-        counters.packet_nanos_queued += nanos * u128::from(self.queue.backlog().packets);
-        counters.byte_nanos_queued += nanos * u128::from(self.queue.backlog().bytes);
+        let backlog = self.queue.backlog();
+        self.meter.advance(now, backlog, &mut self.counters.link);
     }
 
     /// Counts a dropped packet and adds it to `discarded`.
@@ -214,11 +210,7 @@ impl Station {
         packet.enter_queue(now);
         self.queue.enqueue(now, packet, &mut self.effects);
         self.record_drops_and_marks(now, discarded);
-        let counters = &mut self.counters.link;
-        counters.max_packets_queued = counters
-            .max_packets_queued
-            .max(self.queue.backlog().packets);
-        counters.max_bytes_queued = counters.max_bytes_queued.max(self.queue.backlog().bytes);
+        QueueMeter::entered(self.queue.backlog(), &mut self.counters.link);
         self.record_queue(now);
     }
 

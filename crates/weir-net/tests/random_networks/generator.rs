@@ -101,9 +101,9 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             NetemConfig::default()
         },
         rate_trace: if rng.chance(0.3) {
-            rate_trace
+            rate_trace.into()
         } else {
-            Vec::new()
+            [].into()
         },
         changes,
         ..random_link(rng, name, from, to)

@@ -5,14 +5,16 @@ use super::replicates::FinishedRun;
 use super::runs::{PlannedRun, RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
+use crate::limits::{LimitArguments, Watchdog};
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use indicatif::ProgressBar;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::replication::in_order;
 use weir_lab::run::{RunError, RunOptions, TraceLevel, run as simulate};
+use weir_lab::scenario::Estimate;
 use weir_lab::trace::name_of;
 use weir_proto::time::Instant;
 
@@ -21,6 +23,8 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     #[command(flatten)]
     runs: RunArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
     /// Run once for each seed, 1..20, and print each measure's mean, standard error and 95 %
     /// interval
     #[arg(long, value_name = "SEEDS")]
@@ -36,7 +40,13 @@ pub struct Arguments {
 /// Runs the scenario: all runs in parallel, on all cores.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
-    let cancel = interrupt_flag()?;
+    let watchdog = arguments.limits.watch(interrupt_flag()?);
+    for warning in runs.first().iter().flat_map(|run| &run.scenario.outside) {
+        terminal::status(&format!("warning: {warning}"));
+    }
+    if let Some(warning) = estimate(&runs).and_then(|estimate| estimate.warning()) {
+        terminal::status(&format!("warning: {warning}"));
+    }
     let title = match runs.len() {
         1 => "run".to_owned(),
         count => format!("{count} runs"),
@@ -45,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let results = Mutex::new(RunResults::new(&arguments.runs, &runs));
     let jobs: Vec<_> = runs.iter().enumerate().collect();
     let outcomes = in_order(&jobs, |&(number, run)| {
-        let finished = one(arguments, run, &bar, &cancel)?;
+        let finished = one(arguments, run, &bar, &watchdog)?;
         let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
         bar.suspend(|| results.add(number, finished))
     });
@@ -57,6 +67,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         .finish()
 }
 
+/// How large all runs are together; `None` if nothing bounds one of them.
+fn estimate(runs: &[PlannedRun]) -> Option<Estimate> {
+    let each = runs.iter().map(|run| run.scenario.estimate());
+    let each = each.collect::<Option<Vec<_>>>()?;
+    Some(Estimate {
+        packets: each.iter().map(|run| run.packets).sum(),
+        events: each.iter().map(|run| run.events).sum(),
+    })
+}
+
 /// Steps of the progress bar for each run.
 const STEPS: u64 = 100;
 
@@ -65,7 +85,7 @@ fn one(
     arguments: &Arguments,
     run: &PlannedRun,
     bar: &ProgressBar,
-    cancel: &AtomicBool,
+    watchdog: &Watchdog,
 ) -> Result<FinishedRun, Failure> {
     let done = AtomicU64::new(0);
     let advance = |to: u64| bar.inc(to.saturating_sub(done.fetch_max(to, Ordering::Relaxed)));
@@ -81,13 +101,14 @@ fn one(
         },
         packets: arguments.packets,
         progress: Some(&progress),
-        cancel: Some(cancel),
+        max_events: arguments.limits.max_events,
+        cancel: Some(watchdog.cancel()),
         tap: None,
         registry: quinn::registry(),
     };
     let started = std::time::Instant::now();
     let output = simulate(&run.scenario, &options).map_err(|error| match error {
-        RunError::Cancelled(_) => Failure::Interrupted,
+        RunError::Cancelled(at) => watchdog.failure(at),
         error => Failure::Failed(error.to_string()),
     })?;
     advance(STEPS);

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use weir_lab::lint::{Finding, lint};
 use weir_lab::scenario::Scenario;
+use weir_lab::scenario::files::read_text;
 use weir_lab::scenario::overrides::{self, Override};
 use weir_lab::trace::name_of;
 
@@ -64,12 +65,9 @@ impl RunArguments {
 
 /// The text of a scenario's file; of standard input for `-`.
 pub fn read_scenario(path: &Path) -> Result<String, Failure> {
-    let text = if path == Path::new("-") {
-        std::io::read_to_string(std::io::stdin())
-    } else {
-        std::fs::read_to_string(path)
-    };
-    text.map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
+    let stdin = path == Path::new("-");
+    let from = if stdin { Path::new("/dev/stdin") } else { path };
+    read_text(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
 /// The results of all runs of a command.

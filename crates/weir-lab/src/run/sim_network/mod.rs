@@ -13,6 +13,7 @@ use super::{RunError, RunOptions};
 use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use weir_net::app::PlaybackReport;
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
@@ -286,7 +287,7 @@ fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig
         queue: direction.queue,
         loss: direction.loss.clone(),
         netem: direction.netem,
-        rate_trace: direction.rate_trace.millis.clone(),
+        rate_trace: Arc::clone(&direction.rate_trace.millis),
         changes: direction.changes.clone(),
         ..LinkConfig::default()
     }

@@ -114,7 +114,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
 /// keys are to one another.
-const CROSS_CHECKS: [&str; 34] = [
+const CROSS_CHECKS: [&str; 36] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -149,6 +149,8 @@ const CROSS_CHECKS: [&str; 34] = [
     "80-range-backwards",
     "82-range-starts-too-late",
     "83-jitter-without-range",
+    "84-pie-period",
+    "85-endless-rate-trace",
 ];
 
 #[test]

@@ -1,0 +1,284 @@
+//! How large a run will be, before it starts: from rates, sizes of packets and lengths of paths.
+//!
+//! The estimate is coarse, a factor of three either way: it takes each greedy flow to have an equal
+//! share of its narrowest link, and knows nothing of losses. It is to tell seconds from hours.
+
+use super::model::{Direction, Flow, Scenario};
+use std::collections::{BTreeMap, VecDeque};
+use weir_net::OCTETS_PER_OPPORTUNITY;
+
+/// Events of the simulator for each data packet and hop, with the acknowledgement of every other
+/// packet; and for each packet at the ends of its path.
+const EVENTS_PER_HOP: f64 = 1.5;
+const EVENTS_AT_ENDS: f64 = 0.5;
+/// What flow control lets a sender have under way, in octets, where nothing else bounds it: the
+/// default receive buffers of TCP and QUIC.
+const FLOW_CONTROL: f64 = 6e6;
+/// Bits per second that a shared 802.11 medium carries at most.
+const MEDIUM_RATE: f64 = 30e6;
+/// Octets of a full packet.
+const FULL_PACKET: f64 = 1500.0;
+/// Events that a core processes in a second.
+const EVENTS_PER_SECOND: f64 = 3e6;
+/// From so many seconds on a run deserves a warning.
+const LONG: f64 = 120.0;
+
+/// The size of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// Data packets that the flows send.
+    pub packets: f64,
+    /// Events that the simulator processes.
+    pub events: f64,
+}
+
+impl Estimate {
+    /// How long one core will be busy, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.events / EVENTS_PER_SECOND
+    }
+
+    /// A warning in words, if the run will take minutes.
+    pub fn warning(&self) -> Option<String> {
+        let seconds = self.seconds();
+        let time = match seconds {
+            _ if seconds < LONG => return None,
+            ..7_200.0 => format!("{:.0} minutes", seconds / 60.0),
+            ..172_800.0 => format!("{:.0} hours", seconds / 3_600.0),
+            _ => format!("{:.0} days", seconds / 86_400.0),
+        };
+        Some(format!(
+            "about {:.0e} packets and {:.0e} events, some {time}; \
+             --max-time and --max-events bound a run",
+            self.packets, self.events
+        ))
+    }
+}
+
+/// A hop: one direction of a link, or of a medium.
+#[derive(Clone, Copy, Debug)]
+struct Hop {
+    number: usize,
+    bps: f64,
+    delay: f64,
+    /// A packet takes time on it, at least now and then.
+    takes_time: bool,
+}
+
+type Graph<'a> = BTreeMap<&'a str, Vec<(&'a str, Hop)>>;
+
+impl Scenario {
+    /// How large the run will be; `None` if nothing bounds what a flow sends.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let graph = graph(self);
+        let paths = self.flows.iter();
+        let paths = paths.map(|flow| path(&graph, &flow.from, &flow.to));
+        let paths: Vec<Vec<Hop>> = paths.collect();
+        let mut greedy: BTreeMap<usize, f64> = BTreeMap::new();
+        for (flow, path) in self.flows.iter().zip(&paths) {
+            if flow.app.load().is_none() {
+                for hop in path {
+                    *greedy.entry(hop.number).or_default() += f64::from(flow.count);
+                }
+            }
+        }
+        let mut total = Estimate {
+            packets: 0.0,
+            events: 0.0,
+        };
+        for (flow, path) in self.flows.iter().zip(&paths) {
+            let share = |hop: &Hop| hop.bps / greedy.get(&hop.number).copied().unwrap_or(1.0);
+            let narrowest = path.iter().map(share).fold(f64::INFINITY, f64::min);
+            let packets = self.packets(flow, narrowest, path)? * f64::from(flow.count);
+            total.packets += packets;
+            total.events += packets * (EVENTS_AT_ENDS + EVENTS_PER_HOP * path.len() as f64);
+        }
+        Some(total)
+    }
+
+    /// The first flow that writes without end over a path on which nothing takes time, there and
+    /// back: it would never come to the end of its first instant.
+    pub(super) fn timeless_flow(&self) -> Option<usize> {
+        let graph = graph(self);
+        let host_takes_time = |name: &str| {
+            let host = self.hosts.iter().find(|host| host.name == name);
+            host.is_some_and(|host| {
+                let timing = &host.timing;
+                !timing.transmit_delay.is_zero()
+                    || !timing.receive_delay.is_zero()
+                    || !timing.jitter.most.is_zero()
+            })
+        };
+        self.flows.iter().position(|flow| {
+            let there = path(&graph, &flow.from, &flow.to);
+            let back = path(&graph, &flow.to, &flow.from);
+            let link_takes_time = there.iter().chain(&back).any(|hop| hop.takes_time);
+            let hosts = [&flow.from, &flow.to];
+            flow.app.is_endless_bulk()
+                && flow.access_delay.most.is_zero()
+                && !link_takes_time
+                && !hosts.into_iter().any(|host| host_takes_time(host))
+        })
+    }
+
+    /// Data packets of one flow, whose share of its narrowest link is known.
+    fn packets(&self, flow: &Flow, bps: f64, path: &[Hop]) -> Option<f64> {
+        let duration = self.run.duration;
+        let end = flow.stop.map_or(duration, |stop| stop.min(duration));
+        let active = end.saturating_sub(flow.start.least).as_secs_f64();
+        if let Some(load) = flow.app.load() {
+            let written = load.per_second * active;
+            return Some(written.min(load.count.unwrap_or(u64::MAX) as f64));
+        }
+        let round_trip = 2.0 * path.iter().map(|hop| hop.delay).sum::<f64>()
+            + 2.0 * flow.access_delay.least.as_secs_f64();
+        let bps = bps.min(FLOW_CONTROL * 8.0 / round_trip);
+        bps.is_finite().then(|| active * bps / (FULL_PACKET * 8.0))
+    }
+}
+
+fn rate_of(direction: &Direction) -> f64 {
+    let rate = direction.rate.map_or(f64::INFINITY, |rate| rate as f64);
+    let millis = &direction.rate_trace.millis;
+    let traced = millis.last().map_or(f64::INFINITY, |&period| {
+        let bits = millis.len() as f64 * f64::from(OCTETS_PER_OPPORTUNITY) * 8.0;
+        bits * 1e3 / (period as f64)
+    });
+    let shaper = direction.shaper.as_ref();
+    let shaped = shaper.map_or(f64::INFINITY, |shaper| shaper.rate as f64);
+    rate.min(traced).min(shaped)
+}
+
+fn graph(scenario: &Scenario) -> Graph<'_> {
+    let mut graph = Graph::new();
+    let mut number = 0;
+    let mut add = |from, to, bps: f64, delay, takes_time| {
+        number += 1;
+        let takes_time = takes_time || bps.is_finite();
+        let hop = Hop {
+            number,
+            bps,
+            delay,
+            takes_time,
+        };
+        graph.entry(from).or_default().push((to, hop));
+    };
+    for link in &scenario.links {
+        let [first, second] = link.between.each_ref().map(String::as_str);
+        let ways = [
+            (first, second, &link.forward),
+            (second, first, &link.backward),
+        ];
+        for (from, to, direction) in ways {
+            let delay = direction.delay.least.as_secs_f64();
+            let takes_time = !direction.delay.most.is_zero()
+                || !direction.netem.jitter.is_zero()
+                || !direction.changes.is_empty();
+            add(from, to, rate_of(direction), delay, takes_time);
+        }
+    }
+    for wifi in &scenario.wifi {
+        for (near, far) in wifi.pairs() {
+            add(
+                near.host.as_str(),
+                far.host.as_str(),
+                MEDIUM_RATE,
+                0.0,
+                true,
+            );
+        }
+    }
+    graph
+}
+
+/// The way between two hosts with the fewest hops; empty without a way.
+fn path<'a>(graph: &Graph<'a>, from: &'a str, to: &'a str) -> Vec<Hop> {
+    let mut came_by: BTreeMap<&str, (&str, Hop)> = BTreeMap::new();
+    let mut front = VecDeque::from([from]);
+    while let Some(host) = front.pop_front() {
+        if host == to {
+            break;
+        }
+        for &(other, hop) in graph.get(host).into_iter().flatten() {
+            if other != from && !came_by.contains_key(other) {
+                came_by.insert(other, (host, hop));
+                front.push_back(other);
+            }
+        }
+    }
+    let mut path = Vec::new();
+    let mut at = to;
+    while let Some(&(before, hop)) = came_by.get(at) {
+        path.push(hop);
+        at = before;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::run::{RunOptions, run};
+    use crate::scenario::parse;
+
+    fn scenario(link: &str, flow: &str) -> crate::scenario::Scenario {
+        let text = format!(
+            "[run]\nduration = \"2s\"\n[[link]]\nname = \"l\"\nbetween = [\"a\", \"b\"]\n{link}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n{flow}\n"
+        );
+        parse(&text, "test").expect("a valid scenario")
+    }
+
+    #[test]
+    fn an_estimate_is_right_within_a_factor_of_three() {
+        let tcp = "transport = { kind = \"tcp\" }";
+        let quic = "transport = { kind = \"quic\" }";
+        let udp = "transport = { kind = \"udp\" }\n\
+                   app = { kind = \"cbr\", rate = \"2Mbit\", packet = 500 }";
+        let slow = "rate = \"10Mbit\"\ndelay = \"10ms\"";
+        let wide = "delay = \"50ms\"";
+        let table = [
+            (slow, tcp),
+            (slow, quic),
+            (slow, udp),
+            (wide, tcp),
+            (wide, udp),
+        ];
+        for (link, flow) in table {
+            let scenario = scenario(link, flow);
+            let estimate = scenario.estimate().expect("bounded");
+            let output = run(&scenario, &RunOptions::default()).expect("it runs");
+            let events = output.summary.run.events as f64;
+            let sent = output.summary.flows["f"].packets_sent as f64;
+            let ratio = estimate.packets / sent;
+            assert!(
+                (0.33..3.0).contains(&ratio),
+                "{link} {flow}: packets {ratio}"
+            );
+            // Packets that arrive together, as on a link without a rate, are one event.
+            let ratio = estimate.events / events;
+            let most = if link == slow { 3.0 } else { f64::INFINITY };
+            assert!(
+                (0.33..most).contains(&ratio),
+                "{link} {flow}: events {ratio}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_long_run_is_warned_of_and_one_without_bounds_has_no_estimate() {
+        let tcp = "transport = { kind = \"tcp\" }";
+        let short = scenario("rate = \"10Mbit\"", tcp).estimate();
+        assert_eq!(short.expect("bounded").warning(), None);
+        let long = scenario("rate = \"90000Gbit\"", tcp).estimate();
+        let warning = long.expect("bounded").warning().expect("a warning");
+        assert!(
+            warning.contains("minutes") || warning.contains("hours"),
+            "{warning}"
+        );
+        let jitter = "netem = { jitter = \"1ms\" }";
+        assert_eq!(scenario(jitter, tcp).estimate(), None);
+        let finite = format!("{tcp}\napp = {{ kind = \"bulk\", total = 150000 }}");
+        let estimate = scenario(jitter, &finite).estimate().expect("bounded");
+        assert!((estimate.packets - 100.0).abs() < 1.0, "{estimate:?}");
+    }
+}

@@ -1,0 +1,120 @@
+//! What bounds a command that simulates: time of the clock, events, memory.
+
+use crate::arguments;
+use crate::exit::Failure;
+use clap::Args;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+use weir_proto::time;
+use weir_proto::units;
+
+/// How often time and memory are looked at.
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// The bounds of a command.
+#[derive(Clone, Copy, Debug, Args)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "they are the names of the options"
+)]
+pub struct LimitArguments {
+    /// End with an error after this much time of the clock: 10min, or seconds
+    #[arg(long, value_name = "TIME", value_parser = arguments::time)]
+    max_time: Option<Duration>,
+    /// End a run with an error after this many events
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_events: Option<u64>,
+    /// End with an error when the process holds more memory than this, such as 4GB [default: 80 %
+    /// of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = size)]
+    max_memory: Option<u64>,
+}
+
+/// A number of bytes, with or without a unit.
+fn size(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => units::parse_size(text).map_err(|error| error.to_string()),
+    }
+}
+
+/// Watches time and memory of the process, and Ctrl-C, while runs go on.
+pub struct Watchdog(Arc<State>);
+
+struct State {
+    cancel: AtomicBool,
+    reason: OnceLock<String>,
+}
+
+impl LimitArguments {
+    /// Watches from now on, until the watchdog is dropped.
+    pub fn watch(self, interrupted: Arc<AtomicBool>) -> Watchdog {
+        let state = Arc::new(State {
+            cancel: AtomicBool::new(false),
+            reason: OnceLock::new(),
+        });
+        let (watched, begin) = (Arc::downgrade(&state), Instant::now());
+        let most = self.max_memory.or_else(default_memory);
+        thread::spawn(move || {
+            while let Some(state) = Weak::upgrade(&watched) {
+                if let Some(reason) = self.exceeded(begin.elapsed(), most) {
+                    let _ = state.reason.set(reason);
+                    state.cancel.store(true, Ordering::Relaxed);
+                }
+                if interrupted.load(Ordering::Relaxed) {
+                    state.cancel.store(true, Ordering::Relaxed);
+                }
+                drop(state);
+                thread::sleep(PERIOD);
+            }
+        });
+        Watchdog(state)
+    }
+
+    /// Which limit is exceeded, in words.
+    fn exceeded(self, elapsed: Duration, most: Option<u64>) -> Option<String> {
+        if let Some(limit) = self.max_time.filter(|&limit| elapsed > limit) {
+            return Some(format!("it took more than {limit:?} (--max-time)"));
+        }
+        let limit = most.filter(|&most| resident_bytes().is_some_and(|held| held > most))?;
+        let mebibytes = limit >> 20;
+        Some(format!("it held more than {mebibytes} MiB (--max-memory)"))
+    }
+}
+
+impl Watchdog {
+    /// Set when the runs must end.
+    pub fn cancel(&self) -> &AtomicBool {
+        &self.0.cancel
+    }
+
+    /// Why they had to, for a run that came to this time.
+    pub fn failure(&self, at: time::Instant) -> Failure {
+        match self.0.reason.get() {
+            None => Failure::Interrupted,
+            Some(reason) => Failure::Failed(format!(
+                "the run was ended at {at} s of virtual time: {reason}; nothing of it is written, \
+                 what was there before is kept"
+            )),
+        }
+    }
+}
+
+/// The resident set of this process.
+pub fn resident_bytes() -> Option<u64> {
+    /// Linux's page on all machines that it is built for here.
+    const PAGE: u64 = 4096;
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * PAGE)
+}
+
+/// 80 % of the machine's memory.
+fn default_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let kibibytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kibibytes * 1024 / 10 * 8)
+}
