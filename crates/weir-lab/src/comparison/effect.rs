@@ -4,7 +4,9 @@ use super::headline::{Better, HEADLINE, Headline};
 use super::pairing::Pair;
 use crate::replication::{Interval, Sample, student_t_quantile};
 use crate::run::Summary;
+use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// The probability that any of the measures of one comparison is called different although both
 /// sides are alike (Holm, A simple sequentially rejective multiple test procedure, 1979).
@@ -38,9 +40,9 @@ impl Verdict {
 /// A measure of a flow or link on both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
-    /// `flow` or `link`.
+    /// `flow`, `group`, `flows` for all together, or `link`.
     pub kind: &'static str,
-    /// The name of the flow or link.
+    /// The name of the flow, group or link.
     pub name: String,
     /// What is measured.
     pub measure: Headline,
@@ -103,25 +105,25 @@ impl Effect {
     }
 }
 
-/// The effects on all headline measures that both sides of every pair have, flows before links, by
-/// name.
+/// The effects on all headline measures that both sides of every pair have: of flows, of groups of
+/// flows in place of their members, of all flows together if there are several, and of links.
 pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
-    let json = |summary: &Summary| serde_json::to_value(summary).unwrap_or_default();
-    // A summary has only names and numbers, which JSON can hold.
-    let documents: Vec<[Value; 2]> = pairs
+    let documents: Vec<[Parts; 2]> = pairs
         .iter()
-        .map(|pair| [json(pair.a), json(pair.b)])
+        .map(|pair| [parts(pair.a), parts(pair.b)])
         .collect();
     let mut effects = Vec::new();
-    let Some(first) = documents.first() else {
+    let Some([first, _]) = documents.first() else {
         return effects;
     };
-    for (kind, part) in [("flow", "flows"), ("link", "links")] {
-        let names = first[0][part].as_object().into_iter().flatten();
-        for (name, _) in names {
+    for (kind, names) in first {
+        for name in names.keys() {
             let found = HEADLINE.iter().filter_map(|measure| {
                 let values = |side: usize| -> Option<Sample> {
-                    let of = |pair: &[Value; 2]| value_of(&pair[side][part][name], measure);
+                    let of = |pair: &[Parts; 2]| {
+                        let of = pair[side].get(kind)?.get(name)?;
+                        of.pointer(&format!("/{}", measure.pointer))?.as_f64()
+                    };
                     documents.iter().map(of).collect()
                 };
                 effect(kind, name, *measure, [values(0)?, values(1)?])
@@ -133,8 +135,32 @@ pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
     effects
 }
 
-fn value_of(of: &Value, measure: &Headline) -> Option<f64> {
-    of.pointer(&format!("/{}", measure.pointer))?.as_f64()
+/// What has measures in a summary, by its kind and name.
+type Parts = BTreeMap<&'static str, BTreeMap<String, Value>>;
+
+fn parts(summary: &Summary) -> Parts {
+    // A summary has only names and numbers, which JSON can hold.
+    fn json<T: Serialize>(of: &BTreeMap<String, T>) -> BTreeMap<String, Value> {
+        let named = of.iter();
+        let json = |of: &T| serde_json::to_value(of).unwrap_or_default();
+        named.map(|(name, of)| (name.clone(), json(of))).collect()
+    }
+    let mut flows = json(&summary.flows);
+    let is_member = |flow: &str| {
+        let group = flow.rsplit_once('-').map(|(group, _)| group);
+        group.is_some_and(|group| summary.groups.contains_key(group))
+    };
+    flows.retain(|name, _| !is_member(name));
+    let mut all = BTreeMap::new();
+    if summary.flows.len() > 1 {
+        all.insert("together".to_owned(), summary.totals);
+    }
+    BTreeMap::from([
+        ("flow", flows),
+        ("flows", json(&all)),
+        ("group", json(&summary.groups)),
+        ("link", json(&summary.links)),
+    ])
 }
 
 fn effect(

@@ -1,4 +1,6 @@
-//! The measures of a summary by which runs are compared.
+//! The measures of a summary that tables show and by which runs are compared.
+
+use Better::{Higher, Lower, Neither};
 
 /// Which direction of a measure users want.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,45 +40,35 @@ const fn measure(
     }
 }
 
-/// The measures of flows and links, in the order in which they are shown. A summary has those that
-/// apply.
+/// The measures of flows, groups, all flows together and links, in the order in which they are
+/// shown, in comparisons and in the tables of several seeds. A summary has those that apply.
 pub const HEADLINE: &[Headline] = &[
-    measure("goodput_bps", "goodput", "bit/s", Better::Higher),
-    measure("throughput_bps", "throughput", "bit/s", Better::Neither),
-    measure("completion_time_s", "completion time", "s", Better::Lower),
-    measure("packets_sent", "packets sent", "", Better::Neither),
-    measure("packets_lost", "packets lost", "", Better::Lower),
-    measure(
-        "retransmissions/packets",
-        "packets retransmitted",
-        "",
-        Better::Lower,
-    ),
-    measure("retransmissions/timeouts", "timeouts", "", Better::Lower),
-    measure(
-        "loss_event_rate",
-        "loss events per packet",
-        "",
-        Better::Neither,
-    ),
-    measure("rtt_s/mean", "round-trip time, mean", "s", Better::Lower),
-    measure("rtt_s/p95", "round-trip time, p95", "s", Better::Lower),
-    measure(
-        "one_way_delay_s/p95",
-        "one-way delay, p95",
-        "s",
-        Better::Lower,
-    ),
-    measure("jitter_s", "jitter", "s", Better::Lower),
-    measure(
-        "goodput_cov/1",
-        "variation of goodput over 1 s",
-        "",
-        Better::Lower,
-    ),
-    measure("audio/silence_s", "silence", "s", Better::Lower),
-    measure("utilisation", "utilisation", "", Better::Higher),
-    measure("drops", "drops", "", Better::Lower),
-    measure("marks", "marks", "", Better::Neither),
-    measure("queue_bytes/mean", "queue, mean", "bytes", Better::Lower),
+    measure("goodput_bps", "goodput", "bit/s", Higher),
+    measure("goodput_bps/mean", "goodput, mean", "bit/s", Higher),
+    measure("throughput_bps", "throughput", "bit/s", Neither),
+    measure("throughput_bps/mean", "throughput, mean", "bit/s", Neither),
+    measure("jain_index", "Jain's index", "", Higher),
+    measure("completion_time_s", "completed in", "s", Lower),
+    measure("completion_time_s/mean", "completed in, mean", "s", Lower),
+    measure("completion_time_s/p99", "completed in, 99 %", "s", Lower),
+    measure("startup_s", "first 65,536 bytes in", "s", Lower),
+    measure("packets_sent", "packets sent", "", Neither),
+    measure("packets_lost", "packets lost", "", Lower),
+    measure("retransmissions", "retransmitted", "", Lower),
+    measure("retransmissions/packets", "retransmitted", "", Lower),
+    measure("timeouts", "timeouts", "", Lower),
+    measure("retransmissions/timeouts", "timeouts", "", Lower),
+    measure("loss_event_rate", "loss events per packet", "", Neither),
+    measure("rtt_s/mean", "round trip, mean", "s", Lower),
+    measure("rtt_s/p95", "round trip, 95 %", "s", Lower),
+    measure("one_way_delay_s/mean", "one-way delay, mean", "s", Lower),
+    measure("one_way_delay_s/p95", "one-way delay, 95 %", "s", Lower),
+    measure("queueing_delay_s/mean", "in queues, mean", "s", Lower),
+    measure("jitter_s/mean", "jitter, mean", "s", Lower),
+    measure("goodput_cov/1", "variation over 1 s", "", Lower),
+    measure("audio/silence_s", "silence", "s", Lower),
+    measure("utilisation", "utilisation", "", Higher),
+    measure("drops", "drops", "", Lower),
+    measure("marks", "marks", "", Neither),
+    measure("queue_bytes/mean", "queue, mean", "bytes", Lower),
 ];

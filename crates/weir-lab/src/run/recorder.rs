@@ -9,10 +9,14 @@ use crate::table::{Table, TableRecorder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_proto::event::{Event, EventMask, EventSource, Probe, WindowState};
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// The most rows of all tables together: about a gigabyte.
 const MAX_ROWS: u64 = 8_000_000;
+
+/// Octets whose delivery ends the startup of a flow: some fifty packets, which no controller lets
+/// out at once.
+const STARTUP_BYTES: u64 = 65_536;
 
 /// The events of senders that the summary needs.
 pub(super) const SENDER_EVENTS: EventMask = EventMask::CONTROLLER
@@ -44,6 +48,10 @@ struct FlowRecord {
     rate: TimeWeighted,
     bounds: BoundTimes,
     delivery_rate: DeliveryRate,
+    /// When the sender's first event came.
+    first: Option<Instant>,
+    /// When [`STARTUP_BYTES`] had been delivered.
+    started_up: Option<Instant>,
     /// The last state of a rate controller.
     last: Option<Event>,
     /// The sender's row now.
@@ -109,6 +117,8 @@ impl Recorder {
             rate: TimeWeighted::default(),
             bounds: BoundTimes::default(),
             delivery_rate: DeliveryRate::default(),
+            first: None,
+            started_up: None,
             last: None,
             now: FlowRow::default(),
             early_writes: Vec::new(),
@@ -177,6 +187,13 @@ impl Recorder {
         record.bounds.shares()
     }
 
+    /// The time from a sender's first event until [`STARTUP_BYTES`] were delivered; `None` if fewer
+    /// were, or the transport does not count them.
+    pub(super) fn startup(&self, flow: usize) -> Option<Duration> {
+        let record = self.flows.get(flow)?;
+        Some(record.started_up?.since(record.first?))
+    }
+
     /// The traces.
     pub(super) fn finish(self) -> (Vec<FlowTrace>, Vec<LinkTrace>, Option<Table>) {
         let packets = self.packets.map(TableRecorder::finish);
@@ -206,6 +223,7 @@ impl Recorder {
         let Some(record) = self.flows.get_mut(flow) else {
             return;
         };
+        record.first.get_or_insert(at);
         match event {
             Event::Rate(state) => {
                 let rate = state.allowed_rate.as_bps();
@@ -217,6 +235,10 @@ impl Recorder {
                 }
             }
             Event::Window(state) => {
+                let delivered = state.delivered.unwrap_or_default();
+                if record.started_up.is_none() && delivered >= STARTUP_BYTES {
+                    record.started_up = Some(at);
+                }
                 let rtt = state.smoothed_rtt.as_secs_f64();
                 if rtt > 0.0 {
                     let rate = state.cwnd as f64 * 8.0 / rtt;

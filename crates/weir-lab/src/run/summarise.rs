@@ -81,6 +81,7 @@ impl Simulation {
             rtt_s,
             rate_bps: rate.summary(),
             bound_share: self.recorder.bound_share(index, end),
+            startup_s: self.recorder.startup(index).map(Duration::as_secs_f64),
             one_way_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.one_way)),
             queueing_delay_s: delays.and_then(|d| Distribution::of_histogram(&d.queueing)),
             jitter_s: delays.and_then(|d| Distribution::of_histogram(&d.jitter)),

@@ -135,6 +135,10 @@ pub struct FlowSummary {
     /// the end of the warm-up, or from the start of the flow if that is later.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub bound_share: BTreeMap<String, f64>,
+    /// Time from the opening of the connection until 65,536 octets were delivered, in seconds: how
+    /// fast the flow starts. `None` for TFRC, and if fewer were delivered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub startup_s: Option<f64>,
     /// The coefficient of variation of the goodput by the length of the intervals in
     /// seconds: how smoothly the flow delivers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -142,6 +142,7 @@ fn what_is_traced_changes_no_number_of_the_summary() {
     let flow = summary.flows.get_mut("stream").unwrap();
     assert_eq!(flow.bound_share, [("window".to_owned(), 1.0)].into());
     (flow.rtt_s, flow.rate_bps, flow.bound_share) = (None, None, [].into());
+    flow.startup_s = None;
     (flow.one_way_delay_s, flow.queueing_delay_s) = (None, None);
     (flow.jitter_s, flow.latency_under_load) = (None, None);
     assert_eq!(&counters.summary.flows["stream"], flow);

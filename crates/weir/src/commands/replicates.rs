@@ -10,39 +10,12 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use weir_lab::comparison::HEADLINE;
 use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
 use weir_lab::run::{RunOutput, Summary};
 use weir_lab::scenario::Override;
 use weir_lab::theory::{format_value, significant};
 use weir_lab::trace::{FolderWriter, Written};
-
-/// The numbers of a summary that a table shows: the pointer below a flow or link, the name, the
-/// unit.
-const SHOWN: &[(&str, &str, &str)] = &[
-    ("throughput_bps", "throughput", "bit/s"),
-    ("goodput_bps", "goodput", "bit/s"),
-    ("completion_time_s", "completed in", "s"),
-    ("completion_time_s/mean", "completed in, mean", "s"),
-    ("completion_time_s/p99", "completed in, 99 %", "s"),
-    ("throughput_bps/mean", "throughput, mean", "bit/s"),
-    ("goodput_bps/mean", "goodput, mean", "bit/s"),
-    ("jain_index", "Jain's index", ""),
-    ("packets_sent", "packets sent", ""),
-    ("packets_lost", "packets lost", ""),
-    ("loss_event_rate", "loss events per packet", ""),
-    ("rtt_s/mean", "round trip, mean", "s"),
-    ("rtt_s/p95", "round trip, 95 %", "s"),
-    ("one_way_delay_s/mean", "one-way delay, mean", "s"),
-    ("one_way_delay_s/p95", "one-way delay, 95 %", "s"),
-    ("queueing_delay_s/mean", "in queues, mean", "s"),
-    ("jitter_s/mean", "jitter, mean", "s"),
-    ("goodput_cov/1", "variation over 1 s", ""),
-    ("audio/silence_s", "silence", "s"),
-    ("utilisation", "utilisation", ""),
-    ("drops", "drops", ""),
-    ("marks", "marks", ""),
-    ("queue_bytes/mean", "queue, mean octets", ""),
-];
 
 const INDEX: &str = "index.json";
 
@@ -186,10 +159,11 @@ impl Group<'_> {
         for (title, pointer) in parts {
             let heads = ["mean", "std. error", "95 % interval"];
             text += &line(&title, heads.map(str::to_owned), "n");
-            for (below, label, unit) in SHOWN {
-                if let Some(sample) = measures.get(&format!("{pointer}/{below}")) {
-                    let cells = cells(sample, unit);
-                    text += &line(&format!("  {label}"), cells, &sample.n().to_string());
+            for measure in HEADLINE {
+                if let Some(sample) = measures.get(&format!("{pointer}/{}", measure.pointer)) {
+                    let cells = cells(sample, measure.unit);
+                    let label = format!("  {}", measure.label);
+                    text += &line(&label, cells, &sample.n().to_string());
                 }
             }
         }
