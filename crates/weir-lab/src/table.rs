@@ -1,7 +1,13 @@
 //! A table in memory: named columns of equal length, and how columns are declared and recorded.
 //!
 //! A [`ColumnSpec`] declares a column once: its name in files, its unit, its meaning, and how its
-//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns.
+//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory or
+//! on the way to a [`TableSink`].
+
+mod recorder;
+mod thinning;
+
+pub use recorder::{RowBatch, SharedSink, TableRecorder, TableSink};
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -231,6 +237,23 @@ impl<Row> ColumnSpec<Row> {
         }
     }
 
+    /// The number or count of this row; `None` for words.
+    fn number_of(&self, row: &Row) -> Option<f64> {
+        match self.value {
+            ValueOf::Number(value) => Some(value(row)),
+            ValueOf::Count(value) => Some(value(row) as f64),
+            ValueOf::Word(_) => None,
+        }
+    }
+
+    /// The word of this row; `None` for numbers.
+    fn word_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
+        match self.value {
+            ValueOf::Word(value) => Some(value(row)),
+            _ => None,
+        }
+    }
+
     /// The column without the way to its value.
     pub const fn info(&self) -> ColumnInfo {
         ColumnInfo {
@@ -265,58 +288,6 @@ impl<Row> ColumnSpec<Row> {
             factor,
         });
         self
-    }
-}
-
-/// A table that grows row by row.
-#[derive(Debug)]
-pub struct TableRecorder<Row: 'static> {
-    columns: Vec<(&'static ColumnSpec<Row>, Values)>,
-    /// The words that occur, each kept once.
-    words: BTreeSet<Arc<str>>,
-}
-
-impl<Row> TableRecorder<Row> {
-    /// An empty table with these columns.
-    pub fn new(columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>) -> Self {
-        let empty = |spec: &'static ColumnSpec<Row>| {
-            let values = match spec.value {
-                ValueOf::Number(_) => Values::F64(Vec::new()),
-                ValueOf::Count(_) => Values::U64(Vec::new()),
-                ValueOf::Word(_) => Values::Text(Vec::new()),
-            };
-            (spec, values)
-        };
-        Self {
-            columns: columns.into_iter().map(empty).collect(),
-            words: BTreeSet::new(),
-        }
-    }
-
-    /// Appends a row.
-    pub fn push(&mut self, row: &Row) {
-        for (spec, values) in &mut self.columns {
-            match (&spec.value, values) {
-                (ValueOf::Number(value), Values::F64(numbers)) => numbers.push(value(row)),
-                (ValueOf::Count(value), Values::U64(counts)) => counts.push(value(row)),
-                (ValueOf::Word(value), Values::Text(words)) => {
-                    words.push(interned(&mut self.words, value(row)));
-                }
-                // `new` gives every column the values of its kind.
-                _ => {}
-            }
-        }
-    }
-
-    /// The table of all rows.
-    pub fn finish(self) -> Table {
-        let column = |(spec, values): (&ColumnSpec<Row>, Values)| Column {
-            name: spec.name.to_owned(),
-            values,
-        };
-        Table {
-            columns: self.columns.into_iter().map(column).collect(),
-        }
     }
 }
 

@@ -24,6 +24,8 @@ const OPTIONS: RunOptions<'_> = RunOptions {
     max_events: None,
     cancel: None,
     registry: quinn::registry(),
+    sink: None,
+    max_rows: None,
 };
 
 /// A part of a scenario, driven in real time.

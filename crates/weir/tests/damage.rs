@@ -119,6 +119,10 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() 
     let (status, _, stderr) = outcome(here, &["export", &finished, "--format", "csv"]);
     assert_eq!(status, Some(0), "{stderr}");
     let partial = |name: &String| name.contains(".weir-partial-");
+    assert!(
+        all_files(here).iter().any(partial),
+        "the killed run left its folder"
+    );
     let words = ["run", "path.toml", "--set", "run.duration=1s"];
     let (status, _, stderr) = outcome(here, &words);
     assert_eq!(status, Some(0), "{stderr}");

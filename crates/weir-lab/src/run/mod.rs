@@ -45,7 +45,7 @@ pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::{SharedSink, Table};
 use std::sync::atomic::AtomicBool;
 use weir_proto::time::Instant;
 
@@ -78,6 +78,12 @@ pub struct RunOptions<'a> {
     pub tap: Option<&'a SharedTap>,
     /// Transports that the caller provides.
     pub registry: TransportRegistry<'a>,
+    /// Takes the rows of tables while the run goes on; they are missing from the output, so that
+    /// it needs no memory for them.
+    pub sink: Option<&'a SharedSink>,
+    /// Rows of flows and links after which a trace is thinned; eight million if absent. Rows of
+    /// packets are never thinned.
+    pub max_rows: Option<u64>,
 }
 
 /// The result of a run.
@@ -125,6 +131,7 @@ pub struct LinkTrace {
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
     /// `gaps/NAME`, `intervals/NAME`, `links/NAME` and `packets`.
+    /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
         for flow in &self.flows {
@@ -141,6 +148,7 @@ impl RunOutput {
         tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
         let packets = self.packets.iter();
         tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
+        tables.retain(|(_, table)| !table.columns.is_empty());
         tables
     }
 }
@@ -172,6 +180,9 @@ pub enum RunError {
     /// The trace would need more memory than is allowed.
     #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]
     TooMuchTrace(u64),
+    /// The sink of [`RunOptions::sink`] takes no more rows and knows why.
+    #[error("the trace cannot be written")]
+    TraceNotWritten,
 }
 
 /// Runs a scenario from its start to its end.

@@ -5,14 +5,16 @@ use super::columns::{self, FlowRow, LinkRow, PacketRow};
 use super::delivery_rate::DeliveryRate;
 use super::statistics::{Samples, TimeWeighted};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
-use crate::table::{Table, TableRecorder};
+use crate::table::{ColumnSpec, SharedSink, Table, TableRecorder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_proto::event::{Event, EventMask, EventSource, Probe, WindowState};
 use weir_proto::time::{Duration, Instant};
 
-/// The most rows of all tables together: about a gigabyte.
+/// Rows of flows and links after which a trace is thinned.
 const MAX_ROWS: u64 = 8_000_000;
+/// Tables in memory have at most so many times [`MAX_ROWS`] rows: some gigabytes.
+const MAX_IN_MEMORY: u64 = 4;
 
 /// Octets whose delivery ends the startup of a flow: some fifty packets, which no controller lets
 /// out at once.
@@ -45,6 +47,8 @@ struct FlowRecord {
     name: Arc<str>,
     writes_traced: WriteTrace,
     rtts: Samples,
+    /// As the sender last reported it; zero before.
+    smoothed_rtt_s: f64,
     rate: TimeWeighted,
     bounds: BoundTimes,
     delivery_rate: DeliveryRate,
@@ -69,6 +73,47 @@ struct LinkRecord {
     rows: TableRecorder<LinkRow>,
 }
 
+/// The first interval of a thinned table is a round-trip time within these bounds, in seconds.
+const MIN_INTERVAL_S: f64 = 1e-3;
+const MAX_FIRST_INTERVAL_S: f64 = 1.0;
+
+/// How many rows there are, and since when tables are thinned.
+struct ThinningState {
+    max_rows: u64,
+    /// Rows that were handed to the tables since rows were counted.
+    unseen: u64,
+    /// After how many of them rows are counted.
+    look_every: u64,
+    /// Rows that the tables kept, as last counted.
+    rows: u64,
+    /// The number of rows that makes the next step due.
+    next: u64,
+    from: Option<Instant>,
+}
+
+impl ThinningState {
+    const fn new(max_rows: u64) -> Self {
+        Self {
+            max_rows,
+            unseen: 0,
+            look_every: if max_rows < 4096 { 1 } else { 4096 },
+            rows: 0,
+            next: max_rows,
+            from: None,
+        }
+    }
+
+    /// True when the tables are to be thinned, or thinned more.
+    fn is_due(&mut self, at: Instant) -> bool {
+        let due = self.rows > self.next;
+        if due {
+            self.next = self.rows.saturating_add(self.max_rows / 2);
+            self.from.get_or_insert(at);
+        }
+        due
+    }
+}
+
 /// Records the events of a run.
 pub(super) struct Recorder {
     trace: TraceLevel,
@@ -77,7 +122,8 @@ pub(super) struct Recorder {
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
     packets: Option<TableRecorder<PacketRow>>,
-    rows: u64,
+    sink: Option<SharedSink>,
+    thinning: ThinningState,
 }
 
 impl Recorder {
@@ -88,9 +134,26 @@ impl Recorder {
             roles: Vec::new(),
             flows: Vec::new(),
             links: Vec::new(),
-            packets: options.packets.then(|| TableRecorder::new(columns::PACKET)),
-            rows: 0,
+            packets: options
+                .packets
+                .then(|| TableRecorder::streaming(columns::PACKET, options.sink, "packets")),
+            sink: options.sink.cloned(),
+            thinning: ThinningState::new(options.max_rows.unwrap_or(MAX_ROWS)),
         }
+    }
+
+    /// A table of a flow or link.
+    fn table<Row: Clone + Send>(
+        &self,
+        columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>,
+        path: &str,
+    ) -> TableRecorder<Row> {
+        // What is not traced must not become a file.
+        let sink = self
+            .sink
+            .as_ref()
+            .filter(|_| self.trace == TraceLevel::Full);
+        TableRecorder::streaming(columns, sink, path)
     }
 
     fn set_role(&mut self, source: EventSource, role: Role) {
@@ -114,6 +177,7 @@ impl Recorder {
             name: name.into(),
             writes_traced: writes,
             rtts: Samples::default(),
+            smoothed_rtt_s: 0.0,
             rate: TimeWeighted::default(),
             bounds: BoundTimes::default(),
             delivery_rate: DeliveryRate::default(),
@@ -122,8 +186,8 @@ impl Recorder {
             last: None,
             now: FlowRow::default(),
             early_writes: Vec::new(),
-            states: TableRecorder::new(columns::FLOW),
-            writes: TableRecorder::new(columns::writes()),
+            states: self.table(columns::FLOW, &format!("flows/{name}")),
+            writes: self.table(columns::writes(), &format!("writes/{name}")),
         });
         self.set_role(ends[0], Role::Sender(index));
         self.set_role(ends[1], Role::Receiver(index));
@@ -148,7 +212,7 @@ impl Recorder {
         self.links.push(LinkRecord {
             name: name.into(),
             now: LinkRow::default(),
-            rows: TableRecorder::new(columns::LINK),
+            rows: self.table(columns::LINK, &format!("links/{name}")),
         });
         match (self.trace, &self.packets) {
             (TraceLevel::Full, _) => EventMask::QUEUE.union(EventMask::DROP),
@@ -157,9 +221,46 @@ impl Recorder {
         }
     }
 
-    /// The limit of rows, once it is exceeded.
+    /// The limit of rows in memory, once it is exceeded; a sink has none.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
-        (self.rows > MAX_ROWS).then_some(MAX_ROWS)
+        let limit = self.thinning.max_rows.saturating_mul(MAX_IN_MEMORY);
+        let packets = self.packets.as_ref().map_or(0, TableRecorder::rows);
+        let rows = self.thinning.rows + packets;
+        (self.sink.is_none() && rows > limit).then_some(limit)
+    }
+
+    /// Since when the trace is thinned, in seconds.
+    pub(super) fn thinned_from_s(&self) -> Option<f64> {
+        self.thinning.from.map(Instant::as_secs_f64)
+    }
+
+    /// Counts the rows of flows and links, and thins their tables once there are too many: each
+    /// flow's to the extremes of its round-trip time, and to longer intervals whenever half as
+    /// many rows have been added again.
+    fn thin_if_needed(&mut self, at: Instant) {
+        let flows = self.flows.iter();
+        let flows: u64 = flows
+            .map(|flow| flow.states.rows() + flow.writes.rows())
+            .sum();
+        let links: u64 = self.links.iter().map(|link| link.rows.rows()).sum();
+        self.thinning.rows = flows + links;
+        if !self.thinning.is_due(at) {
+            return;
+        }
+        let longer = |present: Option<f64>, first: f64| present.map_or(first, |s| s * 2.0);
+        let mut shortest = MAX_FIRST_INTERVAL_S;
+        for flow in &mut self.flows {
+            let first = flow
+                .smoothed_rtt_s
+                .clamp(MIN_INTERVAL_S, MAX_FIRST_INTERVAL_S);
+            let interval = longer(flow.states.interval_s(), first);
+            shortest = interval.min(shortest);
+            flow.states.thin(interval);
+            flow.writes.thin(interval);
+        }
+        for link in &mut self.links {
+            link.rows.thin(longer(link.rows.interval_s(), shortest));
+        }
     }
 
     /// Counts rows of other tables.
@@ -206,7 +307,10 @@ impl Recorder {
             FlowTrace {
                 name: record.name.to_string(),
                 table: record.states.finish(),
-                writes: (record.writes_traced == WriteTrace::On).then(|| record.writes.finish()),
+                writes: match record.writes_traced {
+                    WriteTrace::On => Some(record.writes.finish()),
+                    WriteTrace::Off => None,
+                },
                 gaps: None,
                 intervals: None,
             }
@@ -226,6 +330,7 @@ impl Recorder {
         record.first.get_or_insert(at);
         match event {
             Event::Rate(state) => {
+                record.smoothed_rtt_s = state.smoothed_rtt.as_secs_f64();
                 let rate = state.allowed_rate.as_bps();
                 record.rate.set(at, self.warmup, rate);
                 record.last = Some(*event);
@@ -239,6 +344,7 @@ impl Recorder {
                 if record.started_up.is_none() && delivered >= STARTUP_BYTES {
                     record.started_up = Some(at);
                 }
+                record.smoothed_rtt_s = state.smoothed_rtt.as_secs_f64();
                 let rtt = state.smoothed_rtt.as_secs_f64();
                 if rtt > 0.0 {
                     let rate = state.cwnd as f64 * 8.0 / rtt;
@@ -270,7 +376,7 @@ impl Recorder {
             Event::Write(size) if full => record.on_write(at, *size),
             _ => return,
         }
-        self.rows += u64::from(full);
+        self.count_row(at);
     }
 
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
@@ -280,7 +386,6 @@ impl Recorder {
         let Some(record) = self.links.get_mut(link) else {
             return;
         };
-        self.rows += 1;
         let row = &mut record.now;
         match *event {
             Event::Queue { packets, bytes } => {
@@ -292,6 +397,16 @@ impl Recorder {
         }
         row.at = at;
         record.rows.push(row);
+        self.count_row(at);
+    }
+
+    /// Looks at the number of rows from time to time.
+    fn count_row(&mut self, at: Instant) {
+        self.thinning.unseen += 1;
+        if self.thinning.unseen >= self.thinning.look_every {
+            self.thinning.unseen = 0;
+            self.thin_if_needed(at);
+        }
     }
 
     fn record_packet(&mut self, at: Instant, role: Role, event: &Event) {
@@ -308,7 +423,6 @@ impl Recorder {
         let row = name.and_then(|name| PacketRow::new(at, place, name, event));
         if let Some(row) = row {
             packets.push(&row);
-            self.rows += 1;
         }
     }
 }

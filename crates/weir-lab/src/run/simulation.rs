@@ -158,6 +158,9 @@ impl Simulation {
             if let Some(rows) = self.recorder.too_many_rows() {
                 return Err(RunError::TooMuchTrace(rows));
             }
+            if options.sink.is_some_and(|sink| sink.is_broken()) {
+                return Err(RunError::TraceNotWritten);
+            }
             if options
                 .cancel
                 .is_some_and(|flag| flag.load(Ordering::Relaxed))

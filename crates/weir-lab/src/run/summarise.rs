@@ -36,6 +36,7 @@ impl Simulation {
                 warmup_s: warmup.as_secs_f64(),
                 events: self.events,
                 build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
+                trace_thinned_from_s: self.recorder.thinned_from_s(),
                 ..RunSummary::default()
             },
             drawn: self.scenario.drawn(),

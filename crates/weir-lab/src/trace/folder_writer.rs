@@ -8,16 +8,17 @@
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder::{RunFolder, SCENARIO, SUMMARY, summary_json};
 use super::folder_error::{FolderError, io_error};
-use super::parquet::{Description, TableWriter};
 use super::partial::{PartialFolder, lock_folder, remove_leftovers};
 use super::same_result::is_same_result;
+use super::stream::TableStream;
+use super::table_files::{TableFiles, WrittenTable, file_name, is_table};
 use crate::replication::{Fingerprint, FingerprintParts};
-use crate::run::{RUN_FORMAT, RunOutput, Summary, table_kind};
+use crate::run::{RunOutput, Summary};
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::SharedSink;
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// What became of a run that was to be written.
@@ -35,10 +36,12 @@ pub enum Written {
 /// A run's folder in the making.
 pub struct FolderWriter {
     target: PathBuf,
+    /// Before the folder that it writes into, which is removed after it.
+    stream: Option<TableStream>,
     partial: PartialFolder,
     checksums: Checksums,
     parts: FingerprintParts,
-    description: Description,
+    files: TableFiles,
 }
 
 impl FolderWriter {
@@ -50,21 +53,26 @@ impl FolderWriter {
     pub fn create(scenario: &Scenario, path: &Path, scratch: &Path) -> Result<Self, FolderError> {
         RunFolder::check_free(path)?;
         let partial = PartialFolder::create(scratch).map_err(io_error("write into", scratch))?;
-        let description = Description {
-            columns: Vec::new(),
-            properties: vec![
-                ("weir.format", RUN_FORMAT.to_string()),
-                ("weir.scenario", scenario.content_hash()),
-                ("weir.seed", scenario.run.seed.to_string()),
-            ],
-        };
+        let files = TableFiles::new(partial.new_files(), path.to_owned(), scenario);
         Ok(Self {
             target: path.to_owned(),
+            stream: None,
             partial,
             checksums: Checksums::default(),
             parts: FingerprintParts::default(),
-            description,
+            files,
         })
+    }
+
+    /// Takes rows from a run while it goes on: [`RunOptions::sink`](crate::run::RunOptions::sink).
+    pub fn sink(&mut self) -> SharedSink {
+        let stream = || TableStream::start(self.files.others());
+        self.stream.get_or_insert_with(stream).sink()
+    }
+
+    /// Gives the folder up; returns why its tables could not be written, if they could not.
+    pub fn abandon(mut self) -> Option<FolderError> {
+        self.stream.take()?.finish().err()
     }
 
     /// Writes a run in one step, as `weir run` does; `note` is a comment at the head of the
@@ -92,9 +100,15 @@ impl FolderWriter {
         output: &RunOutput,
         note: &str,
     ) -> Result<(Written, Fingerprint), FolderError> {
-        for (path, table) in output.tables() {
-            self.write_table(&path, table)?;
+        if let Some(stream) = self.stream.take() {
+            let streamed = stream.finish()?;
+            self.note(streamed);
         }
+        for (path, table) in output.tables() {
+            self.files.append(&path, table)?;
+        }
+        let written = self.files.finish()?;
+        self.note(written);
         let mut scenario = output.scenario.resolved_toml();
         if !note.is_empty() {
             scenario = format!("# {}\n{scenario}", note.replace('\n', "\n# "));
@@ -120,28 +134,12 @@ impl FolderWriter {
         Ok(())
     }
 
-    fn write_table(&mut self, path: &str, table: &Table) -> Result<(), FolderError> {
-        let name = format!("{path}.parquet");
-        let out = TableFile::create(&self.partial.new_files().join(&name))
-            .map_err(|error| self.write_error(&name)(error))?;
-        let description = self.describe(path);
-        let written = write_to(table, &description, out);
-        let (rows, digest) = written.map_err(|error| self.write_error(&name)(error))?;
-        self.parts.add(path, rows.as_bytes());
-        self.checksums.add_digest(&name, &digest);
-        Ok(())
-    }
-
-    /// The description of the table with this path.
-    fn describe(&self, path: &str) -> Description {
-        let mut description = self.description.clone();
-        description.columns = table_kind(path).map_or_else(Vec::new, |kind| kind.columns);
-        let (table, name) = path.split_once('/').unwrap_or((path, ""));
-        let named = [("weir.table", table), ("weir.name", name)];
-        let named = named.into_iter().filter(|(_, value)| !value.is_empty());
-        let named = named.map(|(key, value)| (key, value.to_owned()));
-        description.properties.extend(named);
-        description
+    fn note(&mut self, tables: Vec<WrittenTable>) {
+        for table in tables {
+            self.parts.add(&table.path, table.rows.as_bytes());
+            self.checksums
+                .add_digest(&file_name(&table.path), &table.file);
+        }
     }
 
     /// Gives the folder its name, unless what has it is worth more.
@@ -166,8 +164,7 @@ impl FolderWriter {
                     }
                 }
             }
-            let own = |path: &Path| is_own(path);
-            keep_foreign(&self.target, &self.partial.new_files(), Path::new(""), &own)
+            keep_foreign(&self.target, &self.partial.new_files(), Path::new(""))
                 .map_err(io_error("write", &self.target))?;
         }
         let replaced = self.partial.replace(&self.target);
@@ -178,28 +175,18 @@ impl FolderWriter {
 
 /// True for the paths in a run's folder that runs write.
 fn is_own(path: &Path) -> bool {
-    let Some(path) = path.to_str() else {
-        return false;
-    };
-    let is_table = path
-        .strip_suffix(".parquet")
-        .is_some_and(|path| table_kind(path).is_some());
-    is_table || [SCENARIO, SUMMARY, CHECKSUMS].contains(&path)
+    let texts = [SCENARIO, SUMMARY, CHECKSUMS];
+    is_table(path) || texts.iter().any(|text| path == Path::new(text))
 }
 
 /// Links the files that no run writes from the old folder into the new one, at the same paths.
-fn keep_foreign(
-    old: &Path,
-    new: &Path,
-    below: &Path,
-    is_own: &dyn Fn(&Path) -> bool,
-) -> io::Result<()> {
+fn keep_foreign(old: &Path, new: &Path, below: &Path) -> io::Result<()> {
     for entry in fs::read_dir(old.join(below))? {
         let entry = entry?;
         let path = below.join(entry.file_name());
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            keep_foreign(old, new, &path, is_own)?;
+            keep_foreign(old, new, &path)?;
         } else if !is_own(&path) {
             let (from, to) = (old.join(&path), new.join(&path));
             if let Some(parent) = to.parent() {
@@ -212,56 +199,4 @@ fn keep_foreign(
         }
     }
     Ok(())
-}
-
-/// Writes a whole table; returns the checksums of its rows alone and of the file.
-fn write_to(
-    table: &Table,
-    description: &Description,
-    out: TableFile,
-) -> io::Result<(blake3::Hash, blake3::Hash)> {
-    let mut writer = TableWriter::new(table, description, out)?;
-    writer.append(table)?;
-    let (rows, out) = writer.close(TableFile::digest)?;
-    Ok((rows, out.finish()?))
-}
-
-/// A file that is hashed on its way to the disk.
-struct TableFile {
-    out: BufWriter<File>,
-    hasher: blake3::Hasher,
-}
-
-impl TableFile {
-    fn create(path: &Path) -> io::Result<Self> {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        Ok(Self {
-            out: BufWriter::new(File::create(path)?),
-            hasher: blake3::Hasher::new(),
-        })
-    }
-
-    /// The checksum of what is written so far.
-    fn digest(&self) -> blake3::Hash {
-        self.hasher.finalize()
-    }
-
-    fn finish(mut self) -> io::Result<blake3::Hash> {
-        self.out.flush()?;
-        Ok(self.hasher.finalize())
-    }
-}
-
-impl Write for TableFile {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(octets)?;
-        self.hasher.update(&octets[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }

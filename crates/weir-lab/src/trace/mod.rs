@@ -21,6 +21,10 @@ mod partial;
 pub mod pcapng;
 mod run_capture;
 mod same_result;
+#[cfg(feature = "files")]
+mod stream;
+#[cfg(feature = "files")]
+mod table_files;
 
 #[cfg(feature = "files")]
 pub use deflate::zlib;

@@ -12,10 +12,11 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -44,11 +45,24 @@ impl<W: Write + Send> TableWriter<W> {
         let properties = description.properties.iter();
         let properties =
             properties.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).map_err(io_error)?))
+        let mut builder = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_created_by(concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_key_value_metadata(Some(properties.collect()))
-            .build();
+            .set_key_value_metadata(Some(properties.collect()));
+        for column in &table.columns {
+            let path = ColumnPath::from(column.name.as_str());
+            // Numbers repeat too rarely for dictionaries, which cost most of the time of writing.
+            let encoding = match column.values {
+                Values::F64(_) => Encoding::BYTE_STREAM_SPLIT,
+                Values::U64(_) => Encoding::DELTA_BINARY_PACKED,
+                Values::Text(_) => continue,
+            };
+            builder = builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, encoding);
+        }
+        let properties = builder.build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties));
         let writer = writer.map_err(io_error)?;
         Ok(Self { writer, schema })
@@ -105,10 +119,15 @@ fn field_of(column: &Column, description: &Description) -> Field {
 fn array_of(column: &Column) -> ArrayRef {
     match &column.values {
         Values::F64(values) => {
-            let values = values
-                .iter()
-                .map(|&value| (!value.is_nan()).then_some(value));
-            Arc::new(values.collect::<Float64Array>())
+            let known = || values.iter().map(|value| !value.is_nan());
+            if known().all(|known| known) {
+                Arc::new(Float64Array::from(values.clone()))
+            } else if known().any(|known| known) {
+                let nulls: Vec<bool> = known().collect();
+                Arc::new(Float64Array::new(values.clone().into(), Some(nulls.into())))
+            } else {
+                Arc::new(Float64Array::new_null(values.len()))
+            }
         }
         Values::U64(values) => Arc::new(UInt64Array::from_iter_values(values.iter().copied())),
         Values::Text(values) => Arc::new(dictionary_of(values)),

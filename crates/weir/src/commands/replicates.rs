@@ -9,13 +9,14 @@ use crate::terminal;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use weir_lab::comparison::HEADLINE;
 use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
 use weir_lab::run::{RunOutput, Summary};
-use weir_lab::scenario::Override;
+use weir_lab::scenario::{Override, Scenario};
+use weir_lab::table::SharedSink;
 use weir_lab::theory::{format_value, significant};
-use weir_lab::trace::{FolderWriter, Written};
+use weir_lab::trace::{FolderError, FolderWriter, Written};
 
 const INDEX: &str = "index.json";
 
@@ -30,28 +31,62 @@ pub struct FinishedRun {
     pub folder: String,
 }
 
-impl FinishedRun {
-    /// Writes a run into the folder of this name below `out`.
-    pub fn write(
-        out: &Path,
-        overrides: &[Override],
-        output: RunOutput,
-        name: &str,
-    ) -> Result<Self, Failure> {
+/// The folder of a run while the run goes on.
+pub struct RunInProgress {
+    name: String,
+    path: PathBuf,
+    writer: FolderWriter,
+}
+
+impl RunInProgress {
+    /// Begins the folder of this name below `out`.
+    pub fn begin(out: &Path, scenario: &Scenario, name: &str) -> Result<Self, Failure> {
         let path = out.join(name);
-        let mut output = output;
+        let writer = FolderWriter::create(scenario, &path, out)?;
+        Ok(Self {
+            name: name.to_owned(),
+            path,
+            writer,
+        })
+    }
+
+    /// Takes the rows of the run.
+    pub fn sink(&mut self) -> SharedSink {
+        self.writer.sink()
+    }
+
+    /// Gives the folder up; returns why it could not be written, if it could not.
+    pub fn abandon(self) -> Option<FolderError> {
+        self.writer.abandon()
+    }
+}
+
+impl FinishedRun {
+    /// Completes the folder of a run.
+    pub fn write(
+        folder: RunInProgress,
+        overrides: &[Override],
+        mut output: RunOutput,
+    ) -> Result<Self, Failure> {
         output.summary.run.commit = build::commit();
-        let (written, fingerprint) =
-            FolderWriter::create(&output.scenario, &path, out)?.finish(&output, "")?;
+        let RunInProgress { name, path, writer } = folder;
+        let (written, fingerprint) = writer.finish(&output, "")?;
+        let folder = path.display().to_string();
         if let Some(note) = note_of(written) {
-            terminal::status(&format!("{}: {note}", path.display()));
+            terminal::status(&format!("{folder}: {note}"));
+        }
+        if let Some(from) = output.summary.run.trace_thinned_from_s {
+            terminal::status(&format!(
+                "{folder}: the trace is thinned from {from} s on, because it is long: it has every \
+                 change of state and limit, and the extremes of each round-trip time"
+            ));
         }
         Ok(Self {
             overrides: overrides.to_vec(),
             summary: output.summary,
             fingerprint,
-            name: name.to_owned(),
-            folder: path.display().to_string(),
+            name,
+            folder,
         })
     }
 }

@@ -1,7 +1,7 @@
 //! `weir run SCENARIO`: one run, or one for each combination of `--set` values and seeds, in
 //! parallel.
 
-use super::replicates::FinishedRun;
+use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{PlannedRun, RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -93,6 +93,9 @@ fn one(
         let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
         advance((share * STEPS as f64) as u64);
     };
+    let name = name_of(&run.scenario);
+    let mut folder = RunInProgress::begin(&arguments.runs.out, &run.scenario, &name)?;
+    let sink = folder.sink();
     let options = RunOptions {
         trace: if arguments.summary_only {
             TraceLevel::Summary
@@ -105,18 +108,23 @@ fn one(
         cancel: Some(watchdog.cancel()),
         tap: None,
         registry: quinn::registry(),
+        sink: Some(&sink),
+        max_rows: None,
     };
     let started = std::time::Instant::now();
-    let output = simulate(&run.scenario, &options).map_err(|error| match error {
-        RunError::Cancelled(at) => watchdog.failure(at),
-        error => Failure::Failed(error.to_string()),
-    })?;
+    let output = match simulate(&run.scenario, &options) {
+        Ok(output) => output,
+        Err(RunError::Cancelled(at)) => return Err(watchdog.failure(at)),
+        Err(error) => {
+            let why = folder.abandon().map(Failure::from);
+            return Err(why.unwrap_or_else(|| Failure::Failed(error.to_string())));
+        }
+    };
     advance(STEPS);
-    let name = name_of(&run.scenario);
     terminal::detail(|| {
         let (events, wall_s) = (output.summary.run.events, started.elapsed().as_secs_f64());
         let per_second = events as f64 / wall_s.max(1e-9);
         format!("{name}: {events} events in {wall_s:.3} s, {per_second:.0} a second")
     });
-    FinishedRun::write(&arguments.runs.out, &run.overrides, output, &name)
+    FinishedRun::write(folder, &run.overrides, output)
 }

@@ -14,7 +14,7 @@ use weir_lab::lint::{Finding, lint};
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::files::read_text;
 use weir_lab::scenario::overrides::{self, Override};
-use weir_lab::trace::name_of;
+use weir_lab::trace::{name_of, remove_leftovers};
 
 /// The arguments that `run` and `testbed` have.
 #[derive(Debug, Args)]
@@ -84,8 +84,9 @@ pub struct RunResults<'a> {
 }
 
 impl<'a> RunResults<'a> {
-    /// None yet of those that are planned.
+    /// None yet of those that are planned; what killed commands left is removed.
     pub fn new(arguments: &'a RunArguments, plan: &[PlannedRun]) -> Self {
+        remove_leftovers(&arguments.out);
         let settings: BTreeSet<_> = plan.iter().map(|run| settings(&run.overrides)).collect();
         Self {
             arguments,

@@ -2,7 +2,7 @@
 //! namespaces, its token buckets the kernel's, everything else of its links the simulator's in
 //! real time. Gives the folder that `weir run` gives.
 
-use super::replicates::FinishedRun;
+use super::replicates::{FinishedRun, RunInProgress};
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -50,7 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let out = &arguments.runs.out;
         results.add(
             number,
-            FinishedRun::write(out, &run.overrides, output, &name)?,
+            FinishedRun::write(
+                RunInProgress::begin(out, &run.scenario, &name)?,
+                &run.overrides,
+                output,
+            )?,
         )?;
         if interrupted {
             break;

@@ -54,7 +54,9 @@ pub fn folder_with(scenario: &str) -> tempfile::TempDir {
 /// The only run among the results of a folder.
 pub fn only_run(folder: &Path) -> String {
     let runs = std::fs::read_dir(folder.join("results")).expect("runs");
-    let names: Vec<_> = runs.map(|run| run.expect("a run").file_name()).collect();
+    let names = runs.map(|run| run.expect("a run").file_name());
+    let hidden = |name: &std::ffi::OsString| name.to_string_lossy().starts_with('.');
+    let names: Vec<_> = names.filter(|name| !hidden(name)).collect();
     assert_eq!(names.len(), 1);
     format!("results/{}", names[0].to_string_lossy())
 }

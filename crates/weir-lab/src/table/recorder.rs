@@ -1,0 +1,214 @@
+//! A table that grows row by row: in memory, or in batches on the way to a file.
+//!
+//! On the way to a file only rows are copied here; their columns are made by the thread that
+//! writes them.
+
+use super::thinning::Thinning;
+use super::{Column, ColumnSpec, Table, ValueOf, Values, interned};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Rows of a batch.
+const BATCH: usize = 4096;
+
+/// Takes the rows of tables while a run goes on.
+pub trait TableSink: Send + Sync {
+    /// Takes the next rows of the table with this path in the run's folder. An empty batch makes
+    /// a table without rows.
+    fn append(&self, path: &Arc<str>, rows: Box<dyn RowBatch>);
+
+    /// True once a batch could not be taken: the run need not go on.
+    fn is_broken(&self) -> bool;
+}
+
+/// A sink that several tables share.
+pub type SharedSink = Arc<dyn TableSink>;
+
+/// Rows whose columns are not made yet.
+pub trait RowBatch: Send {
+    /// The rows as a table.
+    fn into_table(self: Box<Self>) -> Table;
+}
+
+struct Batch<Row: 'static> {
+    columns: Vec<&'static ColumnSpec<Row>>,
+    rows: Vec<Row>,
+}
+
+impl<Row: Send> RowBatch for Batch<Row> {
+    fn into_table(self: Box<Self>) -> Table {
+        let mut table = Columns::new(&self.columns);
+        for row in &self.rows {
+            table.push(&self.columns, row);
+        }
+        table.finish(&self.columns)
+    }
+}
+
+/// The values of columns while they grow.
+#[derive(Debug)]
+struct Columns {
+    values: Vec<Values>,
+    /// The words that occur, each kept once.
+    words: BTreeSet<Arc<str>>,
+}
+
+impl Columns {
+    fn new<Row>(columns: &[&'static ColumnSpec<Row>]) -> Self {
+        let empty = |spec: &&ColumnSpec<Row>| match spec.value {
+            ValueOf::Number(_) => Values::F64(Vec::new()),
+            ValueOf::Count(_) => Values::U64(Vec::new()),
+            ValueOf::Word(_) => Values::Text(Vec::new()),
+        };
+        Self {
+            values: columns.iter().map(empty).collect(),
+            words: BTreeSet::new(),
+        }
+    }
+
+    fn push<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], row: &Row) {
+        for (spec, values) in columns.iter().zip(&mut self.values) {
+            match (&spec.value, values) {
+                (ValueOf::Number(value), Values::F64(numbers)) => numbers.push(value(row)),
+                (ValueOf::Count(value), Values::U64(counts)) => counts.push(value(row)),
+                (ValueOf::Word(value), Values::Text(words)) => {
+                    let word = value(row);
+                    // Mostly the word of the row before.
+                    let same = words.last().filter(|last| &***last == word).cloned();
+                    words.push(same.unwrap_or_else(|| interned(&mut self.words, word)));
+                }
+                // `new` gives every column the values of its kind.
+                _ => {}
+            }
+        }
+    }
+
+    fn finish<Row>(self, columns: &[&'static ColumnSpec<Row>]) -> Table {
+        let column = |(spec, values): (&&ColumnSpec<Row>, Values)| Column {
+            name: spec.name.to_owned(),
+            values,
+        };
+        Table {
+            columns: columns.iter().zip(self.values).map(column).collect(),
+        }
+    }
+}
+
+/// Where rows go.
+enum Target<Row> {
+    Memory(Columns),
+    Stream {
+        sink: SharedSink,
+        path: Arc<str>,
+        batch: Vec<Row>,
+    },
+}
+
+/// A table that grows row by row.
+pub struct TableRecorder<Row: 'static> {
+    columns: Vec<&'static ColumnSpec<Row>>,
+    target: Target<Row>,
+    thinning: Option<Thinning<Row>>,
+    rows: u64,
+}
+
+impl<Row: Clone + Send> TableRecorder<Row> {
+    /// An empty table with these columns, in memory.
+    pub fn new(columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>) -> Self {
+        let columns: Vec<_> = columns.into_iter().collect();
+        let target = Target::Memory(Columns::new(&columns));
+        Self {
+            columns,
+            target,
+            thinning: None,
+            rows: 0,
+        }
+    }
+
+    /// An empty table with these columns, whose rows go to the sink under this path; in memory
+    /// without a sink.
+    pub fn streaming(
+        columns: impl IntoIterator<Item = &'static ColumnSpec<Row>>,
+        sink: Option<&SharedSink>,
+        path: &str,
+    ) -> Self {
+        let mut table = Self::new(columns);
+        if let Some(sink) = sink {
+            table.target = Target::Stream {
+                sink: Arc::clone(sink),
+                path: path.into(),
+                batch: Vec::new(),
+            };
+        }
+        table
+    }
+
+    /// Appends a row.
+    pub fn push(&mut self, row: &Row) {
+        match &mut self.thinning {
+            None => self.keep(row),
+            Some(thinning) => {
+                for row in thinning.push(&self.columns, row) {
+                    self.keep(&row);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, row: &Row) {
+        self.rows += 1;
+        match &mut self.target {
+            Target::Memory(table) => table.push(&self.columns, row),
+            Target::Stream { batch, .. } => {
+                batch.push(row.clone());
+                if batch.len() >= BATCH {
+                    self.send();
+                }
+            }
+        }
+    }
+
+    /// Hands the waiting rows to the sink.
+    fn send(&mut self) {
+        if let Target::Stream { sink, path, batch } = &mut self.target {
+            let rows = std::mem::replace(batch, Vec::with_capacity(BATCH));
+            let columns = self.columns.clone();
+            sink.append(path, Box::new(Batch { columns, rows }));
+        }
+    }
+
+    /// Rows that were kept so far.
+    pub const fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// From the next row on keeps those only that differ in a word from the row before, and of each
+    /// interval of this many seconds the first, the last and the extremes of the plotted columns
+    /// (of all columns, if none is plotted).
+    pub fn thin(&mut self, interval_s: f64) {
+        match &mut self.thinning {
+            Some(thinning) => thinning.set_interval(interval_s),
+            None => self.thinning = Some(Thinning::new(&self.columns, interval_s)),
+        }
+    }
+
+    /// The seconds of the intervals of [`thin`](Self::thin), if the table is thinned.
+    pub fn interval_s(&self) -> Option<f64> {
+        self.thinning.as_ref().map(Thinning::interval_s)
+    }
+
+    /// The table of all rows; without columns if a sink has taken them.
+    pub fn finish(mut self) -> Table {
+        if let Some(mut thinning) = self.thinning.take() {
+            thinning
+                .end(&self.columns)
+                .iter()
+                .for_each(|row| self.keep(row));
+        }
+        self.send();
+        match self.target {
+            Target::Memory(table) => table.finish(&self.columns),
+            Target::Stream { .. } => Table::default(),
+        }
+    }
+}

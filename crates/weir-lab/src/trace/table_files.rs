@@ -1,0 +1,178 @@
+//! The Parquet files of a run while they are written.
+
+use super::folder_error::{FolderError, io_error};
+use super::parquet::{Description, TableWriter};
+use crate::run::{RUN_FORMAT, table_kind};
+use crate::scenario::Scenario;
+use crate::table::Table;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Octets that wait for the disk at most, for each file.
+const BUFFER: usize = 1 << 18;
+
+/// A file that is complete.
+pub(super) struct WrittenTable {
+    /// The path of the table: `flows/stream`.
+    pub path: String,
+    /// The checksum of its rows alone, in which the seed is not.
+    pub rows: blake3::Hash,
+    /// The checksum of the file.
+    pub file: blake3::Hash,
+}
+
+/// The files of a run's tables.
+pub(super) struct TableFiles {
+    /// Where they are written.
+    folder: PathBuf,
+    /// Where they will be; errors name them there.
+    target: PathBuf,
+    properties: Vec<(&'static str, String)>,
+    open: BTreeMap<String, TableWriter<TableFile>>,
+}
+
+impl TableFiles {
+    /// None yet.
+    pub(super) fn new(folder: PathBuf, target: PathBuf, scenario: &Scenario) -> Self {
+        Self {
+            folder,
+            target,
+            properties: vec![
+                ("weir.format", RUN_FORMAT.to_string()),
+                ("weir.scenario", scenario.content_hash()),
+                ("weir.seed", scenario.run.seed.to_string()),
+            ],
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// None yet, of the same run.
+    pub(super) fn others(&self) -> Self {
+        Self {
+            folder: self.folder.clone(),
+            target: self.target.clone(),
+            properties: self.properties.clone(),
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Adds rows to the table with this path.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub(super) fn append(&mut self, path: &str, rows: &Table) -> Result<(), FolderError> {
+        if let Some(writer) = self.open.get_mut(path) {
+            return writer
+                .append(rows)
+                .map_err(|error| self.write_error(path)(error));
+        }
+        let file = TableFile::create(self.folder.join(file_name(path)));
+        let description = self.describe(path);
+        let begun = file.and_then(|file| {
+            let mut writer = TableWriter::new(rows, &description, file)?;
+            writer.append(rows)?;
+            Ok(writer)
+        });
+        let writer = begun.map_err(|error| self.write_error(path)(error))?;
+        self.open.insert(path.to_owned(), writer);
+        Ok(())
+    }
+
+    /// Completes all files.
+    ///
+    /// # Errors
+    /// If one cannot be written.
+    pub(super) fn finish(&mut self) -> Result<Vec<WrittenTable>, FolderError> {
+        let mut tables = Vec::new();
+        for (path, writer) in std::mem::take(&mut self.open) {
+            let closed = writer.close(TableFile::digest);
+            let closed = closed.and_then(|(rows, file)| Ok((rows, file.finish()?)));
+            let (rows, file) = closed.map_err(|error| self.write_error(&path)(error))?;
+            tables.push(WrittenTable { path, rows, file });
+        }
+        Ok(tables)
+    }
+
+    fn write_error(&self, path: &str) -> impl FnOnce(io::Error) -> FolderError + use<> {
+        io_error("write", &self.target.join(file_name(path)))
+    }
+
+    /// The description of the table with this path.
+    fn describe(&self, path: &str) -> Description {
+        let (table, name) = path.split_once('/').unwrap_or((path, ""));
+        let named = [("weir.table", table), ("weir.name", name)];
+        let named = named.into_iter().filter(|(_, value)| !value.is_empty());
+        let named = named.map(|(key, value)| (key, value.to_owned()));
+        Description {
+            columns: table_kind(path).map_or_else(Vec::new, |kind| kind.columns),
+            properties: self.properties.iter().cloned().chain(named).collect(),
+        }
+    }
+}
+
+/// The name of the file of the table with this path.
+pub(super) fn file_name(path: &str) -> String {
+    format!("{path}.parquet")
+}
+
+/// A file that is hashed on its way to the disk. It is open only while it is written, so that the
+/// tables of a thousand flows need no thousand open files.
+struct TableFile {
+    path: PathBuf,
+    buffer: Vec<u8>,
+    hasher: blake3::Hasher,
+}
+
+impl TableFile {
+    fn create(path: PathBuf) -> io::Result<Self> {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        Ok(Self {
+            path,
+            buffer: Vec::new(),
+            hasher: blake3::Hasher::new(),
+        })
+    }
+
+    /// The checksum of what is written so far.
+    fn digest(&self) -> blake3::Hash {
+        self.hasher.finalize()
+    }
+
+    fn spill(&mut self) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let mut file = options.append(true).create(true).open(&self.path)?;
+        file.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<blake3::Hash> {
+        self.spill()?;
+        Ok(self.hasher.finalize())
+    }
+}
+
+impl Write for TableFile {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.hasher.update(octets);
+        self.buffer.extend_from_slice(octets);
+        if self.buffer.len() >= BUFFER {
+            self.spill()?;
+        }
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// True for the path of a table's file below the folder of a run.
+pub(super) fn is_table(path: &Path) -> bool {
+    let path = path.to_str().and_then(|path| path.strip_suffix(".parquet"));
+    path.is_some_and(|path| table_kind(path).is_some())
+}
