@@ -5,10 +5,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use weir_lab::run::{FlowSummary, FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary};
+use weir_lab::run::run;
+use weir_lab::run::{
+    FlowSummary, FlowTrace, LinkTrace, RUN_FORMAT, RunOptions, RunOutput, Summary,
+};
 use weir_lab::scenario;
 use weir_lab::table::{Column, Table, Values};
-use weir_lab::trace::{FolderError, FolderWriter, RunFolder, Written};
+use weir_lab::trace::{CaptureOptions, FolderError, FolderWriter, RunFolder, Written, capture_run};
 
 const SCENARIO: &str = r#"
 [run]
@@ -284,4 +287,29 @@ fn what_is_no_run_is_refused_by_name() {
     fs::write(path.join("summary.json"), "{").unwrap();
     let error = RunFolder::open(&path).unwrap_err().to_string();
     assert!(error.contains("summary.json"), "{error}");
+}
+
+#[test]
+fn a_capture_of_another_result_is_refused() {
+    let limited = SCENARIO.replace("name = \"wire\"", "name = \"wire\"\nrate = \"1Mbit\"");
+    let scenario = scenario::parse(&limited, "test.toml").unwrap();
+    let summary = run(&scenario, &RunOptions::default()).unwrap().summary;
+    let capture = |summary: &Summary| {
+        capture_run(
+            &scenario,
+            summary,
+            &CaptureOptions::default(),
+            std::io::sink(),
+        )
+    };
+    assert!(capture(&summary).unwrap() > 0);
+    let mut other = summary.clone();
+    other.run.commit = Some("another".to_owned());
+    assert!(capture(&other).is_ok(), "the same result of another commit");
+    other
+        .flows
+        .values_mut()
+        .for_each(|flow| flow.packets_lost += 1);
+    let error = capture(&other).unwrap_err().to_string();
+    assert!(error.contains("came to another result"), "{error}");
 }

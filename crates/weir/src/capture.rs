@@ -6,8 +6,9 @@
 
 use crate::exit::Failure;
 use crate::terminal;
+use crate::whole_writes::WholeWrites;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl PacketCapture {
             let path = path.display();
             Failure::Usage(format!("cannot write the capture \"{path}\": {error}"))
         };
-        let out = BufWriter::new(File::create(path).map_err(failed)?);
+        let out = WholeWrites::new(File::create(path).map_err(failed)?);
         let application = concat!("weir ", env!("CARGO_PKG_VERSION"));
         let mut writer = PcapngWriter::new(out, application, snap_octets).map_err(failed)?;
         let mut ids = Vec::new();
@@ -168,7 +169,7 @@ impl Tap for Queue {
 
 /// The thread's end of a capture.
 struct CaptureFile {
-    writer: PcapngWriter<BufWriter<File>>,
+    writer: PcapngWriter<WholeWrites>,
     interfaces: Vec<(InterfaceId, Option<IpAddr>)>,
     start: Instant,
     start_since_1970: Duration,

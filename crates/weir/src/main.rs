@@ -21,6 +21,7 @@ mod quinn;
 mod terminal;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod whole_writes;
 
 use std::process::ExitCode;
 

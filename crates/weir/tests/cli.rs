@@ -161,7 +161,7 @@ fn a_run_can_be_plotted_exported_and_repeated() {
     let again = format!("{run}/scenario.toml");
     let (status, ..) = outcome(folder.path(), &["run", &again, "--out", "again"]);
     assert_eq!(status, Some(0));
-    let repeated = run.replace("results", "again");
+    let repeated = run.replace("results/path", "again/scenario");
     assert_eq!(summary(&run), summary(&repeated));
 }
 
@@ -449,4 +449,60 @@ fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
     let interrupted = (Some(130), "interrupted\n".to_owned());
     assert_eq!(running.interrupt(), interrupted);
     only_run(folder.path());
+}
+
+#[test]
+fn runs_have_readable_names_and_one_table() {
+    let folder = folder_with(SCENARIO);
+    let profile = "flow.stream.transport.profile=rfc3448,rfc5348";
+    let sweep = ["run", "path.toml", "--set", profile, "--seeds", "1..2"];
+    let (status, _, err) = outcome(folder.path(), &sweep);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let (status, _, err) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
+    assert_eq!((status, err.as_str()), (Some(0), ""));
+    let results = folder.path().join("results");
+    let mut names: Vec<String> = common::runs_below(&results)
+        .iter()
+        .map(|run| common::text(run.strip_prefix(&results).expect("below")).to_owned())
+        .collect();
+    names.sort();
+    let readable = |name: &str| name.rsplit_once('-').map(|(name, _)| name.to_owned());
+    assert_eq!(
+        names
+            .iter()
+            .filter_map(|name| readable(name))
+            .collect::<Vec<_>>(),
+        [
+            "path/base",
+            "path/profile=rfc3448,seed=1",
+            "path/profile=rfc3448,seed=2",
+            "path/profile=rfc5348,seed=1",
+            "path/profile=rfc5348,seed=2",
+        ]
+    );
+    let index = weir_lab::trace::read_index(&results).expect("an index");
+    // A flow and two directions of a link for each run.
+    assert_eq!(index.rows(), 15);
+    let words = |name: &str, row: usize| index.words(name).expect("words")[row].to_string();
+    assert_eq!(words("folder", 14), names[4]);
+    assert_eq!(words("scenario", 14), "path.toml");
+    assert_eq!(words("flow.stream.transport.profile", 14), "rfc5348");
+    assert_eq!(words("flow.stream.transport.profile", 0), "");
+    assert_eq!(
+        (words("kind", 0), words("name", 0)),
+        ("flow".to_owned(), "stream".to_owned())
+    );
+    let goodput = index.numbers("goodput_bps").expect("numbers");
+    assert!(goodput[0] > 0.0 && goodput[1].is_nan(), "{goodput:?}");
+    assert_eq!(index.as_numbers("seed").expect("counts")[14], 2.0);
+    // A run whose folder is gone is not in it any more.
+    std::fs::remove_dir_all(results.join(&names[4])).expect("removed");
+    let (status, ..) = outcome(folder.path(), &["run", "path.toml", "--summary-only"]);
+    assert_eq!(status, Some(0));
+    assert_eq!(
+        weir_lab::trace::read_index(&results)
+            .expect("an index")
+            .rows(),
+        12
+    );
 }

@@ -131,3 +131,62 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() 
     let exported = here.join(&finished).join("csv/flows/stream.csv");
     assert!(exported.is_file(), "the export stays");
 }
+
+#[test]
+fn a_full_disk_costs_the_trace_and_not_the_result() {
+    let place = tempfile::tempdir().expect("a folder");
+    let (server, port) = common::serve(&["-B", "127.0.0.1"]);
+    let words = [
+        "send",
+        "127.0.0.1",
+        "-p",
+        &port,
+        "-t",
+        "1",
+        "-b",
+        "4Mbit",
+        "--json",
+    ];
+    let kept = ["--trace", "trace", "--pcap", "capture"];
+    let (status, stdout, stderr) = limited(place.path(), "16", &[&words[..], &kept].concat());
+    let (of_server, _) = server.interrupt();
+    assert_eq!((status, of_server), (Some(1), Some(0)), "{stderr}");
+    let bytes = common::parse(&stdout)["end"]["sum"]["bytes"].as_f64();
+    assert!(bytes > Some(100_000.0), "{stdout}");
+    for file in [
+        "cannot write \"trace/",
+        "cannot write the capture \"capture\"",
+    ] {
+        assert!(stderr.contains(file), "{stderr}");
+    }
+    let left: Vec<_> = all_files(place.path());
+    assert_eq!(left.len(), 1, "the capture: {left:?}");
+    // Whole blocks, as far as there was room.
+    let capture = place.path().join("capture");
+    let mut capture = weir_lab::trace::capture::Capture::open(&capture).expect("a capture");
+    while capture.next_frame().expect("a whole block").is_some() {}
+}
+
+#[test]
+fn the_version_and_the_summary_name_the_commit() {
+    let folder = folder_with(SCENARIO);
+    let (status, version, _) = outcome(folder.path(), &["--version"]);
+    assert_eq!(status, Some(0));
+    let words = ["run", "path.toml", "--summary-only"];
+    assert_eq!(outcome(folder.path(), &words).0, Some(0));
+    let summary = folder
+        .path()
+        .join(only_run(folder.path()))
+        .join("summary.json");
+    let summary = common::parse(&std::fs::read_to_string(summary).expect("a summary"));
+    let number = env!("CARGO_PKG_VERSION");
+    // A tree without git has no commit.
+    let expected = match summary["run"]["commit"].as_str() {
+        Some(commit) => {
+            assert!(commit.len() >= 12, "{commit}");
+            format!("weir {number} ({commit})\n")
+        }
+        None => format!("weir {number}\n"),
+    };
+    assert_eq!(version, expected);
+}

@@ -3,7 +3,9 @@
 
 mod common;
 
-use common::{DCCP_IN_UDP, Running, fields, parse, run, skipped, text, tshark, undisturbed, weir};
+use common::{
+    DCCP_IN_UDP, Running, fields, parse, run, runs_below, skipped, text, tshark, undisturbed, weir,
+};
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
@@ -208,14 +210,11 @@ fn a_run_cut_short_does_not_take_the_place_of_a_whole_one() {
         return skipped("no namespaces");
     }
     assert_eq!(status, Some(130));
-    let folders = std::fs::read_dir(&results).expect("there are results");
-    let names: Vec<_> = folders
-        .map(|folder| folder.expect("it can be read").file_name())
-        .collect();
-    let [name] = names.as_slice() else {
-        panic!("{names:?}");
+    let runs = runs_below(&results);
+    let [run] = runs.as_slice() else {
+        panic!("{runs:?}");
     };
-    assert!(name.to_string_lossy().ends_with("-interrupted"), "{name:?}");
+    assert!(text(run).ends_with("-interrupted"), "{run:?}");
 }
 
 #[test]

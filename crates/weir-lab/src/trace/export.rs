@@ -4,11 +4,13 @@
 //!   that reads back the same, an empty field where there is no value.
 //! - `dccp-probe`: the log of Linux's dccp_probe module (net/dccp/probe.c, 2.6.21 to 4.15), one
 //!   line per write of the application.
+//! - `qlog`: the controller and the packets of each flow, for tools of QUIC; `qlog-0.3` for those
+//!   that read the earlier names, as qvis does.
 //! - `pcapng`: octets, not columns; [`capture_run`](super::capture_run) writes it.
 //!
 //! Exports are made in memory, from a run or from its folder.
 
-use super::dccp_probe;
+use super::{dccp_probe, qlog};
 use crate::run::RunOutput;
 use crate::table::{Table, Values};
 use std::fmt::Write as _;
@@ -20,6 +22,10 @@ pub enum Format {
     Csv,
     /// The log of Linux's dccp_probe, a file per DCCP flow.
     DccpProbe,
+    /// qlog in the schema of draft-ietf-quic-qlog-main-schema-13, a file per flow.
+    Qlog,
+    /// qlog 0.3, which qvis opens, a file per flow.
+    Qlog03,
     /// A capture, one file of octets.
     Pcapng,
 }
@@ -33,12 +39,6 @@ pub enum ExportError {
         names = Format::NAMES.join(", ")
     )]
     UnknownFormat(String),
-    /// A format that is planned and not there yet.
-    #[error(
-        "the format \"{0}\" is not available yet, formats that exist: {names}",
-        names = Format::NAMES.join(", ")
-    )]
-    NotYet(String),
     /// The run kept no columns.
     #[error("the run kept no trace, only its summary")]
     NoTrace,
@@ -52,18 +52,19 @@ pub enum ExportError {
 
 impl Format {
     /// The names of all formats.
-    pub const NAMES: [&'static str; 3] = ["csv", "dccp-probe", "pcapng"];
+    pub const NAMES: [&'static str; 5] = ["csv", "dccp-probe", "pcapng", "qlog", "qlog-0.3"];
 
     /// The format of this name.
     ///
     /// # Errors
-    /// If the format is unknown or not available yet.
+    /// If the format is unknown.
     pub fn named(name: &str) -> Result<Self, ExportError> {
         match name {
             "csv" => Ok(Self::Csv),
             "dccp-probe" | "dccp_probe" => Ok(Self::DccpProbe),
             "pcapng" => Ok(Self::Pcapng),
-            "qlog" => Err(ExportError::NotYet(name.to_owned())),
+            "qlog" => Ok(Self::Qlog),
+            "qlog-0.3" => Ok(Self::Qlog03),
             _ => Err(ExportError::UnknownFormat(name.to_owned())),
         }
     }
@@ -96,6 +97,15 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
         Format::Csv => {
             let csv_file = |(path, table): (String, &Table)| file(&path, "csv", csv(table));
             Ok(tables.into_iter().map(csv_file).collect())
+        }
+        Format::Qlog | Format::Qlog03 => {
+            let schema = match format {
+                Format::Qlog => qlog::Schema::Draft13,
+                _ => qlog::Schema::V03,
+            };
+            let files = qlog::files(run, schema);
+            let qlog_file = |(flow, text): (&str, String)| file(flow, "qlog", text);
+            Ok(files.into_iter().map(qlog_file).collect())
         }
         Format::DccpProbe => {
             let logs = dccp_probe::logs(run);
@@ -174,9 +184,10 @@ mod tests {
     }
 
     #[test]
-    fn formats_of_later_and_of_never_are_told_apart() {
-        let later = Format::named("qlog").unwrap_err().to_string();
-        assert!(later.contains("not available yet"), "{later}");
+    fn every_name_is_a_format_and_others_are_told_the_names() {
+        for name in Format::NAMES {
+            assert!(Format::named(name).is_ok(), "{name}");
+        }
         let never = Format::named("xls").unwrap_err().to_string();
         assert!(never.contains("csv, dccp-probe"), "{never}");
     }

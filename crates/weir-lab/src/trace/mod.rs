@@ -19,7 +19,10 @@ mod parquet;
 #[cfg(feature = "files")]
 mod partial;
 pub mod pcapng;
+mod qlog;
 mod run_capture;
+#[cfg(feature = "files")]
+mod run_index;
 mod same_result;
 #[cfg(feature = "files")]
 mod stream;
@@ -38,3 +41,5 @@ pub use folder_writer::{FolderWriter, Written};
 #[cfg(feature = "files")]
 pub use partial::{FileSet, lock_folder, remove_leftovers};
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};
+#[cfg(feature = "files")]
+pub use run_index::{IndexEntry, read_index, update_index};

@@ -39,6 +39,8 @@ pub struct PcapngWriter<W: Write> {
     snap_octets: u32,
     /// The body of the current block; its allocation is reused.
     body: Vec<u8>,
+    /// The whole block; its allocation is reused.
+    block: Vec<u8>,
 }
 
 /// A point of capture.
@@ -79,6 +81,7 @@ impl<W: Write> PcapngWriter<W> {
             interfaces: 0,
             snap_octets,
             body: Vec::new(),
+            block: Vec::new(),
         };
         writer.put_u32(BYTE_ORDER_MAGIC);
         writer.put_u16(1);
@@ -201,12 +204,13 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes the body between type and length, and the length again.
     fn end_block(&mut self, kind: u32) -> io::Result<()> {
         let total = (self.body.len() + 12) as u32;
-        self.out.write_all(&kind.to_le_bytes())?;
-        self.out.write_all(&total.to_le_bytes())?;
-        self.out.write_all(&self.body)?;
-        self.out.write_all(&total.to_le_bytes())?;
-        self.body.clear();
-        Ok(())
+        // In one call, so that an output that keeps whole writes keeps whole blocks.
+        self.block.clear();
+        self.block.extend_from_slice(&kind.to_le_bytes());
+        self.block.extend_from_slice(&total.to_le_bytes());
+        self.block.append(&mut self.body);
+        self.block.extend_from_slice(&total.to_le_bytes());
+        self.out.write_all(&self.block)
     }
 }
 

@@ -1,4 +1,4 @@
-//! `weir export RUN --format csv|dccp-probe|pcapng`.
+//! `weir export RUN --format csv|dccp-probe|qlog|pcapng`.
 
 use crate::arguments::{JsonOutput, print_files};
 use crate::exit::Failure;
@@ -18,7 +18,7 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     /// The folder of a run
     run: PathBuf,
-    /// csv, dccp-probe or pcapng, for which the run is made again
+    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens) or pcapng, for which the run is made again
     #[arg(long, short)]
     format: String,
     /// Where the files go, of pcapng the file; by default into the run's folder, below the

@@ -14,6 +14,7 @@ mod plot;
 mod replicates;
 mod reproduce;
 mod run;
+mod run_name;
 mod runs;
 mod schema;
 mod send;

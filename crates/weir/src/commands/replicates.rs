@@ -16,7 +16,7 @@ use weir_lab::run::{RunOutput, Summary};
 use weir_lab::scenario::{Override, Scenario};
 use weir_lab::table::SharedSink;
 use weir_lab::theory::{format_value, significant};
-use weir_lab::trace::{FolderError, FolderWriter, Written};
+use weir_lab::trace::{FolderError, FolderWriter, IndexEntry, Written};
 
 const INDEX: &str = "index.json";
 
@@ -62,6 +62,19 @@ impl RunInProgress {
 }
 
 impl FinishedRun {
+    /// Its entry in the index of all runs.
+    pub fn index_entry<'a>(&'a self, scenario: &'a str) -> IndexEntry<'a> {
+        let set = self.overrides.iter().filter(|change| !is_seed(change));
+        IndexEntry {
+            folder: &self.name,
+            scenario,
+            set: set
+                .map(|one| (one.path.as_str(), one.value.as_str()))
+                .collect(),
+            summary: &self.summary,
+        }
+    }
+
     /// Completes the folder of a run.
     pub fn write(
         folder: RunInProgress,

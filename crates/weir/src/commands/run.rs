@@ -2,6 +2,7 @@
 //! parallel.
 
 use super::replicates::{FinishedRun, RunInProgress};
+use super::run_name::run_name;
 use super::runs::{PlannedRun, RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -15,7 +16,6 @@ use std::sync::{Mutex, PoisonError};
 use weir_lab::replication::in_order;
 use weir_lab::run::{RunError, RunOptions, TraceLevel, run as simulate};
 use weir_lab::scenario::Estimate;
-use weir_lab::trace::name_of;
 use weir_proto::time::Instant;
 
 /// The arguments of the command.
@@ -60,11 +60,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         bar.suspend(|| results.add(number, finished))
     });
     bar.finish_and_clear();
-    outcomes.into_iter().collect::<Result<(), _>>()?;
-    results
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)
-        .finish()
+    let results = results.into_inner();
+    let results = results.unwrap_or_else(PoisonError::into_inner);
+    match outcomes.into_iter().collect::<Result<(), _>>() {
+        Ok(()) => results.finish(),
+        Err(failure) => {
+            results.stop();
+            Err(failure)
+        }
+    }
 }
 
 /// How large all runs are together; `None` if nothing bounds one of them.
@@ -93,7 +97,7 @@ fn one(
         let share = reached.as_secs_f64() / end.as_secs_f64().max(1e-9);
         advance((share * STEPS as f64) as u64);
     };
-    let name = name_of(&run.scenario);
+    let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
     let mut folder = RunInProgress::begin(&arguments.runs.out, &run.scenario, &name)?;
     let sink = folder.sink();
     let options = RunOptions {

@@ -10,17 +10,18 @@ use clap::Args;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use weir_lab::lint::{Finding, lint};
 use weir_lab::scenario::Scenario;
 use weir_lab::scenario::files::read_text;
 use weir_lab::scenario::overrides::{self, Override};
-use weir_lab::trace::{name_of, remove_leftovers};
+use weir_lab::trace::{name_of, remove_leftovers, update_index};
 
 /// The arguments that `run` and `testbed` have.
 #[derive(Debug, Args)]
 pub struct RunArguments {
     /// The scenario, TOML; `-` reads standard input
-    scenario: PathBuf,
+    pub scenario: PathBuf,
     /// Change a value, or several in turn: flow.stream.transport.tfrc.oscillation=off,full
     #[arg(long = "set", value_name = "PATH=VALUE[,VALUE…]")]
     set: Vec<String>,
@@ -70,6 +71,9 @@ pub fn read_scenario(path: &Path) -> Result<String, Failure> {
     read_text(from).map_err(|error| Failure::Usage(format!("{}: {error}", path.display())))
 }
 
+/// How long finished runs may be missing from the index.
+const INDEX_EVERY: Duration = Duration::from_secs(2);
+
 /// The results of all runs of a command.
 pub struct RunResults<'a> {
     arguments: &'a RunArguments,
@@ -81,6 +85,8 @@ pub struct RunResults<'a> {
     runs: Vec<FinishedRun>,
     /// Runs that have ended before an earlier one of the plan, by their number.
     waiting: BTreeMap<usize, FinishedRun>,
+    /// When the index was last brought up to date.
+    indexed: Instant,
 }
 
 impl<'a> RunResults<'a> {
@@ -96,6 +102,7 @@ impl<'a> RunResults<'a> {
                 .map_or_else(Vec::new, |run| lint(&run.scenario)),
             runs: Vec::new(),
             waiting: BTreeMap::new(),
+            indexed: Instant::now(),
         }
     }
 
@@ -111,12 +118,38 @@ impl<'a> RunResults<'a> {
             }
             self.runs.push(run);
         }
+        // A command that is killed loses no more of the index than this.
+        if self.indexed.elapsed() > INDEX_EVERY {
+            self.update_index()?;
+        }
         Ok(())
+    }
+
+    /// Adds the finished runs to the index of all runs.
+    fn update_index(&mut self) -> Result<(), Failure> {
+        self.indexed = Instant::now();
+        let file = self.arguments.scenario.file_name().unwrap_or_default();
+        let file = file.to_string_lossy();
+        let finished = self.runs.iter().chain(self.waiting.values());
+        let entries = finished.map(|run| run.index_entry(&file));
+        let entries: Vec<_> = entries.collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        Ok(update_index(&self.arguments.out, &entries)?)
+    }
+
+    /// Keeps what is done when a run has failed.
+    pub fn stop(mut self) {
+        if let Err(failure) = self.update_index() {
+            terminal::status(&failure.message());
+        }
     }
 
     /// Writes the index of several runs; prints the tables of replicated ones, or the document of
     /// all runs, if it is wanted.
-    pub fn finish(self) -> Result<(), Failure> {
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.update_index()?;
         let groups = groups(&self.runs);
         let index = if self.runs.len() > 1 {
             let RunArguments { out, scenario, .. } = self.arguments;

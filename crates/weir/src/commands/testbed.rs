@@ -3,6 +3,7 @@
 //! real time. Gives the folder that `weir run` gives.
 
 use super::replicates::{FinishedRun, RunInProgress};
+use super::run_name::run_name;
 use super::runs::{RunArguments, RunResults};
 use crate::exit::Failure;
 use crate::interrupt::interrupt_flag;
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use weir_lab::run::RunOutput;
 use weir_lab::scenario::Scenario;
-use weir_lab::trace::name_of;
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -46,7 +46,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         // A run that was cut short must not take the place of a whole one.
         let interrupted = stop.load(Ordering::Relaxed);
         let ending = if interrupted { "-interrupted" } else { "" };
-        let name = format!("{}-testbed{ending}", name_of(&run.scenario));
+        let name = run_name(&arguments.runs.scenario, &run.overrides, &run.scenario);
+        let name = format!("{name}-testbed{ending}");
         let out = &arguments.runs.out;
         results.add(
             number,

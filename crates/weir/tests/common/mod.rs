@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 /// The status, stdout and stderr of a command.
@@ -51,14 +51,26 @@ pub fn folder_with(scenario: &str) -> tempfile::TempDir {
     folder
 }
 
-/// The only run among the results of a folder.
+/// The only run among the results of a folder, relative to it.
 pub fn only_run(folder: &Path) -> String {
-    let runs = std::fs::read_dir(folder.join("results")).expect("runs");
-    let names = runs.map(|run| run.expect("a run").file_name());
-    let hidden = |name: &std::ffi::OsString| name.to_string_lossy().starts_with('.');
-    let names: Vec<_> = names.filter(|name| !hidden(name)).collect();
-    assert_eq!(names.len(), 1);
-    format!("results/{}", names[0].to_string_lossy())
+    let runs = runs_below(&folder.join("results"));
+    let [run] = runs.as_slice() else {
+        panic!("{runs:?}");
+    };
+    let run = run.strip_prefix(folder).expect("below the folder");
+    text(run).to_owned()
+}
+
+/// The folders of all runs below a folder.
+pub fn runs_below(folder: &Path) -> Vec<PathBuf> {
+    if folder.join("summary.json").is_file() {
+        return vec![folder.to_owned()];
+    }
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let entries = entries.map(|entry| entry.expect("an entry").path());
+    let hidden = |path: &PathBuf| text(path).contains("/.weir-partial-");
+    let folders = entries.filter(|path| path.is_dir() && !hidden(path));
+    folders.flat_map(|folder| runs_below(&folder)).collect()
 }
 
 /// A path as an argument.

@@ -1,0 +1,380 @@
+//! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and others.
+//!
+//! A row is a flow, a group of flows or a direction of a link of a run: the run's folder, scenario, seed and
+//! settings, then every number of its summary under its name, such as `goodput_bps` and
+//! `rtt_s_p95`. A setting is a column of its path (`flow.stream.transport.controller`), empty where
+//! it was not set. The file is replaced whole under a lock, so that commands beside each other lose
+//! nothing; rows of folders that are gone go too.
+
+use super::folder_error::{FolderError, io_error};
+use super::parquet::{self, Description, TableWriter};
+use super::partial::FileSet;
+use crate::run::Summary;
+use crate::table::{Column, Table, Values};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// The name of the file.
+const INDEX: &str = "runs.parquet";
+/// Locked while the file is replaced; the file itself is another one afterwards.
+const LOCK: &str = ".runs.lock";
+
+/// A run in the index.
+#[derive(Clone, Debug)]
+pub struct IndexEntry<'a> {
+    /// Its folder, below the one of the index.
+    pub folder: &'a str,
+    /// The name of its scenario's file.
+    pub scenario: &'a str,
+    /// What was set: paths and values.
+    pub set: Vec<(&'a str, &'a str)>,
+    /// Its summary.
+    pub summary: &'a Summary,
+}
+
+/// Adds runs to the index of a folder of results. They take the place of earlier entries with the
+/// same folders; an index that cannot be read is begun anew.
+///
+/// # Errors
+/// If it cannot be written; then it is as before.
+pub fn update_index(results: &Path, entries: &[IndexEntry<'_>]) -> Result<(), FolderError> {
+    let path = results.join(INDEX);
+    let written = lock(results).and_then(|_guard| {
+        let known = fs::read(&path).ok();
+        let known = known.and_then(|octets| parquet::read(octets).ok());
+        let known = known.unwrap_or_default();
+        let table = merged(&known, &kept(&known, results, entries), table_of(entries));
+        write(results, &table)
+    });
+    written.map_err(io_error("write", &path))
+}
+
+fn lock(results: &Path) -> io::Result<Option<File>> {
+    let file = File::create(results.join(LOCK))?;
+    // Where the file system knows no locks, commands beside each other may lose entries.
+    Ok(file.lock().is_ok().then_some(file))
+}
+
+fn write(results: &Path, table: &Table) -> io::Result<()> {
+    let mut files = FileSet::create(results)?;
+    let file = files.begin(Path::new(INDEX))?;
+    let mut writer = TableWriter::new(table, &Description::default(), file)?;
+    writer.append(table)?;
+    writer.close(|_| ())?;
+    files.commit()?;
+    Ok(())
+}
+
+/// The rows that stay, by their numbers: those of other folders that are there.
+fn kept(known: &Table, results: &Path, entries: &[IndexEntry<'_>]) -> Vec<usize> {
+    let ours: BTreeSet<&str> = entries.iter().map(|entry| entry.folder).collect();
+    let mut there: BTreeMap<&str, bool> = BTreeMap::new();
+    let folders = known.words("folder").unwrap_or_default();
+    let rows = folders.iter().enumerate().filter(|(_, folder)| {
+        let folder: &str = folder;
+        let there = there.entry(folder);
+        let is_there = *there.or_insert_with(|| results.join(folder).is_dir());
+        is_there && !ours.contains(folder)
+    });
+    rows.map(|(row, _)| row).collect()
+}
+
+/// A cell of a row.
+enum Cell {
+    Number(f64),
+    Count(u64),
+    Word(String),
+}
+
+/// The rows of these runs.
+fn table_of(entries: &[IndexEntry<'_>]) -> Table {
+    let mut rows: Vec<Vec<(String, Cell)>> = Vec::new();
+    for entry in entries {
+        // A summary has only names and numbers, which JSON can hold.
+        let summary = serde_json::to_value(entry.summary).unwrap_or_default();
+        for (kind, parts) in [("flow", "flows"), ("link", "links"), ("group", "groups")] {
+            let parts = summary[parts].as_object().into_iter().flatten();
+            rows.extend(parts.map(|(name, part)| {
+                let mut row = cells_of_run(entry);
+                row.push(("kind".to_owned(), Cell::Word(kind.to_owned())));
+                row.push(("name".to_owned(), Cell::Word(name.clone())));
+                collect(part, "", &mut row);
+                row
+            }));
+        }
+    }
+    let mut table = Table::default();
+    let count = rows.len();
+    for (number, row) in rows.into_iter().enumerate() {
+        for (name, cell) in row {
+            let known = table.columns.iter().position(|column| column.name == name);
+            let index = known.unwrap_or_else(|| {
+                let values = match cell {
+                    Cell::Number(_) => Values::F64(vec![f64::NAN; count]),
+                    Cell::Count(_) => Values::U64(vec![0; count]),
+                    Cell::Word(_) => Values::Text(vec!["".into(); count]),
+                };
+                table.columns.push(Column { name, values });
+                table.columns.len() - 1
+            });
+            match (&mut table.columns[index].values, cell) {
+                (Values::F64(values), Cell::Number(number_of)) => values[number] = number_of,
+                (Values::U64(values), Cell::Count(count)) => values[number] = count,
+                (Values::Text(values), Cell::Word(word)) => values[number] = word.into(),
+                // A name has one kind of values in all summaries.
+                _ => {}
+            }
+        }
+    }
+    table
+}
+
+fn cells_of_run(entry: &IndexEntry<'_>) -> Vec<(String, Cell)> {
+    let run = &entry.summary.run;
+    let words = [
+        ("folder", entry.folder),
+        ("scenario", entry.scenario),
+        ("scenario_hash", run.scenario.as_str()),
+        ("build", run.build.as_str()),
+        ("commit", run.commit.as_deref().unwrap_or_default()),
+    ];
+    let words = words.into_iter().chain(entry.set.iter().copied());
+    let words = words.map(|(name, word)| (name.to_owned(), Cell::Word(word.to_owned())));
+    let mut cells: Vec<_> = words.collect();
+    cells.push(("seed".to_owned(), Cell::Count(run.seed)));
+    cells.push(("duration_s".to_owned(), Cell::Number(run.duration_s)));
+    cells.push(("warmup_s".to_owned(), Cell::Number(run.warmup_s)));
+    cells
+}
+
+/// The numbers and words of a part of a summary, under the names on the way to them.
+fn collect(value: &Value, name: &str, row: &mut Vec<(String, Cell)>) {
+    match value {
+        Value::Number(number) => {
+            let number = number.as_f64().unwrap_or(f64::NAN);
+            row.push((name.to_owned(), Cell::Number(number)));
+        }
+        Value::String(word) => row.push((name.to_owned(), Cell::Word(word.clone()))),
+        Value::Object(inner) => {
+            for (key, value) in inner {
+                let separator = if name.is_empty() { "" } else { "_" };
+                collect(value, &format!("{name}{separator}{key}"), row);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Array(_) => {}
+    }
+}
+
+/// These rows of the known table and all new ones, ordered by folder.
+fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
+    let rows = kept.len() + new.rows();
+    let mut names: Vec<&str> = new
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    for column in &known.columns {
+        if !names.contains(&column.name.as_str()) {
+            names.push(&column.name);
+        }
+    }
+    // What a run is stands first, then its settings, then what was measured.
+    names.sort_by_key(|name| (rank(name), *name));
+    let folders = |table: &Table, rows: &mut dyn Iterator<Item = usize>| -> Vec<String> {
+        let folders = table.words("folder").unwrap_or_default();
+        rows.filter_map(|row| folders.get(row).map(|folder| folder.to_string()))
+            .collect()
+    };
+    let mut order = folders(known, &mut kept.iter().copied());
+    order.extend(folders(&new, &mut (0..new.rows())));
+    let mut sorted: Vec<usize> = (0..rows).collect();
+    sorted.sort_by(|&a, &b| order.get(a).cmp(&order.get(b)));
+    let columns = names.into_iter().map(|name| {
+        let (old, new) = (known.column(name), new.column(name));
+        Column {
+            name: name.to_owned(),
+            values: joined(old, kept, new, &sorted),
+        }
+    });
+    Table {
+        columns: columns.collect(),
+    }
+}
+
+/// The columns that say what a run is, in their order.
+const FIRST: [&str; 10] = [
+    "folder",
+    "scenario",
+    "seed",
+    "kind",
+    "name",
+    "duration_s",
+    "warmup_s",
+    "scenario_hash",
+    "build",
+    "commit",
+];
+
+fn rank(name: &str) -> usize {
+    match FIRST.iter().position(|first| *first == name) {
+        Some(position) => position,
+        // Paths of settings have dots.
+        None if name.contains('.') && !name.starts_with("goodput_cov_") => FIRST.len(),
+        None => FIRST.len() + 1,
+    }
+}
+
+/// A column of the old rows that stay and of the new ones, in this order.
+fn joined(old: Option<&Values>, kept: &[usize], new: Option<&Values>, order: &[usize]) -> Values {
+    let cell = |row: usize| match kept.get(row) {
+        Some(&row) => old.map(|old| (old, row)),
+        None => new.map(|new| (new, row - kept.len())),
+    };
+    match new.or(old) {
+        Some(Values::U64(_)) => Values::U64(
+            order
+                .iter()
+                .map(|&row| match cell(row) {
+                    Some((Values::U64(values), row)) => values.get(row).copied().unwrap_or(0),
+                    _ => 0,
+                })
+                .collect(),
+        ),
+        Some(Values::Text(_)) => Values::Text(
+            order
+                .iter()
+                .map(|&row| match cell(row) {
+                    Some((Values::Text(values), row)) => values.get(row).cloned(),
+                    _ => None,
+                })
+                .map(|word| word.unwrap_or_else(|| "".into()))
+                .collect(),
+        ),
+        _ => Values::F64(
+            order
+                .iter()
+                .map(|&row| match cell(row) {
+                    Some((Values::F64(values), row)) => values.get(row).copied(),
+                    _ => None,
+                })
+                .map(|value| value.unwrap_or(f64::NAN))
+                .collect(),
+        ),
+    }
+}
+
+/// Reads the index of a folder of results.
+///
+/// # Errors
+/// If there is none, or it cannot be read.
+pub fn read_index(results: &Path) -> Result<Table, FolderError> {
+    let path = results.join(INDEX);
+    let octets = fs::read(&path).map_err(io_error("read", &path))?;
+    parquet::read(octets).map_err(|error| FolderError::Malformed {
+        path,
+        message: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::FlowSummary;
+
+    fn summary(seed: u64, goodput_bps: f64) -> Summary {
+        let mut summary = Summary::default();
+        summary.run.seed = seed;
+        for name in ["a", "b"] {
+            let flow = FlowSummary {
+                goodput_bps,
+                ..FlowSummary::default()
+            };
+            summary.flows.insert(name.to_owned(), flow);
+        }
+        summary
+    }
+
+    fn update(results: &Path, folder: &str, set: &[(&str, &str)], summary: &Summary) {
+        fs::create_dir_all(results.join(folder)).unwrap();
+        let entry = IndexEntry {
+            folder,
+            scenario: "path.toml",
+            set: set.to_vec(),
+            summary,
+        };
+        update_index(results, &[entry]).unwrap();
+    }
+
+    #[test]
+    fn runs_are_added_replaced_and_dropped_with_their_folders() {
+        let place = tempfile::tempdir().unwrap();
+        let results = place.path();
+        update(
+            results,
+            "path/2",
+            &[("flow.a.start", "1s")],
+            &summary(2, 2.0),
+        );
+        update(results, "path/1", &[], &summary(1, 1.0));
+        update(
+            results,
+            "path/2",
+            &[("flow.a.start", "1s")],
+            &summary(2, 20.0),
+        );
+        let index = read_index(results).unwrap();
+        assert_eq!(index.rows(), 4);
+        let words = |name: &str| -> Vec<String> {
+            let words = index.words(name).unwrap().iter();
+            words.map(|word| word.to_string()).collect()
+        };
+        assert_eq!(words("folder"), ["path/1", "path/1", "path/2", "path/2"]);
+        assert_eq!(words("name"), ["a", "b", "a", "b"]);
+        assert_eq!(words("flow.a.start"), ["", "", "1s", "1s"]);
+        assert_eq!(
+            index.numbers("goodput_bps").unwrap(),
+            [1.0, 1.0, 20.0, 20.0]
+        );
+        let seeds = index.as_numbers("seed").unwrap();
+        assert_eq!(*seeds, [1.0, 1.0, 2.0, 2.0]);
+        let names: Vec<_> = index
+            .columns
+            .iter()
+            .map(|column| &column.name)
+            .take(6)
+            .collect();
+        assert_eq!(
+            names,
+            ["folder", "scenario", "seed", "kind", "name", "duration_s"]
+        );
+        fs::remove_dir(results.join("path/2")).unwrap();
+        update(results, "path/3", &[], &summary(3, 3.0));
+        let folders = read_index(results).unwrap();
+        let folders = folders.words("folder").unwrap();
+        assert!(folders.iter().all(|folder| &**folder != "path/2"));
+        // A damaged index is begun anew.
+        fs::write(results.join(INDEX), "no index").unwrap();
+        update(results, "path/4", &[], &summary(4, 4.0));
+        assert_eq!(read_index(results).unwrap().rows(), 2);
+    }
+
+    #[test]
+    fn commands_beside_each_other_lose_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let results = place.path();
+        std::thread::scope(|scope| {
+            for number in 0..8_u64 {
+                scope.spawn(move || {
+                    for run in 0..4 {
+                        let folder = format!("path/{number}-{run}");
+                        update(results, &folder, &[], &summary(number, 1.0));
+                    }
+                });
+            }
+        });
+        assert_eq!(read_index(results).unwrap().rows(), 8 * 4 * 2);
+    }
+}

@@ -1,0 +1,212 @@
+//! Exports to qlog have the structure of their schema and say what the run's tables say.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run};
+use weir_lab::scenario;
+use weir_lab::trace::{Format, export};
+
+const SCENARIO: &str = r#"
+[run]
+duration = "5s"
+seed = 2
+
+[[link]]
+name = "bottleneck"
+between = ["server", "client"]
+rate = "4Mbit"
+delay = "20ms"
+queue = { kind = "droptail", limit = "30000b" }
+
+[[flow]]
+name = "quic"
+from = "server"
+to = "client"
+transport = { kind = "quic", controller = "cubic" }
+
+[[flow]]
+name = "tfrc"
+from = "client"
+to = "server"
+transport = { kind = "dccp", ccid = 3 }
+"#;
+
+fn output(packets: bool) -> RunOutput {
+    let scenario = scenario::parse(SCENARIO, "test.toml").unwrap();
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        packets,
+        ..RunOptions::default()
+    };
+    run(&scenario, &options).unwrap()
+}
+
+/// The documents of an export by the names of their files.
+fn documents(run: &RunOutput, format: &str) -> BTreeMap<String, Value> {
+    let files = export(run, Format::named(format).unwrap()).unwrap();
+    let parsed = files.into_iter().map(|file| {
+        let document = serde_json::from_str(&file.content).unwrap();
+        (file.path, document)
+    });
+    parsed.collect()
+}
+
+fn is_one_of(value: &Value, words: &[&str]) -> bool {
+    value.as_str().is_some_and(|word| words.contains(&word))
+}
+
+/// What the data of an event may hold, from draft-ietf-quic-qlog-quic-events-13; the names of
+/// events without their namespace are those of both schemas.
+fn check_data(name: &str, data: &Value) {
+    let only = |names: &[&str]| {
+        let keys = data.as_object().unwrap().keys();
+        for key in keys {
+            assert!(names.contains(&key.as_str()), "{name}: {key}");
+        }
+    };
+    match name {
+        "recovery_metrics_updated" | "metrics_updated" => {
+            assert!(!data.as_object().unwrap().is_empty(), "at least one metric");
+            only(&[
+                "latest_rtt",
+                "smoothed_rtt",
+                "congestion_window",
+                "bytes_in_flight",
+                "ssthresh",
+                "pacing_rate",
+            ]);
+            for (metric, value) in data.as_object().unwrap() {
+                let is_time = metric.ends_with("_rtt");
+                assert!(
+                    is_time && value.is_f64() || value.is_u64(),
+                    "{metric}: {value}"
+                );
+            }
+        }
+        "congestion_state_updated" => {
+            only(&["old", "new", "trigger"]);
+            assert!(data["new"].is_string(), "{data}");
+        }
+        "packet_sent" | "packet_received" => {
+            only(&["header", "raw"]);
+            assert!(data["raw"]["length"].is_u64(), "{data}");
+        }
+        "packet_lost" => {
+            only(&["header", "trigger"]);
+            let triggers = ["reordering_threshold", "time_threshold", "pto_expired"];
+            assert!(is_one_of(&data["trigger"], &triggers), "{data}");
+        }
+        _ => panic!("no event has the name {name}"),
+    }
+    if name.starts_with("packet") {
+        let header = &data["header"];
+        assert!(
+            is_one_of(&header["packet_type"], &["1RTT", "unknown"]),
+            "{header}"
+        );
+        assert!(header["packet_number"].is_u64(), "{header}");
+    }
+}
+
+/// Checks every event of a document; returns how many there are of each name at each end.
+fn check_traces(document: &Value, namespaces: &[&str]) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    for trace in document["traces"].as_array().expect("traces") {
+        let end = &trace["vantage_point"]["type"];
+        assert!(is_one_of(end, &["client", "server"]), "{end}");
+        let mut last = 0.0;
+        for event in trace["events"].as_array().expect("events") {
+            let time = event["time"].as_f64().expect("a time");
+            assert!(time >= last, "{time} after {last}");
+            last = time;
+            let name = event["name"].as_str().expect("a name");
+            let (namespace, name) = name.split_once(':').expect("a namespace");
+            assert!(namespaces.contains(&namespace), "{namespace}:{name}");
+            check_data(name, &event["data"]);
+            let key = (end.as_str().unwrap().to_owned(), name.to_owned());
+            *counts.entry(key).or_default() += 1;
+        }
+        assert!(last <= 5000.0, "milliseconds: {last}");
+    }
+    counts
+}
+
+#[test]
+fn the_current_draft_has_its_fields_and_the_events_of_the_tables() {
+    let run = output(true);
+    let documents = documents(&run, "qlog");
+    assert_eq!(documents.len(), 2);
+    for (flow, document) in [
+        ("quic", &documents["quic.qlog"]),
+        ("tfrc", &documents["tfrc.qlog"]),
+    ] {
+        assert_eq!(
+            document["file_schema"],
+            "urn:ietf:params:qlog:file:contained"
+        );
+        assert_eq!(document["serialization_format"], "application/qlog+json");
+        for trace in document["traces"].as_array().unwrap() {
+            let schemas = &trace["event_schemas"];
+            assert_eq!(schemas[0], "urn:ietf:params:qlog:events:quic-13");
+            let common = &trace["common_fields"];
+            assert_eq!(common["time_format"], "relative_to_epoch");
+            // The epoch of a monotonic clock is unknown.
+            assert_eq!(common["reference_time"]["clock_type"], "monotonic");
+            assert_eq!(common["reference_time"]["epoch"], "unknown");
+        }
+        let counts = check_traces(document, &["quic"]);
+        let packets = run.packets.as_ref().unwrap();
+        let rows = |place: &str, event: &str| {
+            let columns = ["place", "name", "event"].map(|name| packets.words(name).unwrap());
+            let row = |row: &usize| {
+                let [of, name, kind] = columns.map(|column| &*column[*row]);
+                (of, name, kind) == (place, flow, event)
+            };
+            (0..packets.rows()).filter(row).count()
+        };
+        for (end, place) in [("client", "sender"), ("server", "receiver")] {
+            for event in ["sent", "received", "lost"] {
+                let key = (end.to_owned(), format!("packet_{event}"));
+                let found = counts.get(&key).copied().unwrap_or_default();
+                assert_eq!(found, rows(place, event), "{flow}: {event} at the {place}");
+            }
+        }
+        assert!(rows("sender", "sent") > 500);
+        let metrics = ("client".to_owned(), "recovery_metrics_updated".to_owned());
+        assert!(counts[&metrics] > 20, "{flow}");
+    }
+    let quic = documents["quic.qlog"]["traces"][0]["events"]
+        .as_array()
+        .unwrap();
+    let windows = quic
+        .iter()
+        .filter_map(|event| event["data"]["congestion_window"].as_f64());
+    let table = run.flows.iter().find(|flow| flow.name == "quic").unwrap();
+    let last = table.table.numbers("cwnd_bytes").unwrap().last().copied();
+    assert_eq!(windows.last(), last);
+}
+
+#[test]
+fn the_earlier_version_has_the_names_that_qvis_reads() {
+    let documents = documents(&output(true), "qlog-0.3");
+    for document in documents.values() {
+        assert_eq!(document["qlog_version"], "0.3");
+        assert_eq!(document["qlog_format"], "JSON");
+        for trace in document["traces"].as_array().unwrap() {
+            assert_eq!(trace["common_fields"]["time_format"], "relative");
+            assert_eq!(trace["common_fields"]["reference_time"], 0);
+        }
+        check_traces(document, &["recovery", "transport"]);
+    }
+}
+
+#[test]
+fn without_packets_there_is_the_controller_of_the_sender() {
+    for (_, document) in documents(&output(false), "qlog") {
+        let traces = document["traces"].as_array().unwrap();
+        assert_eq!(traces.len(), 1);
+        assert_eq!(traces[0]["vantage_point"]["type"], "client");
+        let counts = check_traces(&document, &["quic"]);
+        assert!(counts.keys().all(|(_, name)| !name.starts_with("packet")));
+    }
+}

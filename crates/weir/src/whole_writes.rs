@@ -1,0 +1,56 @@
+//! A buffered file that ends behind a whole write, even if the disk is full: of a capture every block
+//! is written in one call, so that none is cut.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+/// Octets that wait for the disk at most, unless one write is longer.
+const BUFFER: usize = 1 << 16;
+
+/// The file.
+#[derive(Debug)]
+pub struct WholeWrites {
+    file: File,
+    waiting: Vec<u8>,
+    /// Octets in the file, all of them of whole writes.
+    whole: u64,
+}
+
+impl WholeWrites {
+    /// Writes to an empty file.
+    pub const fn new(file: File) -> Self {
+        Self {
+            file,
+            waiting: Vec::new(),
+            whole: 0,
+        }
+    }
+}
+
+impl Write for WholeWrites {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        if !self.waiting.is_empty() && self.waiting.len() + octets.len() > BUFFER {
+            self.flush()?;
+        }
+        self.waiting.extend_from_slice(octets);
+        Ok(octets.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.waiting);
+        match &written {
+            Ok(()) => self.whole += self.waiting.len() as u64,
+            // What cannot be cut off stays; the error is reported either way.
+            Err(_) => drop(self.file.set_len(self.whole)),
+        }
+        self.waiting.clear();
+        written
+    }
+}
+
+impl Drop for WholeWrites {
+    fn drop(&mut self) {
+        // Whoever wants to know flushes.
+        let _ = self.flush();
+    }
+}
