@@ -1,8 +1,8 @@
 //! A table in memory: named columns of equal length, and how columns are declared and recorded.
 //!
 //! A [`ColumnSpec`] declares a column once: its name in files, its unit, its meaning, and how its
-//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory or
-//! on the way to a [`TableSink`].
+//! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory
+//! or on the way to a [`TableSink`].
 
 mod recorder;
 mod thinning;

@@ -56,6 +56,7 @@ const FULL: RunOptions<'_> = RunOptions {
     registry: weir_lab::run::TransportRegistry { quinn: None },
     sink: None,
     max_rows: None,
+    max_events: None,
 };
 
 /// Runs with the rows on their way to this folder, and reads it back.

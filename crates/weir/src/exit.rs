@@ -22,8 +22,7 @@ pub enum Failure {
     ExpectationFailed(String),
     /// Status 4: a privilege, program or kernel feature is missing; names the alternative.
     Unavailable(String),
-    /// The status of a program that was run, or of what is left to fail behind a printed result:
-    /// the messages are printed already.
+    /// The status of a program that was run, which has printed its own messages.
     Program(u8),
     /// Its own status: the document on stdout holds both the result and this failure.
     WithResult(Box<Failure>),
@@ -45,12 +44,6 @@ impl Failure {
             Self::Program(status) => *status,
             Self::Interrupted => 130,
         }
-    }
-
-    /// Prints what happened on stderr, because stdout has its document already; keeps the status.
-    pub fn said(self) -> Self {
-        terminal::status(&format!("weir: {}", self.message()));
-        Self::Program(self.status())
     }
 
     /// What happened, in a line.

@@ -1,5 +1,5 @@
-//! A buffered file that ends behind a whole write, even if the disk is full: of a capture every block
-//! is written in one call, so that none is cut.
+//! A buffered file that ends behind a whole write, even if the disk is full: of a capture every
+//! block is written in one call, so that none is cut.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,6 +12,8 @@ const BUFFER: usize = 1 << 16;
 pub struct WholeWrites {
     file: File,
     waiting: Vec<u8>,
+    /// Where each write ends in what waits.
+    ends: Vec<usize>,
     /// Octets in the file, all of them of whole writes.
     whole: u64,
 }
@@ -22,8 +24,20 @@ impl WholeWrites {
         Self {
             file,
             waiting: Vec::new(),
+            ends: Vec::new(),
             whole: 0,
         }
+    }
+}
+
+impl WholeWrites {
+    /// Cuts the file behind the last write of which the disk took everything.
+    fn cut(&mut self) -> io::Result<()> {
+        let taken = self.file.metadata()?.len().saturating_sub(self.whole);
+        let fitting = self.ends.iter().map(|end| *end as u64);
+        let fitting = fitting.take_while(|end| *end <= taken).last();
+        self.whole += fitting.unwrap_or_default();
+        self.file.set_len(self.whole)
     }
 }
 
@@ -33,6 +47,7 @@ impl Write for WholeWrites {
             self.flush()?;
         }
         self.waiting.extend_from_slice(octets);
+        self.ends.push(self.waiting.len());
         Ok(octets.len())
     }
 
@@ -41,9 +56,12 @@ impl Write for WholeWrites {
         match &written {
             Ok(()) => self.whole += self.waiting.len() as u64,
             // What cannot be cut off stays; the error is reported either way.
-            Err(_) => drop(self.file.set_len(self.whole)),
+            Err(_) => {
+                let _ = self.cut();
+            }
         }
         self.waiting.clear();
+        self.ends.clear();
         written
     }
 }

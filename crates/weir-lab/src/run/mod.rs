@@ -17,6 +17,7 @@ mod measured;
 mod quic_decoder;
 mod recorder;
 mod registry;
+mod row_limit;
 mod shim;
 mod sim_network;
 mod simulation;

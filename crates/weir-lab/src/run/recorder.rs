@@ -3,6 +3,7 @@
 use super::bound_times::BoundTimes;
 use super::columns::{self, FlowRow, LinkRow, PacketRow};
 use super::delivery_rate::DeliveryRate;
+use super::row_limit::ThinningState;
 use super::statistics::{Samples, TimeWeighted};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
 use crate::table::{ColumnSpec, SharedSink, Table, TableRecorder};
@@ -76,43 +77,6 @@ struct LinkRecord {
 /// The first interval of a thinned table is a round-trip time within these bounds, in seconds.
 const MIN_INTERVAL_S: f64 = 1e-3;
 const MAX_FIRST_INTERVAL_S: f64 = 1.0;
-
-/// How many rows there are, and since when tables are thinned.
-struct ThinningState {
-    max_rows: u64,
-    /// Rows that were handed to the tables since rows were counted.
-    unseen: u64,
-    /// After how many of them rows are counted.
-    look_every: u64,
-    /// Rows that the tables kept, as last counted.
-    rows: u64,
-    /// The number of rows that makes the next step due.
-    next: u64,
-    from: Option<Instant>,
-}
-
-impl ThinningState {
-    const fn new(max_rows: u64) -> Self {
-        Self {
-            max_rows,
-            unseen: 0,
-            look_every: if max_rows < 4096 { 1 } else { 4096 },
-            rows: 0,
-            next: max_rows,
-            from: None,
-        }
-    }
-
-    /// True when the tables are to be thinned, or thinned more.
-    fn is_due(&mut self, at: Instant) -> bool {
-        let due = self.rows > self.next;
-        if due {
-            self.next = self.rows.saturating_add(self.max_rows / 2);
-            self.from.get_or_insert(at);
-        }
-        due
-    }
-}
 
 /// Records the events of a run.
 pub(super) struct Recorder {
@@ -221,12 +185,15 @@ impl Recorder {
         }
     }
 
-    /// The limit of rows in memory, once it is exceeded; a sink has none.
+    /// The limit of rows in memory, once it is exceeded; those of a sink have none.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         let limit = self.thinning.max_rows.saturating_mul(MAX_IN_MEMORY);
         let packets = self.packets.as_ref().map_or(0, TableRecorder::rows);
-        let rows = self.thinning.rows + packets;
-        (self.sink.is_none() && rows > limit).then_some(limit)
+        let recorded = match self.sink {
+            Some(_) => 0,
+            None => self.thinning.rows + packets,
+        };
+        (recorded + self.thinning.others > limit).then_some(limit)
     }
 
     /// Since when the trace is thinned, in seconds.
@@ -263,9 +230,9 @@ impl Recorder {
         }
     }
 
-    /// Counts rows of other tables.
+    /// Counts rows of other tables, which stay in memory.
     pub(super) fn count_rows(&mut self, rows: u64) {
-        self.rows += rows;
+        self.thinning.others += rows;
     }
 
     /// The distributions of a flow at the end of the run: round-trip times and allowed rate.

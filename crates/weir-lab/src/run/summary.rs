@@ -77,8 +77,8 @@ pub struct RunSummary {
     /// command line may fill it in for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
-    /// The virtual time in seconds from which on the trace was too long to be kept whole: since then
-    /// it has every change of a word, such as the state and the limit, and of each round-trip
+    /// The virtual time in seconds from which on the trace was too long to be kept whole: since
+    /// then it has every change of a word, such as the state and the limit, and of each round-trip
     /// time or longer the first row, the last one and the extremes. Absent if it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_thinned_from_s: Option<f64>,

@@ -8,8 +8,8 @@ use super::{Column, ColumnSpec, Table, ValueOf, Values, interned};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Rows of a batch.
-const BATCH: usize = 4096;
+/// Rows of a batch: few enough that a batch stays in a processor's cache.
+const BATCH: usize = 1024;
 
 /// Takes the rows of tables while a run goes on.
 pub trait TableSink: Send + Sync {

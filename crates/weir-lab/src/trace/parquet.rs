@@ -50,6 +50,7 @@ impl<W: Write + Send> TableWriter<W> {
             .set_statistics_enabled(EnabledStatistics::Chunk)
             .set_created_by(concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(properties.collect()));
+        let first = table.columns.first().map_or("", |column| &column.name);
         for column in &table.columns {
             let path = ColumnPath::from(column.name.as_str());
             // Numbers repeat too rarely for dictionaries, which cost most of the time of writing.
@@ -60,7 +61,11 @@ impl<W: Write + Send> TableWriter<W> {
             };
             builder = builder
                 .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, encoding);
+                .set_column_encoding(path.clone(), encoding);
+            // Readers skip row groups by time, the first column, and by no other one.
+            if column.name != first {
+                builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
+            }
         }
         let properties = builder.build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties));

@@ -1,10 +1,11 @@
 //! `runs.parquet`: all runs of a folder of results as one table, for pandas, DuckDB and others.
 //!
-//! A row is a flow, a group of flows or a direction of a link of a run: the run's folder, scenario, seed and
-//! settings, then every number of its summary under its name, such as `goodput_bps` and
-//! `rtt_s_p95`. A setting is a column of its path (`flow.stream.transport.controller`), empty where
-//! it was not set. The file is replaced whole under a lock, so that commands beside each other lose
-//! nothing; rows of folders that are gone go too.
+//! A row is a flow, a group of flows or a direction of a link of a run: the run's folder,
+//! scenario, seed and settings, then every number of its summary under its name, such as
+//! `goodput_bps` and `rtt_s_p95`. A setting is a column of its path
+//! (`flow.stream.transport.controller`), empty where it was not set. The file is replaced whole
+//! under a lock, so that commands beside each other lose nothing; rows of folders that are gone go
+//! too.
 
 use super::folder_error::{FolderError, io_error};
 use super::parquet::{self, Description, TableWriter};
@@ -185,7 +186,7 @@ fn merged(known: &Table, kept: &[usize], new: Table) -> Table {
     names.sort_by_key(|name| (rank(name), *name));
     let folders = |table: &Table, rows: &mut dyn Iterator<Item = usize>| -> Vec<String> {
         let folders = table.words("folder").unwrap_or_default();
-        rows.filter_map(|row| folders.get(row).map(|folder| folder.to_string()))
+        rows.filter_map(|row| folders.get(row).map(ToString::to_string))
             .collect()
     };
     let mut order = folders(known, &mut kept.iter().copied());
@@ -329,7 +330,7 @@ mod tests {
         assert_eq!(index.rows(), 4);
         let words = |name: &str| -> Vec<String> {
             let words = index.words(name).unwrap().iter();
-            words.map(|word| word.to_string()).collect()
+            words.map(ToString::to_string).collect()
         };
         assert_eq!(words("folder"), ["path/1", "path/1", "path/2", "path/2"]);
         assert_eq!(words("name"), ["a", "b", "a", "b"]);

@@ -18,7 +18,7 @@ use weir_proto::time::Instant;
 pub struct Arguments {
     /// The folder of a run
     run: PathBuf,
-    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens) or pcapng, for which the run is made again
+    /// csv, dccp-probe, qlog, qlog-0.3 (which qvis opens) or pcapng, which makes the run again
     #[arg(long, short)]
     format: String,
     /// Where the files go, of pcapng the file; by default into the run's folder, below the
