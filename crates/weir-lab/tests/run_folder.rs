@@ -66,6 +66,7 @@ fn output() -> RunOutput {
         flows: vec![FlowTrace {
             name: "stream".to_owned(),
             table: table.clone(),
+            events: None,
             writes: None,
             gaps: None,
             intervals: None,

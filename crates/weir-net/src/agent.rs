@@ -229,9 +229,10 @@ impl Agent {
         let lost = self.loss.drops_next();
         if lost {
             self.counters.packets_lost_at_socket += 1;
-            let size = packet.size;
             self.events.push(now, EventMask::DROP, || Event::Drop {
-                size,
+                flow: packet.flow,
+                number: packet.number,
+                size: packet.size,
                 reason: DropReason::LossModel,
             });
         }

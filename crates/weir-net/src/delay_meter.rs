@@ -107,6 +107,7 @@ mod tests {
             },
             size: 100,
             damaged_at: None,
+            number: None,
             transit: Transit { sent_at, queued },
             body: Body::Other(Payload::of_len(80)),
         }

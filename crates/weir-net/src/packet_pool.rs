@@ -12,6 +12,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
+use weir_proto::event::Event;
 use weir_proto::packet::{FlowId, IpHeader, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -43,6 +44,12 @@ impl PacketRef {
     #[inline]
     pub(crate) const fn leave_queue(&mut self, now: Instant) {
         self.queued = self.queued.wrapping_add(now.as_nanos());
+    }
+
+    /// Its place in the pool, by which a stage names the packet in trace events: the network
+    /// replaces it by the packet's number ([`PacketPool::number_of`]).
+    pub(crate) fn place(&self) -> u64 {
+        u64::from(self.slab) << 32 | u64::from(self.slot)
     }
 
     /// A second reference to the same packet, only for [`PacketPool::duplicate`] and only while the
@@ -140,6 +147,20 @@ impl PacketPool {
         drop(self.remove(reference));
     }
 
+    /// In an event about a packet in the pool, replaces its place by its number.
+    pub(crate) fn number_event(&self, event: &mut Event) {
+        if let Event::Drop { number, .. } | Event::EcnMark { number, .. } = event {
+            *number = number.and_then(|place| self.number_of(place));
+        }
+    }
+
+    /// The number of the packet at this place.
+    fn number_of(&self, place: u64) -> Option<u64> {
+        let slab = self.slabs.get((place >> 32) as usize)?;
+        let packet = slab.slots.get((place & u64::from(u32::MAX)) as usize)?;
+        packet.as_ref()?.number
+    }
+
     /// Packets in the pool.
     pub(crate) fn len(&self) -> usize {
         let used = |slab: &Slab| slab.slots.len() - slab.free.len();
@@ -193,6 +214,7 @@ mod tests {
             size: 100,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(id),
             body: Body::Other(Payload::of_len(60)),
         }
     }

@@ -232,6 +232,7 @@ impl<'a> Run<'a> {
             place.to
         };
         self.network.make_copies(id);
+        self.record_link(id);
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
@@ -256,6 +257,7 @@ impl<'a> Run<'a> {
     fn call_medium(&mut self, id: u32) -> Result<(), Stuck> {
         let now = self.network.now;
         self.network.media[id as usize].medium.handle_timeout(now);
+        self.record_medium(id);
         while let Some((to, packet)) = self.network.media[id as usize].medium.poll_transmit() {
             self.deliver(to, packet)?;
         }
@@ -388,6 +390,7 @@ impl<'a> Run<'a> {
     }
 
     fn observe_medium(&mut self, id: u32) {
+        self.record_medium(id);
         let Network {
             media, pool, queue, ..
         } = &mut *self.network;
@@ -395,27 +398,44 @@ impl<'a> Run<'a> {
         while let Some(packet) = place.medium.poll_discarded() {
             pool.discard(packet);
         }
+        queue.set(place.target, place.medium.poll_timeout());
+    }
+
+    /// Records the events of a medium's stations, while the packets that they name are in the pool.
+    fn record_medium(&mut self, id: u32) {
+        let Network { media, pool, .. } = &mut *self.network;
+        let place = &mut media[id as usize];
         for (station, target) in place.stations.iter().enumerate() {
-            for (at, event) in place.medium.events(station).drain() {
+            for (at, mut event) in place.medium.events(station).drain() {
+                pool.number_event(&mut event);
                 self.probe.record(at, EventSource(target.0), &event);
             }
         }
-        queue.set(place.target, place.medium.poll_timeout());
     }
 
     #[inline]
     fn observe_link(&mut self, id: u32) {
+        self.record_link(id);
         self.network.discard_dropped(id);
         let place = &mut self.network.links[id as usize];
-        let Some(trace_tick) = place.trace_tick else {
+        if let Some(trace_tick) = place.trace_tick {
+            let due = place.link.poll_trace_tick();
+            self.network.queue.set(trace_tick, due);
+        }
+    }
+
+    /// Records the events of a traced link, while the packets that they name are in the pool.
+    #[inline]
+    fn record_link(&mut self, id: u32) {
+        let Network { links, pool, .. } = &mut *self.network;
+        let place = &mut links[id as usize];
+        if place.trace_tick.is_none() {
             return;
-        };
-        for (at, event) in place.link.events().drain() {
+        }
+        for (at, mut event) in place.link.events().drain() {
+            pool.number_event(&mut event);
             self.probe.record(at, EventSource(place.target.0), &event);
         }
-        self.network
-            .queue
-            .set(trace_tick, place.link.poll_trace_tick());
     }
 
     fn observe_agent(&mut self, id: u32) {

@@ -268,13 +268,15 @@ fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
     let transmitted = |entry: &&EndpointAction| matches!(entry, EndpointAction::Transmitted { .. });
     assert_eq!(log.lock().unwrap().iter().filter(transmitted).count(), 7);
     let source = network.source_of_flow(flow, Side::Sender);
-    let lost = Event::Drop {
+    let lost = |number: u64| Event::Drop {
+        flow,
+        number: Some(number),
         size: 1000,
         reason: DropReason::LossModel,
     };
     assert_eq!(
         recorder.0,
-        [(Instant::ZERO, source, lost), (Instant::ZERO, source, lost)]
+        [2, 5].map(|number| (Instant::ZERO, source, lost(number)))
     );
     assert_eq!(
         network.kind_of_source(source),

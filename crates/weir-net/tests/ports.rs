@@ -148,6 +148,7 @@ fn a_packet_without_a_route_is_dropped_and_changes_no_counter() {
         size: 100,
         damaged_at: None,
         transit: Transit::default(),
+        number: None,
         body: Body::Other(Payload::of_len(72)),
     };
     inject(&mut network, packet, &mut ()).unwrap();

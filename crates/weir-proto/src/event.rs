@@ -7,6 +7,7 @@
 //! is a field here and a line in the laboratory's table of columns.
 
 use crate::bound::BoundChanges;
+use crate::flow_id::FlowId;
 use crate::named::named;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -140,9 +141,41 @@ named! {
         PacketThreshold => "packet_threshold",
         /// A later packet was acknowledged long enough ago (RFC 9002 §6.1.2).
         TimeThreshold => "time_threshold",
-        /// The retransmission timer expired, and all that was in flight counts as lost (RFC 4341
-        /// §5).
+        /// The retransmission timer expired, and what was in flight counts as lost (RFC 4341 §5,
+        /// RFC 6675 §5.1). TCP presumes it until an acknowledgement says otherwise.
         Timeout => "timeout",
+    }
+}
+
+named! {
+    /// What a packet of a transport carries.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum PacketContent {
+        /// Application data; of a packet that is sent, data that was not sent before.
+        Data => "data",
+        /// Data that was sent before.
+        Retransmission => "retransmission",
+        /// An acknowledgement and no data.
+        Acknowledgement => "acknowledgement",
+        /// Neither: a packet of the handshake or the close, a probe, flow control.
+        Control => "control",
+    }
+}
+
+named! {
+    /// What the receiver of TFRC decided about feedback (RFC 5348 §6.1, RFC 4342 §10.3).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FeedbackDecision {
+        /// Sent: the first data packet has arrived.
+        FirstPacket => "sent: first_packet",
+        /// Sent: the window counter has advanced by four, which takes a round-trip time.
+        Periodic => "sent: periodic",
+        /// Sent: a loss event was found.
+        LossEvent => "sent: loss_event",
+        /// Suppressed: the window counter has not advanced by four since the last feedback.
+        CounterBehind => "suppressed: window_counter",
+        /// Suppressed: a packet is missing, and whether it is lost is not decided yet (Linux).
+        LossPending => "suppressed: loss_pending",
     }
 }
 
@@ -160,17 +193,22 @@ pub enum Event {
     Write(u32),
     /// A packet was handed over; its size without IP and UDP headers.
     Sent {
-        /// Sequence or packet number.
+        /// Sequence or packet number; of TCP the offset of the first octet, of an acknowledgement
+        /// without data that of the first octet that is missing.
         number: u64,
         /// Octets.
         size: u32,
+        /// What it carries.
+        content: PacketContent,
     },
     /// A packet arrived and was accepted.
     Received {
-        /// Sequence or packet number.
+        /// Sequence or packet number, as in [`Event::Sent`].
         number: u64,
         /// Octets.
         size: u32,
+        /// What it carries; that data was sent before is not known here.
+        content: PacketContent,
     },
     /// A packet was declared lost by its sender.
     Lost {
@@ -183,6 +221,16 @@ pub enum Event {
     },
     /// From now on this holds the sender back.
     Blocked(Bound),
+    /// A timer expired that waits for acknowledgements or feedback: the retransmission timer of TCP
+    /// and CCID 2, the probe timeout of QUIC, the nofeedback timer of TFRC.
+    Timeout {
+        /// Expiries in a row before this one.
+        backoff: u32,
+    },
+    /// The last reduction of the window was for losses that did not happen, and is taken back.
+    Spurious,
+    /// The receiver of TFRC has decided about feedback, otherwise than the last time.
+    Feedback(FeedbackDecision),
     /// The connection entered the state of this name in its RFC.
     State(&'static str),
     /// The length of a queue changed to this.
@@ -192,8 +240,12 @@ pub enum Event {
         /// Octets.
         bytes: u64,
     },
-    /// A link, queue or loss model dropped a packet of this size.
+    /// A link, queue or loss model dropped a packet.
     Drop {
+        /// The flow that it belongs to.
+        flow: FlowId,
+        /// The number that its sender gave it; `None` if it came from outside.
+        number: Option<u64>,
         /// Octets.
         size: u32,
         /// Why it was dropped.
@@ -201,6 +253,10 @@ pub enum Event {
     },
     /// A queue set Congestion Experienced in a packet's IP header (RFC 3168 §5).
     EcnMark {
+        /// The flow that the packet belongs to.
+        flow: FlowId,
+        /// The number that its sender gave it; `None` if it came from outside.
+        number: Option<u64>,
         /// Octets.
         size: u32,
     },
@@ -231,6 +287,10 @@ impl EventMask {
     pub const DROP: Self = Self(1 << 6);
     /// [`Event::Blocked`].
     pub const BOUND: Self = Self(1 << 7);
+    /// [`Event::Timeout`] and [`Event::Spurious`].
+    pub const TIMEOUT: Self = Self(1 << 8);
+    /// [`Event::Feedback`].
+    pub const FEEDBACK: Self = Self(1 << 9);
 
     /// The union of both sets.
     pub const fn union(self, other: Self) -> Self {

@@ -13,6 +13,7 @@ pub mod dccp;
 mod duration_range;
 pub mod endpoint;
 pub mod event;
+mod flow_id;
 mod named;
 pub mod packet;
 mod payload;

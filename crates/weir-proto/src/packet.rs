@@ -3,6 +3,7 @@
 //! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
 //! payload is a length without content, so nothing is allocated per packet.
 
+pub use crate::flow_id::FlowId;
 pub use crate::payload::Payload;
 
 use crate::time::{Duration, Instant};
@@ -12,10 +13,6 @@ use std::num::NonZeroU32;
 /// A host: an index into the network's table of hosts, in place of an IP address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
-
-/// A flow: one pair of endpoints, in place of the five-tuple by which a host finds a socket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowId(pub u32);
 
 /// The ECN codepoint of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,6 +89,8 @@ pub struct Packet {
     pub damaged_at: Option<NonZeroU32>,
     /// What the network notes about its way, for measurements; endpoints leave it empty.
     pub transit: Transit,
+    /// Its number in the trace events of its transport; `None` if it came from outside.
+    pub number: Option<u64>,
     /// The part that the endpoints read.
     pub body: Body,
 }

@@ -10,7 +10,7 @@
 //! datagram that arrives late is no longer counted.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use crate::event::{Bound, Event, EventMask, Events};
+use crate::event::{Bound, Event, EventMask, Events, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
 use crate::time::Instant;
 use crate::{keywords, settings};
@@ -127,6 +127,7 @@ impl Endpoint for Socket {
             .push(now, EventMask::PACKET, || Event::Received {
                 number: id,
                 size,
+                content: PacketContent::Data,
             });
     }
 
@@ -149,8 +150,11 @@ impl Endpoint for Socket {
         statistics.packets_sent += 1;
         statistics.bytes_sent += u64::from(size);
         statistics.data_packets_sent += 1;
-        self.events
-            .push(now, EventMask::PACKET, || Event::Sent { number: id, size });
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number: id,
+            size,
+            content: PacketContent::Data,
+        });
         Some(Packet {
             id,
             flow: crate::packet::FlowId::default(),
@@ -161,6 +165,7 @@ impl Endpoint for Socket {
             size: size + IpHeader::V4_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(id),
             body: Body::Other(payload),
         })
     }

@@ -237,6 +237,7 @@ fn wrapped(body: Dccp, marked: bool) -> Packet {
         size: 20 + body.wire_len(),
         damaged_at: None,
         transit: Transit::default(),
+        number: None,
         body: Body::Dccp(body),
     }
 }

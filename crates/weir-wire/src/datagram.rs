@@ -31,6 +31,7 @@ pub(crate) fn decode(
         size: IpHeader::V4_OCTETS + octets.len() as u32,
         damaged_at: None,
         transit: Transit::default(),
+        number: None,
         body: Body::Dccp(body),
     })
 }
@@ -70,6 +71,7 @@ mod tests {
             size: IpHeader::V4_OCTETS + body.wire_len(),
             damaged_at: None,
             transit: Transit::default(),
+            number: None,
             body: Body::Dccp(body),
         }
     }

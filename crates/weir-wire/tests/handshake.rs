@@ -180,6 +180,7 @@ impl Server {
                     size: 20 + len as u32,
                     damaged_at: None,
                     transit: Transit::default(),
+                    number: None,
                     body: Body::Dccp(packet.with_ports(5001, 5001)),
                 },
             );

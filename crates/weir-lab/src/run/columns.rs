@@ -11,6 +11,8 @@ pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};
 
 /// A column of [`FLOW`] or [`writes`].
 pub type Flow = ColumnSpec<FlowRow>;
+/// A column of [`EVENT`].
+pub type FlowEvent = ColumnSpec<FlowEventRow>;
 /// A column of [`LINK`].
 pub type Link = ColumnSpec<LinkRow>;
 /// A column of [`PACKET`].
@@ -52,10 +54,22 @@ pub struct PacketRow {
     at: Instant,
     place: &'static str,
     name: Arc<str>,
+    flow: Arc<str>,
     event: &'static str,
     number: Option<u64>,
     size: u32,
+    content: &'static str,
     reason: &'static str,
+}
+
+/// An event at an end of a flow that is no state of its controller.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowEventRow {
+    at: Instant,
+    place: &'static str,
+    event: &'static str,
+    detail: &'static str,
+    backoff: Option<u32>,
 }
 
 /// A gap in the audio, and the length of all gaps so far.
@@ -70,6 +84,8 @@ pub struct GapRow {
 pub const CONTROLLER_ROW: &str = "controller";
 /// The `event` of rows that a change of the bound made.
 pub const BOUND_ROW: &str = "bound";
+/// The `event` of rows that a timeout made.
+pub const TIMEOUT_ROW: &str = "timeout";
 
 /// `flows/NAME`: a row for each change of the sender's controller and of what holds it back.
 pub const FLOW: &[Flow] = &[
@@ -215,8 +231,38 @@ pub const FLOW: &[Flow] = &[
     ),
     Flow::word(
         "event",
-        "why there is a row: the controller or the bound has changed",
+        "why there is a row: controller or bound, which has changed, or timeout, before what it \
+         changes",
         |row| row.event,
+    ),
+];
+
+/// `events/NAME`: a row for each event at an end of the flow that is no state of its controller.
+pub const EVENT: &[FlowEvent] = &[
+    FlowEvent::number(
+        "time_s",
+        "s",
+        "virtual time since the start of the run",
+        |row| row.at.as_secs_f64(),
+    ),
+    FlowEvent::word("place", "sender or receiver", |row| row.place),
+    FlowEvent::word(
+        "event",
+        "state: the connection entered a state; timeout: a timer expired that waits for \
+         acknowledgements or feedback; spurious: a reduction of the window was taken back; \
+         feedback: TFRC's receiver decided otherwise than before",
+        |row| row.event,
+    ),
+    FlowEvent::word(
+        "detail",
+        "the state in the words of its RFC, or whether feedback is sent or suppressed, and why",
+        |row| row.detail,
+    ),
+    FlowEvent::number(
+        "backoff",
+        "",
+        "of a timeout, expiries in a row before it",
+        |row| row.backoff.map_or(f64::NAN, f64::from),
     ),
 ];
 
@@ -295,7 +341,8 @@ pub const PACKET: &[Packet] = &[
     Packet::number(
         "number",
         "",
-        "sequence or packet number; none on links",
+        "sequence or packet number; of TCP the offset of the first octet, of an acknowledgement \
+         without data that of the octet that is expected",
         |row| row.number.map_or(f64::NAN, |number| number as f64),
     ),
     Packet::count(
@@ -308,6 +355,15 @@ pub const PACKET: &[Packet] = &[
         "reason",
         "why the packet was dropped or declared lost",
         |row| row.reason,
+    ),
+    Packet::word("flow", "the flow that the packet belongs to", |row| {
+        &row.flow
+    }),
+    Packet::word(
+        "content",
+        "of a packet sent or received: data, retransmission, acknowledgement or control; at the \
+         receiver a retransmission is data",
+        |row| row.content,
     ),
 ];
 
@@ -377,34 +433,76 @@ impl FlowRow {
     }
 }
 
+impl FlowEventRow {
+    /// The row of an event at a `sender` or a `receiver`; `None` if it belongs elsewhere.
+    pub(super) fn new(at: Instant, place: &'static str, event: &Event) -> Option<Self> {
+        let (event, detail, backoff) = match *event {
+            Event::State(name) => ("state", name, None),
+            Event::Timeout { backoff } => ("timeout", "", Some(backoff)),
+            Event::Spurious => ("spurious", "", None),
+            Event::Feedback(decision) => ("feedback", decision.name(), None),
+            _ => return None,
+        };
+        Some(Self {
+            at,
+            place,
+            event,
+            detail,
+            backoff,
+        })
+    }
+}
+
 impl PacketRow {
-    /// The row of an event at a `sender`, a `receiver` or a `link` of this name; `None` if the
-    /// event is not about a packet.
+    /// The row of an event at a `sender`, a `receiver` or a `link` of this name, about a packet of
+    /// this flow; `None` if the event is not about a packet.
     pub(super) fn new(
         at: Instant,
         place: &'static str,
-        name: &Arc<str>,
+        [name, flow]: [&Arc<str>; 2],
         event: &Event,
     ) -> Option<Self> {
+        let mut carried = "";
         let (event, number, size, reason) = match *event {
-            Event::Sent { number, size } => ("sent", Some(number), size, ""),
-            Event::Received { number, size } => ("received", Some(number), size, ""),
+            Event::Sent {
+                number,
+                size,
+                content,
+            } => {
+                carried = content.name();
+                ("sent", Some(number), size, "")
+            }
+            Event::Received {
+                number,
+                size,
+                content,
+            } => {
+                carried = content.name();
+                ("received", Some(number), size, "")
+            }
             Event::Lost {
                 number,
                 size,
                 trigger,
             } => ("lost", Some(number), size, trigger.name()),
-            Event::Drop { size, reason } => ("dropped", None, size, reason.name()),
-            Event::EcnMark { size } => ("marked", None, size, ""),
+            Event::Drop {
+                number,
+                size,
+                reason,
+                ..
+            } => ("dropped", number, size, reason.name()),
+            Event::EcnMark { number, size, .. } => ("marked", number, size, ""),
             _ => return None,
         };
         Some(Self {
             at,
             place,
             name: Arc::clone(name),
+            flow: Arc::clone(flow),
             event,
             number,
             size,
+            content: carried,
             reason,
         })
     }

@@ -10,7 +10,7 @@
 //!
 //! Does not model: the coefficient of variation of the goodput, anything of the links.
 
-use super::recorder::{Recorder, SENDER_EVENTS, WriteTrace};
+use super::recorder::{FLOW_EVENTS, Recorder, SENDER_EVENTS, WriteTrace};
 use super::summary::FlowStatistics;
 use super::{FlowSummary, RUN_FORMAT, RunOptions, RunOutput, RunSummary, Summary, TraceLevel};
 use crate::scenario::{self, Override, ScenarioError};
@@ -91,7 +91,7 @@ pub struct MeasuredFlow {
 
 impl SenderRecorder {
     /// The kinds of events that are recorded.
-    pub const EVENTS: EventMask = SENDER_EVENTS.union(EventMask::WRITE);
+    pub const EVENTS: EventMask = SENDER_EVENTS.union(EventMask::WRITE).union(FLOW_EVENTS);
 
     /// For the flow of this name.
     pub fn new(name: &str) -> Self {

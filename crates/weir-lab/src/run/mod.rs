@@ -110,6 +110,9 @@ pub struct FlowTrace {
     pub name: String,
     /// The columns of [`columns::FLOW`].
     pub table: Table,
+    /// A row per event at its ends that is no state of its controller: the columns of
+    /// [`columns::EVENT`].
+    pub events: Option<Table>,
     /// For datagrams of DCCP, a row per write of the application with the state of the rate
     /// controller before it, as Linux's dccp_probe prints it: the columns of [`columns::writes`].
     pub writes: Option<Table>,
@@ -138,6 +141,8 @@ impl RunOutput {
         for flow in &self.flows {
             let name = &flow.name;
             tables.push((format!("flows/{name}"), &flow.table));
+            let events = flow.events.iter();
+            tables.extend(events.map(|events| (format!("events/{name}"), events)));
             let writes = flow.writes.iter();
             tables.extend(writes.map(|writes| (format!("writes/{name}"), writes)));
             let gaps = flow.gaps.iter();

@@ -1,7 +1,7 @@
 //! Records the events of a run: in the tables of its trace and in the distributions of its summary.
 
 use super::bound_times::BoundTimes;
-use super::columns::{self, FlowRow, LinkRow, PacketRow};
+use super::columns::{self, FlowEventRow, FlowRow, LinkRow, PacketRow};
 use super::delivery_rate::DeliveryRate;
 use super::row_limit::ThinningState;
 use super::statistics::{Samples, TimeWeighted};
@@ -25,6 +25,11 @@ const STARTUP_BYTES: u64 = 65_536;
 pub(super) const SENDER_EVENTS: EventMask = EventMask::CONTROLLER
     .union(EventMask::RTT)
     .union(EventMask::BOUND);
+
+/// The events at both ends of a flow that its table of events holds.
+pub(super) const FLOW_EVENTS: EventMask = EventMask::STATE
+    .union(EventMask::TIMEOUT)
+    .union(EventMask::FEEDBACK);
 
 /// What an event source is.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,6 +69,7 @@ struct FlowRecord {
     /// Times and sizes of writes before the first state of the controller.
     early_writes: Vec<(Instant, u32)>,
     states: TableRecorder<FlowRow>,
+    events: TableRecorder<FlowEventRow>,
     writes: TableRecorder<FlowRow>,
 }
 
@@ -88,6 +94,8 @@ pub(super) struct Recorder {
     packets: Option<TableRecorder<PacketRow>>,
     sink: Option<SharedSink>,
     thinning: ThinningState,
+    /// The name of no flow: that of packets from outside.
+    outside: Arc<str>,
 }
 
 impl Recorder {
@@ -103,6 +111,7 @@ impl Recorder {
                 .then(|| TableRecorder::streaming(columns::PACKET, options.sink, "packets")),
             sink: options.sink.cloned(),
             thinning: ThinningState::new(options.max_rows.unwrap_or(MAX_ROWS)),
+            outside: Arc::from(""),
         }
     }
 
@@ -151,6 +160,7 @@ impl Recorder {
             now: FlowRow::default(),
             early_writes: Vec::new(),
             states: self.table(columns::FLOW, &format!("flows/{name}")),
+            events: self.table(columns::EVENT, &format!("events/{name}")),
             writes: self.table(columns::writes(), &format!("writes/{name}")),
         });
         self.set_role(ends[0], Role::Sender(index));
@@ -159,15 +169,16 @@ impl Recorder {
             Some(_) => EventMask::PACKET.union(EventMask::DROP),
             None => EventMask::NONE,
         };
-        let sender = match self.trace {
-            TraceLevel::Counters => EventMask::NONE,
-            TraceLevel::Summary | TraceLevel::Full => SENDER_EVENTS,
+        let [sender, receiver] = match self.trace {
+            TraceLevel::Counters => [EventMask::NONE; 2],
+            TraceLevel::Summary => [SENDER_EVENTS, EventMask::NONE],
+            TraceLevel::Full => [SENDER_EVENTS.union(FLOW_EVENTS), FLOW_EVENTS],
         };
         let sender = match (self.trace, writes) {
             (TraceLevel::Full, WriteTrace::On) => sender.union(EventMask::WRITE),
             _ => sender,
         };
-        [sender.union(packets), packets]
+        [sender, receiver].map(|mask| mask.union(packets))
     }
 
     /// Adds a direction of a link; returns its event mask.
@@ -274,6 +285,7 @@ impl Recorder {
             FlowTrace {
                 name: record.name.to_string(),
                 table: record.states.finish(),
+                events: Some(record.events.finish()),
                 writes: match record.writes_traced {
                     WriteTrace::On => Some(record.writes.finish()),
                     WriteTrace::Off => None,
@@ -340,10 +352,28 @@ impl Recorder {
                     record.push_row(at, columns::BOUND_ROW);
                 }
             }
+            Event::Timeout { .. } if full => record.push_row(at, columns::TIMEOUT_ROW),
             Event::Write(size) if full => record.on_write(at, *size),
             _ => return,
         }
         self.count_row(at);
+    }
+
+    /// Records an event at an end of a flow that is no state of its controller.
+    fn record_end(&mut self, at: Instant, role: Role, event: &Event) {
+        let (flow, place) = match role {
+            Role::Sender(flow) => (flow, "sender"),
+            Role::Receiver(flow) => (flow, "receiver"),
+            Role::Link(_) | Role::Unknown => return,
+        };
+        if self.trace != TraceLevel::Full {
+            return;
+        }
+        let row = FlowEventRow::new(at, place, event);
+        if let (Some(record), Some(row)) = (self.flows.get_mut(flow), row) {
+            record.events.push(&row);
+            self.count_rows(1);
+        }
     }
 
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
@@ -380,14 +410,22 @@ impl Recorder {
         let Some(packets) = &mut self.packets else {
             return;
         };
-        let flow_name = |flow: usize| self.flows.get(flow).map(|record| &record.name);
-        let (place, name) = match role {
-            Role::Sender(flow) => ("sender", flow_name(flow)),
-            Role::Receiver(flow) => ("receiver", flow_name(flow)),
-            Role::Link(link) => ("link", self.links.get(link).map(|record| &record.name)),
-            Role::Unknown => return,
+        let of_flow = |flow: usize| self.flows.get(flow).map(|record| &record.name);
+        // Flows are recorded in the order of their numbers.
+        let named = match (role, event) {
+            (Role::Sender(flow), _) => ("sender", of_flow(flow), of_flow(flow)),
+            (Role::Receiver(flow), _) => ("receiver", of_flow(flow), of_flow(flow)),
+            (Role::Link(link), Event::Drop { flow, .. } | Event::EcnMark { flow, .. }) => {
+                let link = self.links.get(link).map(|record| &record.name);
+                ("link", link, of_flow(flow.0 as usize))
+            }
+            _ => return,
         };
-        let row = name.and_then(|name| PacketRow::new(at, place, name, event));
+        let (place, Some(name), flow) = named else {
+            return;
+        };
+        let flow = flow.unwrap_or(&self.outside);
+        let row = PacketRow::new(at, place, [name, flow], event);
         if let Some(row) = row {
             packets.push(&row);
         }
@@ -398,6 +436,7 @@ impl Probe for Recorder {
     fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
+        self.record_end(at, role, event);
         match role {
             Role::Sender(flow) => self.record_sender(at, flow, event),
             Role::Link(link) => self.record_link(at, link, event),

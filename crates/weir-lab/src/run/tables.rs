@@ -34,8 +34,13 @@ pub fn table_kinds() -> Vec<TableKind> {
     vec![
         kind(
             "flows/NAME",
-            "a change of the sender's controller or of what holds it back",
+            "a change of the sender's controller or of what holds it back, or a timeout",
             infos(columns::FLOW),
+        ),
+        kind(
+            "events/NAME",
+            "an event at an end of the flow that is no state of its controller",
+            infos(columns::EVENT),
         ),
         kind(
             "writes/NAME",

@@ -112,12 +112,14 @@ impl RunFolder {
         let mut flows = Vec::new();
         for name in self.scenario.flows.iter().flat_map(Flow::names) {
             if let Some(table) = self.table(&format!("flows/{name}"))? {
+                let events = self.table(&format!("events/{name}"))?;
                 let writes = self.table(&format!("writes/{name}"))?;
                 let gaps = self.table(&format!("gaps/{name}"))?;
                 let intervals = self.table(&format!("intervals/{name}"))?;
                 flows.push(FlowTrace {
                     name,
                     table,
+                    events,
                     writes,
                     gaps,
                     intervals,

@@ -26,7 +26,7 @@ pub(crate) use counters::QueueMeter;
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueDisc};
+use crate::queue::{DropsAndMarks, Queue, QueueDisc, drop_event};
 use crate::shaper::TokenBucket;
 use std::collections::VecDeque;
 use transmitter::{ExactTime, Transmitter};
@@ -211,10 +211,9 @@ impl Link {
         for (packet, reason) in effects.dropped.drain(..) {
             self.drop(at, packet, reason);
         }
-        for size in effects.marked.drain(..) {
+        for marked in effects.marked.drain(..) {
             self.counters.packets_marked += 1;
-            self.events
-                .push(at, EventMask::DROP, || Event::EcnMark { size });
+            self.events.push(at, EventMask::DROP, || marked.event());
         }
         self.effects = effects;
     }
@@ -316,9 +315,8 @@ impl Link {
             self.dropped.resize(flow + 1, 0);
         }
         self.dropped[flow] += 1;
-        let size = packet.size;
         self.events
-            .push(at, EventMask::DROP, || Event::Drop { size, reason });
+            .push(at, EventMask::DROP, || drop_event(&packet, reason));
         self.discarded.push(packet);
     }
 

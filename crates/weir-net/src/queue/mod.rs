@@ -25,8 +25,8 @@ pub use red::RedConfig;
 use crate::packet_pool::PacketRef;
 use registry::queue_disciplines;
 use std::fmt;
-use weir_proto::event::DropReason;
-use weir_proto::packet::Ecn;
+use weir_proto::event::{DropReason, Event};
+use weir_proto::packet::{Ecn, FlowId};
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Form, count};
 use weir_proto::time::Instant;
@@ -167,8 +167,38 @@ pub(crate) trait QueueDiscConfig {
 pub(crate) struct DropsAndMarks {
     /// Dropped packets, each with its reason.
     pub(crate) dropped: Vec<(PacketRef, DropReason)>,
-    /// Sizes of the packets that were marked and are still in the queue or on their way.
-    pub(crate) marked: Vec<u32>,
+    /// The packets that were marked and are still in the queue or on their way.
+    pub(crate) marked: Vec<MarkedPacket>,
+}
+
+/// A packet that was marked, as trace events name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarkedPacket {
+    flow: FlowId,
+    /// Its place in the pool.
+    place: u64,
+    size: u32,
+}
+
+impl MarkedPacket {
+    /// The event of the mark.
+    pub(crate) const fn event(&self) -> Event {
+        Event::EcnMark {
+            flow: self.flow,
+            number: Some(self.place),
+            size: self.size,
+        }
+    }
+}
+
+/// The event of a packet that a stage has dropped.
+pub(crate) fn drop_event(packet: &PacketRef, reason: DropReason) -> Event {
+    Event::Drop {
+        flow: packet.flow,
+        number: Some(packet.place()),
+        size: packet.size,
+        reason,
+    }
 }
 
 impl DropsAndMarks {
@@ -184,7 +214,11 @@ fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
         return false;
     }
     packet.ip.ecn = Ecn::Ce;
-    effects.marked.push(packet.size);
+    effects.marked.push(MarkedPacket {
+        flow: packet.flow,
+        place: packet.place(),
+        size: packet.size,
+    });
     true
 }
 

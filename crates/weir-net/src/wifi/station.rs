@@ -8,7 +8,7 @@ use super::place::Place;
 use super::rate_control::{RateControl, RateControlConfig};
 use crate::link::{LinkCounters, QueueMeter};
 use crate::packet_pool::PacketRef;
-use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc};
+use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc, drop_event};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use weir_proto::event::{DropReason, Event, EventMask, Events};
@@ -167,7 +167,7 @@ impl Station {
         let size = packet.size;
         self.counters.link.count_drop(size, reason);
         self.events
-            .push(at, EventMask::DROP, || Event::Drop { size, reason });
+            .push(at, EventMask::DROP, || drop_event(&packet, reason));
         discarded.push(packet);
     }
 
@@ -176,10 +176,9 @@ impl Station {
         for (packet, reason) in effects.dropped.drain(..) {
             self.drop(at, packet, reason, discarded);
         }
-        for size in effects.marked.drain(..) {
+        for marked in effects.marked.drain(..) {
             self.counters.link.packets_marked += 1;
-            self.events
-                .push(at, EventMask::DROP, || Event::EcnMark { size });
+            self.events.push(at, EventMask::DROP, || marked.event());
         }
         self.effects = effects;
     }

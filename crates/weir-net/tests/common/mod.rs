@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use weir_net::{App, FlowConfig, LossConfig, Side};
 use weir_net::{DropTailConfig, LinkConfig, QueueConfig, QueueLimit};
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use weir_proto::event::{Event, EventMask, EventSource, Events, Probe};
+use weir_proto::event::{Event, EventMask, EventSource, Events, PacketContent, Probe};
 use weir_proto::packet::{Body, HostId, IpHeader, Packet, Payload, Transit};
 use weir_proto::time::{Duration, Instant};
 
@@ -82,6 +82,7 @@ impl Endpoint for PlainEndpoint {
             .push(now, EventMask::PACKET, || Event::Received {
                 number: packet.id,
                 size: packet.size,
+                content: PacketContent::Data,
             });
         self.state.statistics.packets_received += 1;
         self.refill();
@@ -121,6 +122,7 @@ impl Endpoint for PlainEndpoint {
             .push(now, EventMask::PACKET, || Event::Sent {
                 number: id,
                 size: len,
+                content: PacketContent::Data,
             });
         Some(Packet {
             id,
@@ -129,6 +131,7 @@ impl Endpoint for PlainEndpoint {
             size: len,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(id),
             body: Body::Other(Payload::of_len(len)),
         })
     }

@@ -2,7 +2,7 @@
 //! the data sent and a receiver half for the data received.
 
 use super::wire::{Options, Packet, PacketType, SeqNum};
-use crate::event::Events;
+use crate::event::{Events, FeedbackDecision};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -86,6 +86,12 @@ pub trait CcidSender: Send {
 pub trait CcidReceiver: Send {
     /// A valid packet arrived, with or without data: both count in loss detection.
     fn on_packet(&mut self, now: Instant, packet: &Packet, ecn: Ecn);
+
+    /// What the half has decided about feedback after the last packet, if it is another decision
+    /// than the last time; TFRC.
+    fn feedback_decision(&mut self) -> Option<FeedbackDecision> {
+        None
+    }
 
     /// True if an acknowledgement should leave now.
     fn wants_ack(&self, now: Instant) -> bool;

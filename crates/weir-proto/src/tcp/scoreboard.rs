@@ -414,11 +414,19 @@ impl Scoreboard {
     }
 
     /// The retransmission timer expired: the first outstanding segment is lost, and each other
-    /// without a SACK for which `is_lost` says so.
-    pub(super) fn on_timeout(&mut self, is_lost: impl Fn(&SentSegment) -> bool) {
+    /// without a SACK for which `is_lost` says so. `note` gets those that did not count as lost
+    /// before.
+    pub(super) fn on_timeout(
+        &mut self,
+        is_lost: impl Fn(&SentSegment) -> bool,
+        mut note: impl FnMut(&SentSegment),
+    ) {
         for at in 0..self.segments.len() {
             let segment = self.segments[at];
             if segment.is_outstanding() && (at == 0 || is_lost(&segment)) {
+                if segment.lost.is_none() {
+                    note(&segment);
+                }
                 self.mark_lost(at, Lost::Timeout);
             }
         }

@@ -63,12 +63,12 @@ fn a_segment_is_lost_when_three_ranges_above_it_are_sacked() {
 fn a_timeout_marks_all_but_the_sacked_segments_as_lost() {
     let mut board = sent(5);
     board.on_sack(200, 300, |_| ());
-    board.on_timeout(|_| true);
+    board.on_timeout(|_| true, |_| {});
     assert_eq!(board.pipe(), 0);
     assert_eq!(retransmitted(&mut board), [0, 100, 300, 400]);
     // RFC 8985 §6.3: the first in any case, others if they are old enough.
     let mut board = sent(5);
-    board.on_timeout(|segment| segment.start == 300);
+    board.on_timeout(|segment| segment.start == 300, |_| {});
     assert_eq!(retransmitted(&mut board), [0, 300]);
 }
 
@@ -78,7 +78,7 @@ fn a_timeout_may_forget_the_sacks_and_may_be_taken_back() {
     board.on_sack(200, 300, |_| ());
     board.forget_sacks();
     assert_eq!((board.pipe(), board.sacked_segments()), (500, 0));
-    board.on_timeout(|_| true);
+    board.on_timeout(|_| true, |_| {});
     assert_eq!(board.pipe(), 0);
     board.undo_timeout();
     assert_eq!((board.pipe(), board.has_lost()), (500, false));
@@ -225,7 +225,7 @@ proptest! {
                     };
                     board.detect_losses_by_time(now, &deadline, |_| ());
                 }
-                9 => board.on_timeout(|segment| segment.start % 200 == 0),
+                9 => board.on_timeout(|segment| segment.start % 200 == 0, |_| {}),
                 10 => board.undo_timeout(),
                 _ => {
                     board.next_unsacked(now);

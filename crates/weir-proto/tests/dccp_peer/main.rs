@@ -26,6 +26,7 @@ fn envelope(body: wire::Packet) -> Packet {
         size: IpHeader::V4_OCTETS + body.wire_len(),
         damaged_at: None,
         transit: Transit::default(),
+        number: None,
         body: Body::Dccp(body),
     }
 }

@@ -26,6 +26,7 @@ impl Route {
             size,
             damaged_at: None,
             transit: Transit::default(),
+            number: None,
             body: Body::Other(Payload::from_bytes(octets)),
         }
     }

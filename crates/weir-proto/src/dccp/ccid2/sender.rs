@@ -455,6 +455,8 @@ impl CcidSender for Ccid2Sender {
         if self.deadline.is_none_or(|deadline| deadline > now) {
             return;
         }
+        let backoff = self.backoff;
+        events.push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         // RFC 4341 §5: as for TCP's timeout, all packets in flight count as lost.
         while let Some(sent) = self.sent.pop_front() {
             if !sent.acknowledged {

@@ -4,6 +4,7 @@ use crate::cc::tfrc::{ArrivedPacket, FeedbackOptions, FeedbackReport, Profile, R
 use crate::dccp::ccid::{CcidReceiver, LossCounts};
 use crate::dccp::nonce::NonceSums;
 use crate::dccp::wire::{DccpOption, LossInterval, Options, Packet, PacketType, SeqNum};
+use crate::event::FeedbackDecision;
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ pub struct Ccid3Receiver {
     /// The greatest sequence number, and its extension beyond 48 bits.
     anchor: Option<(SeqNum, i64)>,
     nonces: NonceSums,
+    /// The last decision about feedback that was asked for.
+    decision: Option<FeedbackDecision>,
 }
 
 impl Ccid3Receiver {
@@ -26,6 +29,7 @@ impl Ccid3Receiver {
             tfrc: Receiver::new(profile),
             anchor: None,
             nonces: NonceSums::default(),
+            decision: None,
         }
     }
 
@@ -109,6 +113,12 @@ impl CcidReceiver for Ccid3Receiver {
         self.tfrc.on_packet(now, &arrived);
         // RFC 4342 §8.6.1: only the nonces of data packets count.
         self.nonces.record(packet.seq, data && ecn == Ecn::Ect1);
+    }
+
+    fn feedback_decision(&mut self) -> Option<FeedbackDecision> {
+        let decision = self.tfrc.feedback_decision()?;
+        let before = self.decision.replace(decision);
+        (before != Some(decision)).then_some(decision)
     }
 
     fn wants_ack(&self, _now: Instant) -> bool {

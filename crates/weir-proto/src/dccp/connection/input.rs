@@ -189,10 +189,21 @@ impl Connection {
             self.statistics.data_bytes_received += u64::from(size);
         }
         let number = packet.seq.get();
+        let content = super::output::content(packet.kind);
         self.events
-            .push(now, EventMask::PACKET, || Event::Received { number, size });
+            .push(now, EventMask::PACKET, || Event::Received {
+                number,
+                size,
+                content,
+            });
         if let (true, Some(receiver)) = (new, &mut self.receiver) {
             receiver.on_packet(now, packet, ecn);
+            if self.events.wants(EventMask::FEEDBACK)
+                && let Some(decision) = receiver.feedback_decision()
+            {
+                self.events
+                    .push(now, EventMask::FEEDBACK, || Event::Feedback(decision));
+            }
             if let Some(ack) = ack {
                 receiver.on_ack_of_ack(ack);
                 self.data_dropped.on_ack_of_ack(ack);

@@ -6,7 +6,7 @@ use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
 use crate::dccp::wire::{self, DccpOption, PacketType, SeqNum, feature};
 use crate::endpoint::EndpointEvent;
-use crate::event::{Bound, Event, EventMask};
+use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::time::{Duration, Instant};
 
@@ -19,6 +19,15 @@ const ACKS_PER_ANSWER: u32 = 8;
 pub(super) const DROPS_WITH_DATA: usize = 12;
 /// The most octets of Data Dropped blocks on a packet without data.
 const DROPS_ALONE: usize = 200;
+
+/// What a packet of this type carries.
+pub(super) const fn content(kind: PacketType) -> PacketContent {
+    match kind {
+        PacketType::Data | PacketType::DataAck => PacketContent::Data,
+        PacketType::Ack => PacketContent::Acknowledgement,
+        _ => PacketContent::Control,
+    }
+}
 
 impl Connection {
     /// Adds ports, checksum coverage and the IP header, and counts the packet.
@@ -49,9 +58,11 @@ impl Connection {
         self.statistics.bytes_sent += u64::from(octets);
         self.statistics.data_packets_sent += u64::from(data);
         let number = body.seq.get();
+        let content = content(body.kind);
         self.events.push(now, EventMask::PACKET, || Event::Sent {
             number,
             size: octets,
+            content,
         });
         Packet {
             id: number,
@@ -65,6 +76,7 @@ impl Connection {
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(number),
             body: Body::Dccp(body),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Connection, State};
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask};
+use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;
 use crate::quic::error::TransportError;
 use crate::quic::streams::Role;
@@ -68,7 +68,11 @@ impl Connection {
         }
         let number = packet.number;
         self.events
-            .push(now, EventMask::PACKET, || Event::Received { number, size });
+            .push(now, EventMask::PACKET, || Event::Received {
+                number,
+                size,
+                content: content(packet),
+            });
     }
 
     fn process(&mut self, now: Instant, packet: Packet) -> Result<(), TransportError> {
@@ -154,6 +158,16 @@ fn has_connection_close(packet: &Packet) -> bool {
 pub(super) fn carries_data(packet: &Packet) -> bool {
     let mut frames = packet.frames.iter();
     frames.any(|frame| matches!(frame, Frame::Stream(_)))
+}
+
+fn content(packet: &Packet) -> PacketContent {
+    if carries_data(packet) {
+        PacketContent::Data
+    } else if packet.is_ack_eliciting() || has_connection_close(packet) {
+        PacketContent::Control
+    } else {
+        PacketContent::Acknowledgement
+    }
 }
 
 /// True if an Initial packet may carry the frame (RFC 9000 §17.2.2).

@@ -193,6 +193,8 @@ impl Connection {
         self.spurious_candidates.retain(|number| !is_acked(*number));
         if self.spurious_candidates.is_empty() {
             self.controller.on_spurious_congestion_event(now);
+            self.events
+                .push(now, EventMask::TIMEOUT, || Event::Spurious);
             self.emit_window(now);
         }
     }
@@ -248,9 +250,10 @@ impl Connection {
         if initial_lost || data_lost {
             return;
         }
+        let backoff = self.pto_count;
         self.pto_count += 1;
         self.events
-            .push(now, EventMask::STATE, || Event::State("probe_timeout"));
+            .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         if self.initial.sent.is_waiting() || self.state == State::Handshaking {
             self.crypto_due = true;
         }

@@ -4,6 +4,7 @@ use super::pair::{Pair, Side, periodic};
 use super::*;
 use crate::cc::window::{self, Rules};
 use crate::endpoint::EndpointEvent;
+use crate::event::Bound;
 use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
 use crate::quic::{AckPolicy, wire};
 use crate::rng::Rng;
@@ -457,6 +458,7 @@ fn a_duplicate_changes_nothing() {
 fn a_server_sends_at_most_three_times_what_an_unvalidated_client_sent() {
     let mut pair = Pair::started(Config::named("rfc9002").unwrap());
     pair.bulk = Some(Side::Server);
+    pair.server.events.set_mask(EventMask::BOUND);
     // Only the first packet of the client arrives.
     let mut sent = [0, 0];
     pair.drop = Box::new(move |side, packet| {
@@ -466,6 +468,10 @@ fn a_server_sends_at_most_three_times_what_an_unvalidated_client_sent() {
     });
     pair.run_for(Duration::from_secs(5));
     assert!(pair.server.amplification.is_some());
+    let bounds: Vec<_> = pair.server.events.drain().collect();
+    let expected = [(0, Bound::Nothing), (1, Bound::AntiAmplification)]
+        .map(|(at, bound)| (Instant::ZERO + millis(at), Event::Blocked(bound)));
+    assert_eq!(bounds, expected, "all of the time after the first packet");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use super::{Connection, State};
 use crate::cc::Sent;
 use crate::endpoint::EndpointEvent;
-use crate::event::{Bound, Event, EventMask};
+use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::quic::loss::{RetransmitFrame, SentPacket};
 use crate::quic::streams::Role;
@@ -27,12 +27,28 @@ struct PacketBuilder {
     room: u32,
     frames: SmallVec<[Frame; 2]>,
     sent: SentPacket,
+    /// It carries stream data that was sent before.
+    repeats: bool,
 }
 
 impl PacketBuilder {
     fn push(&mut self, frame: Frame) {
         self.room = self.room.saturating_sub(frame.len(false));
         self.frames.push(frame);
+    }
+
+    /// What the packet carries.
+    fn content(&self) -> PacketContent {
+        let mut content = PacketContent::Acknowledgement;
+        for frame in &self.frames {
+            content = match frame {
+                Frame::Stream(_) if self.repeats => return PacketContent::Retransmission,
+                Frame::Stream(_) => return PacketContent::Data,
+                Frame::Ack(_) | Frame::Padding(_) => continue,
+                _ => PacketContent::Control,
+            };
+        }
+        content
     }
 
     /// Adds a frame that is sent again if the packet is lost.
@@ -119,6 +135,7 @@ impl Connection {
             room: self.datagram_limit().saturating_sub(overhead),
             frames: SmallVec::new(),
             sent: SentPacket::new(now, 0),
+            repeats: false,
         }
     }
 
@@ -250,9 +267,13 @@ impl Connection {
     }
 
     fn push_stream_frames(&mut self, builder: &mut PacketBuilder) {
+        let mut unsent = self.streams.unsent();
         while builder.room > 0
             && let Some(frame) = self.streams.next_frame(builder.room)
         {
+            // Lost data comes first, and only new data lowers what was not sent.
+            builder.repeats |= self.streams.unsent() == unsent && frame.len > 0;
+            unsent = self.streams.unsent();
             builder.push_retransmittable(Frame::Stream(frame), RetransmitFrame::Stream(frame));
         }
         let low = self.config.send_queue_limit as f64 * self.config.low_water_ratio;
@@ -280,10 +301,7 @@ impl Connection {
             .frames
             .iter()
             .any(|frame| matches!(frame, Frame::Padding(_)));
-        let has_data = builder
-            .frames
-            .iter()
-            .any(|frame| matches!(frame, Frame::Stream(_)));
+        let content = builder.content();
         let space = builder.space;
         let number = self.space(space).sent.next_number();
         let closes = matches!(builder.frames.first(), Some(Frame::ConnectionClose { .. }));
@@ -306,7 +324,7 @@ impl Connection {
         } else {
             self.space(space).sent.skip();
         }
-        self.count_sent(now, number, size, has_data);
+        self.count_sent(now, number, size, content);
         let packet = wire::Packet {
             number,
             number_len: builder.number_len,
@@ -316,15 +334,25 @@ impl Connection {
         self.wrap(packet, size)
     }
 
-    fn count_sent(&mut self, now: Instant, number: PacketNumber, size: u32, has_data: bool) {
+    fn count_sent(
+        &mut self,
+        now: Instant,
+        number: PacketNumber,
+        size: u32,
+        content: PacketContent,
+    ) {
         if let Some(budget) = &mut self.amplification {
             budget.sent += u64::from(size);
         }
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(size);
+        let has_data = matches!(content, PacketContent::Data | PacketContent::Retransmission);
         self.statistics.data_packets_sent += u64::from(has_data);
-        self.events
-            .push(now, EventMask::PACKET, || Event::Sent { number, size });
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number,
+            size,
+            content,
+        });
     }
 
     fn wrap(&mut self, packet: wire::Packet, size: u32) -> Packet {
@@ -342,6 +370,7 @@ impl Connection {
             size: size + Self::LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(packet.number),
             body: Body::Quic(packet),
         }
     }

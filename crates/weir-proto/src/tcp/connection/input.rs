@@ -3,7 +3,7 @@
 use super::{Config, Connection, Recovery, State};
 use crate::cc::Acked;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask, WindowState};
+use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;
 use crate::tcp::rack::Delivered;
 use crate::tcp::rules::BackoffEnd;
@@ -161,6 +161,7 @@ impl Connection {
             .push(now, EventMask::PACKET, || Event::Received {
                 number: start,
                 size,
+                content: PacketContent::Data,
             });
     }
 
@@ -174,6 +175,7 @@ impl Connection {
         if ack > high_data + u64::from(self.fin.sent) {
             return self.receiver.ack_now();
         }
+        self.trace_received_ack(now, packet, ack);
         let window = u64::from(packet.window) << self.peer_window_scale;
         let kind = if ack > self.scoreboard.high_ack() {
             AckKind::Advance
@@ -195,6 +197,7 @@ impl Connection {
         let in_flight = self.scoreboard.pipe();
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
         self.delivered += news.delivered;
+        self.notify_writable();
         self.take_sample(now, &news);
         self.grow_window(now, &news, in_flight);
         if kind == AckKind::Advance {
@@ -319,23 +322,6 @@ impl Connection {
             rtt: self.timer.rtt(),
             app_limited: !self.window_limited,
         });
-    }
-
-    /// Reports the window if it has changed. Called when nothing more leaves now, so that the
-    /// octets in flight are those after the window was filled again.
-    pub(super) fn emit_window(&mut self, now: Instant) {
-        if !std::mem::take(&mut self.window_changed) || !self.events.wants(EventMask::CONTROLLER) {
-            return;
-        }
-        let state = WindowState {
-            delivered: Some(self.delivered),
-            receive_window: Some(self.peer_window),
-            ..self
-                .controller
-                .snapshot(self.scoreboard.pipe(), self.timer.rtt())
-        };
-        self.events
-            .push(now, EventMask::CONTROLLER, || Event::Window(state));
     }
 }
 

@@ -5,6 +5,7 @@ mod input;
 mod output;
 mod persist;
 mod recovery;
+mod trace;
 
 use super::prr::Prr;
 use super::rack::Rack;
@@ -64,7 +65,8 @@ settings! {
         pub rto_max: Duration = RtoTimes::LINUX.max => duration(TIMEOUTS),
         /// Receive buffer: the window that is advertised.
         pub receive_buffer: u64 = 6_000_000 => bytes(1..=1 << 40),
-        /// Bytes that the application may have waiting to be sent.
+        /// Bytes that the application may have written and that are not acknowledged (SO_SNDBUF):
+        /// a flow has no more than these in flight.
         pub send_buffer: u64 = 4_000_000 => bytes(1..=1 << 40),
     }
 }
@@ -185,6 +187,8 @@ pub struct Connection {
     window_changed: bool,
     /// Octets that acknowledgements have reported as arrived.
     delivered: u64,
+    /// The end of the data that was reported as sent.
+    traced_up_to: u64,
     statistics: Statistics,
     events: Events,
 }
@@ -268,6 +272,7 @@ impl Connection {
             window_limited: false,
             window_changed: false,
             delivered: 0,
+            traced_up_to: 0,
             statistics: Statistics::default(),
             events: Events::default(),
             config,
@@ -334,8 +339,12 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.next_packet(now);
-        if packet.is_none() {
+        let mut packet = self.next_packet(now);
+        if let Some(packet) = &mut packet {
+            if self.events.wants(EventMask::PACKET) {
+                self.trace_sent(now, packet);
+            }
+        } else {
             self.emit_window(now);
             if self.events.wants(EventMask::BOUND) {
                 let bound = self.bound();
@@ -375,7 +384,7 @@ impl Endpoint for Connection {
         if self.state != State::Established || self.closing {
             return Err(WriteError::Closed);
         }
-        if self.unsent >= self.config.send_buffer {
+        if self.buffered() >= self.config.send_buffer {
             self.blocked = true;
             return Err(WriteError::Blocked);
         }

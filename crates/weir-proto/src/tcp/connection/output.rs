@@ -3,7 +3,6 @@
 use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Bound, Event, EventMask};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
@@ -34,22 +33,6 @@ impl Connection {
             return Some(packet);
         }
         None
-    }
-
-    /// What holds data back, when nothing more leaves now.
-    pub(super) fn bound(&self) -> Bound {
-        let waits = self.unsent > 0 || self.scoreboard.has_waiting();
-        if self.state != State::Established || (!waits && self.closing) {
-            Bound::Nothing
-        } else if !waits && self.blocked {
-            Bound::SendBuffer
-        } else if !waits {
-            Bound::Application
-        } else if self.has_room(u64::from(self.config.segment_size)) && self.unsent > 0 {
-            Bound::ReceiverCredit
-        } else {
-            Bound::Window
-        }
     }
 
     /// A segment with these flags and this payload; adds the acknowledgement and the ECN flags.
@@ -96,6 +79,7 @@ impl Connection {
             size: IpHeader::V4_OCTETS + octets,
             damaged_at: None,
             transit: Transit::default(),
+            number: None,
             body: Body::Tcp(body),
         }
     }
@@ -152,12 +136,7 @@ impl Connection {
             prr.on_sent(u64::from(len));
         }
         let seq = wrap(self.config.initial_sequence, start);
-        let packet = self.build(0, seq, Payload::of_len(len));
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number: start,
-            size: len,
-        });
-        packet
+        self.build(0, seq, Payload::of_len(len))
     }
 
     /// Octets in the network as far as they count against the window. Without SACK a duplicate
@@ -176,7 +155,7 @@ impl Connection {
     }
 
     /// True if a segment may leave.
-    fn has_room(&self, segment: u64) -> bool {
+    pub(super) fn has_room(&self, segment: u64) -> bool {
         match &self.prr {
             Some(prr) => prr.send_count() >= segment,
             None => self.controller.window().saturating_sub(self.in_network()) >= segment,
@@ -245,7 +224,6 @@ impl Connection {
         self.unsent -= len;
         self.scoreboard.on_sent(now, len as u32);
         self.stop_persist(now);
-        self.notify_writable();
         let packet = self.build_data(now, start, len as u32);
         self.schedule_probe(now);
         Some(packet)
@@ -290,9 +268,15 @@ impl Connection {
         Some(packet)
     }
 
-    /// Tells the application that the send buffer has room again.
+    /// Octets in the send buffer: written and not acknowledged.
+    pub(super) fn buffered(&self) -> u64 {
+        self.unsent + self.scoreboard.high_data() - self.scoreboard.high_ack()
+    }
+
+    /// Tells the application that the send buffer has room again: a third of it, as Linux does
+    /// (`sk_stream_is_writeable`).
     pub(super) fn notify_writable(&mut self) {
-        if self.blocked && self.unsent <= self.config.send_buffer / 2 {
+        if self.blocked && self.buffered() <= self.config.send_buffer / 3 * 2 {
             self.blocked = false;
             self.endpoint_events.push_back(EndpointEvent::Writable);
         }

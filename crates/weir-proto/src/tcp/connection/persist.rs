@@ -4,7 +4,6 @@
 
 use super::{Connection, MAX_EXPIRIES};
 use crate::endpoint::CloseReason;
-use crate::event::{Event, EventMask};
 use crate::packet::{Packet, Payload};
 use crate::tcp::sequence::wrap;
 use crate::time::{Duration, Instant};
@@ -153,11 +152,6 @@ impl Connection {
         let after = self.persist_timeout(Waiting::Closed);
         self.timer.set_persist(now, Some(after));
         let number = wrap(self.config.initial_sequence, octet);
-        let packet = self.build(0, number, Payload::of_len(1));
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number: octet,
-            size: 1,
-        });
-        packet
+        self.build(0, number, Payload::of_len(1))
     }
 }

@@ -309,6 +309,9 @@ impl Connection {
             self.fin.due = self.fin.sent && !self.fin.acknowledged;
             return;
         }
+        let backoff = self.expiries - 1;
+        self.events
+            .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         self.statistics.timeouts += 1;
         self.statistics.loss_events += 1;
         // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
@@ -350,12 +353,21 @@ impl Connection {
             ..self.situation()
         };
         let deadline = self.rack.deadline(self.timer.rtt(), recovering);
+        let events = &mut self.events;
+        let note = |segment: &SentSegment| {
+            let (number, size) = (segment.start, segment.len);
+            events.push(now, EventMask::PACKET, || Event::Lost {
+                number,
+                size,
+                trigger: LossTrigger::Timeout,
+            });
+        };
         match deadline.filter(|_| rules.loss_detection == LossDetection::Rack && self.sack) {
             Some(deadline) => {
                 let is_old = |segment: &SentSegment| segment.sent_at + deadline.age <= now;
-                self.scoreboard.on_timeout(is_old);
+                self.scoreboard.on_timeout(is_old, note);
             }
-            None => self.scoreboard.on_timeout(|_| true),
+            None => self.scoreboard.on_timeout(|_| true, note),
         }
     }
 
@@ -407,6 +419,8 @@ impl Connection {
     /// The reduction was spurious.
     fn undo_reduction(&mut self, now: Instant) {
         self.controller.on_spurious_congestion_event(now);
+        self.events
+            .push(now, EventMask::TIMEOUT, || Event::Spurious);
         self.recovery = Recovery::None;
         self.prr = None;
         self.f_rto = false;

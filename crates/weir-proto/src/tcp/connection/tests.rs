@@ -152,6 +152,7 @@ fn packet(body: TcpPacket) -> Packet {
         size: 40,
         damaged_at: None,
         transit: Transit::default(),
+        number: None,
         body: Body::Tcp(body),
     }
 }

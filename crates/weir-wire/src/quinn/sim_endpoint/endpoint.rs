@@ -4,7 +4,7 @@ use super::{COLLECTED, PEER, SMALL_WRITE, SimEndpoint, State, ZEROS, identity};
 use bytes::{Bytes, BytesMut};
 use quinn_proto::EcnCodepoint;
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
-use weir_proto::event::{Event, EventMask, Events};
+use weir_proto::event::{Event, EventMask, Events, PacketContent};
 use weir_proto::packet::{Body, Ecn, Packet, Payload};
 use weir_proto::time::Instant;
 
@@ -33,8 +33,17 @@ impl Endpoint for SimEndpoint {
                 statistics.data_bytes_received += u64::from(size);
             }
             let number = packet.id;
+            let content = if has_data {
+                PacketContent::Data
+            } else {
+                PacketContent::Acknowledgement
+            };
             self.events
-                .push(now, EventMask::PACKET, || Event::Received { number, size });
+                .push(now, EventMask::PACKET, || Event::Received {
+                    number,
+                    size,
+                    content,
+                });
         }
         self.process_events(now);
     }
@@ -52,14 +61,14 @@ impl Endpoint for SimEndpoint {
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
         if let Some(reply) = self.replies.pop_front() {
-            return Some(self.packet(now, Ecn::NotEct, &reply));
+            return Some(self.packet(now, Ecn::NotEct, (PacketContent::Control, &reply)));
         }
         if self.pending.is_empty() {
             self.write_collected();
         }
-        let ecn = self.next_datagram(now);
+        let sent = self.next_datagram(now);
         let buffer = std::mem::take(&mut self.buffer);
-        let packet = ecn.map(|ecn| self.packet(now, ecn, &buffer));
+        let packet = sent.map(|(ecn, content)| self.packet(now, ecn, (content, &buffer)));
         self.buffer = buffer;
         if packet.is_none() && self.events.wants(EventMask::BOUND) {
             let bound = self.bound();

@@ -27,7 +27,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time;
 use weir_proto::endpoint::{CloseReason, EndpointEvent, Statistics};
-use weir_proto::event::{Event, EventMask, Events, WindowState};
+use weir_proto::event::{Event, EventMask, Events, PacketContent, WindowState};
 use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Payload, Transit};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -371,15 +371,19 @@ impl SimEndpoint {
     }
 
     /// A packet with this datagram, counted and traced as sent.
-    fn packet(&mut self, now: Instant, ecn: Ecn, datagram: &[u8]) -> Packet {
+    fn packet(&mut self, now: Instant, ecn: Ecn, sent: (PacketContent, &[u8])) -> Packet {
+        let (content, datagram) = sent;
         let id = self.next_packet_id;
         self.next_packet_id += 1;
         let payload = Payload::from_bytes(datagram);
         let size = payload.len();
         self.statistics.packets_sent += 1;
         self.statistics.bytes_sent += u64::from(size);
-        self.events
-            .push(now, EventMask::PACKET, || Event::Sent { number: id, size });
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number: id,
+            size,
+            content,
+        });
         Packet {
             id,
             flow: FlowId::default(),
@@ -391,12 +395,14 @@ impl SimEndpoint {
             size: size + LOWER_OCTETS,
             damaged_at: None,
             transit: Transit::default(),
+            number: Some(id),
             body: Body::Other(payload),
         }
     }
 
-    /// Writes the connection's next datagram into the buffer; returns its codepoint.
-    fn next_datagram(&mut self, now: Instant) -> Option<Ecn> {
+    /// Writes the connection's next datagram into the buffer; returns its codepoint and what it
+    /// carries: that of data sent again is not known.
+    fn next_datagram(&mut self, now: Instant) -> Option<(Ecn, PacketContent)> {
         let at = self.at(now);
         let before = self.frames().0;
         self.buffer.clear();
@@ -409,7 +415,14 @@ impl SimEndpoint {
             self.view.lock().add_in_flight(self.buffer.len() as u64);
         }
         let ecn = transmit.ecn.filter(|_| self.ecn);
-        Some(Ecn::from_bits(ecn.map_or(0, |ecn| ecn as u8)))
+        let content = if after.stream > before.stream {
+            PacketContent::Data
+        } else if ack_eliciting(&after) > ack_eliciting(&before) {
+            PacketContent::Control
+        } else {
+            PacketContent::Acknowledgement
+        };
+        Some((Ecn::from_bits(ecn.map_or(0, |ecn| ecn as u8)), content))
     }
 }
 

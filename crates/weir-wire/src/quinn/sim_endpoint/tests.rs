@@ -3,6 +3,7 @@
 use super::super::CongestionControlAlgorithm;
 use super::*;
 use weir_proto::endpoint::{Endpoint, WriteError};
+use weir_proto::event::Bound;
 
 const DELAY: Duration = Duration::from_millis(20);
 
@@ -227,6 +228,24 @@ fn newreno_with_byte_counting_sends_the_same_packets_as_quinns_own() {
     assert!(weir_stats.packets_sent > 2400, "{weir_stats:?}");
     assert_eq!(weir_stats, quinn_stats);
     assert_eq!(weir, quinn);
+}
+
+#[test]
+fn a_server_that_hears_nothing_more_is_held_by_anti_amplification() {
+    let config = SimConfig {
+        idle_timeout: None,
+        ..config("cubic")
+    };
+    // Only the first packet of the client arrives.
+    let mut path = Path::new(&config, 1, |id| id > 0);
+    path.ends[1].events().unwrap().set_mask(EventMask::BOUND);
+    path.run(seconds(100));
+    let statistics = path.ends[1].statistics();
+    assert!(statistics.bytes_sent >= 3 * statistics.bytes_received);
+    let bounds: Vec<_> = path.ends[1].events.drain().collect();
+    let (since, last) = *bounds.last().expect("a bound");
+    assert_eq!(last, Event::Blocked(Bound::AntiAmplification));
+    assert!(since < seconds(5), "95 of 100 seconds: {bounds:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@
 //! Does not model: a feedback timer. The window counter replaces it (RFC 4342 §10.3), so there is
 //! no feedback while the counter does not advance.
 
+mod decision;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -344,7 +345,7 @@ impl Receiver {
         {
             return;
         }
-        if counter.wrapping_sub(self.last_counter) & 15 >= FEEDBACK_DISTANCE {
+        if self.counter_has_advanced(counter) {
             self.due = FeedbackReason::Periodic;
         }
     }

@@ -311,6 +311,7 @@ impl Sender {
         }
         self.reduce_oscillation(sample);
         self.idle = true;
+        self.reset_expiries();
         let interval = match self.profile.nofeedback_rate {
             RtoRate::Previous => previous_interval,
             RtoRate::Updated => self.inter_packet_interval,

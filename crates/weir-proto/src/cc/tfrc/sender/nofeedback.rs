@@ -9,7 +9,7 @@ use super::{FeedbackState, INITIAL_TIMEOUT, Sender};
 use crate::cc::tfrc::profile::{
     Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
-use crate::event::{Events, Limit};
+use crate::event::{Event, EventMask, Events, Limit};
 use crate::time::{Duration, Instant};
 
 /// Round trips, and times between packets, without feedback (RFC 5348 §4.3 step 3).
@@ -46,6 +46,8 @@ pub struct NofeedbackTimer {
     state: State,
     sent_since_set: bool,
     sent_ever: bool,
+    /// Expiries since the last feedback.
+    expiries: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,6 +94,11 @@ impl Sender {
         }
     }
 
+    /// Feedback has arrived.
+    pub(super) const fn reset_expiries(&mut self) {
+        self.nofeedback.expiries = 0;
+    }
+
     /// Stops the timer.
     pub const fn stop(&mut self) {
         self.nofeedback.state = State::Off;
@@ -102,6 +109,9 @@ impl Sender {
         if self.poll_timeout().is_none_or(|expiry| now < expiry) {
             return;
         }
+        let backoff = self.nofeedback.expiries;
+        self.nofeedback.expiries = backoff.saturating_add(1);
+        events.push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         let exempt = self.is_exempt();
         if !exempt {
             self.halve_rate(now);

@@ -1,0 +1,88 @@
+//! What a connection reports about itself: packets, the window, and what holds the sender back.
+
+use super::{Connection, State};
+use crate::event::{Bound, Event, EventMask, PacketContent, WindowState};
+use crate::packet::{Body, Packet};
+use crate::tcp::sequence::unwrap;
+use crate::tcp::wire::{Packet as TcpPacket, flag};
+use crate::time::Instant;
+
+impl Connection {
+    /// Reports a segment that leaves, and gives it the number of the report.
+    pub(super) fn trace_sent(&mut self, now: Instant, packet: &mut Packet) {
+        let Body::Tcp(body) = &packet.body else {
+            return;
+        };
+        let (initial, high_data) = (self.config.initial_sequence, self.scoreboard.high_data());
+        let start = unwrap(initial, body.seq, high_data).unwrap_or_default();
+        let end = start + u64::from(body.payload.len());
+        let (number, content) = if end > start {
+            let before = self.traced_up_to;
+            self.traced_up_to = before.max(end);
+            let content = if end > before {
+                PacketContent::Data
+            } else {
+                PacketContent::Retransmission
+            };
+            (start, content)
+        } else if body.flags & (flag::SYN | flag::FIN | flag::RST) != 0 {
+            (start, PacketContent::Control)
+        } else {
+            let ack = unwrap(self.peer_sequence, body.ack, self.receiver.next());
+            (ack.unwrap_or_default(), PacketContent::Acknowledgement)
+        };
+        packet.number = Some(number);
+        let size = body.wire_len() as u32;
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number,
+            size,
+            content,
+        });
+    }
+
+    /// Reports an acknowledgement without data.
+    pub(super) fn trace_received_ack(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
+        if !packet.payload.is_empty() || packet.has(flag::FIN) {
+            return;
+        }
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received {
+                number: ack,
+                size: packet.wire_len() as u32,
+                content: PacketContent::Acknowledgement,
+            });
+    }
+
+    /// Reports the window if it has changed. Called when nothing more leaves now, so that the
+    /// octets in flight are those after the window was filled again.
+    pub(super) fn emit_window(&mut self, now: Instant) {
+        if !std::mem::take(&mut self.window_changed) || !self.events.wants(EventMask::CONTROLLER) {
+            return;
+        }
+        let state = WindowState {
+            delivered: Some(self.delivered),
+            receive_window: Some(self.peer_window),
+            ..self
+                .controller
+                .snapshot(self.scoreboard.pipe(), self.timer.rtt())
+        };
+        self.events
+            .push(now, EventMask::CONTROLLER, || Event::Window(state));
+    }
+
+    /// What holds data back, when nothing more leaves now.
+    pub(super) fn bound(&self) -> Bound {
+        let waits = self.unsent > 0 || self.scoreboard.has_waiting();
+        if self.state != State::Established || (!waits && self.closing) {
+            Bound::Nothing
+        } else if !waits && self.blocked {
+            Bound::SendBuffer
+        } else if !waits {
+            Bound::Application
+        } else if self.has_room(u64::from(self.config.segment_size)) && self.unsent > 0 {
+            Bound::ReceiverCredit
+        } else {
+            Bound::Window
+        }
+    }
+}
