@@ -20,6 +20,7 @@ duration = "1s"
 [[link]]
 name = "wire"
 between = ["a", "b"]
+rate = "1Mbit"
 
 [[flow]]
 name = "stream"
@@ -292,8 +293,7 @@ fn what_is_no_run_is_refused_by_name() {
 
 #[test]
 fn a_capture_of_another_result_is_refused() {
-    let limited = SCENARIO.replace("name = \"wire\"", "name = \"wire\"\nrate = \"1Mbit\"");
-    let scenario = scenario::parse(&limited, "test.toml").unwrap();
+    let scenario = scenario::parse(SCENARIO, "test.toml").unwrap();
     let summary = run(&scenario, &RunOptions::default()).unwrap().summary;
     let capture = |summary: &Summary| {
         capture_run(

@@ -113,12 +113,16 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() 
     let mut line = String::new();
     let stdout = running.child.stdout.take().expect("a pipe");
     std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut line).expect("a line");
+    // The second run is on its way once it has a folder.
+    let partial = |name: &String| name.contains(".weir-partial-");
+    while !all_files(here).iter().any(partial) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     running.child.kill().expect("killed");
     running.child.wait().expect("ended");
     let finished = only_run(here);
     let (status, _, stderr) = outcome(here, &["export", &finished, "--format", "csv"]);
     assert_eq!(status, Some(0), "{stderr}");
-    let partial = |name: &String| name.contains(".weir-partial-");
     assert!(
         all_files(here).iter().any(partial),
         "the killed run left its folder"
@@ -149,8 +153,8 @@ fn a_full_disk_costs_the_trace_and_not_the_result() {
     ];
     let kept = ["--trace", "trace", "--pcap", "capture"];
     let (status, stdout, stderr) = limited(place.path(), "16", &[&words[..], &kept].concat());
-    let (of_server, _) = server.interrupt();
-    assert_eq!((status, of_server), (Some(1), Some(0)), "{stderr}");
+    server.interrupt();
+    assert_eq!(status, Some(1), "{stderr}");
     let bytes = common::parse(&stdout)["end"]["sum"]["bytes"].as_f64();
     assert!(bytes > Some(100_000.0), "{stdout}");
     let said = stdout + &stderr;
