@@ -42,6 +42,13 @@ from = "a"
 to = "b"
 transport = { kind = "dccp", ccid = 3 }
 app = { kind = "audio" }
+
+[[flow]]
+name = "web"
+from = "a"
+to = "b"
+transport = { kind = "tcp" }
+arrivals = { kind = "list", transfers = [[0.5, 1000]] }
 "#;
 
 #[test]

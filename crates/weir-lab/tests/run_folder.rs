@@ -76,6 +76,7 @@ fn output() -> RunOutput {
             name: "wire.backward".to_owned(),
             table: table.clone(),
         }],
+        transfers: Vec::new(),
         packets: Some(table),
     }
 }

@@ -42,6 +42,7 @@ fn fingerprint(throughput_bps: f64) -> Fingerprint {
     let source = ExperimentFiles::embedded("lossy-link").unwrap();
     let text = &source.scenarios["periodic-every.toml"];
     Fingerprint::of(&RunOutput {
+        transfers: Vec::new(),
         scenario: parse_scenario("periodic-every.toml", text, &[]).unwrap(),
         summary: Summary {
             flows: [("stream".to_owned(), flow)].into(),

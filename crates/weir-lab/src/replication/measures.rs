@@ -12,7 +12,7 @@ pub fn measures<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> BTreeMa
     for summary in summaries {
         // A summary has only names and numbers, which JSON can hold.
         let value = serde_json::to_value(summary).unwrap_or_default();
-        for part in ["flows", "links", "groups", "totals"] {
+        for part in ["flows", "links", "groups", "transfers", "totals"] {
             if let Some(inner) = value.get(part) {
                 collect(inner, &format!("/{part}"), &mut measures);
             }

@@ -3,6 +3,7 @@
 use super::groups::{GroupSummary, Totals};
 use super::statistics::Distribution;
 use super::summary::FlowSummary;
+use super::transfer_summary::TransferSummary;
 use weir_proto::time::Duration;
 
 impl GroupSummary {
@@ -16,6 +17,7 @@ impl GroupSummary {
         let again = |flow: &FlowSummary| flow.retransmissions.unwrap_or_default();
         let completed = flows.iter().filter(|flow| flow.completion_time_s.is_some());
         Self {
+            members: Vec::new(),
             flows: flows.len() as u64,
             completed: completed.count() as u64,
             throughput_bps: spread(&|flow| Some(flow.throughput_bps)).unwrap_or_default(),
@@ -55,6 +57,17 @@ impl Totals {
             packets_sent: flows.clone().map(|flow| flow.packets_sent).sum(),
             packets_lost: flows.map(|flow| flow.packets_lost).sum(),
         }
+    }
+}
+
+impl Totals {
+    /// Adds transfers over connections of their own, which have no part in the fairness index.
+    pub(super) fn add(&mut self, transfers: &TransferSummary) {
+        self.flows += transfers.transfers;
+        self.throughput_bps += transfers.throughput_bps;
+        self.goodput_bps += transfers.goodput_bps;
+        self.packets_sent += transfers.packets_sent;
+        self.packets_lost += transfers.packets_lost;
     }
 }
 

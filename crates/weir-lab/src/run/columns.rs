@@ -8,6 +8,7 @@ use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
 pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};
+pub use super::transfer_columns::{TRANSFER, TransferColumn, TransferRow};
 
 /// A column of [`FLOW`] or [`writes`].
 pub type Flow = ColumnSpec<FlowRow>;

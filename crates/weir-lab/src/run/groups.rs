@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The flows of an entry with a `count`: means and spreads over them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GroupSummary {
+    /// The names of the flows.
+    #[serde(default)]
+    pub members: Vec<String>,
     /// How many flows.
     pub flows: u64,
     /// Of these, those that ended by themselves and delivered everything.

@@ -185,6 +185,7 @@ pub fn measured_run(flows: Vec<MeasuredFlow>) -> Result<RunOutput, ScenarioError
         summary,
         flows: traces,
         links: Vec::new(),
+        transfers: Vec::new(),
         packets: None,
     })
 }

@@ -9,6 +9,7 @@ mod codec;
 pub mod columns;
 mod delivery_rate;
 mod endpoints;
+mod expectations;
 mod groups;
 mod handshake;
 mod interval_columns;
@@ -27,8 +28,12 @@ mod summarise;
 mod summary;
 mod tables;
 mod tap;
+mod transfer_columns;
+mod transfer_summary;
+mod transfers;
 mod wire_encoding;
 
+pub use expectations::{Judgement, judge};
 pub use groups::{GroupSummary, Totals};
 pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
@@ -44,6 +49,7 @@ pub use summary::{
 };
 pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
+pub use transfer_summary::TransferSummary;
 
 use crate::scenario::Scenario;
 use crate::table::{SharedSink, Table};
@@ -98,6 +104,8 @@ pub struct RunOutput {
     pub flows: Vec<FlowTrace>,
     /// The traces of links, both directions; empty unless [`TraceLevel::Full`].
     pub links: Vec<LinkTrace>,
+    /// The transfers of flows with arrivals; empty unless [`TraceLevel::Full`].
+    pub transfers: Vec<TransferTrace>,
     /// Every packet at every endpoint and every drop on a link, if [`RunOptions::packets`] was set:
     /// the columns of [`columns::PACKET`].
     pub packets: Option<Table>,
@@ -132,9 +140,18 @@ pub struct LinkTrace {
     pub table: Table,
 }
 
+/// The transfers of a flow with arrivals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TransferTrace {
+    /// The flow's name.
+    pub name: String,
+    /// A row per transfer: the columns of [`columns::TRANSFER`].
+    pub table: Table,
+}
+
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
-    /// `gaps/NAME`, `intervals/NAME`, `links/NAME` and `packets`.
+    /// `gaps/NAME`, `intervals/NAME`, `transfers/NAME`, `links/NAME` and `packets`.
     /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
@@ -149,6 +166,9 @@ impl RunOutput {
             tables.extend(gaps.map(|gaps| (format!("gaps/{name}"), gaps)));
             let intervals = flow.intervals.iter();
             tables.extend(intervals.map(|table| (format!("intervals/{name}"), table)));
+        }
+        for set in &self.transfers {
+            tables.push((format!("transfers/{}", set.name), &set.table));
         }
         let links = self.links.iter();
         tables.extend(links.map(|link| (format!("links/{}", link.name), &link.table)));
@@ -207,6 +227,8 @@ mod audio_tests;
 mod chance_tests;
 #[cfg(test)]
 mod equation_tests;
+#[cfg(test)]
+mod group_tests;
 #[cfg(test)]
 mod link_tests;
 #[cfg(test)]

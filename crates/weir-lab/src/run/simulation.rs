@@ -9,7 +9,8 @@ use super::intervals::Intervals;
 use super::recorder::Recorder;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
 use super::smoothness::Smoothness;
-use super::{RunError, RunOptions, RunOutput, TraceLevel};
+use super::transfers::transfer_table;
+use super::{RunError, RunOptions, RunOutput, TraceLevel, TransferTrace};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
@@ -228,6 +229,7 @@ impl Simulation {
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, &before, &after);
         let (mut flows, links, packets) = self.recorder.finish();
+        let full = self.intervals.is_some();
         let intervals = self.intervals.into_iter().flat_map(Intervals::finish);
         for (flow, table) in flows.iter_mut().zip(intervals) {
             flow.intervals = Some(table);
@@ -236,7 +238,13 @@ impl Simulation {
             let playback = self.sim.playback(sim_flow.id);
             flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
         }
+        let sets = self.sim.transfers.iter().filter(|_| full);
+        let transfers = sets.map(|set| TransferTrace {
+            name: set.name.clone(),
+            table: transfer_table(&self.sim, set),
+        });
         RunOutput {
+            transfers: transfers.collect(),
             scenario: self.scenario,
             summary,
             flows,

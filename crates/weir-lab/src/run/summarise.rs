@@ -2,10 +2,12 @@
 
 use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
+use super::transfers::is_complete;
 use super::{
     Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT, RunSummary,
-    Summary, Totals,
+    Summary, Totals, TransferSummary,
 };
+use crate::scenario::Flow;
 use weir_net::{AppStatistics, Side};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::time::{Duration, Instant};
@@ -56,16 +58,28 @@ impl Simulation {
             let link = LinkSummary::between(&before.links[index], &after.links[index]);
             summary.links.insert(name.clone(), link);
         }
-        for entry in self.scenario.flows.iter().filter(|entry| entry.count > 1) {
-            let members = entry.names();
-            let members: Vec<_> = members
-                .filter_map(|name| summary.flows.get(&name))
+        for name in self.scenario.group_names() {
+            let flows = self.scenario.flows.iter();
+            let entries = flows.filter(|flow| flow.group() == Some(&name));
+            let members: Vec<_> = entries.flat_map(Flow::names).collect();
+            let flows: Vec<_> = members
+                .iter()
+                .filter_map(|n| summary.flows.get(n))
                 .collect();
-            let group = GroupSummary::of(&members);
-            summary.groups.insert(entry.name.clone(), group);
+            let group = GroupSummary {
+                members: members.clone(),
+                ..GroupSummary::of(&flows)
+            };
+            summary.groups.insert(name, group);
         }
         let window = reached.saturating_sub(warmup);
         summary.totals = Totals::of(summary.flows.values(), window);
+        for (index, set) in self.sim.transfers.iter().enumerate() {
+            let counters = [&before.transfers[index], &after.transfers[index]];
+            let transfers = TransferSummary::of(&self.sim, set, counters, [warmup, window]);
+            summary.totals.add(&transfers);
+            summary.transfers.insert(set.name.clone(), transfers);
+        }
         summary
     }
 
@@ -112,13 +126,6 @@ impl Simulation {
             completion: completed.map(|at| at.since(start)),
         }
     }
-}
-
-/// True if the application had so much to write and no more, and all of it has come, or, of
-/// datagrams, all that was not lost: then the connection has ended in good order.
-fn is_complete(source: &AppStatistics, sink: &AppStatistics) -> bool {
-    let all_read = sink.bytes_read >= source.bytes_written;
-    source.finished && (all_read || sink.closed == Some(CloseReason::Finished))
 }
 
 /// When the connection ended: if in good order, with its last data.

@@ -12,6 +12,7 @@
 
 use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, MeanCov};
+use super::transfer_summary::TransferSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
@@ -24,6 +25,34 @@ use weir_proto::time::Duration;
 pub(super) struct FlowStatistics {
     pub(super) sender: Statistics,
     pub(super) receiver: Statistics,
+}
+
+impl FlowStatistics {
+    /// Packets of the data's direction that either end found to be lost.
+    pub(super) const fn lost(&self) -> u64 {
+        self.sender.packets_lost + self.receiver.packets_lost
+    }
+
+    /// The counters of two connections together, as far as they are counted for both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            sender: sum_of(&self.sender, &other.sender),
+            receiver: sum_of(&self.receiver, &other.receiver),
+        }
+    }
+}
+
+fn sum_of(a: &Statistics, b: &Statistics) -> Statistics {
+    Statistics {
+        packets_sent: a.packets_sent + b.packets_sent,
+        packets_received: a.packets_received + b.packets_received,
+        bytes_received: a.bytes_received + b.bytes_received,
+        payload_received: a.payload_received + b.payload_received,
+        packets_lost: a.packets_lost + b.packets_lost,
+        packets_retransmitted: a.packets_retransmitted + b.packets_retransmitted,
+        timeouts: a.timeouts + b.timeouts,
+        ..Statistics::default()
+    }
 }
 
 /// The summary of a run; `summary.json` has exactly these fields.
@@ -39,6 +68,9 @@ pub struct Summary {
     /// Entries of the scenario that stand for several flows (`count`), by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub groups: BTreeMap<String, GroupSummary>,
+    /// Flows with arrivals, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub transfers: BTreeMap<String, TransferSummary>,
     /// All flows together.
     #[serde(default)]
     pub totals: Totals,

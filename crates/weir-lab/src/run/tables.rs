@@ -58,6 +58,11 @@ pub fn table_kinds() -> Vec<TableKind> {
             infos(columns::INTERVAL),
         ),
         kind(
+            "transfers/NAME",
+            "a transfer of a flow with arrivals",
+            infos(columns::TRANSFER),
+        ),
+        kind(
             "links/NAME",
             "a change of the queue, a drop or a mark in one direction of a link",
             infos(columns::LINK),

@@ -2,8 +2,9 @@
 
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
+use super::expectation::ExpectedOf;
 use super::files::{leaves_folder, read_text};
-use super::model::{Direction, Flow, Host, MAX_FLOWS, Scenario};
+use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, Scenario};
 use super::paths::{neighbours, path_mtu};
 use super::rate_trace;
 use super::transport::Transport;
@@ -11,12 +12,12 @@ use super::wifi::Wifi;
 use Step::{Index, Key};
 use std::collections::BTreeSet;
 use std::path::Path;
+use weir_net::AppConfig;
+use weir_net::app::BulkConfig;
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{Diagnostic, Variants as _};
 use weir_proto::time::Duration;
 
-/// The most hosts or links of a scenario.
-const MAX_NODES: usize = 10_000;
 /// The longest run: a year.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 /// The smallest datagram that every QUIC path carries (RFC 9000 §14).
@@ -30,6 +31,8 @@ type Checked = Result<(), ScenarioError>;
 pub(crate) struct Check<'a> {
     pub(crate) document: &'a Document,
     pub(crate) scenario: &'a mut Scenario,
+    /// For each flow its entry in the document.
+    pub(crate) entries: Vec<usize>,
 }
 
 impl Check<'_> {
@@ -38,11 +41,14 @@ impl Check<'_> {
         self.run()?;
         self.hosts()?;
         self.rate_traces()?;
+        self.arrivals()?;
         self.links()?;
         self.wifi()?;
         self.flows()?;
+        self.entries = self.scenario.write_out_templates();
         self.paths()?;
-        self.cost()
+        self.cost()?;
+        self.expectations()
     }
 
     fn error<T>(
@@ -101,11 +107,12 @@ impl Check<'_> {
     }
 
     fn hosts(&mut self) -> Checked {
-        let named = |host: &Host| host.name.clone();
-        let names: Vec<_> = self.scenario.hosts.iter().map(named).enumerate().collect();
+        self.nodes()?;
+        let names = names_of(&self.scenario.hosts, |host| host.names().collect());
         self.unique("host", &names)?;
         let mut known: BTreeSet<String> = names.into_iter().map(|(_, name)| name).collect();
         let explicit = known.clone();
+        known.extend(self.scenario.templates().into_keys());
         let joined = joined_hosts(self.scenario);
         for name in &joined {
             if known.insert(name.clone()) {
@@ -116,10 +123,6 @@ impl Check<'_> {
                 };
                 self.scenario.hosts.push(host);
             }
-        }
-        if self.scenario.hosts.len() > MAX_NODES || self.scenario.links.len() > MAX_NODES {
-            let message = format!("expected at most {MAX_NODES} hosts and links");
-            return self.error(&[], message, "make the scenario smaller");
         }
         for (index, host) in self.scenario.hosts.iter().enumerate() {
             let jitter = host.timing.jitter;
@@ -133,7 +136,9 @@ impl Check<'_> {
         }
         let joined: BTreeSet<&String> = joined.iter().collect();
         for (index, host) in self.scenario.hosts.iter().enumerate() {
-            if explicit.contains(&host.name) && !joined.contains(&host.name) {
+            let by_number = || host.names().any(|name| joined.contains(&name));
+            let stated = explicit.contains(&host.name) || host.count > 1;
+            if stated && !joined.contains(&host.name) && !by_number() {
                 let path = [Key("host"), Index(index), Key("name")];
                 let others: Vec<&str> = joined.iter().map(|name| name.as_str()).collect();
                 let message = format!("no link leads to the host \"{}\"", host.name);
@@ -146,13 +151,10 @@ impl Check<'_> {
 
     fn links(&self) -> Checked {
         let links = &self.scenario.links;
-        let names: Vec<_> = links
-            .iter()
-            .map(|link| link.name.clone())
-            .enumerate()
-            .collect();
+        let names = names_of(links, |link| link.names().collect());
         self.unique("link", &names)?;
         for (index, link) in links.iter().enumerate() {
+            self.ends_of_link(index, link)?;
             if link.between[0] == link.between[1] {
                 let path = [Key("link"), Index(index), Key("between")];
                 let message = format!(
@@ -168,6 +170,41 @@ impl Check<'_> {
                 let path = if stands_apart { own.as_slice() } else { &both };
                 self.direction(direction, path)?;
             }
+        }
+        Ok(())
+    }
+
+    /// There are not too many hosts and links.
+    fn nodes(&self) -> Checked {
+        let hosts = self.scenario.hosts.iter().map(|host| u64::from(host.count));
+        let links = self.scenario.links.iter().map(|link| u64::from(link.count));
+        if hosts.sum::<u64>() > MAX_NODES || links.sum::<u64>() > MAX_NODES {
+            let message = format!("expected at most {MAX_NODES} hosts and links");
+            return self.error(&[], message, "make the scenario smaller");
+        }
+        Ok(())
+    }
+
+    /// The count of a link is that of the hosts that it joins.
+    fn ends_of_link(&self, index: usize, link: &Link) -> Checked {
+        let templates = self.scenario.templates();
+        let counts = link.between.iter().filter_map(|host| {
+            let count = templates.get(host)?;
+            Some((host, *count))
+        });
+        let counts: Vec<_> = counts.collect();
+        let at = |key| [Key("link"), Index(index), Key(key)];
+        if let Some((host, count)) = counts.iter().find(|(_, count)| *count != link.count) {
+            let links = link.count;
+            let message = format!("count: {links} links cannot join {count} hosts \"{host}\"");
+            let help = format!("write count = {count}, or name one of them, \"{host}-1\"");
+            return self.error(&at("count"), message, help);
+        }
+        if link.count > 1 && counts.is_empty() {
+            let message = "count: the links would all join the same two hosts".to_owned();
+            let count = link.count;
+            let help = format!("give one of the hosts a [[host]] with count = {count}");
+            return self.error(&at("count"), message, help);
         }
         Ok(())
     }
@@ -233,6 +270,47 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Reads the files of arrivals, which lie beside the scenario, and checks what they hold.
+    fn arrivals(&mut self) -> Checked {
+        let folder = self.document.sources.first().map(|source| &source.name);
+        let folder = folder.and_then(|name| Path::new(name).parent());
+        let folder = folder.unwrap_or(Path::new("")).to_owned();
+        for (index, flow) in self.scenario.flows.iter_mut().enumerate() {
+            let mut path = vec![Key("flow"), Index(index), Key("arrivals")];
+            let mut read = Ok(());
+            if let Some((pairs, keys)) = flow.arrivals.pairs_mut() {
+                path.extend(keys.iter().map(|key| Key(key)));
+                read = pairs.load(&folder);
+            }
+            if let Err(mut wrong) = read.and_then(|()| flow.arrivals.check()) {
+                wrong.message = format!("arrivals: {}", wrong.message);
+                return Err(self.document.diagnosed(self.document.place(&path), wrong));
+            }
+        }
+        Ok(())
+    }
+
+    /// A flow with arrivals has few enough of them, and writes what its transfers have.
+    fn transfers(&self, index: usize, flow: &Flow) -> Checked {
+        let at = |key| [Key("flow"), Index(index), Key(key)];
+        let Some(expected) = flow.arrivals.expected(self.scenario.run.duration) else {
+            return Ok(());
+        };
+        let transfers = expected * f64::from(flow.count);
+        if transfers > MAX_FLOWS as f64 {
+            let message =
+                format!("arrivals: about {transfers:.0} transfers, expected at most {MAX_FLOWS}");
+            let help = "let fewer begin in a second, or run shorter";
+            return self.error(&at("arrivals"), message, help);
+        }
+        if !matches!(flow.app, AppConfig::Bulk(BulkConfig { total: None, .. })) {
+            let message = "app: the sizes of transfers are those of \"arrivals\"".to_owned();
+            let help = "write app = { kind = \"bulk\" } without a total, or leave it out";
+            return self.error(&at("app"), message, help);
+        }
+        Ok(())
+    }
+
     fn wifi(&self) -> Checked {
         let media = &self.scenario.wifi;
         let named = |wifi: &Wifi| wifi.name.clone();
@@ -262,11 +340,7 @@ impl Check<'_> {
             let message = format!("the scenario has {total} flows, expected at most {MAX_FLOWS}");
             return self.error(&path, message, "make \"count\" smaller");
         }
-        let names: Vec<_> = flows
-            .iter()
-            .enumerate()
-            .flat_map(|(index, flow)| flow.names().map(move |name| (index, name)))
-            .collect();
+        let names = names_of(flows, |flow| flow.names().collect());
         self.unique("flow", &names)?;
         for (index, flow) in flows.iter().enumerate() {
             self.flow(index, flow)?;
@@ -276,19 +350,9 @@ impl Check<'_> {
 
     fn flow(&self, index: usize, flow: &Flow) -> Checked {
         let at = |key| [Key("flow"), Index(index), Key(key)];
-        let hosts: Vec<&str> = self
-            .scenario
-            .hosts
-            .iter()
-            .map(|host| host.name.as_str())
-            .collect();
-        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
-            if !hosts.contains(&name.as_str()) {
-                let message = format!("{key}: there is no host \"{name}\"");
-                return self.error(&at(key), message, suggestion(name, "hosts", &hosts));
-            }
-        }
+        self.ends_of_flow(index, flow)?;
         self.app(index, flow)?;
+        self.transfers(index, flow)?;
         if flow.from == flow.to {
             let message = format!("to: the flow leads from \"{}\" back to it", flow.from);
             return self.error(&at("to"), message, "name another host");
@@ -307,6 +371,29 @@ impl Check<'_> {
                 flow.start.most
             );
             return self.error(&at("stop"), message, "stop later, or write \"never\"");
+        }
+        Ok(())
+    }
+
+    /// The hosts of a flow exist, and it has a count if it takes several in turn.
+    fn ends_of_flow(&self, index: usize, flow: &Flow) -> Checked {
+        let hosts = &self.scenario.hosts;
+        for (key, name) in [("from", &flow.from), ("to", &flow.to)] {
+            let at = [Key("flow"), Index(index), Key(key)];
+            let template = hosts.iter().find(|host| host.name == *name);
+            if let Some(Host { count, .. }) = template.filter(|host| host.count > 1) {
+                if flow.count > 1 {
+                    continue;
+                }
+                let message = format!("{key}: \"{name}\" stands for {count} hosts");
+                let help = format!("write count = {count}, or name one of them, \"{name}-1\"");
+                return self.error(&at, message, help);
+            }
+            if template.is_none() && !hosts.iter().flat_map(Host::names).any(|one| one == *name) {
+                let message = format!("{key}: there is no host \"{name}\"");
+                let hosts: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+                return self.error(&at, message, suggestion(name, "hosts", &hosts));
+            }
         }
         Ok(())
     }
@@ -333,7 +420,7 @@ impl Check<'_> {
     /// Every flow must find a way, on which its packets fit.
     fn paths(&self) -> Checked {
         let neighbours = neighbours(self.scenario);
-        for (index, flow) in self.scenario.flows.iter().enumerate() {
+        for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {
             let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
                 let path = [Key("flow"), Index(index), Key("to")];
                 let message = format!("to: no way leads from \"{}\" to \"{}\"", flow.from, flow.to);
@@ -410,10 +497,33 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// What is expected is of something that the scenario has.
+    fn expectations(&self) -> Checked {
+        let scenario = &*self.scenario;
+        for (index, expectation) in scenario.expect.0.iter().enumerate() {
+            let of = &expectation.of;
+            let names: Vec<String> = match of {
+                ExpectedOf::Flow(_) => scenario.flows.iter().flat_map(Flow::names).collect(),
+                ExpectedOf::Link(_) => scenario.trace_names().collect(),
+                ExpectedOf::Group(_) => scenario.group_names().into_iter().collect(),
+                ExpectedOf::Total => continue,
+            };
+            if names.iter().any(|name| of.covers(name)) {
+                continue;
+            }
+            let (list, name) = (of.list(), of.name().unwrap_or_default());
+            let message = format!("expect: no name of {list} is \"{name}\"");
+            let names: Vec<&str> = names.iter().map(String::as_str).take(20).collect();
+            let help = suggestion(name, list, &names);
+            return self.error(&[Key("expect"), Index(index)], message, help);
+        }
+        Ok(())
+    }
+
     fn cost(&self) -> Checked {
         let duration = self.scenario.run.duration;
         let mut writes = 0.0;
-        for (index, flow) in self.scenario.flows.iter().enumerate() {
+        for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {
             let Some(load) = flow.app.load() else {
                 continue;
             };
@@ -432,6 +542,16 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+/// The names that entries make, each with the number of its entry.
+fn names_of<T>(entries: &[T], names: impl Fn(&T) -> Vec<String>) -> Vec<(usize, String)> {
+    let numbered = entries.iter().enumerate();
+    let names = numbered.flat_map(|(index, entry)| {
+        let names = names(entry).into_iter();
+        names.map(move |name| (index, name))
+    });
+    names.collect()
 }
 
 /// The hosts that links and stations name, in the order of the file.

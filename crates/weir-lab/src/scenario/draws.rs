@@ -1,7 +1,9 @@
-//! What a run draws once from its seed: starts of flows, delays of access links and of links.
+//! What a run draws once from its seed: starts of flows, arrivals and sizes of transfers, delays of
+//! access links and of links.
 //!
 //! Each value has a random stream of its own, so that one range more changes no other value.
 
+use super::arrivals::Transfer;
 use super::{Flow, Link, Scenario};
 use std::collections::BTreeMap;
 use weir_proto::DurationRange;
@@ -19,6 +21,16 @@ impl Scenario {
             let drawn = self.draw(flow.start, &format!("flow/{name}/start"));
             (name, drawn + flow.stagger * number as u64)
         })
+    }
+
+    /// The transfers of the flow of this name, which is opened at this time: those that begin
+    /// before it stops and the run ends. `None` for one connection.
+    pub fn transfers_of(&self, flow: &Flow, name: &str, start: Duration) -> Option<Vec<Transfer>> {
+        let end = flow.stop.unwrap_or(self.run.duration);
+        let stream = |what: &str| Rng::stream(self.run.seed, &format!("flow/{name}/{what}"));
+        let streams = ["arrivals", "sizes"].map(stream);
+        let span = [start, end.min(self.run.duration)];
+        flow.arrivals.transfers(span, streams)
     }
 
     /// The delay of the access link of the flow of this name, each way.

@@ -9,11 +9,13 @@
 //! No input makes the reader panic; what is wrong is a [`ScenarioError`] with file, line, column,
 //! what was expected and what to write.
 
+mod arrivals;
 mod check;
 mod document;
 mod draws;
 mod error;
 mod estimate;
+mod expectation;
 pub mod files;
 mod link_units;
 mod link_words;
@@ -25,13 +27,16 @@ mod rate_trace;
 mod reference;
 mod rules;
 mod schema;
+mod templates;
 mod transport;
 mod wifi;
 mod writer;
 
+pub use arrivals::{Arrivals, Transfer, TransferSize};
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
 pub use estimate::Estimate;
+pub use expectation::{Comparison, Expectation, Expectations, ExpectedOf, measures_of};
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};
@@ -67,6 +72,7 @@ fn scenario_of(document: &Document) -> Result<Scenario, ScenarioError> {
     check::Check {
         document,
         scenario: &mut scenario,
+        entries: Vec::new(),
     }
     .all()?;
     Ok(scenario)

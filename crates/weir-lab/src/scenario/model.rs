@@ -1,8 +1,11 @@
 //! What a scenario says: the run, its hosts, links, media and flows, with every default filled in.
 
+use super::arrivals::Arrivals;
+use super::expectation::Expectations;
 use super::rate_trace::RateTrace;
 use super::transport::Transport;
 use super::wifi::Wifi;
+use std::collections::BTreeSet;
 use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
 use weir_proto::DurationRange;
@@ -13,6 +16,8 @@ use weir_proto::settings::{
 };
 use weir_proto::time::Duration;
 
+/// The most hosts or links of a scenario, `count` included.
+pub(super) const MAX_NODES: u64 = 10_000;
 /// The most flows of a scenario, `count` included.
 pub const MAX_FLOWS: u64 = 100_000;
 
@@ -20,6 +25,10 @@ settings! {
     /// A scenario: the run, its hosts, links and flows.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Scenario {
+        /// What must hold of the summary of each run, such as "flow.video.goodput_bps > 2Mbit" or
+        /// "flow.*.one_way_delay_s.p95 < 50ms"; `weir run` judges it, and ends with status 3 if
+        /// something does not hold. Stands before the first table.
+        pub expect: Expectations,
         /// How long to run, and the seed of its random numbers.
         pub run: Run,
         /// A host with the timing of its stack. Hosts with ideal timing need no entry: the links
@@ -62,6 +71,9 @@ settings! {
     pub struct Host {
         /// The name that links and flows use.
         pub name: String [required] => name(),
+        /// So many hosts of the same kind, called NAME-1, NAME-2 and so on. A link with the same
+        /// count joins one each, and the flows of a count take them in turn, if they use NAME.
+        pub count: u32 = 1 => count(1..=MAX_NODES, "hosts"),
         /// Delays, timestamps and ticks.
         pub timing: HostTiming [flatten],
         /// Additional time that the host takes to answer a packet of the handshake.
@@ -104,6 +116,9 @@ settings! {
         pub name: String [required] => name(),
         /// So many flows of the same kind, called NAME-1, NAME-2 and so on.
         pub count: u32 = 1 => count(1..=MAX_FLOWS, "flows"),
+        /// The flows that `summary.json` and the tables sum up together; those of a `count` are
+        /// a group of their own name.
+        pub group: Option<String> => or_word("none", name()),
         /// The host that sends the data.
         pub from: String [required] => name(),
         /// The host that receives the data.
@@ -112,6 +127,10 @@ settings! {
         pub transport: Transport [required],
         /// What writes the data. Bulk with packets of 1400 bytes if nothing is said.
         pub app: AppConfig,
+        /// Short flows in place of one connection: when transfers begin, each over a connection of
+        /// its own, and how large they are. `app` must be bulk without `total`; `stop` ends the
+        /// arrivals. `summary.json` has them together, `transfers/NAME` each.
+        pub arrivals: Arrivals,
         /// What the sender's packets suffer at its socket, before the wire.
         pub loss: LossConfig,
         /// When the connection is opened; a range is drawn for each flow of `count`.
@@ -127,11 +146,13 @@ settings! {
 }
 
 /// `[[link]]`: a wire with a queue at each end.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Link {
     /// Its name. The traces of the direction `forward` have this name, the others
     /// `NAME.backward`.
     pub name: String,
+    /// So many links of the same kind, called NAME-1, NAME-2 and so on.
+    pub count: u32,
     /// The hosts at its ends.
     pub between: [String; 2],
     /// From the first host to the second.
@@ -144,6 +165,12 @@ const NAME: Field = Field {
     key: "name",
     doc: "The name that traces and options use.",
     presence: Presence::Required,
+};
+const COUNT: Field = Field {
+    key: "count",
+    doc: "So many links of the same kind, called NAME-1, NAME-2 and so on: each joins one of \
+          several hosts with such a count.",
+    presence: Presence::Optional,
 };
 const BETWEEN: Field = Field {
     key: "between",
@@ -161,6 +188,18 @@ const BACKWARD: Field = Field {
     presence: Presence::Optional,
 };
 
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            count: 1,
+            between: [const { String::new() }; 2],
+            forward: Direction::default(),
+            backward: Direction::default(),
+        }
+    }
+}
+
 /// The keys of a direction stand in the link's table for both; `forward` and `backward` come on
 /// top of them. What is written has both directions in full.
 impl Settings for Link {
@@ -168,6 +207,7 @@ impl Settings for Link {
 
     fn read_fields(&mut self, reader: &mut Reader<'_>) {
         reader.field(&NAME, &name(), &mut self.name);
+        reader.field(&COUNT, &count(1..=MAX_NODES, "links"), &mut self.count);
         reader.field(&BETWEEN, &TwoHosts, &mut self.between);
         let mut both = Direction::default();
         read_settings(&mut both, reader);
@@ -179,6 +219,7 @@ impl Settings for Link {
 
     fn write_fields(&self, table: &mut Table) {
         table.put(NAME.key, name().write(&self.name));
+        table.put(COUNT.key, count(1..=MAX_NODES, "links").write(&self.count));
         table.put(BETWEEN.key, TwoHosts.write(&self.between));
         table.put(FORWARD.key, natural().write(&self.forward));
         table.put(BACKWARD.key, natural().write(&self.backward));
@@ -187,6 +228,7 @@ impl Settings for Link {
     fn fields(&self) -> Vec<FieldKind> {
         let mut fields = vec![
             describe_field(&NAME, &name(), &self.name),
+            describe_field(&COUNT, &count(1..=MAX_NODES, "links"), &self.count),
             describe_field(&BETWEEN, &TwoHosts, &self.between),
         ];
         fields.extend(self.forward.fields());
@@ -236,20 +278,40 @@ impl Form<[String; 2]> for TwoHosts {
     }
 }
 
+/// The names that an entry with a count makes: its own, if it stands for one.
+pub(super) fn numbered(name: &str, count: u32) -> impl Iterator<Item = String> + '_ {
+    (1..=count).map(move |number| match count {
+        1 => name.to_owned(),
+        _ => format!("{name}-{number}"),
+    })
+}
+
 impl Flow {
     /// The names of the flows that `count` makes.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
-        (1..=self.count).map(|number| {
-            if self.count == 1 {
-                self.name.clone()
-            } else {
-                format!("{}-{number}", self.name)
-            }
-        })
+        numbered(&self.name, self.count)
+    }
+
+    /// The group that its flows are summed up in; `None` for a flow of its own.
+    pub fn group(&self) -> Option<&str> {
+        let own = (self.count > 1).then_some(&self.name);
+        self.group.as_ref().or(own).map(String::as_str)
+    }
+}
+
+impl Host {
+    /// The names of the hosts that `count` makes.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        numbered(&self.name, self.count)
     }
 }
 
 impl Link {
+    /// The names of the links that `count` makes.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        numbered(&self.name, self.count)
+    }
+
     /// The name of the traces of a direction.
     pub fn trace_names(&self) -> [String; 2] {
         [self.name.clone(), format!("{}.backward", self.name)]
@@ -257,6 +319,12 @@ impl Link {
 }
 
 impl Scenario {
+    /// The groups in which flows are summed up.
+    pub fn group_names(&self) -> BTreeSet<String> {
+        let groups = self.flows.iter().filter_map(Flow::group);
+        groups.map(str::to_owned).collect()
+    }
+
     /// The names of all traces of links: both directions of each wire, and every station.
     pub fn trace_names(&self) -> impl Iterator<Item = String> + '_ {
         let wires = self.links.iter().flat_map(Link::trace_names);

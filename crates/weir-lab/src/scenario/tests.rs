@@ -207,7 +207,7 @@ fn wrong_overrides_are_shown_where_they_stand() {
             "seed=9",
             6,
             "unknown key \"seed\" in the scenario",
-            "keys here: run",
+            "keys here: expect, run",
         ),
     ] {
         let error = with(&[argument]).unwrap_err();

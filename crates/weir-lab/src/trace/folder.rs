@@ -1,5 +1,5 @@
 //! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`,
-//! `intervals/`, `links/`, `packets.parquet`, and the checksums of all of them.
+//! `intervals/`, `transfers/`, `links/`, `packets.parquet`, and the checksums of all of them.
 //!
 //! Every file is compared with its checksum before it is read, so that a damaged one is an error
 //! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
@@ -7,7 +7,7 @@
 use super::checksums::{CHECKSUMS, Checksums};
 use super::folder_error::{FolderError, io_error};
 use super::parquet;
-use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary};
+use crate::run::{FlowTrace, LinkTrace, RUN_FORMAT, RunOutput, Summary, TransferTrace};
 use crate::scenario::{self, Flow, Scenario};
 use crate::table::Table;
 use serde_json::Value;
@@ -126,6 +126,13 @@ impl RunFolder {
                 });
             }
         }
+        let mut transfers = Vec::new();
+        for name in self.summary.transfers.keys() {
+            if let Some(table) = self.table(&format!("transfers/{name}"))? {
+                let name = name.clone();
+                transfers.push(TransferTrace { name, table });
+            }
+        }
         let mut links = Vec::new();
         for name in self.scenario.trace_names() {
             if let Some(table) = self.table(&format!("links/{name}"))? {
@@ -137,6 +144,7 @@ impl RunFolder {
             summary: self.summary.clone(),
             flows,
             links,
+            transfers,
             packets: self.table("packets")?,
         })
     }

@@ -6,6 +6,7 @@ mod completions;
 mod decode;
 mod emulate;
 mod examples;
+mod expectations;
 mod export;
 mod lint;
 mod man;

@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use weir_lab::comparison::HEADLINE;
 use weir_lab::replication::{Fingerprint, Replicates, Sample, measures};
-use weir_lab::run::{RunOutput, Summary};
+use weir_lab::run::{Judgement, RunOutput, Summary, judge};
 use weir_lab::scenario::{Override, Scenario};
 use weir_lab::table::SharedSink;
 use weir_lab::theory::{format_value, significant};
@@ -29,6 +29,8 @@ pub struct FinishedRun {
     pub name: String,
     /// The folder.
     pub folder: String,
+    /// What its scenario expects of it.
+    pub judgements: Vec<Judgement>,
 }
 
 /// The folder of a run while the run goes on.
@@ -95,6 +97,7 @@ impl FinishedRun {
             ));
         }
         Ok(Self {
+            judgements: judge(&output.scenario, &output.summary),
             overrides: overrides.to_vec(),
             summary: output.summary,
             fingerprint,

@@ -1,6 +1,7 @@
 //! What `run` and `testbed` share: a scenario with changed values, and the folders and summaries of
 //! its runs.
 
+use super::expectations;
 use super::replicates::{FinishedRun, groups, set_of, settings, write_index};
 use super::summary_table::summary_tables;
 use crate::arguments::JsonOutput;
@@ -113,8 +114,9 @@ impl<'a> RunResults<'a> {
             if !self.arguments.output.json && !self.replicated {
                 let changed = run.overrides.iter().map(|change| change.text() + "\n");
                 let tables = summary_tables(&run.summary);
-                let text = changed.collect::<String>() + &tables + &run.folder + "\n";
-                terminal::print(&text)?;
+                let judged = expectations::lines(&run.judgements);
+                let text = [changed.collect(), tables, judged, run.folder.clone() + "\n"];
+                terminal::print(&text.concat())?;
             }
             self.runs.push(run);
         }
@@ -169,13 +171,19 @@ impl<'a> RunResults<'a> {
             let findings = self.findings.iter();
             let lines = findings.map(|finding| format!("lint: {finding}\n"));
             let findings = lines.collect::<Vec<_>>().concat();
-            return Ok(terminal::print(&(tables + &index + &findings))?);
+            let failing = self
+                .replicated
+                .then(|| expectations::failing_runs(&self.runs));
+            let failing = failing.unwrap_or_default();
+            terminal::print(&[tables, failing, index, findings].concat())?;
+            return expectations::verdict(&self.runs);
         }
         let runs = self.runs.iter().map(|run| {
             json!({
                 "folder": run.folder,
                 "set": set_of(&run.overrides),
                 "summary": serde_json::to_value(&run.summary).unwrap_or_default(),
+                "expectations": expectations::document(&run.judgements),
             })
         });
         let replicated = replicated.iter().map(|group| group.document());
@@ -183,7 +191,8 @@ impl<'a> RunResults<'a> {
             "runs": runs.collect::<Vec<_>>(),
             "replicated": replicated.collect::<Vec<_>>(),
             "findings": self.findings.iter().map(finding_document).collect::<Vec<_>>(),
-        }))
+        }))?;
+        expectations::verdict(&self.runs)
     }
 }
 

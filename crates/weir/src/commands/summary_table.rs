@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use weir_lab::natural_order;
-use weir_lab::run::{Distribution, FlowSummary, GroupSummary, LinkSummary, Summary};
+use weir_lab::run::{
+    Distribution, FlowSummary, GroupSummary, LinkSummary, Summary, TransferSummary,
+};
 use weir_lab::theory::{format_digits, significant};
 
 /// A group with more flows than this is one line.
@@ -66,6 +68,19 @@ const GROUPS: &[Column<GroupSummary>] = &[
     ("marked", |group| some_count(group.marks)),
 ];
 
+const TRANSFERS: &[Column<TransferSummary>] = &[
+    ("begun", |of| Some(of.transfers.to_string())),
+    ("size mean", |of| {
+        octets(of.size_bytes.map(|size| size.mean))
+    }),
+    ("throughput", |of| rate(of.throughput_bps)),
+    ("goodput", |of| rate(of.goodput_bps)),
+    ("sent", |of| Some(of.packets_sent.to_string())),
+    ("lost", |of| Some(of.packets_lost.to_string())),
+    ("sent again", |of| some_count(of.retransmissions)),
+    ("timeouts", |of| some_count(of.timeouts)),
+];
+
 /// How long finite transfers took.
 const COMPLETION: &[Column<(u64, u64, Distribution)>] = &[
     ("completed", |(done, flows, _)| {
@@ -91,13 +106,16 @@ const LINKS: &[Column<LinkSummary>] = &[
 pub fn summary_tables(summary: &Summary) -> String {
     let (flows, hidden) = listed_flows(summary);
     let groups = natural(&summary.groups);
-    let completion: Vec<_> = groups
-        .iter()
-        .filter_map(|(name, group)| {
-            let time = group.completion_time_s?;
-            Some((*name, (group.completed, group.flows, time)))
-        })
-        .collect();
+    let transfers = natural(&summary.transfers);
+    let of_groups = groups.iter().filter_map(|(name, group)| {
+        let time = group.completion_time_s?;
+        Some((*name, (group.completed, group.flows, time)))
+    });
+    let of_transfers = transfers.iter().filter_map(|(name, of)| {
+        let time = of.completion_time_s?;
+        Some((*name, (of.completed, of.transfers, time)))
+    });
+    let completion: Vec<_> = of_groups.chain(of_transfers).collect();
     let completion: Vec<_> = completion.iter().map(|(name, of)| (*name, of)).collect();
     let mut links: Vec<_> = summary.links.iter().collect();
     links.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));
@@ -111,6 +129,7 @@ pub fn summary_tables(summary: &Summary) -> String {
         table("flow", RATES, &flows),
         table("flow", DELAYS, &flows),
         table("group", GROUPS, &groups),
+        table("transfers", TRANSFERS, &transfers),
         table("completion times", COMPLETION, &completion),
         table("link", LINKS, &links),
     ]
@@ -148,8 +167,8 @@ fn totals(summary: &Summary) -> String {
 pub fn listed_flows(summary: &Summary) -> (Vec<(&str, &FlowSummary)>, usize) {
     let large = summary.groups.iter();
     let large = large.filter(|(_, group)| group.flows > LISTED_FLOWS);
-    let members: BTreeSet<String> = large
-        .flat_map(|(name, group)| (1..=group.flows).map(move |n| format!("{name}-{n}")))
+    let members: BTreeSet<&str> = large
+        .flat_map(|(_, group)| group.members.iter().map(String::as_str))
         .collect();
     let mut flows = natural(&summary.flows);
     let all = flows.len();
@@ -263,6 +282,7 @@ mod tests {
         }
         summary.flows.insert("long".to_owned(), flow(5e6));
         let group = GroupSummary {
+            members: (1..=100).map(|n| format!("burst-{n}")).collect(),
             flows: 100,
             completed: 99,
             completion_time_s: Some(Distribution {

@@ -1,7 +1,7 @@
 //! The flows of a simulated network: their endpoints with what is around them, and their
 //! applications.
 
-use super::{Hosts, SimFlow, SimNetwork, build_error, find};
+use super::{Hosts, SimFlow, SimNetwork, SimTransfers, build_error, find};
 use crate::run::RunError;
 use crate::run::codec::Codec;
 use crate::run::endpoints::{self, FlowEnvironment};
@@ -10,12 +10,12 @@ use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
-use crate::scenario::{Flow, Host, Scenario, Transport};
+use crate::scenario::{Flow, Host, Scenario, Transfer, Transport};
 use std::sync::Arc;
-use weir_net::app::{AppEnvironment, AppPair, Delivery};
-use weir_net::{FlowConfig, Side};
+use weir_net::app::{AppEnvironment, AppPair, BulkConfig, Delivery};
+use weir_net::{AppConfig, FlowConfig, Side};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::HostId;
+use weir_proto::packet::{FlowId, HostId};
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
@@ -32,8 +32,11 @@ pub(super) enum PacketEncoding {
 }
 
 /// One flow of an entry of the scenario, which may stand for several.
+#[derive(Clone)]
 struct FlowPlan<'a> {
     flow: &'a Flow,
+    app: AppConfig,
+    stop: Option<Instant>,
     name: String,
     start: Instant,
     access_delay: Duration,
@@ -53,26 +56,74 @@ impl SimNetwork {
     ) -> Result<(), RunError> {
         for flow in &scenario.flows {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
+            let path_mtu = scenario.path_mtu(flow);
             for (name, start) in scenario.starts_of(flow) {
-                self.add_flow(FlowPlan {
+                let transfers = scenario.transfers_of(flow, &name, start);
+                let plan = FlowPlan {
                     flow,
+                    app: flow.app,
+                    stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     start: Instant::ZERO + start,
                     access_delay: scenario.access_delay_of(flow, &name),
                     name,
                     ends,
-                    path_mtu: scenario.path_mtu(flow),
+                    path_mtu,
                     encoding,
                     registry,
-                })?;
+                };
+                match transfers {
+                    None => self.add_flow(plan)?,
+                    Some(transfers) => self.add_transfers(&plan, transfers)?,
+                }
             }
         }
         Ok(())
     }
 
     fn add_flow(&mut self, plan: FlowPlan<'_>) -> Result<(), RunError> {
+        let id = self.add_connection(&plan)?;
+        self.flows.push(SimFlow {
+            id,
+            name: plan.name,
+            start: plan.start,
+            writes: match plan.flow.transport {
+                Transport::Dccp(_) => WriteTrace::On,
+                _ => WriteTrace::Off,
+            },
+        });
+        Ok(())
+    }
+
+    /// A connection for each transfer, called NAME-1, NAME-2 and so on.
+    fn add_transfers(
+        &mut self,
+        plan: &FlowPlan<'_>,
+        transfers: Vec<Transfer>,
+    ) -> Result<(), RunError> {
+        let packet = plan.app.packet();
+        let mut connections = Vec::new();
+        for (transfer, number) in transfers.into_iter().zip(1..) {
+            let total = Some(transfer.bytes);
+            let id = self.add_connection(&FlowPlan {
+                app: BulkConfig { packet, total }.into(),
+                stop: None,
+                name: format!("{}-{number}", plan.name),
+                start: Instant::ZERO + transfer.start,
+                ..plan.clone()
+            })?;
+            connections.push((id, transfer));
+        }
+        self.transfers.push(SimTransfers {
+            name: plan.name.clone(),
+            connections,
+        });
+        Ok(())
+    }
+
+    fn add_connection(&mut self, plan: &FlowPlan<'_>) -> Result<FlowId, RunError> {
         let (flow, name) = (plan.flow, plan.name.as_str());
-        let [sender, receiver] = self.endpoints(&plan)?;
-        let AppPair { source, sink } = self.applications(flow, name);
+        let [sender, receiver] = self.endpoints(plan)?;
+        let AppPair { source, sink } = self.applications(plan);
         let config = FlowConfig {
             name: name.to_owned(),
             source: plan.ends[0].0,
@@ -85,19 +136,9 @@ impl SimNetwork {
             connects: Side::Sender,
             start: plan.start,
             access_delay: plan.access_delay,
-            stop: flow.stop.map(|stop| Instant::ZERO + stop),
+            stop: plan.stop,
         };
-        let id = self.network.add_flow(config).map_err(build_error)?;
-        self.flows.push(SimFlow {
-            id,
-            name: plan.name,
-            start: plan.start,
-            writes: match flow.transport {
-                Transport::Dccp(_) => WriteTrace::On,
-                _ => WriteTrace::Off,
-            },
-        });
-        Ok(())
+        self.network.add_flow(config).map_err(build_error)
     }
 
     /// Both endpoints, in the shims of the tap and of the encoding.
@@ -113,7 +154,7 @@ impl SimNetwork {
         let mut pair = endpoints::pair(flow, &environment).map_err(RunError::Build)?;
         if let Some(tap) = &self.tap {
             let [sender, receiver] = pair;
-            let [near, far] = TapEnd::pair(flow, self.flows.len(), plan.ends);
+            let [near, far] = TapEnd::pair(flow, self.network.flow_ids().count(), plan.ends);
             pair = [(sender, near), (receiver, far)].map(
                 |(endpoint, end)| -> Box<dyn Endpoint + Send> {
                     let shim = TapShim::new(end, Arc::clone(tap), self.fault.clone());
@@ -148,14 +189,14 @@ impl SimNetwork {
     }
 
     /// The applications that write and read.
-    fn applications(&self, flow: &Flow, name: &str) -> AppPair {
-        let delivery = match flow.transport {
+    fn applications(&self, plan: &FlowPlan<'_>) -> AppPair {
+        let delivery = match plan.flow.transport {
             Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
             Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
-        flow.app.build(AppEnvironment {
+        plan.app.build(AppEnvironment {
             seed: self.seed,
-            flow: name,
+            flow: &plan.name,
             delivery,
         })
     }

@@ -10,7 +10,7 @@ use super::recorder::{Recorder, WriteTrace};
 use super::summary::FlowStatistics;
 use super::tap::SharedTap;
 use super::{RunError, RunOptions};
-use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
+use crate::scenario::{Direction, Host, Link, Scenario, Station, Transfer, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(super) struct SimNetwork {
     pub(super) network: Network,
     /// In the order of the scenario.
     pub(super) flows: Vec<SimFlow>,
+    /// The flows with arrivals, in the order of the scenario.
+    pub(super) transfers: Vec<SimTransfers>,
     /// What has a queue and a trace, by its name in traces, in the order of the scenario.
     pub(super) links: Vec<(String, TracedLink)>,
     /// Of [`Scope::Links`].
@@ -60,6 +62,12 @@ pub(super) struct SimFlow {
     writes: WriteTrace,
 }
 
+/// A flow with arrivals: the connection of each transfer.
+pub(super) struct SimTransfers {
+    pub(super) name: String,
+    pub(super) connections: Vec<(FlowId, Transfer)>,
+}
+
 /// A direction of a link, or a station of a medium.
 #[derive(Clone, Copy)]
 pub(super) enum TracedLink {
@@ -70,6 +78,8 @@ pub(super) enum TracedLink {
 /// All counters at a moment.
 pub(super) struct Counters {
     pub(super) flows: Vec<FlowStatistics>,
+    /// The sums of all connections of flows with arrivals.
+    pub(super) transfers: Vec<FlowStatistics>,
     /// A link has only those that it shares with a station.
     pub(super) links: Vec<StationCounters>,
 }
@@ -87,6 +97,7 @@ impl SimNetwork {
         let mut network = Self {
             network: Network::new(scenario.run.seed),
             flows: Vec::new(),
+            transfers: Vec::new(),
             links: Vec::new(),
             segments: Vec::new(),
             fault: FirstFault::default(),
@@ -222,7 +233,17 @@ impl SimNetwork {
             }
         };
         let links = self.links.iter().map(link).collect();
-        Counters { flows, links }
+        let sum = |set: &SimTransfers| {
+            let connections = set.connections.iter();
+            let each = connections.map(|&(id, _)| self.statistics(id));
+            each.fold(FlowStatistics::default(), FlowStatistics::plus)
+        };
+        let transfers = self.transfers.iter().map(sum).collect();
+        Counters {
+            flows,
+            transfers,
+            links,
+        }
     }
 
     fn statistics(&self, flow: FlowId) -> FlowStatistics {

@@ -114,7 +114,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
 /// keys are to one another.
-const CROSS_CHECKS: [&str; 36] = [
+const CROSS_CHECKS: [&str; 44] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -151,6 +151,14 @@ const CROSS_CHECKS: [&str; 36] = [
     "83-jitter-without-range",
     "84-pie-period",
     "85-endless-rate-trace",
+    "84-expectation-of-no-measure",
+    "85-expectation-of-no-flow",
+    "86-expectation-without-unit",
+    "87-flow-from-several-hosts",
+    "88-links-do-not-fit-hosts",
+    "89-too-many-transfers",
+    "90-distribution-without-end",
+    "91-transfers-with-a-total",
 ];
 
 #[test]
@@ -217,7 +225,10 @@ fn example(kind: &Kind) -> String {
         Kind::Quantity(quantity) => format!("{:?}", quantity.examples[0]),
         Kind::Duration { min, .. } => format!("\"{min}\""),
         Kind::Bytes { min, .. } | Kind::Integer { min, .. } => min.to_string(),
+        Kind::Number { min, .. } => format!("{min:?}"),
+        Kind::List { of, .. } if matches!(**of, Kind::List { .. }) => "[[1, 1]]".to_owned(),
         Kind::List { .. } => "[1]".to_owned(),
+        Kind::AnyOf(kinds) if !kinds.is_empty() => example(&kinds[kinds.len() - 1]),
         other => panic!("no required key is of this kind: {other:?}"),
     }
 }
@@ -293,6 +304,8 @@ fn all_leaves() -> Vec<Leaf> {
                     leaves("wifi.air.station.c.", &[], table, &mut all);
                 }
             }
+            // Its texts have a grammar, which a schema cannot say.
+            ("expect", _) => {}
             other => panic!("{other:?}"),
         }
     }

@@ -1,0 +1,158 @@
+//! Whether a run is as its scenario expects.
+
+use super::summary::Summary;
+use crate::scenario::{Expectation, Scenario};
+use serde_json::Value;
+
+/// An expectation beside what a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// What was expected.
+    pub expectation: Expectation,
+    /// What was found, by flow, link or group; `None` where the summary has no such number, as
+    /// with the completion time of a flow that did not complete.
+    pub found: Vec<(String, Option<f64>)>,
+}
+
+impl Judgement {
+    /// True if it holds for all that the name stands for. What has no number fails.
+    pub fn holds(&self) -> bool {
+        !self.found.is_empty() && self.failing().next().is_none()
+    }
+
+    /// Those for which it does not hold.
+    pub fn failing(&self) -> impl Iterator<Item = &(String, Option<f64>)> {
+        self.found.iter().filter(|(_, found)| {
+            let Expectation {
+                comparison, value, ..
+            } = self.expectation;
+            !found.is_some_and(|found| comparison.holds(found, value))
+        })
+    }
+}
+
+/// Judges the summary of a run of this scenario.
+pub fn judge(scenario: &Scenario, summary: &Summary) -> Vec<Judgement> {
+    let expectations = &scenario.expect.0;
+    if expectations.is_empty() {
+        return Vec::new();
+    }
+    // A summary has only names and numbers, which JSON can hold.
+    let summary = serde_json::to_value(summary).unwrap_or_default();
+    let judge = |expectation: &Expectation| Judgement {
+        found: found(&summary, expectation),
+        expectation: expectation.clone(),
+    };
+    expectations.iter().map(judge).collect()
+}
+
+fn found(summary: &Value, expectation: &Expectation) -> Vec<(String, Option<f64>)> {
+    let pointer = format!("/{}", expectation.measure.replace('.', "/"));
+    let number = |of: &Value| of.pointer(&pointer).and_then(Value::as_f64);
+    let part = &summary[expectation.of.list()];
+    if expectation.of.name().is_none() {
+        return vec![("total".to_owned(), number(part))];
+    }
+    let named = part.as_object().into_iter().flatten();
+    named
+        .filter(|(name, _)| expectation.of.covers(name))
+        .map(|(name, of)| (name.clone(), number(of)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{
+        AudioSummary, Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary,
+        MeanCov, Retransmissions, Totals,
+    };
+    use crate::scenario::{self, measures_of};
+
+    const SCENARIO: &str = "expect = [\"flow.*.goodput_bps > 2Mbit\", \
+        \"flow.b.completion_time_s < 1s\"]\n[run]\nduration = \"1s\"\n[[link]]\nname = \"wire\"\n\
+        between = [\"x\", \"y\"]\n\
+        [[flow]]\nname = \"a\"\nfrom = \"x\"\nto = \"y\"\ntransport = { kind = \"tcp\" }\n\
+        [[flow]]\nname = \"b\"\nfrom = \"x\"\nto = \"y\"\ntransport = { kind = \"tcp\" }\n";
+
+    fn flow(goodput_bps: f64, completion_time_s: Option<f64>) -> FlowSummary {
+        FlowSummary {
+            goodput_bps,
+            completion_time_s,
+            ..FlowSummary::default()
+        }
+    }
+
+    #[test]
+    fn an_expectation_must_hold_for_all_and_needs_a_number() {
+        let scenario = scenario::parse(SCENARIO, "test.toml").unwrap();
+        for (flows, expected) in [
+            ([flow(3e6, None), flow(4e6, Some(0.5))], [true, true]),
+            ([flow(2e6, None), flow(4e6, Some(1.5))], [false, false]),
+            ([flow(3e6, None), flow(4e6, None)], [true, false]),
+        ] {
+            let mut summary = Summary::default();
+            for (name, flow) in ["a", "b"].into_iter().zip(flows) {
+                summary.flows.insert(name.to_owned(), flow);
+            }
+            let judged = judge(&scenario, &summary);
+            let holds: Vec<_> = judged.iter().map(Judgement::holds).collect();
+            assert_eq!(holds, expected, "{judged:?}");
+        }
+        let written = scenario.resolved_toml();
+        assert_eq!(scenario::parse(&written, "again").unwrap(), scenario);
+    }
+
+    /// The paths of all numbers of a value, with points.
+    fn numbers(value: &Value, path: &str, all: &mut Vec<String>) {
+        if value.is_number() {
+            all.push(path.trim_start_matches('.').to_owned());
+        }
+        for (key, inner) in value.as_object().into_iter().flatten() {
+            numbers(inner, &format!("{path}.{key}"), all);
+        }
+    }
+
+    #[test]
+    fn the_measures_are_those_of_a_summary() {
+        let some = Some(Distribution::default());
+        let flow = FlowSummary {
+            completion_time_s: Some(0.0),
+            retransmissions: Some(Retransmissions::default()),
+            rtt_s: some,
+            one_way_delay_s: some,
+            queueing_delay_s: some,
+            jitter_s: some,
+            latency_under_load: Some(LatencyUnderLoad::default()),
+            rate_bps: Some(MeanCov::default()),
+            audio: Some(AudioSummary::default()),
+            ..FlowSummary::default()
+        };
+        let group = GroupSummary {
+            jain_index: Some(1.0),
+            completion_time_s: some,
+            one_way_delay_s: some,
+            queueing_delay_s: some,
+            jitter_s: some,
+            rtt_s: some,
+            ..GroupSummary::default()
+        };
+        let totals = Totals {
+            jain_index: Some(1.0),
+            ..Totals::default()
+        };
+        for (part, value) in [
+            ("flow", serde_json::to_value(flow)),
+            ("link", serde_json::to_value(LinkSummary::default())),
+            ("group", serde_json::to_value(group)),
+            ("total", serde_json::to_value(totals)),
+        ] {
+            let mut found = Vec::new();
+            numbers(&value.unwrap(), "", &mut found);
+            found.sort();
+            let mut known: Vec<_> = measures_of(part).to_vec();
+            known.sort_unstable();
+            assert_eq!(known, found, "{part}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The summary of transfers over connections of their own.
+
+use super::statistics::Distribution;
+use serde::{Deserialize, Serialize};
+
+/// The transfers of a flow with arrivals that began after the warm-up; rates and packets are those
+/// of all its connections from the warm-up to the end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransferSummary {
+    /// How many began.
+    pub transfers: u64,
+    /// Of these, those that delivered everything before the end of the run.
+    pub completed: u64,
+    /// How long those took, from the opening of the connection, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time_s: Option<Distribution>,
+    /// The sizes of all that began, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_bytes: Option<Distribution>,
+    /// Octets of transport packets received by the target, in bits per second.
+    pub throughput_bps: f64,
+    /// Octets of application data delivered for the first time, in bits per second.
+    pub goodput_bps: f64,
+    /// Packets that the senders handed over.
+    pub packets_sent: u64,
+    /// Packets that the transport found to be lost.
+    pub packets_lost: u64,
+    /// Packets whose data was sent before.
+    pub retransmissions: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+}

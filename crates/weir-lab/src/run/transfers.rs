@@ -1,0 +1,72 @@
+//! Transfers over connections of their own: what they took, each and together.
+
+use super::columns::{self, TransferRow};
+use super::sim_network::{SimNetwork, SimTransfers};
+use super::statistics::Distribution;
+use super::summary::FlowStatistics;
+use super::transfer_summary::TransferSummary;
+use crate::table::{Table, TableRecorder};
+use weir_net::{AppStatistics, Side};
+use weir_proto::endpoint::CloseReason;
+use weir_proto::time::{Duration, Instant};
+
+/// True if the application had so much to write and no more, and all of it has come, or, of
+/// datagrams, all that was not lost: then the connection has ended in good order.
+pub(super) fn is_complete(source: &AppStatistics, sink: &AppStatistics) -> bool {
+    let all_read = sink.bytes_read >= source.bytes_written;
+    source.finished && (all_read || sink.closed == Some(CloseReason::Finished))
+}
+
+/// When the last octet of each transfer was delivered; `None` for one that is not complete.
+fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {
+    let row = |&(id, transfer)| {
+        let report = |side| sim.network.app_report(id, side).statistics;
+        let (source, sink) = (report(Side::Sender), report(Side::Receiver));
+        let last = sink.last_read_at.filter(|_| is_complete(&source, &sink));
+        TransferRow {
+            transfer,
+            completion: last.map(|at| at.since(Instant::ZERO + transfer.start)),
+        }
+    };
+    set.connections.iter().map(row).collect()
+}
+
+impl TransferSummary {
+    /// Of this set, between these counters, after this warm-up and in this time.
+    pub(super) fn of(
+        sim: &SimNetwork,
+        set: &SimTransfers,
+        [before, after]: [&FlowStatistics; 2],
+        [warmup, window]: [Duration; 2],
+    ) -> Self {
+        let rows = completions(sim, set);
+        let begun = || rows.iter().filter(|row| row.transfer.start >= warmup);
+        let times = || begun().filter_map(|row| row.completion);
+        let rate = |of: fn(&FlowStatistics) -> u64| {
+            let octets = of(after) - of(before);
+            octets as f64 * 8.0 / window.as_secs_f64().max(1e-9)
+        };
+        Self {
+            transfers: begun().count() as u64,
+            completed: times().count() as u64,
+            completion_time_s: Distribution::of(times().map(Duration::as_secs_f64)),
+            size_bytes: Distribution::of(begun().map(|row| row.transfer.bytes as f64)),
+            throughput_bps: rate(|of| of.receiver.bytes_received),
+            goodput_bps: rate(|of| of.receiver.payload_received),
+            packets_sent: after.sender.packets_sent - before.sender.packets_sent,
+            packets_lost: after.lost().saturating_sub(before.lost()),
+            retransmissions: after.sender.packets_retransmitted
+                - before.sender.packets_retransmitted,
+            timeouts: after.sender.timeouts - before.sender.timeouts,
+        }
+    }
+}
+
+/// `transfers/NAME`: a row for each transfer.
+pub(super) fn transfer_table(sim: &SimNetwork, set: &SimTransfers) -> Table {
+    let mut table = TableRecorder::new(columns::TRANSFER);
+    for row in completions(sim, set) {
+        table.push(&row);
+    }
+    table.finish()
+}
