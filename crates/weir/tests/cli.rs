@@ -365,7 +365,7 @@ name = "lossy"
 scenario = "path.toml"
 set = ["flow.stream.loss.rate=0.05"]
 about = "5 % random loss."
-seeds = 4
+seeds = 20
 
 [[row]]
 id = "loss"
@@ -400,7 +400,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
         let row = &parse(&json)["experiments"][0]["rows"][0];
         assert_eq!(
             (&row["verdict"], &row["seeds"]["runs"]),
-            (&"checked".into(), &4.into())
+            (&"checked".into(), &20.into())
         );
     }
     for file in ["index.html", "result.json", "experiment-rtt.svg"] {
@@ -446,8 +446,10 @@ fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
     let mut line = String::new();
     let mut stdout = BufReader::new(running.child.stdout.take().expect("a pipe"));
     stdout.read_line(&mut line).expect("a line");
-    let interrupted = (Some(130), "interrupted\n".to_owned());
-    assert_eq!(running.interrupt(), interrupted);
+    let (status, said) = running.interrupt();
+    // Before it stands the warning of a long run.
+    assert!(said.ends_with("interrupted\n"), "{said}");
+    assert_eq!(status, Some(130));
     only_run(folder.path());
 }
 

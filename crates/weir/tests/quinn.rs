@@ -115,7 +115,10 @@ fn a_connection_that_quinn_gives_up_says_how_it_ended() {
     std::fs::write(folder.path().join("deaf.toml"), scenario).expect("written");
     let words = ["run", "deaf.toml", "--set", set];
     let (_, stdout, _) = outcome(folder.path(), &words);
-    assert!(stdout.contains("ended early: timed out"), "{stdout}");
+    assert!(
+        stdout.contains("ended\nstream") && stdout.contains("timed out\n"),
+        "{stdout}"
+    );
 }
 
 #[test]

@@ -71,7 +71,7 @@ mod tests {
 
     const SCENARIO: &str = "expect = [\"flow.*.goodput_bps > 2Mbit\", \
         \"flow.b.completion_time_s < 1s\"]\n[run]\nduration = \"1s\"\n[[link]]\nname = \"wire\"\n\
-        between = [\"x\", \"y\"]\n\
+        between = [\"x\", \"y\"]\ndelay = \"1ms\"\n\
         [[flow]]\nname = \"a\"\nfrom = \"x\"\nto = \"y\"\ntransport = { kind = \"tcp\" }\n\
         [[flow]]\nname = \"b\"\nfrom = \"x\"\nto = \"y\"\ntransport = { kind = \"tcp\" }\n";
 

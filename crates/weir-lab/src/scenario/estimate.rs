@@ -4,6 +4,7 @@
 //! share of its narrowest link, and knows nothing of losses. It is to tell seconds from hours.
 
 use super::model::{Direction, Flow, Scenario};
+use super::transport::Transport;
 use std::collections::{BTreeMap, VecDeque};
 use weir_net::OCTETS_PER_OPPORTUNITY;
 
@@ -132,8 +133,19 @@ impl Scenario {
         }
         let round_trip = 2.0 * path.iter().map(|hop| hop.delay).sum::<f64>()
             + 2.0 * flow.access_delay.least.as_secs_f64();
-        let bps = bps.min(FLOW_CONTROL * 8.0 / round_trip);
-        bps.is_finite().then(|| active * bps / (FULL_PACKET * 8.0))
+        let bps = bps.min(in_flight(&flow.transport) * 8.0 / round_trip);
+        let endless = active * bps / (FULL_PACKET * 8.0);
+        let total = flow.app.total().map(|bytes| bytes as f64 / FULL_PACKET);
+        let packets = total.map_or(endless, |total| total.min(endless));
+        packets.is_finite().then_some(packets)
+    }
+}
+
+/// Octets that buffers and credit let a flow have in flight.
+fn in_flight(transport: &Transport) -> f64 {
+    match transport {
+        Transport::Tcp(tcp) => tcp.config.send_buffer.min(tcp.config.receive_buffer) as f64,
+        _ => FLOW_CONTROL,
     }
 }
 

@@ -200,6 +200,9 @@ fn table<T>(title: &str, columns: &[Column<T>], rows: &[(&str, &T)]) -> String {
             line.push(value.unwrap_or_else(|| "–".to_owned()));
         }
     }
+    if cells[0].len() == 1 {
+        return String::new();
+    }
     let width = |column: usize| {
         let widths = cells.iter().map(|line| line[column].chars().count());
         widths.max().unwrap_or_default()

@@ -253,7 +253,7 @@ impl Words {
         if datagrams {
             packet = packet.min(self.mtu.saturating_sub(68)).max(1);
         }
-        let rate = self.of(&["1bit", "64kbit", "2Mbit", "50Mbit", "900Tbit"]);
+        let rate = self.of(&["1bit", "64kbit", "2Mbit", "50Mbit", "900000Gbit"]);
         match if greedy {
             self.rng.below(7)
         } else {
