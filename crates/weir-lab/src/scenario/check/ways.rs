@@ -1,0 +1,94 @@
+//! Every flow finds a way, on which its packets fit and time passes.
+
+use super::super::model::Flow;
+use super::super::paths::{neighbours, path_mtu};
+use super::super::transport::Transport;
+use super::{Check, Checked};
+use crate::scenario::document::Step::{Index, Key};
+use weir_proto::packet::IpHeader;
+
+/// The smallest datagram that every QUIC path carries (RFC 9000 §14).
+const MIN_DATAGRAM: u32 = 1200;
+
+impl Check<'_> {
+    /// Every flow must find a way, on which its packets fit.
+    pub(super) fn paths(&self) -> Checked {
+        let neighbours = neighbours(self.scenario);
+        for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {
+            let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
+                let path = [Key("flow"), Index(index), Key("to")];
+                let message = format!("to: no way leads from \"{}\" to \"{}\"", flow.from, flow.to);
+                return self.error(&path, message, "add a [[link]] between them");
+            };
+            self.packet_fits(index, flow, mtu)?;
+        }
+        let Some(index) = self.scenario.timeless_flow() else {
+            return Ok(());
+        };
+        let flow = &self.scenario.flows[index];
+        let message = format!(
+            "to: nothing on the way from \"{}\" to \"{}\" and back takes time, so that the flow \
+             would write without end at one instant",
+            flow.from, flow.to
+        );
+        let help = "give a link a rate or a delay, or the application a total";
+        let entry = self.entries.get(index).copied().unwrap_or(index);
+        self.error(&[Key("flow"), Index(entry), Key("to")], message, help)
+    }
+
+    fn packet_fits(&self, index: usize, flow: &Flow, mtu: u32) -> Checked {
+        match &flow.transport {
+            Transport::Quic(quic) => {
+                return self.datagram_fits(index, quic.config.max_datagram_size, mtu);
+            }
+            Transport::Quinn(quinn) => {
+                return self.datagram_fits(index, quinn.max_datagram_size, mtu);
+            }
+            Transport::Tcp(_) => return Ok(()),
+            Transport::Dccp(_) | Transport::Udp(_) => {}
+        }
+        let packet = flow.app.packet();
+        let fits = match &flow.transport {
+            Transport::Dccp(dccp) => dccp.config(mtu).max_payload(),
+            _ => mtu.saturating_sub(IpHeader::UDP_OCTETS + IpHeader::V4_OCTETS),
+        };
+        if packet <= fits {
+            return Ok(());
+        }
+        let path = [Key("flow"), Index(index), Key("app"), Key("packet")];
+        let headers = mtu - fits;
+        let size = packet.saturating_add(headers);
+        let message = format!(
+            "packet: {packet} bytes and {headers} of headers make {size}, more than the path's MTU of {mtu}"
+        );
+        self.error(&path, message, format!("write at most {fits} bytes"))
+    }
+
+    fn datagram_fits(&self, index: usize, size: Option<u32>, mtu: u32) -> Checked {
+        let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+        let largest = mtu.saturating_sub(headers);
+        let at = |key| {
+            let (flow, index) = (Key("flow"), Index(index));
+            [flow, index, Key("transport"), Key(key)]
+        };
+        // RFC 9000 §14: QUIC must not be used on a path that does not carry 1200 octets.
+        if largest < MIN_DATAGRAM {
+            let message = format!(
+                "transport: the path's MTU of {mtu} leaves {largest} bytes to QUIC, which needs {MIN_DATAGRAM}"
+            );
+            let help = format!(
+                "give the links an mtu of at least {}",
+                MIN_DATAGRAM + headers
+            );
+            return self.error(&at("kind"), message, help);
+        }
+        if let Some(size) = size.filter(|&size| size > largest) {
+            let message = format!(
+                "max_datagram_size: {size} bytes and {headers} of headers are more than the path's MTU of {mtu}"
+            );
+            let help = format!("write at most {largest} bytes, or \"path\"");
+            return self.error(&at("max_datagram_size"), message, help);
+        }
+        Ok(())
+    }
+}
