@@ -53,8 +53,6 @@ named! {
         ApplicationLimited => "application_limited",
         /// The receiver's flow control.
         FlowControl => "flow_control",
-        /// The sender's pacer.
-        Pacing => "pacing",
     }
 }
 
@@ -101,11 +99,13 @@ pub struct WindowState {
     pub receive_window: Option<u64>,
     /// Slow-start threshold in octets; `None` while there is none.
     pub ssthresh: Option<u64>,
+    /// The pacing rate; `None` for a controller without one.
+    pub pacing_rate: Option<Rate>,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
     /// The smoothed round-trip time; zero before the first sample.
     pub smoothed_rtt: Duration,
-    /// `slow_start`, `recovery` or `congestion_avoidance`.
+    /// `slow_start`, `recovery` or `congestion_avoidance`, or a state of the controller's own.
     pub state: &'static str,
     /// The rule that bound the window.
     pub limit: Limit,

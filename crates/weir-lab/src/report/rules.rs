@@ -44,7 +44,7 @@ fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
         Limit::MinimumRate | Limit::Timeout | Limit::PersistentCongestion => 5,
         Limit::OscillationReduction | Limit::FlowControl => 9,
         Limit::DataLimited => 8,
-        Limit::None | Limit::MinimumWindow | Limit::Pacing => 7,
+        Limit::None | Limit::MinimumWindow => 7,
     };
     let seen: Vec<Limit> = Limit::ALL
         .into_iter()

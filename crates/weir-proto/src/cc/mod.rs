@@ -1,22 +1,33 @@
 //! Congestion controllers, independent of the transports that use them.
 //!
 //! There are two kinds, because their feedback differs: a [`WindowController`] processes every
-//! acknowledged and lost packet and computes how many octets may be in flight; a rate controller
-//! ([`tfrc`]) processes the receiver's measurements once a round-trip time and computes when the
-//! next packet may leave.
+//! acknowledged and lost packet and computes how many octets may be in flight, and if it wants how
+//! fast they may leave; a rate controller ([`tfrc`]) processes the receiver's measurements once a
+//! round-trip time and computes when the next packet may leave.
+//!
+//! For one acknowledgement a transport calls [`WindowController::on_ack`] for each packet that it
+//! newly acknowledges, [`WindowController::on_lost`] for each that it shows to be lost,
+//! [`WindowController::on_congestion_event`] once for all of these, and at the end
+//! [`WindowController::on_end_acks`] with the sample of the delivery rate. A controller uses the
+//! calls that it needs.
 
+pub mod delivery_rate;
+pub mod filter;
+pub mod pacer;
 pub mod rtt;
 pub mod tfrc;
 pub mod window;
 
+pub use delivery_rate::{DeliveryRateSampler, DeliverySnapshot, RateSample, RoundCounter};
+pub use pacer::Pacer;
 pub use rtt::Rtt;
 
 use crate::event::{Limit, WindowState};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
 /// A packet was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     /// When it was sent.
     pub now: Instant,
@@ -24,10 +35,15 @@ pub struct Sent {
     pub bytes: u64,
     /// Octets in flight, this packet included.
     pub bytes_in_flight: u64,
+    /// The round-trip time measured so far.
+    pub rtt: Rtt,
+    /// The application limited sending before this packet: C.app_limited is set (draft-bbr
+    /// §4.1.2.4).
+    pub app_limited: bool,
 }
 
 /// A packet was acknowledged for the first time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Acked {
     /// When the acknowledgement arrived.
     pub now: Instant,
@@ -43,8 +59,57 @@ pub struct Acked {
     pub app_limited: bool,
 }
 
+/// A packet was declared lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Lost {
+    /// When it was declared lost.
+    pub now: Instant,
+    /// When it was sent.
+    pub sent_at: Instant,
+    /// Its size in octets.
+    pub bytes: u64,
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included.
+    pub tx_in_flight: u64,
+    /// C.lost - P.lost: octets declared lost since it was sent, itself included.
+    pub lost_since_sent: u64,
+    /// C.delivered: octets delivered so far.
+    pub delivered: u64,
+    /// P.is_app_limited: the application limited sending when it was sent.
+    pub app_limited: bool,
+    /// It was sent directly after the packet that was declared lost before it: both are one range
+    /// of lost data.
+    pub continues_range: bool,
+}
+
+/// An acknowledgement that delivered something was processed to its end.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EndAcks {
+    /// When it arrived.
+    pub now: Instant,
+    /// RS.newly_acked: octets that it newly acknowledged, selectively or not.
+    pub newly_acked: u64,
+    /// Packets that it newly acknowledged.
+    pub acked_packets: u64,
+    /// RS.newly_lost: octets declared lost since the acknowledgement before it, its own losses
+    /// included.
+    pub newly_lost: u64,
+    /// Packets that the receiver newly reports as marked with Congestion Experienced.
+    pub ecn_ce: u64,
+    /// Octets in flight after it.
+    pub bytes_in_flight: u64,
+    /// When the newest of the acknowledged packets was sent.
+    pub newest_sent_at: Instant,
+    /// RS.rtt: the round-trip time of the newest of the acknowledged packets; `None` if it gives no
+    /// sample.
+    pub rtt_sample: Option<Duration>,
+    /// The round-trip time measured so far.
+    pub rtt: Rtt,
+    /// The sample of the delivery rate.
+    pub rate: RateSample,
+}
+
 /// Packets were declared lost or marked: at most one call per received acknowledgement or timer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CongestionEvent {
     /// When the losses or marks were detected.
     pub now: Instant,
@@ -62,7 +127,7 @@ pub struct CongestionEvent {
 }
 
 /// TCP's retransmission timer expired.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct RetransmissionTimeout {
     /// When it expired.
     pub now: Instant,
@@ -80,6 +145,22 @@ pub trait WindowController {
     fn on_sent(&mut self, sent: &Sent);
     /// A packet was acknowledged. Called for each packet, in an order that the transport chooses.
     fn on_ack(&mut self, acked: &Acked);
+    /// A packet was declared lost. Called for each, before
+    /// [`on_congestion_event`](Self::on_congestion_event) for all of them.
+    fn on_lost(&mut self, _lost: &Lost) {}
+    /// An acknowledgement was processed to its end: all its packets and the losses that it showed
+    /// have been reported.
+    fn on_end_acks(&mut self, _acks: &EndAcks) {}
+    /// True if the window is meant for recovery as well, so that no other rule, such as TCP's
+    /// proportional rate reduction (RFC 6937), takes its place there.
+    fn sets_window_in_recovery(&self) -> bool {
+        false
+    }
+    /// True while the controller itself keeps the flow below what the path can take, so that
+    /// samples of the delivery rate count as limited by the application (draft-bbr §5.3.4.3).
+    fn limits_samples(&self) -> bool {
+        false
+    }
     /// True if acknowledgements of TCP's fast recovery are wanted too, in which a window must not
     /// grow (RFC 5681 §3.2): a controller that measures a rate counts all that arrives.
     fn wants_acks_in_recovery(&self) -> bool {
@@ -111,6 +192,11 @@ pub trait WindowController {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// The largest burst in octets that may leave at once under the pacing rate; `None` if the
+    /// window alone says when packets leave, whatever the rate is.
+    fn send_quantum(&self) -> Option<u64> {
+        None
+    }
     /// True once after each reduction, if the rules allow one packet beyond the window at the start
     /// of recovery (RFC 9002 §7.3.2).
     fn take_recovery_probe(&mut self) -> bool {
@@ -123,12 +209,13 @@ pub trait WindowController {
             bytes_in_flight,
             partial_bytes_acked: self.partial_bytes_acked(),
             ssthresh: self.ssthresh(),
+            pacing_rate: self.pacing_rate(),
             state: self.state(),
             limit: self.limit(),
             ..rtt.into()
         }
     }
-    /// `slow_start`, `recovery` or `congestion_avoidance`.
+    /// `slow_start`, `recovery` or `congestion_avoidance`, or a state of the controller's own.
     fn state(&self) -> &'static str;
     /// The rule that bound the window when it last changed.
     fn limit(&self) -> Limit;

@@ -7,6 +7,7 @@
 
 use super::error::TransportError;
 use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
+use crate::cc::DeliverySnapshot;
 use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::time::{Duration, Instant};
@@ -66,6 +67,8 @@ pub struct SentPacket {
     pub size: u32,
     /// The peer must acknowledge it.
     pub ack_eliciting: bool,
+    /// What had been delivered when it was sent.
+    pub snapshot: DeliverySnapshot,
     state: PacketState,
 }
 

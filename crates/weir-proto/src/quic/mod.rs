@@ -8,8 +8,8 @@
 //!
 //! Not modelled: TLS and keys (the handshake is an exchange of Initial packets of the right size,
 //! or none), Retry, 0-RTT, version negotiation, migration and connection ids, path MTU discovery,
-//! pacing, stateless resets, the content of streams (lengths only). A packet counts as sent when it
-//! is handed over.
+//! stateless resets, the content of streams (lengths only). A packet counts as sent when it is
+//! handed over. Packets are paced if the controller has a pacing rate and a quantum.
 
 mod ack;
 mod config;

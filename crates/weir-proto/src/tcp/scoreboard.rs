@@ -6,6 +6,7 @@
 //! if it was retransmitted since it was marked lost and is not SACKed.
 
 use super::rack::Deadline;
+use crate::cc::DeliverySnapshot;
 use crate::time::{Duration, Instant};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -31,6 +32,8 @@ pub(super) struct SentSegment {
     pub(super) retransmitted_ever: bool,
     /// It counts as lost.
     pub(super) lost: Option<Lost>,
+    /// What had been delivered when it was last sent.
+    pub(super) snapshot: DeliverySnapshot,
     /// It was retransmitted since it was marked lost.
     retransmitted: bool,
     sacked: bool,
@@ -60,13 +63,14 @@ pub(super) struct Scoreboard {
 }
 
 impl SentSegment {
-    pub(super) const fn new(start: u64, len: u32, sent_at: Instant) -> Self {
+    pub(super) fn new(start: u64, len: u32, sent_at: Instant) -> Self {
         Self {
             start,
             len,
             sent_at,
             retransmitted_ever: false,
             lost: None,
+            snapshot: DeliverySnapshot::default(),
             retransmitted: false,
             sacked: false,
         }
@@ -178,6 +182,18 @@ impl Scoreboard {
         self.segments.push_back(segment);
         self.high_data += u64::from(len);
         self.pipe += u64::from(len);
+    }
+
+    /// Keeps what had been delivered when the segment that starts here left just now.
+    pub(super) fn set_snapshot(&mut self, start: u64, snapshot: DeliverySnapshot) {
+        let last = self.segments.len().saturating_sub(1);
+        let at = match self.segments.back() {
+            Some(back) if back.start == start => last,
+            _ => self.index_of(start),
+        };
+        if let Some(segment) = self.segments.get_mut(at) {
+            segment.snapshot = snapshot;
+        }
     }
 
     /// Removes the segments below `ack`; calls `on_new` for each that was not SACKed before.

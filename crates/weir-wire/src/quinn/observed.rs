@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use weir_proto::event::{Bound, Event, EventMask, Limit, WindowState};
 use weir_proto::time::{self, Duration};
+use weir_proto::units::Rate;
 
 /// What kept quinn from sending, as far as a controller can tell.
 ///
@@ -139,7 +140,9 @@ impl ControllerFactory for ObservedControllerFactory {
     fn build(self: Arc<Self>, now: Instant, mtu: u16) -> Box<dyn congestion::Controller> {
         let quinn = |factory: Arc<dyn ControllerFactory>| Inner::Quinn(factory.build(now, mtu));
         let inner = match self.algorithm {
-            CongestionControlAlgorithm::Weir(controller) => Inner::Weir(controller.start(now, mtu)),
+            CongestionControlAlgorithm::Weir(controller) => {
+                Inner::Weir(Box::new(controller.start(now, mtu)))
+            }
             CongestionControlAlgorithm::QuinnNewReno => quinn(Arc::new(NewRenoConfig::default())),
             CongestionControlAlgorithm::QuinnCubic => quinn(Arc::new(CubicConfig::default())),
         };
@@ -164,21 +167,21 @@ impl ControllerFactory for ObservedControllerFactory {
 }
 
 enum Inner {
-    Weir(PathController),
+    Weir(Box<PathController>),
     Quinn(Box<dyn congestion::Controller>),
 }
 
 impl Inner {
     fn get(&self) -> &dyn congestion::Controller {
         match self {
-            Self::Weir(controller) => controller,
+            Self::Weir(controller) => &**controller,
             Self::Quinn(controller) => &**controller,
         }
     }
 
     fn get_mut(&mut self) -> &mut dyn congestion::Controller {
         match self {
-            Self::Weir(controller) => controller,
+            Self::Weir(controller) => &mut **controller,
             Self::Quinn(controller) => &mut **controller,
         }
     }
@@ -216,6 +219,7 @@ impl ObservedController {
         let metrics = self.inner.get().metrics();
         window.cwnd = metrics.congestion_window;
         window.ssthresh = metrics.ssthresh.filter(|&octets| octets < u64::MAX);
+        window.pacing_rate = metrics.pacing_rate.map(|bps| Rate::from_bps(bps as f64));
         if let Inner::Weir(path) = &self.inner {
             let controller = path.controller();
             window.partial_bytes_acked = controller.partial_bytes_acked();
@@ -324,6 +328,9 @@ impl congestion::Controller for ObservedController {
         self.inner
             .get_mut()
             .on_end_acks(now, in_flight, app_limited, largest_packet_num_acked);
+        if matches!(self.inner, Inner::Weir(_)) {
+            self.update(Limit::None);
+        }
         self.in_flight = in_flight;
         let newest = self.newest_in_batch.take();
         let mut state = self.view.lock();

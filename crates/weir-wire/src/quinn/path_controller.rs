@@ -8,6 +8,10 @@
 //! - the variation of the round-trip time is not reported and stays zero;
 //! - octets in flight are reported once for each received acknowledgement. In between they are
 //!   counted here, including packets that hold only acknowledgements, which quinn does not count;
+//! - quinn's pacer follows the window, 1.25 of it in a round-trip time, and not the controller's
+//!   pacing rate;
+//! - of the packets that are declared lost together only the last is told, with the octets of all,
+//!   and packets that were sent at one time are told apart by the order of their acknowledgements;
 //! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
 //!   recovery. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`, `send_gate`,
 //!   `ack_first_at_once` and `pto_probes` have no effect.
@@ -16,10 +20,14 @@ use crate::error::Error;
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{self, ControllerFactory, ControllerMetrics};
 use std::any::Any;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time;
 use weir_proto::cc::window::{self, BoxedController, ControllerEntry, WindowConfig};
-use weir_proto::cc::{Acked, CongestionEvent, Rtt, Sent, WindowController};
+use weir_proto::cc::{
+    Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EndAcks, Lost, Rtt, Sent,
+    WindowController,
+};
 use weir_proto::time::{Duration, Instant};
 
 /// A window controller of Weir for quinn: the factory that makes one for each path.
@@ -65,6 +73,8 @@ impl ControllerConfig {
             initial_window: config.initial_window(),
             base: now,
             bytes_in_flight: 0,
+            rtt: Rtt::default(),
+            flight: Flight::default(),
         }
     }
 }
@@ -82,6 +92,88 @@ pub struct PathController {
     /// Time zero of the controller.
     base: time::Instant,
     bytes_in_flight: u64,
+    rtt: Rtt,
+    flight: Flight,
+}
+
+/// A packet that was sent, and not yet acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct SentPacket {
+    at: Instant,
+    number: u64,
+    snapshot: DeliverySnapshot,
+    acknowledged: bool,
+}
+
+/// What quinn does not keep for a controller: the state at the sending of each packet.
+#[derive(Clone, Debug, Default)]
+struct Flight {
+    sampler: DeliveryRateSampler,
+    /// In the order of sending.
+    packets: VecDeque<SentPacket>,
+    sent: u64,
+}
+
+impl Flight {
+    fn on_sent(&mut self, now: Instant, bytes: u64, bytes_in_flight: u64) {
+        self.sent += 1;
+        self.packets.push_back(SentPacket {
+            at: now,
+            number: self.sent,
+            snapshot: self.sampler.on_sent(now, bytes, bytes_in_flight),
+            acknowledged: false,
+        });
+    }
+
+    /// The first packet of this time that was not acknowledged.
+    fn find(&mut self, sent_at: Instant) -> Option<&mut SentPacket> {
+        let from = self.packets.partition_point(|packet| packet.at < sent_at);
+        let mut same = self.packets.range_mut(from..);
+        same.find(|packet| !packet.acknowledged)
+            .filter(|packet| packet.at == sent_at)
+    }
+
+    fn on_ack(&mut self, now: Instant, bytes: u64, sent_at: Instant) {
+        let found = self.find(sent_at).map(|packet| {
+            packet.acknowledged = true;
+            (packet.number, packet.snapshot)
+        });
+        let number = found.map_or(0, |(number, _)| number);
+        let snapshot = found.as_ref().map(|(_, snapshot)| snapshot);
+        self.sampler
+            .on_acked(now, bytes, (sent_at, number), snapshot);
+    }
+
+    /// Forgets what is acknowledged, and what was sent so long before an acknowledged packet that
+    /// it must be lost.
+    fn forget_before(&mut self, time: Instant) {
+        while let Some(front) = self.packets.front() {
+            if !front.acknowledged && front.at >= time {
+                break;
+            }
+            self.packets.pop_front();
+        }
+    }
+
+    /// So many octets were lost, of which this packet was the last.
+    fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant) -> Lost {
+        let unknown = DeliverySnapshot {
+            lost: self.sampler.lost(),
+            tx_in_flight: bytes,
+            ..DeliverySnapshot::default()
+        };
+        let snapshot = self.find(sent_at).map_or(unknown, |packet| packet.snapshot);
+        Lost {
+            now,
+            sent_at,
+            bytes,
+            tx_in_flight: snapshot.tx_in_flight,
+            lost_since_sent: self.sampler.on_lost(bytes, &snapshot),
+            delivered: self.sampler.delivered(),
+            app_limited: snapshot.app_limited,
+            continues_range: false,
+        }
+    }
 }
 
 impl PathController {
@@ -108,10 +200,15 @@ impl PathController {
 impl congestion::Controller for PathController {
     fn on_sent(&mut self, now: time::Instant, bytes: u64, _last_packet_number: u64) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_add(bytes);
+        let now = self.at(now);
+        let app_limited = self.flight.sampler.is_app_limited();
+        self.flight.on_sent(now, bytes, self.bytes_in_flight);
         let sent = Sent {
-            now: self.at(now),
+            now,
             bytes,
             bytes_in_flight: self.bytes_in_flight,
+            rtt: self.rtt,
+            app_limited,
         };
         self.inner.on_sent(&sent);
     }
@@ -130,9 +227,12 @@ impl congestion::Controller for PathController {
             variation: Duration::ZERO,
             min: rtt.min().into(),
         };
+        self.rtt = rtt;
+        let (now, sent_at) = (self.at(now), self.at(sent));
+        self.flight.on_ack(now, bytes, sent_at);
         self.acknowledge(Acked {
-            now: self.at(now),
-            sent_at: self.at(sent),
+            now,
+            sent_at,
             bytes,
             bytes_in_flight: 0,
             rtt,
@@ -142,12 +242,38 @@ impl congestion::Controller for PathController {
 
     fn on_end_acks(
         &mut self,
-        _now: time::Instant,
+        now: time::Instant,
         in_flight: u64,
-        _app_limited: bool,
+        app_limited: bool,
         _largest_packet_num_acked: Option<u64>,
     ) {
         self.bytes_in_flight = in_flight;
+        let now = self.at(now);
+        let sampler = &mut self.flight.sampler;
+        if app_limited {
+            sampler.on_app_limited(in_flight);
+        }
+        let Some(delivered) = sampler.on_end_acks(self.rtt.min) else {
+            return;
+        };
+        let newest_sent_at = delivered.newest_sent_at;
+        self.inner.on_end_acks(&EndAcks {
+            now,
+            newly_acked: delivered.newly_acked,
+            acked_packets: delivered.packets,
+            newly_lost: delivered.newly_lost,
+            ecn_ce: 0,
+            bytes_in_flight: in_flight,
+            newest_sent_at,
+            rtt_sample: Some(now.since(newest_sent_at)),
+            rtt: self.rtt,
+            rate: delivered.rate,
+        });
+        if self.inner.limits_samples() {
+            self.flight.sampler.on_app_limited(in_flight);
+        }
+        self.flight
+            .forget_before(newest_sent_at - self.rtt.smoothed * 4);
     }
 
     fn on_congestion_event(
@@ -158,9 +284,14 @@ impl congestion::Controller for PathController {
         lost_bytes: u64,
     ) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
+        let (now, sent_at) = (self.at(now), self.at(sent));
+        if lost_bytes > 0 {
+            let lost = self.flight.on_lost(now, lost_bytes, sent_at);
+            self.inner.on_lost(&lost);
+        }
         let congestion = CongestionEvent {
-            now: self.at(now),
-            sent_at: self.at(sent),
+            now,
+            sent_at,
             lost_bytes,
             bytes_in_flight: self.bytes_in_flight,
             flight_size: None,
@@ -191,6 +322,7 @@ impl congestion::Controller for PathController {
     fn clone_box(&self) -> Box<dyn congestion::Controller> {
         Box::new(Self {
             inner: self.inner.clone_box(),
+            flight: self.flight.clone(),
             ..*self
         })
     }

@@ -51,6 +51,7 @@ impl Twins {
             now: at(now),
             bytes: PACKET,
             bytes_in_flight: self.in_flight,
+            ..Sent::default()
         });
     }
 

@@ -38,6 +38,7 @@ fn sent(now: u64) -> Sent {
         now: at(now),
         bytes: MDS,
         bytes_in_flight: 10 * MDS,
+        ..Sent::default()
     }
 }
 

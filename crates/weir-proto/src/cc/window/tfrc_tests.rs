@@ -41,6 +41,7 @@ impl Path {
                 now,
                 bytes: MDS,
                 bytes_in_flight: self.in_flight,
+                ..Sent::default()
             });
             flight.push((now, self.sent));
             self.sent += 1;
@@ -155,6 +156,7 @@ fn silence_halves_the_window_repeatedly() {
             now: path.now,
             bytes: MDS,
             bytes_in_flight: MDS,
+            ..Sent::default()
         });
         path.window.window()
     };
@@ -227,6 +229,7 @@ fn two_large_datagrams_grow_to_more() {
                 now: path.now + Duration::from_millis(number),
                 bytes: 9 * MDS,
                 bytes_in_flight: 9 * MDS,
+                ..Sent::default()
             });
         }
         for number in 0..packets {

@@ -18,6 +18,7 @@ use super::streams::{Role, Streams};
 use super::wire::{PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
 use crate::cc::window::BoxedController;
+use crate::cc::{DeliveryRateSampler, Pacer};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
@@ -86,8 +87,11 @@ pub struct Connection {
     controller: BoxedController,
     rtt: RttEstimator,
     bytes_in_flight: u64,
-    /// Octets of packets in flight that were acknowledged.
-    delivered: u64,
+    /// What was delivered and lost, and how fast.
+    sampler: DeliveryRateSampler,
+    pacer: Pacer,
+    /// When the pacer lets the next packet out, if it holds one back.
+    paced_until: Option<Instant>,
     /// One packet may leave beyond the window at the start of recovery.
     recovery_probe: bool,
     /// Sending last stopped for lack of data.
@@ -96,6 +100,8 @@ pub struct Connection {
     probes_due: u8,
     /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
     peer_ce: Option<u64>,
+    /// The packet that was last declared lost.
+    last_lost: Option<PacketNumber>,
     /// Lost packets of this recovery period that may be spurious losses.
     spurious_candidates: Vec<PacketNumber>,
     idle_since: Instant,
@@ -148,12 +154,15 @@ impl Connection {
             controller: (config.controller.make)(&config.window()),
             rtt: RttEstimator::default(),
             bytes_in_flight: 0,
-            delivered: 0,
+            sampler: DeliveryRateSampler::default(),
+            pacer: Pacer::default(),
+            paced_until: None,
             recovery_probe: false,
             app_limited: false,
             pto_count: 0,
             probes_due: 0,
             peer_ce: Some(0),
+            last_lost: None,
             spurious_candidates: Vec::new(),
             idle_since: Instant::ZERO,
             close_frame: CloseFrame::default(),
@@ -245,7 +254,7 @@ impl Connection {
         let mut state = self
             .controller
             .snapshot(self.bytes_in_flight, self.rtt.get());
-        state.delivered = Some(self.delivered);
+        state.delivered = Some(self.sampler.delivered());
         state.receive_window = Some(self.streams.receive_window());
         if self.app_limited && self.streams.is_blocked() {
             state.limit = Limit::FlowControl;
@@ -284,6 +293,7 @@ impl Endpoint for Connection {
                 } else if self.loss_timer().is_some_and(|at| at <= now) {
                     self.on_loss_timer(now);
                 }
+                self.paced_until.take_if(|at| *at <= now);
             }
             _ => {}
         }
@@ -308,7 +318,7 @@ impl Endpoint for Connection {
                     self.initial.received.deadline(),
                     self.data.received.deadline(),
                 ];
-                let timers = [self.loss_timer(), self.idle_deadline()];
+                let timers = [self.loss_timer(), self.idle_deadline(), self.paced_until];
                 acks.into_iter().chain(timers).flatten().min()
             }
             State::Idle | State::Draining | State::Closed => None,

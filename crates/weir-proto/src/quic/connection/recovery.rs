@@ -1,13 +1,16 @@
 //! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
 use super::{Connection, State};
-use crate::cc::{Acked, CongestionEvent};
+use crate::cc::{Acked, CongestionEvent, EndAcks, Lost};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
-use crate::quic::loss::{NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame};
+use crate::quic::loss::{
+    NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, SentPacket,
+};
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
@@ -32,9 +35,9 @@ impl Connection {
             // RFC 9000 §8.1: an acknowledgement validates the address.
             self.amplification = None;
         }
-        self.sample_rtt(now, space, ack, newly_acked);
+        let rtt_sample = self.sample_rtt(now, space, ack, newly_acked);
         self.acked = acked;
-        self.process_ecn(now, space, ack, newly_acked);
+        let ecn_ce = self.process_ecn(now, space, ack, newly_acked);
         if self.config.rules.losses_before_acks {
             self.detect_losses(now, space);
             self.process_acked(now, space);
@@ -42,39 +45,87 @@ impl Connection {
             self.process_acked(now, space);
             self.detect_losses(now, space);
         }
+        self.end_acks(now, rtt_sample, ecn_ce);
         self.pto_count = 0;
         self.probes_due = 0;
         Ok(())
     }
 
-    fn sample_rtt(&mut self, now: Instant, space: SpaceId, ack: &Ack, newly_acked: NewlyAcked) {
-        let Some(sent_at) = newly_acked
-            .largest_sent_at
-            .filter(|_| newly_acked.ack_eliciting)
-        else {
+    /// Tells the controller that the acknowledgement was processed to its end.
+    fn end_acks(&mut self, now: Instant, rtt_sample: Option<Duration>, ecn_ce: u64) {
+        let rtt = self.rtt.get();
+        let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
         };
+        let before = self.control();
+        self.controller.on_end_acks(&EndAcks {
+            now,
+            newly_acked: delivered.newly_acked,
+            acked_packets: delivered.packets,
+            newly_lost: delivered.newly_lost,
+            ecn_ce,
+            bytes_in_flight: self.bytes_in_flight,
+            newest_sent_at: delivered.newest_sent_at,
+            rtt_sample,
+            rtt,
+            rate: delivered.rate,
+        });
+        if self.controller.limits_samples() {
+            self.sampler.on_app_limited(self.bytes_in_flight);
+        }
+        if self.control() != before {
+            self.emit_window(now);
+        }
+    }
+
+    /// What the controller says.
+    fn control(&self) -> (u64, Option<Rate>, &'static str) {
+        let controller = &self.controller;
+        (
+            controller.window(),
+            controller.pacing_rate(),
+            controller.state(),
+        )
+    }
+
+    fn sample_rtt(
+        &mut self,
+        now: Instant,
+        space: SpaceId,
+        ack: &Ack,
+        newly_acked: NewlyAcked,
+    ) -> Option<Duration> {
+        let sent_at = newly_acked
+            .largest_sent_at
+            .filter(|_| newly_acked.ack_eliciting)?;
         let latest = now.since(sent_at);
         // RFC 9002 §5.3: Initial packets are not delayed, others at most by max_ack_delay.
         let delay = match space {
-            SpaceId::Initial => crate::time::Duration::ZERO,
+            SpaceId::Initial => Duration::ZERO,
             SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
         };
         self.rtt.on_delayed_sample(now, latest, delay);
         self.events.push(now, EventMask::RTT, || Event::Rtt(latest));
+        Some(latest)
     }
 
     /// Processes ECN counts: a higher CE count is a congestion event (RFC 9002 appendix B.7), a
-    /// lower one ends the use of ECN (RFC 9000 §13.4.2).
-    fn process_ecn(&mut self, now: Instant, space: SpaceId, ack: &Ack, newly_acked: NewlyAcked) {
+    /// lower one ends the use of ECN (RFC 9000 §13.4.2). Returns by how much the count has grown.
+    fn process_ecn(
+        &mut self,
+        now: Instant,
+        space: SpaceId,
+        ack: &Ack,
+        newly_acked: NewlyAcked,
+    ) -> u64 {
         if !self.config.ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
-            return;
+            return 0;
         }
-        let Some(known) = self.peer_ce else { return };
+        let Some(known) = self.peer_ce else { return 0 };
         let ce = ack.ecn.as_ref().map_or(0, |counts| counts.ce);
         if ce < known {
             self.peer_ce = None;
-            return;
+            return 0;
         }
         self.peer_ce = Some(ce);
         if let Some(sent_at) = newly_acked.largest_sent_at.filter(|_| ce > known) {
@@ -87,6 +138,7 @@ impl Connection {
                 ecn: true,
             });
         }
+        ce - known
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) {
@@ -104,8 +156,11 @@ impl Connection {
 
     fn process_acked(&mut self, now: Instant, space: SpaceId) {
         let mut acked = std::mem::take(&mut self.acked);
-        for (_, packet) in acked.drain(..) {
+        for (number, packet) in acked.drain(..) {
             let bytes = u64::from(packet.size);
+            let sent = (packet.sent_at, number);
+            self.sampler
+                .on_acked(now, bytes, sent, Some(&packet.snapshot));
             self.controller.on_ack(&Acked {
                 now,
                 sent_at: packet.sent_at,
@@ -115,7 +170,6 @@ impl Connection {
                 app_limited: self.app_limited,
             });
             self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
-            self.delivered += bytes;
             if let Some(largest) = packet.acked_up_to {
                 self.space(space).received.forget_up_to(largest);
             }
@@ -150,6 +204,7 @@ impl Connection {
         for lost in &lost {
             let (number, size, trigger) = (lost.number, lost.packet.size, lost.trigger);
             lost_bytes += u64::from(size);
+            self.note_lost(now, number, &lost.packet);
             self.retransmit(&lost.packet.retransmit);
             self.events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
@@ -178,6 +233,24 @@ impl Connection {
         }
         self.lost = lost;
         self.emit_window(now);
+    }
+
+    /// Tells sampler and controller of a lost packet.
+    fn note_lost(&mut self, now: Instant, number: PacketNumber, packet: &SentPacket) {
+        let bytes = u64::from(packet.size);
+        let snapshot = &packet.snapshot;
+        let lost_since_sent = self.sampler.on_lost(bytes, snapshot);
+        let before = self.last_lost.replace(number);
+        self.controller.on_lost(&Lost {
+            now,
+            sent_at: packet.sent_at,
+            bytes,
+            tx_in_flight: snapshot.tx_in_flight,
+            lost_since_sent,
+            delivered: self.sampler.delivered(),
+            app_limited: snapshot.app_limited,
+            continues_range: before.is_some_and(|before| before + 1 == number),
+        });
     }
 
     /// Removes acknowledged packets from the candidates. Once all of them are acknowledged, the

@@ -73,6 +73,8 @@ impl Connection {
             Bound::Nothing
         } else if waits && !self.may_send() {
             Bound::Window
+        } else if self.paced_until.is_some() {
+            Bound::Pacer
         } else if waits {
             Bound::ReceiverCredit
         } else if self.write_blocked {
@@ -204,9 +206,28 @@ impl Connection {
             || self.probes_due > 0
     }
 
+    /// Asks the pacer for a packet of the largest size; notes the time if it holds the packet back.
+    fn pacer_releases(&mut self, now: Instant) -> bool {
+        let pacing = self
+            .controller
+            .pacing_rate()
+            .zip(self.controller.send_quantum());
+        let Some((rate, quantum)) = pacing else {
+            return true;
+        };
+        let mds = u64::from(self.config.datagram_size());
+        let at = self.pacer.release(mds, rate, quantum);
+        if at > now && (self.streams.has_stream_data() || self.streams.unsent() > 0) {
+            self.paced_until = Some(at);
+        }
+        at <= now
+    }
+
     fn build_data(&mut self, now: Instant) -> Option<Packet> {
         let ack_due = self.data.received.ack_is_due(now);
-        let may_send = self.may_send();
+        self.paced_until = None;
+        // A probe does not wait for the pacer, as it does not wait for the window.
+        let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
         if may_send && !has_stream_data && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
@@ -219,6 +240,9 @@ impl Connection {
         let ping = self.probes_due > 0 && !has_stream_data && !has_flow_control;
         if may_send {
             self.app_limited = !has_stream_data;
+            if self.app_limited && self.streams.unsent() == 0 {
+                self.sampler.on_app_limited(self.bytes_in_flight);
+            }
         }
         if !ack_due && !has_stream_data && !has_flow_control && !ping {
             return None;
@@ -309,18 +333,7 @@ impl Connection {
         if ack_eliciting || (padded && !closes) {
             builder.sent.size = size;
             builder.sent.ack_eliciting = ack_eliciting;
-            self.space(space).sent.push(builder.sent);
-            self.bytes_in_flight += u64::from(size);
-            if space == SpaceId::Data {
-                self.recovery_probe = false;
-                self.probes_due = self.probes_due.saturating_sub(1);
-            }
-            self.controller.on_sent(&Sent {
-                now,
-                bytes: u64::from(size),
-                bytes_in_flight: self.bytes_in_flight,
-            });
-            self.emit_window(now);
+            self.count_in_flight(now, space, builder.sent);
         } else {
             self.space(space).sent.skip();
         }
@@ -332,6 +345,30 @@ impl Connection {
             frames: builder.frames,
         };
         self.wrap(packet, size)
+    }
+
+    /// A packet that counts as in flight leaves.
+    fn count_in_flight(&mut self, now: Instant, space: SpaceId, mut sent: SentPacket) {
+        let bytes = u64::from(sent.size);
+        self.bytes_in_flight += bytes;
+        let app_limited = self.sampler.is_app_limited();
+        sent.snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
+        self.space(space).sent.push(sent);
+        if space == SpaceId::Data {
+            self.recovery_probe = false;
+            self.probes_due = self.probes_due.saturating_sub(1);
+        }
+        self.controller.on_sent(&Sent {
+            now,
+            bytes,
+            bytes_in_flight: self.bytes_in_flight,
+            rtt: self.rtt.get(),
+            app_limited,
+        });
+        if let Some(rate) = self.controller.pacing_rate() {
+            self.pacer.on_sent(now, bytes, rate);
+        }
+        self.emit_window(now);
     }
 
     fn count_sent(

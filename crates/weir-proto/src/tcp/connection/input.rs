@@ -1,7 +1,7 @@
 //! Processes arriving segments: the handshake, data, and acknowledgements.
 
 use super::{Config, Connection, Recovery, State};
-use crate::cc::Acked;
+use crate::cc::{Acked, EndAcks};
 use crate::endpoint::{CloseReason, EndpointEvent};
 use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;
@@ -196,7 +196,6 @@ impl Connection {
         }
         let in_flight = self.scoreboard.pipe();
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
-        self.delivered += news.delivered;
         self.notify_writable();
         self.take_sample(now, &news);
         self.grow_window(now, &news, in_flight);
@@ -211,6 +210,7 @@ impl Connection {
         }
         self.recover(now, kind, &news);
         self.handle_ece(now, packet, ack);
+        self.end_acks(now, &news);
         if kind == AckKind::Advance {
             self.schedule_probe(now);
         }
@@ -225,6 +225,7 @@ impl Connection {
             config,
             rack,
             recovery,
+            sampler,
             ..
         } = self;
         let timed_out = match *recovery {
@@ -233,7 +234,10 @@ impl Connection {
         };
         let mut news = News::default();
         let mut collect = |news: &mut News, segment: &SentSegment| {
-            news.delivered += u64::from(segment.len);
+            let bytes = u64::from(segment.len);
+            let sent = (segment.sent_at, segment.end());
+            sampler.on_acked(now, bytes, sent, Some(&segment.snapshot));
+            news.delivered += bytes;
             news.newest = news.newest.max(Some(segment.sent_at));
             if !segment.retransmitted_ever {
                 news.sample_from = news.sample_from.max(Some(segment.sent_at));
@@ -285,6 +289,30 @@ impl Connection {
             self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
         }
         self.statistics.smoothed_rtt = self.timer.rtt().smoothed;
+    }
+
+    /// Tells the controller that the acknowledgement was processed to its end.
+    fn end_acks(&mut self, now: Instant, news: &News) {
+        let rtt = self.timer.rtt();
+        let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
+            return;
+        };
+        let bytes_in_flight = self.in_network();
+        self.controller.on_end_acks(&EndAcks {
+            now,
+            newly_acked: delivered.newly_acked,
+            acked_packets: delivered.packets,
+            newly_lost: delivered.newly_lost,
+            ecn_ce: 0,
+            bytes_in_flight,
+            newest_sent_at: delivered.newest_sent_at,
+            rtt_sample: news.sample_from.map(|sent_at| now.since(sent_at)),
+            rtt,
+            rate: delivered.rate,
+        });
+        if self.controller.limits_samples() {
+            self.sampler.on_app_limited(bytes_in_flight);
+        }
     }
 
     /// Tells the controller what was delivered. In fast recovery a window does not grow (RFC 5681

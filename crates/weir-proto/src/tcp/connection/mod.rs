@@ -15,7 +15,7 @@ use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
 use super::scoreboard::Scoreboard;
 use super::wire::flag;
-use crate::cc::WindowController;
+use crate::cc::{DeliveryRateSampler, Pacer, WindowController};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
@@ -185,8 +185,13 @@ pub struct Connection {
     window_limited: bool,
     /// The window has changed since its last trace event.
     window_changed: bool,
-    /// Octets that acknowledgements have reported as arrived.
-    delivered: u64,
+    /// What was delivered and lost, and how fast.
+    sampler: DeliveryRateSampler,
+    pacer: Pacer,
+    /// When the pacer lets the next segment out, if it holds one back.
+    paced_until: Option<Instant>,
+    /// Where the segment ends that was last declared lost.
+    last_lost_end: Option<u64>,
     /// The end of the data that was reported as sent.
     traced_up_to: u64,
     statistics: Statistics,
@@ -271,7 +276,10 @@ impl Connection {
             packets: 0,
             window_limited: false,
             window_changed: false,
-            delivered: 0,
+            sampler: DeliveryRateSampler::default(),
+            pacer: Pacer::default(),
+            paced_until: None,
+            last_lost_end: None,
             traced_up_to: 0,
             statistics: Statistics::default(),
             events: Events::default(),
@@ -321,6 +329,7 @@ impl Endpoint for Connection {
     }
 
     fn handle_timeout(&mut self, now: Instant) {
+        self.paced_until.take_if(|at| *at <= now);
         while let Some(expired) = self.timer.take_expired(now) {
             match expired {
                 Expired::Reordering => self.handle_reordering_timer(now),
@@ -355,10 +364,12 @@ impl Endpoint for Connection {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        match (self.timer.next(), self.receiver.deadline()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let deadlines = [
+            self.timer.next(),
+            self.receiver.deadline(),
+            self.paced_until,
+        ];
+        deadlines.into_iter().flatten().min()
     }
 
     fn events(&mut self) -> Option<&mut Events> {

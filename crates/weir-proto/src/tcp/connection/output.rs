@@ -126,12 +126,20 @@ impl Connection {
     fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
         self.timer.start_if_idle(now);
         self.last_sent = now;
-        let bytes_in_flight = self.scoreboard.pipe();
+        let (bytes, bytes_in_flight) = (u64::from(len), self.scoreboard.pipe());
+        let app_limited = self.sampler.is_app_limited();
+        let snapshot = self.sampler.on_sent(now, bytes, bytes_in_flight);
+        self.scoreboard.set_snapshot(start, snapshot);
         self.controller.on_sent(&Sent {
             now,
-            bytes: u64::from(len),
+            bytes,
             bytes_in_flight,
+            rtt: self.timer.rtt(),
+            app_limited,
         });
+        if let Some(rate) = self.controller.pacing_rate() {
+            self.pacer.on_sent(now, bytes, rate);
+        }
         if let Some(prr) = &mut self.prr {
             prr.on_sent(u64::from(len));
         }
@@ -154,6 +162,23 @@ impl Connection {
         self.scoreboard.pipe().saturating_sub(arrived)
     }
 
+    /// True if the pacer lets a full segment out; notes the time if it holds one back.
+    fn pacer_releases(&mut self, now: Instant) -> bool {
+        let pacing = self
+            .controller
+            .pacing_rate()
+            .zip(self.controller.send_quantum());
+        let Some((rate, quantum)) = pacing else {
+            return true;
+        };
+        let segment = u64::from(self.config.segment_size);
+        let at = self.pacer.release(segment, rate, quantum);
+        if at > now && (self.new_data() > 0 || self.scoreboard.has_waiting()) {
+            self.paced_until = Some(at);
+        }
+        at <= now
+    }
+
     /// True if a segment may leave.
     pub(super) fn has_room(&self, segment: u64) -> bool {
         match &self.prr {
@@ -165,6 +190,7 @@ impl Connection {
     /// The next segment with data: a loss probe that is due, else what the window lets out,
     /// retransmissions first (RFC 6675 §4, NextSeg()).
     pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
+        self.paced_until = None;
         if std::mem::take(&mut self.probe_due)
             && let Some(packet) = self.next_probe(now)
         {
@@ -175,8 +201,9 @@ impl Connection {
         }
         self.restart_after_idle(now);
         let segment = u64::from(self.config.segment_size);
-        let room = self.has_room(segment);
-        self.window_limited = !room && self.unsent > 0;
+        let in_window = self.has_room(segment);
+        self.window_limited = !in_window && self.unsent > 0;
+        let room = in_window && self.pacer_releases(now);
         let forced = self.retransmit_beyond_window;
         // F-RTO sends new data after the first retransmission (RFC 5682 §3, step 2b).
         let new_first = self.f_rto && !forced && self.new_data() > 0;
@@ -189,6 +216,9 @@ impl Connection {
         }
         if let Some(packet) = self.next_new(now) {
             return Some(packet);
+        }
+        if self.unsent == 0 && !self.scoreboard.has_waiting() {
+            self.sampler.on_app_limited(self.scoreboard.pipe());
         }
         self.update_persist(now);
         if matches!(self.recovery, Recovery::Fast { .. }) && self.sack {

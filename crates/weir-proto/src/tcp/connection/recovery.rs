@@ -3,7 +3,7 @@
 
 use super::input::{AckKind, News};
 use super::{Connection, MAX_EXPIRIES, Recovery, State, Undo};
-use crate::cc::{CongestionEvent, RetransmissionTimeout};
+use crate::cc::{CongestionEvent, DeliveryRateSampler, Lost, RetransmissionTimeout};
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask, LossTrigger};
 use crate::tcp::prr::{Delivery, Prr};
@@ -89,6 +89,9 @@ impl Connection {
             newest_lost,
             timer,
             config,
+            sampler,
+            controller,
+            last_lost_end,
             ..
         } = self;
         let mut losses = Losses {
@@ -106,6 +109,7 @@ impl Connection {
             losses.retransmissions += u32::from(segment.retransmitted_ever);
             statistics.packets_lost += 1;
             *newest_lost = (*newest_lost).max(Some(segment.sent_at));
+            controller.on_lost(&lost(now, segment, sampler, last_lost_end));
             let (number, size) = (segment.start, segment.len);
             events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
@@ -160,6 +164,8 @@ impl Connection {
         {
             losses.segments = 1;
             self.statistics.packets_lost += 1;
+            let lost = lost(now, &segment, &mut self.sampler, &mut self.last_lost_end);
+            self.controller.on_lost(&lost);
             self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
             self.events.push(now, EventMask::PACKET, || Event::Lost {
                 number: segment.start,
@@ -185,7 +191,9 @@ impl Connection {
         let flight_size = self.scoreboard.flight_size();
         self.reduce(now, sent_at, false);
         let bound = self.config.rules.recovery_window;
-        self.prr = (bound != RecoveryWindow::Ssthresh).then(|| {
+        let by_prr =
+            bound != RecoveryWindow::Ssthresh && !self.controller.sets_window_in_recovery();
+        self.prr = by_prr.then(|| {
             let segment_size = u64::from(self.config.segment_size);
             Prr::new(bound, segment_size, flight_size, self.controller.window())
         });
@@ -353,8 +361,15 @@ impl Connection {
             ..self.situation()
         };
         let deadline = self.rack.deadline(self.timer.rtt(), recovering);
-        let events = &mut self.events;
+        let Self {
+            events,
+            sampler,
+            controller,
+            last_lost_end,
+            ..
+        } = self;
         let note = |segment: &SentSegment| {
+            controller.on_lost(&lost(now, segment, sampler, last_lost_end));
             let (number, size) = (segment.start, segment.len);
             events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
@@ -427,5 +442,27 @@ impl Connection {
         self.undo = Undo::default();
         self.expired_at = None;
         self.retransmit_beyond_window = false;
+    }
+}
+
+/// What the controller learns of a segment that was declared lost.
+fn lost(
+    now: Instant,
+    segment: &SentSegment,
+    sampler: &mut DeliveryRateSampler,
+    last_lost_end: &mut Option<u64>,
+) -> Lost {
+    let bytes = u64::from(segment.len);
+    let snapshot = &segment.snapshot;
+    let before = last_lost_end.replace(segment.end());
+    Lost {
+        now,
+        sent_at: segment.sent_at,
+        bytes,
+        tx_in_flight: snapshot.tx_in_flight,
+        lost_since_sent: sampler.on_lost(bytes, snapshot),
+        delivered: sampler.delivered(),
+        app_limited: snapshot.app_limited,
+        continues_range: before == Some(segment.start),
     }
 }

@@ -60,7 +60,7 @@ impl Connection {
             return;
         }
         let state = WindowState {
-            delivered: Some(self.delivered),
+            delivered: Some(self.sampler.delivered()),
             receive_window: Some(self.peer_window),
             ..self
                 .controller
@@ -79,6 +79,8 @@ impl Connection {
             Bound::SendBuffer
         } else if !waits {
             Bound::Application
+        } else if self.paced_until.is_some() {
+            Bound::Pacer
         } else if self.has_room(u64::from(self.config.segment_size)) && self.unsent > 0 {
             Bound::ReceiverCredit
         } else {

@@ -1,0 +1,375 @@
+//! Samples of the delivery rate (draft-ietf-ccwg-bbr §4.1), which TCP, QUIC and the adapter for
+//! quinn take alike: at how many octets per second the network delivered the last flight.
+//!
+//!   delivered = C.delivered - P.delivered
+//!   interval  = max(P.send_time - P.first_send_time, C.delivered_time - P.delivered_time)
+//!
+//! C is the connection and P the newest packet that the acknowledgement delivers. A transport keeps
+//! a [`DeliverySnapshot`] with each packet that it sends.
+
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// The state of the connection when a packet was sent (draft-bbr §4.1.2.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliverySnapshot {
+    /// P.delivered: octets delivered before it was sent.
+    pub delivered: u64,
+    /// P.lost: octets declared lost before it was sent.
+    pub lost: u64,
+    /// P.delivered_time: when something was last delivered before it was sent.
+    pub delivered_time: Instant,
+    /// P.first_send_time: when the first packet of its flight was sent.
+    pub first_send_time: Instant,
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included.
+    pub tx_in_flight: u64,
+    /// P.is_app_limited: the application limited sending when it was sent.
+    pub app_limited: bool,
+}
+
+/// What one acknowledgement says about the delivery rate (draft-bbr §4.1.2.1.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSample {
+    /// RS.delivered: octets delivered over the interval.
+    pub delivered: u64,
+    /// RS.interval: the length of the sampling interval.
+    pub interval: Duration,
+    /// RS.delivery_rate; `None` if the interval is shorter than the least round-trip time, or if no
+    /// snapshot of a delivered packet was left.
+    pub delivery_rate: Option<Rate>,
+    /// RS.is_app_limited: the application limited the flight.
+    pub app_limited: bool,
+    /// RS.prior_delivered: P.delivered of the newest delivered packet, by which round trips are
+    /// counted.
+    pub prior_delivered: u64,
+    /// C.delivered: octets delivered so far.
+    pub total_delivered: u64,
+    /// RS.tx_in_flight: octets in flight when the newest delivered packet had been sent.
+    pub tx_in_flight: u64,
+    /// RS.lost: octets declared lost between its sending and its delivery.
+    pub lost: u64,
+}
+
+/// The newest packet that the acknowledgement in progress has delivered.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    sent_at: Instant,
+    id: u64,
+    snapshot: DeliverySnapshot,
+}
+
+/// What one acknowledgement has delivered and shown to be lost so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progress {
+    newest: Option<Newest>,
+    newest_sent_at: Instant,
+    acked: u64,
+    acked_packets: u64,
+    lost: u64,
+}
+
+/// What an acknowledgement delivered in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delivered {
+    /// Octets newly acknowledged.
+    pub newly_acked: u64,
+    /// Packets newly acknowledged.
+    pub packets: u64,
+    /// Octets declared lost since the acknowledgement before.
+    pub newly_lost: u64,
+    /// When the newest of the packets was sent.
+    pub newest_sent_at: Instant,
+    /// The sample of the delivery rate.
+    pub rate: RateSample,
+}
+
+/// The sampler of one connection (draft-bbr §4.1.2).
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryRateSampler {
+    /// C.delivered.
+    delivered: u64,
+    /// C.lost.
+    lost: u64,
+    /// C.delivered_time.
+    delivered_time: Instant,
+    /// C.first_send_time.
+    first_send_time: Instant,
+    /// C.app_limited: the octets delivered after which the bubble of idle time has passed; zero if
+    /// there is none.
+    app_limited: u64,
+    progress: Progress,
+}
+
+impl DeliveryRateSampler {
+    /// C.delivered: octets delivered so far.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// C.lost: octets declared lost so far.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// C.app_limited is set: samples of what is sent now count as limited by the application.
+    pub const fn is_app_limited(&self) -> bool {
+        self.app_limited != 0
+    }
+
+    /// A packet of `bytes` leaves, after which so many octets are in flight (OnPacketSent,
+    /// draft-bbr §4.1.2.2). The snapshot belongs to the packet.
+    #[inline]
+    pub const fn on_sent(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        bytes_in_flight: u64,
+    ) -> DeliverySnapshot {
+        if bytes_in_flight <= bytes {
+            self.first_send_time = now;
+            self.delivered_time = now;
+        }
+        DeliverySnapshot {
+            delivered: self.delivered,
+            lost: self.lost,
+            delivered_time: self.delivered_time,
+            first_send_time: self.first_send_time,
+            tx_in_flight: bytes_in_flight,
+            app_limited: self.app_limited != 0,
+        }
+    }
+
+    /// A packet was delivered (UpdateRateSample, draft-bbr §4.1.2.3). `id` tells packets apart that
+    /// were sent at one time: it grows in the order of sending. Without a snapshot it counts as
+    /// delivered and gives no sample.
+    #[inline]
+    pub fn on_acked(
+        &mut self,
+        now: Instant,
+        bytes: u64,
+        (sent_at, id): (Instant, u64),
+        snapshot: Option<&DeliverySnapshot>,
+    ) {
+        self.delivered += bytes;
+        self.delivered_time = now;
+        let progress = &mut self.progress;
+        progress.acked += bytes;
+        progress.acked_packets += 1;
+        progress.newest_sent_at = progress.newest_sent_at.max(sent_at);
+        let Some(&snapshot) = snapshot else { return };
+        let is_newest = progress
+            .newest
+            .is_none_or(|newest| (sent_at, id) > (newest.sent_at, newest.id));
+        if is_newest {
+            progress.newest = Some(Newest {
+                sent_at,
+                id,
+                snapshot,
+            });
+            self.first_send_time = sent_at;
+        }
+    }
+
+    /// A packet was declared lost. Returns the octets declared lost since it was sent, itself
+    /// included.
+    #[inline]
+    pub const fn on_lost(&mut self, bytes: u64, snapshot: &DeliverySnapshot) -> u64 {
+        self.lost += bytes;
+        self.progress.lost += bytes;
+        self.lost - snapshot.lost
+    }
+
+    /// The acknowledgement was processed to its end (GenerateRateSample, draft-bbr §4.1.2.3);
+    /// `min_rtt` is the least round-trip time so far. `None` if it delivered nothing.
+    pub fn on_end_acks(&mut self, min_rtt: Duration) -> Option<Delivered> {
+        // The bubble has passed: what follows was sent after it.
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        if self.progress.acked_packets == 0 {
+            return None;
+        }
+        let progress = std::mem::take(&mut self.progress);
+        let mut rate = RateSample {
+            total_delivered: self.delivered,
+            ..RateSample::default()
+        };
+        if let Some(Newest {
+            sent_at, snapshot, ..
+        }) = progress.newest
+        {
+            let send_elapsed = sent_at.since(snapshot.first_send_time);
+            let ack_elapsed = self.delivered_time.since(snapshot.delivered_time);
+            rate.delivered = self.delivered - snapshot.delivered;
+            rate.interval = send_elapsed.max(ack_elapsed);
+            rate.app_limited = snapshot.app_limited;
+            rate.prior_delivered = snapshot.delivered;
+            rate.tx_in_flight = snapshot.tx_in_flight;
+            rate.lost = self.lost - snapshot.lost;
+            // A shorter interval is none in which the path can have delivered a flight.
+            if rate.interval >= min_rtt && !rate.interval.is_zero() {
+                let per_second = rate.delivered as f64 / rate.interval.as_secs_f64();
+                rate.delivery_rate = Some(Rate::from_bytes_per_sec(per_second));
+            }
+        }
+        Some(Delivered {
+            newly_acked: progress.acked,
+            packets: progress.acked_packets,
+            newly_lost: progress.lost,
+            newest_sent_at: progress.newest_sent_at,
+            rate,
+        })
+    }
+
+    /// Window and pacer would let a packet out, and there is none (MarkConnectionAppLimited,
+    /// draft-bbr §4.1.2.4).
+    #[inline]
+    pub fn on_app_limited(&mut self, bytes_in_flight: u64) {
+        self.app_limited = (self.delivered + bytes_in_flight).max(1);
+    }
+}
+
+/// Counts packet-timed round trips (draft-bbr §5.5.1): one ends when a packet is delivered that was
+/// sent after it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundCounter {
+    next_round_delivered: u64,
+    count: u64,
+}
+
+impl RoundCounter {
+    /// Round trips that have ended.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// A round trip begins when so many octets have been delivered.
+    pub const fn start(&mut self, delivered: u64) {
+        self.next_round_delivered = delivered;
+    }
+
+    /// An acknowledgement gave this sample; true if a round trip ended and the next begins.
+    pub const fn on_sample(&mut self, sample: &RateSample) -> bool {
+        if sample.prior_delivered < self.next_round_delivered {
+            return false;
+        }
+        self.start(sample.total_delivered);
+        self.count += 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + MS(millis)
+    }
+
+    /// A sampler after ten packets of 1000 octets, sent a millisecond apart from 0 ms on.
+    fn ten_sent() -> (DeliveryRateSampler, Vec<DeliverySnapshot>) {
+        let mut sampler = DeliveryRateSampler::default();
+        let sent = (0..10)
+            .map(|n| sampler.on_sent(at(n), 1000, 1000 * (n + 1)))
+            .collect();
+        (sampler, sent)
+    }
+
+    #[test]
+    fn the_slower_of_sending_and_acknowledging_is_the_rate() {
+        // draft-bbr §4.1.1.2.4. Sent over 9 ms, acknowledged at once at 100 ms: from the first
+        // sending, which counts as the last delivery, 100 ms have passed: 10,000 / 0.1 s.
+        let (mut sampler, sent) = ten_sent();
+        for (n, snapshot) in sent.iter().enumerate() {
+            let n = n as u64;
+            sampler.on_acked(at(100), 1000, (at(n), n), Some(snapshot));
+        }
+        let first = sampler.on_end_acks(MS(91)).unwrap();
+        assert_eq!((first.newly_acked, first.packets), (10_000, 10));
+        assert_eq!(first.rate.delivered, 10_000);
+        assert_eq!(first.rate.interval, MS(100));
+        let rate = first.rate.delivery_rate.unwrap();
+        assert_eq!(rate, Rate::from_bytes_per_sec(100_000.0));
+        assert_eq!(first.rate.tx_in_flight, 10_000);
+
+        // A packet sent at 150 ms begins a flight; two more at 180 and 290 ms. All are acknowledged
+        // at 300 ms: delivery took 150 ms, sending 140 ms.
+        let second: Vec<_> = [(150, 1000), (180, 2000), (290, 3000)]
+            .into_iter()
+            .map(|(ms, flight)| (ms, sampler.on_sent(at(ms), 1000, flight)))
+            .collect();
+        for (ms, snapshot) in &second {
+            sampler.on_acked(at(300), 1000, (at(*ms), *ms), Some(snapshot));
+        }
+        let sample = sampler.on_end_acks(MS(91)).unwrap().rate;
+        assert_eq!((sample.delivered, sample.interval), (3000, MS(150)));
+        assert_eq!(sample.prior_delivered, 10_000);
+    }
+
+    #[test]
+    fn an_interval_below_the_least_round_trip_time_gives_no_rate() {
+        let (mut sampler, sent) = ten_sent();
+        sampler.on_acked(at(50), 1000, (at(0), 0), Some(&sent[0]));
+        let sample = sampler.on_end_acks(MS(51)).unwrap().rate;
+        assert_eq!((sample.interval, sample.delivery_rate), (MS(50), None));
+        assert_eq!(sampler.on_end_acks(MS(51)).map(|_| ()), None);
+    }
+
+    #[test]
+    fn losses_count_from_the_sending_of_each_packet() {
+        let (mut sampler, sent) = ten_sent();
+        assert_eq!(sampler.on_lost(1000, &sent[0]), 1000);
+        assert_eq!(sampler.on_lost(1000, &sent[1]), 2000);
+        let late = sampler.on_sent(at(20), 1000, 9000);
+        assert_eq!(late.lost, 2000);
+        assert_eq!(sampler.on_lost(1000, &late), 1000);
+        sampler.on_acked(at(100), 1000, (at(2), 2), Some(&sent[2]));
+        let delivered = sampler.on_end_acks(MS(1)).unwrap();
+        assert_eq!((delivered.newly_lost, delivered.rate.lost), (3000, 3000));
+        sampler.on_acked(at(101), 1000, (at(3), 3), Some(&sent[3]));
+        assert_eq!(sampler.on_end_acks(MS(1)).unwrap().newly_lost, 0);
+    }
+
+    #[test]
+    fn a_bubble_marks_what_is_sent_until_it_has_been_delivered() {
+        // draft-bbr §4.1.2.4: C.app_limited = C.delivered + C.inflight = 10,000.
+        let (mut sampler, sent) = ten_sent();
+        assert!(!sent[9].app_limited);
+        sampler.on_app_limited(10_000);
+        let after = sampler.on_sent(at(20), 1000, 11_000);
+        assert!(after.app_limited);
+        for (n, snapshot) in sent.iter().enumerate() {
+            let n = n as u64;
+            sampler.on_acked(at(100), 1000, (at(n), n), Some(snapshot));
+        }
+        sampler.on_end_acks(MS(1));
+        assert!(sampler.is_app_limited(), "10,000 is not beyond the bubble");
+        sampler.on_acked(at(120), 1000, (at(20), 20), Some(&after));
+        assert!(sampler.on_end_acks(MS(1)).unwrap().rate.app_limited);
+        assert!(!sampler.is_app_limited());
+    }
+
+    #[test]
+    fn a_round_ends_with_a_packet_that_was_sent_in_it() {
+        // draft-bbr §5.5.1.
+        let mut rounds = RoundCounter::default();
+        let sample = |prior_delivered, total_delivered| RateSample {
+            prior_delivered,
+            total_delivered,
+            ..RateSample::default()
+        };
+        let ends = [
+            (0, 1000),
+            (0, 2000),
+            (999, 3000),
+            (1000, 4000),
+            (3999, 5000),
+        ]
+        .map(|(prior, total)| rounds.on_sample(&sample(prior, total)));
+        assert_eq!(ends, [true, false, false, true, false]);
+        assert_eq!(rounds.count(), 2);
+    }
+}
