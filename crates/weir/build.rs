@@ -34,7 +34,7 @@ fn packaged(package: &Path) -> Option<String> {
 }
 
 /// The commit that is checked out, if the package is a tracked part of a repository: a copy of the
-/// source inside of somebody else's repository has none.
+/// source unpacked inside another repository has none.
 fn in_repository(package: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
         let mut command = Command::new("git");

@@ -46,7 +46,7 @@ pub fn comparison(runs: &[PlotData], selection: &PlotSelection) -> Result<RunPic
         .into_iter()
         .filter(|name| selects(&selection.flows, name))
         .collect();
-    names.sort_by(|a, b| super::by_name(a, b));
+    names.sort_by(|a, b| crate::natural_order(a, b));
     let members = members(&cases, &names);
     let mut pictures = RunPictures::default();
     let all = cases.len() * names.len();

@@ -18,7 +18,6 @@ mod flow_plots;
 mod labels;
 mod layers;
 mod legend;
-mod natural;
 mod network;
 mod overview;
 pub mod page;
@@ -45,7 +44,6 @@ pub use drawing::{Drawing, NamedPlot};
 pub use flow_plots::{
     packet_interval, packets_per_second, plots_of_flow, rate_by_limit, round_trip_time,
 };
-pub use natural::by_name;
 #[cfg(feature = "files")]
 pub use pdf::{PdfError, pdf};
 pub use plot::{Colour, ErrorBar, Plot, PlotLayer, Shape, Strip};

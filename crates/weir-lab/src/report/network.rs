@@ -2,9 +2,9 @@
 //! draws.
 
 use super::axis::with_unit;
-use super::natural::by_name;
 use super::queues::by_load;
 use super::subjects::PlotData;
+use crate::natural_order;
 use crate::scenario::{Direction, Flow, Scenario, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use weir_net::QueueLimit;
@@ -82,7 +82,11 @@ pub(super) fn plan(data: &PlotData) -> Option<NetworkPlan> {
         return None;
     }
     let mut ordered: Vec<&String> = labels.into_iter().collect();
-    ordered.sort_by(|a, b| columns[*a].cmp(&columns[*b]).then_with(|| by_name(a, b)));
+    ordered.sort_by(|a, b| {
+        columns[*a]
+            .cmp(&columns[*b])
+            .then_with(|| natural_order(a, b))
+    });
     let media: BTreeSet<String> = scenario
         .wifi
         .iter()
@@ -232,7 +236,7 @@ fn boxes(raw: &[RawEdge], scenario: &Scenario) -> BTreeMap<String, String> {
     }
     let mut boxes = BTreeMap::new();
     for mut hosts in alike.into_values() {
-        hosts.sort_by(|a, b| by_name(a, b));
+        hosts.sort_by(|a, b| natural_order(a, b));
         let together = match hosts.as_slice() {
             [first, .., last] if hosts.len() >= ALIKE => {
                 Some(format!("{first} … {last} ({} hosts)", hosts.len()))
@@ -291,7 +295,7 @@ fn columns(
 /// A line for each flow, and how many more there are.
 fn flows(scenario: &Scenario) -> Vec<String> {
     let mut flows: Vec<&Flow> = scenario.flows.iter().collect();
-    flows.sort_by(|a, b| by_name(&a.name, &b.name));
+    flows.sort_by(|a, b| natural_order(&a.name, &b.name));
     let line = |flow: &&Flow| {
         let count = if flow.count > 1 {
             format!(" ({} flows)", flow.count)

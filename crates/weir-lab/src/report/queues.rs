@@ -1,10 +1,10 @@
 //! Queues of links: which link is the bottleneck, and how long its queue is in milliseconds.
 
 use super::axis::Axis;
-use super::natural::by_name;
 use super::plot::{Colour, Plot, PlotLayer, Shape};
 use super::series::{points, time_axis};
 use super::subjects::PlotData;
+use crate::natural_order;
 use crate::run::LinkTrace;
 use crate::scenario::{Direction, Scenario};
 use crate::table::Table;
@@ -16,8 +16,6 @@ const QUEUE: Colour = Colour(9);
 const DROP: Colour = Colour(5);
 const MARK: Colour = Colour(8);
 
-/// Octets of a packet where a limit counts packets.
-const PACKET_BYTES: f64 = 1500.0;
 /// A limit farther above the longest queue than this is said and not drawn.
 const LIMIT_IN_SIGHT: f64 = 3.0;
 
@@ -33,7 +31,7 @@ pub(super) fn by_load(data: &PlotData) -> Vec<&LinkTrace> {
     };
     links.sort_by(|a, b| {
         let order: Ordering = load(b).cmp(&load(a));
-        order.then_with(|| by_name(&a.name, &b.name))
+        order.then_with(|| natural_order(&a.name, &b.name))
     });
     links
 }
@@ -65,7 +63,8 @@ pub(super) fn queue(data: &PlotData, link: &LinkTrace) -> Option<(Plot, String)>
         plot = Plot::new(&title, time_axis(), axis);
         plot = plot.with("queue", QUEUE, Shape::Step(delay.collect()));
     }
-    let limit = direction.and_then(|direction| limit(direction, &rates));
+    let packet = packet_bytes(&link.table);
+    let limit = direction.and_then(|direction| limit(direction, &rates, packet));
     if let Some((name, value)) = limit {
         let longest = longest(&plot);
         if value <= longest * LIMIT_IN_SIGHT {
@@ -83,6 +82,19 @@ pub(super) fn queue(data: &PlotData, link: &LinkTrace) -> Option<(Plot, String)>
         }
     }
     Some((plot, caption))
+}
+
+/// The mean size in octets of the packets that wait when most of them do, so that a limit in packets
+/// can stand beside octets; 1500 if none ever waits.
+fn packet_bytes(table: &Table) -> f64 {
+    let columns = ["queue_packets", "queue_bytes"].map(|name| table.as_numbers(name));
+    let [Some(packets), Some(bytes)] = columns else {
+        return 1500.0;
+    };
+    let rows = packets.iter().zip(bytes.iter());
+    let fullest = rows.max_by(|a, b| a.0.total_cmp(b.0));
+    let waiting = fullest.filter(|(packets, _)| **packets > 0.0);
+    waiting.map_or(1500.0, |(packets, bytes)| bytes / packets)
 }
 
 fn longest(plot: &Plot) -> f64 {
@@ -119,10 +131,8 @@ pub(super) fn direction<'a>(scenario: &'a Scenario, trace: &str) -> Option<&'a D
 /// From when on a direction has which rate in bits per second; nothing if it is not limited. Of a
 /// trace of opportunities the mean.
 fn rates(direction: &Direction) -> Vec<(f64, f64)> {
-    let millis = &direction.rate_trace.millis;
-    if let Some(period) = millis.last().filter(|period| **period > 0) {
-        let bits = millis.len() as f64 * 1504.0 * 8.0;
-        return vec![(0.0, bits * 1000.0 / *period as f64)];
+    if let Some(mean) = direction.rate_trace.mean_rate() {
+        return vec![(0.0, mean.as_bps())];
     }
     let shaper = direction.shaper.as_ref().map(|bucket| bucket.rate);
     let Some(rate) = shaper.or(direction.rate) else {
@@ -147,7 +157,7 @@ fn rate_at(rates: &[(f64, f64)], time: f64) -> f64 {
 }
 
 /// The queue's limit in words and as a value of the axis.
-fn limit(direction: &Direction, rates: &[(f64, f64)]) -> Option<(String, f64)> {
+fn limit(direction: &Direction, rates: &[(f64, f64)], packet: f64) -> Option<(String, f64)> {
     let rate = rates.first().map(|rate| rate.1);
     let in_axis = |bytes: f64| rate.map_or(bytes, |rate| bytes * 8.0 / rate);
     if let Some(bucket) = &direction.shaper {
@@ -164,8 +174,8 @@ fn limit(direction: &Direction, rates: &[(f64, f64)]) -> Option<(String, f64)> {
             (format!("limit: {} kB", bytes / 1e3), in_axis(bytes))
         }
         QueueLimit::Packets(packets) => (
-            format!("limit: {packets} packets, here of 1500 bytes"),
-            in_axis(packets as f64 * PACKET_BYTES),
+            format!("limit: {packets} packets, here of {packet:.0} bytes"),
+            in_axis(packets as f64 * packet),
         ),
     })
 }

@@ -1,9 +1,9 @@
 //! The curves of the pictures that show all flows: a flow each, or where there are many, a group
 //! of flows that one `[[flow]]` with `count` makes.
 
-use super::natural::by_name;
 use super::plot::Colour;
 use super::selection::{PlotSelection, selects};
+use crate::natural_order;
 use crate::run::RunOutput;
 use crate::scenario::Scenario;
 use crate::table::Table;
@@ -139,6 +139,6 @@ fn groups(scenario: &Scenario) -> Vec<(String, Vec<String>)> {
     let mut groups: Vec<(String, Vec<String>)> = flows
         .map(|flow| (flow.name.clone(), flow.names().collect()))
         .collect();
-    groups.sort_by(|a, b| by_name(&a.0, &b.0));
+    groups.sort_by(|a, b| natural_order(&a.0, &b.0));
     groups
 }

@@ -118,6 +118,7 @@ mod tests {
         let some = Some(Distribution::default());
         let flow = FlowSummary {
             completion_time_s: Some(0.0),
+            startup_s: Some(0.0),
             retransmissions: Some(Retransmissions::default()),
             rtt_s: some,
             one_way_delay_s: some,

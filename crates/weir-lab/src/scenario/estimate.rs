@@ -4,9 +4,10 @@
 //! share of its narrowest link, and knows nothing of losses. It is to tell seconds from hours.
 
 use super::model::{Direction, Flow, Scenario};
+use super::paths::{Graph, Hop};
 use super::transport::Transport;
-use std::collections::{BTreeMap, VecDeque};
-use weir_net::OCTETS_PER_OPPORTUNITY;
+use std::collections::BTreeMap;
+use weir_proto::units::Rate;
 
 /// Events of the simulator for each data packet and hop, with the acknowledgement of every other
 /// packet; and for each packet at the ends of its path.
@@ -56,25 +57,13 @@ impl Estimate {
     }
 }
 
-/// A hop: one direction of a link, or of a medium.
-#[derive(Clone, Copy, Debug)]
-struct Hop {
-    number: usize,
-    bps: f64,
-    delay: f64,
-    /// A packet takes time on it, at least now and then.
-    takes_time: bool,
-}
-
-type Graph<'a> = BTreeMap<&'a str, Vec<(&'a str, Hop)>>;
-
 impl Scenario {
     /// How large the run will be; `None` if nothing bounds what a flow sends.
     pub fn estimate(&self) -> Option<Estimate> {
-        let graph = graph(self);
+        let graph = Graph::of(self);
         let paths = self.flows.iter();
-        let paths = paths.map(|flow| path(&graph, &flow.from, &flow.to));
-        let paths: Vec<Vec<Hop>> = paths.collect();
+        let paths = paths.map(|flow| graph.path(&flow.from, &flow.to).unwrap_or_default());
+        let paths: Vec<Vec<Hop<'_>>> = paths.collect();
         let mut greedy: BTreeMap<usize, f64> = BTreeMap::new();
         for (flow, path) in self.flows.iter().zip(&paths) {
             if flow.app.load().is_none() {
@@ -88,7 +77,9 @@ impl Scenario {
             events: 0.0,
         };
         for (flow, path) in self.flows.iter().zip(&paths) {
-            let share = |hop: &Hop| hop.bps / greedy.get(&hop.number).copied().unwrap_or(1.0);
+            let share = |hop: &Hop<'_>| {
+                bits_per_second(hop) / greedy.get(&hop.number).copied().unwrap_or(1.0)
+            };
             let narrowest = path.iter().map(share).fold(f64::INFINITY, f64::min);
             let packets = self.packets(flow, narrowest, path)? * f64::from(flow.count);
             total.packets += packets;
@@ -100,7 +91,7 @@ impl Scenario {
     /// The first flow that writes without end over a path on which nothing takes time, there and
     /// back: it would never come to the end of its first instant.
     pub(super) fn timeless_flow(&self) -> Option<usize> {
-        let graph = graph(self);
+        let graph = Graph::of(self);
         let host_takes_time = |name: &str| {
             let host = self.hosts.iter().find(|host| host.name == name);
             host.is_some_and(|host| {
@@ -111,9 +102,10 @@ impl Scenario {
             })
         };
         self.flows.iter().position(|flow| {
-            let there = path(&graph, &flow.from, &flow.to);
-            let back = path(&graph, &flow.to, &flow.from);
-            let link_takes_time = there.iter().chain(&back).any(|hop| hop.takes_time);
+            let there = graph.path(&flow.from, &flow.to);
+            let back = graph.path(&flow.to, &flow.from);
+            let mut hops = there.iter().chain(&back).flatten();
+            let link_takes_time = hops.any(takes_time);
             let hosts = [&flow.from, &flow.to];
             flow.app.is_endless_bulk()
                 && flow.access_delay.most.is_zero()
@@ -123,7 +115,7 @@ impl Scenario {
     }
 
     /// Data packets of one flow, whose share of its narrowest link is known.
-    fn packets(&self, flow: &Flow, bps: f64, path: &[Hop]) -> Option<f64> {
+    fn packets(&self, flow: &Flow, bps: f64, path: &[Hop<'_>]) -> Option<f64> {
         let duration = self.run.duration;
         let end = flow.stop.map_or(duration, |stop| stop.min(duration));
         let active = end.saturating_sub(flow.start.least).as_secs_f64();
@@ -131,7 +123,7 @@ impl Scenario {
             let written = load.per_second * active;
             return Some(written.min(load.count.unwrap_or(u64::MAX) as f64));
         }
-        let round_trip = 2.0 * path.iter().map(|hop| hop.delay).sum::<f64>()
+        let round_trip = 2.0 * path.iter().map(delay_s).sum::<f64>()
             + 2.0 * flow.access_delay.least.as_secs_f64();
         let bps = bps.min(in_flight(&flow.transport) * 8.0 / round_trip);
         let endless = active * bps / (FULL_PACKET * 8.0);
@@ -149,82 +141,26 @@ fn in_flight(transport: &Transport) -> f64 {
     }
 }
 
-fn rate_of(direction: &Direction) -> f64 {
-    let rate = direction.rate.map_or(f64::INFINITY, |rate| rate as f64);
-    let millis = &direction.rate_trace.millis;
-    let traced = millis.last().map_or(f64::INFINITY, |&period| {
-        let bits = millis.len() as f64 * f64::from(OCTETS_PER_OPPORTUNITY) * 8.0;
-        bits * 1e3 / (period as f64)
-    });
-    let shaper = direction.shaper.as_ref();
-    let shaped = shaper.map_or(f64::INFINITY, |shaper| shaper.rate as f64);
-    rate.min(traced).min(shaped)
+/// Bits per second that a hop carries; infinite without a limit.
+fn bits_per_second(hop: &Hop<'_>) -> f64 {
+    let rate = |direction: &Direction| direction.mean_rate().map_or(f64::INFINITY, Rate::as_bps);
+    hop.direction().map_or(MEDIUM_RATE, rate)
 }
 
-fn graph(scenario: &Scenario) -> Graph<'_> {
-    let mut graph = Graph::new();
-    let mut number = 0;
-    let mut add = |from, to, bps: f64, delay, takes_time| {
-        number += 1;
-        let takes_time = takes_time || bps.is_finite();
-        let hop = Hop {
-            number,
-            bps,
-            delay,
-            takes_time,
-        };
-        graph.entry(from).or_default().push((to, hop));
-    };
-    for link in &scenario.links {
-        let [first, second] = link.between.each_ref().map(String::as_str);
-        let ways = [
-            (first, second, &link.forward),
-            (second, first, &link.backward),
-        ];
-        for (from, to, direction) in ways {
-            let delay = direction.delay.least.as_secs_f64();
-            let takes_time = !direction.delay.most.is_zero()
-                || !direction.netem.jitter.is_zero()
-                || !direction.changes.is_empty();
-            add(from, to, rate_of(direction), delay, takes_time);
-        }
-    }
-    for wifi in &scenario.wifi {
-        for (near, far) in wifi.pairs() {
-            add(
-                near.host.as_str(),
-                far.host.as_str(),
-                MEDIUM_RATE,
-                0.0,
-                true,
-            );
-        }
-    }
-    graph
+/// Propagation in seconds, the least of a range.
+fn delay_s(hop: &Hop<'_>) -> f64 {
+    let delay = hop.direction().map(|direction| direction.delay.least);
+    delay.unwrap_or_default().as_secs_f64()
 }
 
-/// The way between two hosts with the fewest hops; empty without a way.
-fn path<'a>(graph: &Graph<'a>, from: &'a str, to: &'a str) -> Vec<Hop> {
-    let mut came_by: BTreeMap<&str, (&str, Hop)> = BTreeMap::new();
-    let mut front = VecDeque::from([from]);
-    while let Some(host) = front.pop_front() {
-        if host == to {
-            break;
-        }
-        for &(other, hop) in graph.get(host).into_iter().flatten() {
-            if other != from && !came_by.contains_key(other) {
-                came_by.insert(other, (host, hop));
-                front.push_back(other);
-            }
-        }
-    }
-    let mut path = Vec::new();
-    let mut at = to;
-    while let Some(&(before, hop)) = came_by.get(at) {
-        path.push(hop);
-        at = before;
-    }
-    path
+/// True if a packet takes time on a hop, at least now and then.
+fn takes_time(hop: &Hop<'_>) -> bool {
+    hop.direction().is_none_or(|direction| {
+        direction.mean_rate().is_some()
+            || !direction.delay.most.is_zero()
+            || !direction.netem.jitter.is_zero()
+            || !direction.changes.is_empty()
+    })
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ const FLOW_MEASURES: &[&str] = &[
     "goodput_bps",
     "active_s",
     "completion_time_s",
+    "startup_s",
     "packets_sent",
     "packets_lost",
     "packets_received",

@@ -40,6 +40,7 @@ pub use expectation::{Comparison, Expectation, Expectations, ExpectedOf, measure
 pub use link_words::{LinkWordsError, link_scenario};
 pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};
+pub(crate) use paths::{Graph, Hop};
 pub use quinn::Quinn;
 pub use rate_trace::RateTrace;
 pub use reference::reference;

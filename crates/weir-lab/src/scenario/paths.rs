@@ -1,60 +1,123 @@
-//! The ways between hosts, and what fits through them.
+//! The ways between hosts: which links lead from one to another, and what fits through them.
 
-use super::model::{Flow, Scenario};
-use std::collections::{BTreeMap, BTreeSet};
+use super::model::{Direction, Flow, Link, Scenario};
+use super::wifi::Station;
+use std::collections::{BTreeMap, VecDeque};
 
-/// The hosts that are one link away from each, with the link's MTU.
-pub(super) type Neighbours<'a> = BTreeMap<&'a str, Vec<(&'a str, u32)>>;
+/// One hop of a way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop<'a> {
+    /// Its place among all hops of the scenario.
+    pub(crate) number: usize,
+    /// What carries the packets.
+    pub(crate) over: Carrier<'a>,
+}
 
-/// The hosts that are one link away from each, with the link's MTU.
-pub(super) fn neighbours(scenario: &Scenario) -> Neighbours<'_> {
-    let mut neighbours = Neighbours::new();
-    for link in &scenario.links {
-        let [first, second] = &link.between;
-        let (there, back) = (link.forward.mtu, link.backward.mtu);
-        neighbours.entry(first).or_default().push((second, there));
-        neighbours.entry(second).or_default().push((first, back));
-    }
-    for wifi in &scenario.wifi {
-        for (near, far) in wifi.pairs() {
-            let mtu = near.config.mtu;
-            neighbours
-                .entry(&near.host)
-                .or_default()
-                .push((&far.host, mtu));
+/// What carries the packets of a hop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Carrier<'a> {
+    /// A direction of a link.
+    Wire {
+        /// The link.
+        link: &'a Link,
+        /// Whether its first host sends.
+        forward: bool,
+    },
+    /// An 802.11 medium, by the station that sends.
+    Air(&'a Station),
+}
+
+impl<'a> Hop<'a> {
+    /// The direction of a link that it is; `None` on the air.
+    pub(crate) fn direction(&self) -> Option<&'a Direction> {
+        match self.over {
+            Carrier::Wire { link, forward } if forward => Some(&link.forward),
+            Carrier::Wire { link, .. } => Some(&link.backward),
+            Carrier::Air(_) => None,
         }
     }
-    neighbours
+
+    /// The name of its trace if it is a direction of a link.
+    pub(crate) fn trace_name(&self) -> Option<String> {
+        match self.over {
+            Carrier::Wire { link, forward } => {
+                let [there, back] = link.trace_names();
+                Some(if forward { there } else { back })
+            }
+            Carrier::Air(_) => None,
+        }
+    }
+
+    /// The largest packet that it carries, in octets from the IP header on.
+    pub(crate) fn mtu(&self) -> u32 {
+        match self.over {
+            Carrier::Wire { .. } => self.direction().map_or(0, |direction| direction.mtu),
+            Carrier::Air(station) => station.config.mtu,
+        }
+    }
+}
+
+/// For each host the hops that begin there, with the hosts at which they end.
+pub(crate) struct Graph<'a>(BTreeMap<&'a str, Vec<(&'a str, Hop<'a>)>>);
+
+impl<'a> Graph<'a> {
+    /// The hosts of a scenario.
+    pub(crate) fn of(scenario: &'a Scenario) -> Self {
+        let wires = scenario.links.iter().flat_map(|link| {
+            let [first, second] = link.between.each_ref().map(String::as_str);
+            [(first, second, true), (second, first, false)]
+                .map(|(near, far, forward)| (near, far, Carrier::Wire { link, forward }))
+        });
+        let air = scenario.wifi.iter().flat_map(|wifi| {
+            let pairs = wifi.pairs();
+            pairs.map(|(near, far)| (near.host.as_str(), far.host.as_str(), Carrier::Air(near)))
+        });
+        let mut hops: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (number, (near, far, over)) in wires.chain(air).enumerate() {
+            hops.entry(near)
+                .or_default()
+                .push((far, Hop { number, over }));
+        }
+        Self(hops)
+    }
+
+    /// The way with the fewest hops; `None` without a way.
+    pub(crate) fn path(&self, from: &'a str, to: &'a str) -> Option<Vec<Hop<'a>>> {
+        let mut came_by = BTreeMap::from([(from, None)]);
+        let mut front = VecDeque::from([from]);
+        while !came_by.contains_key(to) {
+            let host = front.pop_front()?;
+            for &(other, hop) in self.0.get(host).into_iter().flatten() {
+                came_by.entry(other).or_insert_with(|| {
+                    front.push_back(other);
+                    Some((host, hop))
+                });
+            }
+        }
+        let mut path = Vec::new();
+        let mut at = to;
+        while let Some((before, hop)) = came_by.get(at).copied().flatten() {
+            path.push(hop);
+            at = before;
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// The smallest MTU of the way between two hosts; `None` without a way.
+    pub(crate) fn path_mtu(&self, from: &'a str, to: &'a str) -> Option<u32> {
+        let path = self.path(from, to)?;
+        Some(path.iter().map(Hop::mtu).min().unwrap_or(u32::MAX))
+    }
 }
 
 impl Scenario {
     /// The largest packet that passes both ways between the hosts of a flow, in octets from the
     /// IP header on.
     pub(crate) fn path_mtu(&self, flow: &Flow) -> u32 {
-        let neighbours = neighbours(self);
-        let there = path_mtu(&neighbours, &flow.from, &flow.to);
-        let back = path_mtu(&neighbours, &flow.to, &flow.from);
+        let graph = Graph::of(self);
+        let there = graph.path_mtu(&flow.from, &flow.to);
+        let back = graph.path_mtu(&flow.to, &flow.from);
         there.into_iter().chain(back).min().unwrap_or(0)
     }
-}
-
-/// The smallest MTU of the way with the fewest hops; `None` without a way.
-pub(super) fn path_mtu(neighbours: &Neighbours<'_>, from: &str, to: &str) -> Option<u32> {
-    let mut seen = BTreeSet::from([from]);
-    let mut front = vec![(from, u32::MAX)];
-    while !front.is_empty() {
-        let mut next = Vec::new();
-        for (host, mtu) in front {
-            if host == to {
-                return Some(mtu);
-            }
-            for &(other, link) in neighbours.get(host).into_iter().flatten() {
-                if seen.insert(other) {
-                    next.push((other, mtu.min(link)));
-                }
-            }
-        }
-        front = next;
-    }
-    None
 }

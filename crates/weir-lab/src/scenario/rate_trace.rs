@@ -1,7 +1,9 @@
 //! `rate_trace = …`: the times at which a link may send, by a file or by its content.
 
 use std::sync::Arc;
+use weir_net::OCTETS_PER_OPPORTUNITY;
 use weir_proto::settings::{Diagnostic, Kind, Raw, Reader, Spanned, Value};
+use weir_proto::units::Rate;
 
 /// Delivery opportunities of 1504 octets each, as mahimahi has them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -10,6 +12,15 @@ pub struct RateTrace {
     pub file: Option<String>,
     /// Milliseconds, in order; none without a trace. Shared: a trace may be long.
     pub millis: Arc<[u64]>,
+}
+
+impl RateTrace {
+    /// The mean rate over its period; `None` without a trace.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        let period = self.millis.last().filter(|&&period| period > 0)?;
+        let bits = self.millis.len() as f64 * f64::from(OCTETS_PER_OPPORTUNITY) * 8.0;
+        Some(Rate::from_bps(bits * 1e3 / *period as f64))
+    }
 }
 
 impl Value for RateTrace {

@@ -266,7 +266,42 @@ pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
 
 /// A value with five significant digits and the prefix that a person would choose.
 pub fn format_value(value: f64, unit: &str) -> String {
-    format_digits(value, unit, 5)
+    with_unit(value, unit, 5)
+}
+
+/// Prefixes of the units that have them, the largest first.
+pub(crate) fn prefixes(unit: &str) -> &'static [(f64, &'static str)] {
+    match unit {
+        "bit/s" => &[
+            (1e9, "Gbit/s"),
+            (1e6, "Mbit/s"),
+            (1e3, "kbit/s"),
+            (1.0, "bit/s"),
+        ],
+        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
+        "bytes" => &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")],
+        _ => &[],
+    }
+}
+
+/// The factor and the name of the prefixed unit in which a number up to `largest` is short.
+pub(crate) fn prefixed(unit: &str, largest: f64) -> (f64, &str) {
+    let prefixes = prefixes(unit);
+    let fits = |scale: f64| largest.abs() >= scale * 0.999_995;
+    let found = prefixes.iter().find(|(scale, _)| fits(*scale));
+    let found = found.or(prefixes.last());
+    found.map_or((1.0, unit), |(scale, name)| (*scale, *name))
+}
+
+/// A number with its unit: `12.5 Mbit/s`.
+pub(crate) fn with_unit(value: f64, unit: &str, digits: i32) -> String {
+    let (scale, unit) = prefixed(unit, value);
+    let number = significant(value / scale, digits);
+    if unit.is_empty() {
+        number
+    } else {
+        format!("{number} {unit}")
+    }
 }
 
 /// As [`format_value`], with this many significant digits.

@@ -22,6 +22,8 @@ pub use law::{
 };
 pub use table::LAWS;
 
+pub(crate) use law::{prefixed, prefixes, with_unit};
+
 use law::closest;
 
 /// The law of this name.

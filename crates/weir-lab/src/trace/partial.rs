@@ -42,7 +42,7 @@ pub fn remove_leftovers(folder: &Path) {
         let path = entry.path();
         if is_partial && path.is_dir() && !is_alive(&path) {
             give_name_back(&path, folder);
-            // Another user's folder stays; it is in nobody's way.
+            // Another user's folder stays and does no harm.
             let _ = fs::remove_dir_all(&path);
         }
     }
@@ -191,7 +191,7 @@ mod tests {
         names
     }
 
-    /// A folder as a killed program leaves it: nobody locks it.
+    /// A folder as a killed program leaves it: it holds no lock.
     fn leftover(inside: &Path, name: &str) -> PathBuf {
         let path = inside.join(format!("{PREFIX}{name}"));
         fs::create_dir_all(path.join(NEW)).unwrap();

@@ -1,7 +1,7 @@
 //! Every flow finds a way, on which its packets fit and time passes.
 
 use super::super::model::Flow;
-use super::super::paths::{neighbours, path_mtu};
+use super::super::paths::Graph;
 use super::super::transport::Transport;
 use super::{Check, Checked};
 use crate::scenario::document::Step::{Index, Key};
@@ -13,9 +13,9 @@ const MIN_DATAGRAM: u32 = 1200;
 impl Check<'_> {
     /// Every flow must find a way, on which its packets fit.
     pub(super) fn paths(&self) -> Checked {
-        let neighbours = neighbours(self.scenario);
+        let graph = Graph::of(self.scenario);
         for (flow, &index) in self.scenario.flows.iter().zip(&self.entries) {
-            let Some(mtu) = path_mtu(&neighbours, &flow.from, &flow.to) else {
+            let Some(mtu) = graph.path_mtu(&flow.from, &flow.to) else {
                 let path = [Key("flow"), Index(index), Key("to")];
                 let message = format!("to: no way leads from \"{}\" to \"{}\"", flow.from, flow.to);
                 return self.error(&path, message, "add a [[link]] between them");
