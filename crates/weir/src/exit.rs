@@ -3,7 +3,8 @@
 //! pipe is quiet.
 
 use crate::terminal;
-use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report, SourceSpan};
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use std::io::{ErrorKind, IsTerminal};
 use std::process::ExitCode;
 use weir_lab::scenario::ScenarioError;
@@ -130,14 +131,17 @@ fn drawn(error: &ScenarioError) -> String {
     if !std::io::stderr().is_terminal() {
         return error.to_string();
     }
-    let span = SourceSpan::from((error.span.start, error.span.len()));
-    let mut diagnostic =
-        MietteDiagnostic::new(&error.message).with_label(LabeledSpan::at(span, "here"));
+    let end = error.span.end.min(error.source.len());
+    let span = error.span.start.min(end)..end;
+    let snippet = Snippet::source(&*error.source).path(&error.file);
+    let mut group = Level::ERROR
+        .primary_title(&error.message)
+        .element(snippet.annotation(AnnotationKind::Primary.span(span).label("here")));
     if let Some(help) = &error.help {
-        diagnostic = diagnostic.with_help(help);
+        group = group.element(Level::HELP.message(help));
     }
-    let source = NamedSource::new(&error.file, error.source.clone());
-    format!("{:?}", Report::new(diagnostic).with_source_code(source))
+    let renderer = Renderer::styled().decor_style(DecorStyle::Unicode);
+    renderer.render(&[group])
 }
 
 impl From<ScenarioError> for Failure {

@@ -84,8 +84,8 @@ pub(super) fn queue(data: &PlotData, link: &LinkTrace) -> Option<(Plot, String)>
     Some((plot, caption))
 }
 
-/// The mean size in octets of the packets that wait when most of them do, so that a limit in packets
-/// can stand beside octets; 1500 if none ever waits.
+/// The mean size in octets of the packets that wait when most of them do, so that a limit in
+/// packets can stand beside octets; 1500 if none ever waits.
 fn packet_bytes(table: &Table) -> f64 {
     let columns = ["queue_packets", "queue_bytes"].map(|name| table.as_numbers(name));
     let [Some(packets), Some(bytes)] = columns else {

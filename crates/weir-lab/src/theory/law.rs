@@ -266,7 +266,7 @@ pub(super) fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> S
 
 /// A value with five significant digits and the prefix that a person would choose.
 pub fn format_value(value: f64, unit: &str) -> String {
-    with_unit(value, unit, 5)
+    format_digits(value, unit, 5)
 }
 
 /// Prefixes of the units that have them, the largest first.
@@ -304,30 +304,13 @@ pub(crate) fn with_unit(value: f64, unit: &str, digits: i32) -> String {
     }
 }
 
-/// As [`format_value`], with this many significant digits.
+/// As [`format_value`], with this many significant digits. Windows and packets stay in bytes, as
+/// the documents give them.
 pub fn format_digits(value: f64, unit: &str, digits: i32) -> String {
-    let prefixes: &[(f64, &str)] = match unit {
-        "bit/s" => &[
-            (1e9, "Gbit/s"),
-            (1e6, "Mbit/s"),
-            (1e3, "kbit/s"),
-            (1.0, "bit/s"),
-        ],
-        "s" => &[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")],
-        _ => &[],
-    };
-    let size = value.abs();
-    let (scale, unit) = prefixes
-        .iter()
-        .find(|(scale, _)| size >= *scale * 0.999_995)
-        .or(prefixes.last())
-        .map_or((1.0, unit), |(scale, unit)| (*scale, *unit));
-    let number = significant(value / scale, digits);
-    if unit.is_empty() {
-        number
-    } else {
-        format!("{number} {unit}")
+    if unit == "bytes" {
+        return format!("{} {unit}", significant(value, digits));
     }
+    with_unit(value, unit, digits)
 }
 
 /// A number with this many significant digits, without trailing zeros.

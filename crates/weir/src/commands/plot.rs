@@ -187,7 +187,7 @@ const MOST_ROWS: usize = 30;
 fn table(data: &PlotData) -> String {
     let summary = &data.output.summary;
     let mut names: Vec<&String> = summary.flows.keys().collect();
-    names.sort_by(|a, b| report::by_name(a, b));
+    names.sort_by(|a, b| weir_lab::natural_order(a, b));
     let run = &summary.run;
     let mut html = format!(
         "<p>{} s of virtual time, statistics from {} s on, seed {}.</p>\n",
