@@ -341,6 +341,11 @@ fn an_experiment_is_reproduced_twice_to_the_same_bytes() {
         assert_eq!(status, Some(0), "{err}");
         let document = parse(&json);
         assert_eq!(document["experiments"][0]["name"], "loopback");
+        // Its plots are there, and said to be, before the other experiments are done.
+        assert!(
+            err.contains(&format!("loopback is done: {out}/loopback-")),
+            "{err}"
+        );
     }
     for file in [
         "index.html",

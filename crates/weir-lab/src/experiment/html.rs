@@ -43,44 +43,6 @@ impl Reproduction {
         }
         page.html("Weir: published experiments, reproduced")
     }
-
-    /// Writes `index.html`, `result.json` and each plot as SVG and PNG; returns the page's path.
-    ///
-    /// # Errors
-    /// A folder or file that cannot be written.
-    #[cfg(feature = "files")]
-    pub fn write(
-        &self,
-        folder: &std::path::Path,
-    ) -> Result<std::path::PathBuf, super::ExperimentError> {
-        use super::ExperimentError;
-        use rayon::prelude::*;
-        use std::path::Path;
-        let failed = |path: &Path, source| ExperimentError::File {
-            path: path.display().to_string(),
-            source,
-        };
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.join(name);
-            match std::fs::write(&path, bytes) {
-                Ok(()) => Ok(path),
-                Err(source) => Err(failed(&path, source)),
-            }
-        };
-        std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-        let plots: Vec<_> = self.experiments.iter().flat_map(|e| &e.plots).collect();
-        plots.par_iter().try_for_each(|named| {
-            let svg = named.drawing.svg();
-            let png = crate::report::png(&svg, 2.0).map_err(|error| ExperimentError::Plot {
-                name: named.name.clone(),
-                message: error.to_string(),
-            })?;
-            write(&format!("{}.svg", named.name), svg.as_bytes())?;
-            write(&format!("{}.png", named.name), &png).map(|_| ())
-        })?;
-        write("result.json", self.json().as_bytes())?;
-        write("index.html", self.html().as_bytes())
-    }
 }
 
 /// A table with these headings. Below a heading with `#` stand numbers.

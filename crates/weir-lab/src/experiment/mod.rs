@@ -18,6 +18,8 @@ mod measure;
 mod measurement;
 mod plot_plan;
 mod published;
+#[cfg(feature = "files")]
+mod report_files;
 mod reproduction;
 mod run_data;
 mod runner;
@@ -29,7 +31,11 @@ mod verdict;
 pub use files::ExperimentFiles;
 pub use measurement::Seeds;
 pub use published::{Published, RowKind};
-pub use reproduction::{ExperimentResult, Options, Progress, Reproduction, RunResult, reproduce};
+#[cfg(feature = "files")]
+pub use report_files::ReportFiles;
+pub use reproduction::{
+    ExperimentResult, Options, Progress, Reproduction, RunResult, Watcher, reproduce,
+};
 pub use runner::{Backends, TestbedRunner};
 pub use tally::{Count, Tally};
 pub use verdict::{RowResult, Verdict};

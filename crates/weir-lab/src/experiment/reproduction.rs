@@ -17,6 +17,7 @@ use crate::table::Table;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// How far a reproduction is: runs done, and of how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +120,8 @@ struct Prepared {
 /// One simulation.
 struct Job<'a> {
     experiment: usize,
+    /// Its place among the jobs of its experiment.
+    place: usize,
     plan: &'a RunPlan,
     scenario: Scenario,
     trace: TraceLevel,
@@ -135,71 +138,142 @@ pub struct Options<'a> {
     pub seed_offset: u64,
 }
 
-/// Reproduces the experiments. All files are read and checked before the first run starts.
-/// `progress` is called after each run, perhaps from several threads. Runs on the testbed come
-/// last, one after the other, so that no other run loads the machine.
+/// Hears how far a reproduction is, perhaps from several threads.
+pub trait Watcher: Sync {
+    /// A run is done.
+    fn progress(&self, _progress: Progress) {}
+    /// All runs of an experiment are done and judged. Experiments may come in another order than
+    /// they were asked for.
+    fn finished(&self, _experiment: &ExperimentResult) {}
+}
+
+/// Hears nothing.
+impl Watcher for () {}
+
+/// The runs of an experiment that are done.
+struct Gathering {
+    /// In the order of the experiment's jobs.
+    observations: Vec<Option<Observation>>,
+    missing: usize,
+    /// Once nothing is missing.
+    result: Option<Result<ExperimentResult, ExperimentError>>,
+}
+
+/// Reproduces the experiments. All files are read and checked before the first run starts. Runs on
+/// the testbed come last, one after the other, so that no other run loads the machine.
 ///
 /// # Errors
 /// A file that cannot be used, or a run that fails.
 pub fn reproduce(
     sources: &[ExperimentFiles],
     options: Options<'_>,
-    progress: &(dyn Fn(Progress) + Sync),
+    watcher: &dyn Watcher,
 ) -> Result<Reproduction, ExperimentError> {
     let prepared = sources.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
     let jobs = jobs(&prepared, options.seed_offset);
+    let gatherings: Vec<Mutex<Gathering>> = (0..prepared.len())
+        .map(|experiment| Mutex::new(Gathering::new(&jobs, experiment)))
+        .collect();
     let done = AtomicUsize::new(0);
     let work = |job: &Job<'_>| {
         let experiment = &prepared[job.experiment];
-        let name = &job.plan.name;
-        let result = run_once(&job.scenario, job.plan, job.trace, options.backends);
-        let observation = result.map(|mut data| {
-            if !experiment.published.reads_log_of(name) {
-                // The log of writes may be long.
-                data.log = Table::default();
-            }
-            Observation::of(&experiment.published, name, data, job.keep)
-        });
-        progress(Progress {
+        let observation = observe(experiment, job, options.backends)?;
+        watcher.progress(Progress {
             done: done.fetch_add(1, Ordering::Relaxed) + 1,
             total: jobs.len(),
         });
-        observation.map_err(|message| ExperimentError::Run {
-            experiment: experiment.name.clone(),
-            run: name.clone(),
-            message,
-        })
+        let gathering = || {
+            let gathering = gatherings[job.experiment].lock();
+            gathering.unwrap_or_else(PoisonError::into_inner)
+        };
+        // Judging and drawing take long, and must not hold the lock.
+        let complete = gathering().add(job.place, observation);
+        if let Some(observations) = complete {
+            let own = jobs
+                .iter()
+                .filter(|other| other.experiment == job.experiment);
+            let result = result(experiment, &runs_of(own, observations));
+            if let Ok(result) = &result {
+                watcher.finished(result);
+            }
+            gathering().result = Some(result);
+        }
+        Ok(())
     };
     let (real, simulated): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.plan.testbed);
     // Collected first, so that which error is reported does not depend on the threads.
-    let results = in_order(&simulated, |job| work(job));
-    let mut results = results
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter();
-    let mut real_results = real
-        .into_iter()
-        .map(&work)
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter();
-    let mut runs = vec![Runs::new(); prepared.len()];
-    for job in &jobs {
-        let next = if job.plan.testbed {
-            real_results.next()
-        } else {
-            results.next()
-        };
-        let of_run = runs[job.experiment].entry(job.plan.name.clone());
-        let of_run = of_run.or_default();
-        of_run.seeded = job.plan.seeds.is_some();
-        of_run.runs.extend(next);
+    let ended = in_order(&simulated, |job| work(job));
+    ended.into_iter().collect::<Result<(), _>>()?;
+    real.into_iter().try_for_each(&work)?;
+    let experiments = gatherings.into_iter().zip(&prepared);
+    let experiments = experiments.map(|(gathering, experiment)| {
+        let gathering = gathering
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        // Without a run there is nothing to wait for.
+        let without_runs = || result(experiment, &Runs::new());
+        gathering.result.unwrap_or_else(without_runs)
+    });
+    Ok(Reproduction {
+        experiments: experiments.collect::<Result<_, _>>()?,
+    })
+}
+
+impl Gathering {
+    fn new(jobs: &[Job<'_>], experiment: usize) -> Self {
+        let jobs = jobs.iter().filter(|job| job.experiment == experiment);
+        let missing = jobs.count();
+        Self {
+            observations: vec![None; missing],
+            missing,
+            result: None,
+        }
     }
-    let experiments = prepared
-        .iter()
-        .zip(&runs)
-        .map(|(experiment, runs)| result(experiment, runs))
-        .collect::<Result<_, _>>()?;
-    Ok(Reproduction { experiments })
+
+    /// Adds a run; returns all of them if it was the last one that was missing.
+    fn add(&mut self, place: usize, observation: Observation) -> Option<Vec<Option<Observation>>> {
+        if let Some(slot) = self.observations.get_mut(place) {
+            *slot = Some(observation);
+        }
+        self.missing -= 1;
+        (self.missing == 0).then(|| std::mem::take(&mut self.observations))
+    }
+}
+
+/// Runs a job and measures what the rows of its experiment ask for.
+fn observe(
+    experiment: &Prepared,
+    job: &Job<'_>,
+    backends: Backends<'_>,
+) -> Result<Observation, ExperimentError> {
+    let name = &job.plan.name;
+    let result = run_once(&job.scenario, job.plan, job.trace, backends);
+    let observation = result.map(|mut data| {
+        if !experiment.published.reads_log_of(name) {
+            // The log of writes may be long.
+            data.log = Table::default();
+        }
+        Observation::of(&experiment.published, name, data, job.keep)
+    });
+    observation.map_err(|message| ExperimentError::Run {
+        experiment: experiment.name.clone(),
+        run: name.clone(),
+        message,
+    })
+}
+
+/// The observations by the names of their runs.
+fn runs_of<'a>(
+    jobs: impl Iterator<Item = &'a Job<'a>>,
+    observations: Vec<Option<Observation>>,
+) -> Runs {
+    let mut runs = Runs::new();
+    for (job, observation) in jobs.zip(observations) {
+        let of_run = runs.entry(job.plan.name.clone()).or_default();
+        of_run.seeded = job.plan.seeds.is_some();
+        of_run.runs.extend(observation);
+    }
+    runs
 }
 
 fn prepare(source: &ExperimentFiles) -> Result<Prepared, ExperimentError> {
@@ -249,6 +323,7 @@ fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for (experiment, prepared) in prepared.iter().enumerate() {
         let published = &prepared.published;
+        let first = jobs.len();
         for plan in &published.runs {
             let Some(scenario) = prepared.scenarios.get(&plan.name) else {
                 continue;
@@ -257,12 +332,13 @@ fn jobs(prepared: &[Prepared], seed_offset: u64) -> Vec<Job<'_>> {
             let traced = published.reads_trace_of(&plan.name);
             let own = scenario.run.seed;
             let seeds = plan.seeds.map_or(own..=own, |seeds| 1..=u64::from(seeds));
-            for (place, seed) in seeds.enumerate() {
+            for (replicate, seed) in seeds.enumerate() {
                 let mut scenario = scenario.clone();
                 scenario.run.seed = seed + seed_offset;
-                let keep = drawn && place == 0;
+                let keep = drawn && replicate == 0;
                 jobs.push(Job {
                     experiment,
+                    place: jobs.len() - first,
                     plan,
                     scenario,
                     // The same for all seeds, so that equal runs have equal traces.

@@ -14,11 +14,16 @@ pub use fingerprint::{Fingerprint, FingerprintParts, Replicates};
 pub use measures::measures;
 pub use sample::{Interval, Sample, student_t_quantile};
 
-/// The results of all jobs in the order of the jobs, whichever thread ran which.
+/// The results of all jobs in the order of the jobs, whichever thread ran which. Jobs start in
+/// this order too.
 #[cfg(feature = "files")]
 pub fn in_order<J: Sync, T: Send>(jobs: &[J], work: impl Fn(&J) -> T + Send + Sync) -> Vec<T> {
     use rayon::prelude::*;
-    jobs.par_iter().map(work).collect()
+    // A bridge hands the jobs out one by one; a parallel slice would start in its middle.
+    let numbered = jobs.iter().enumerate().par_bridge();
+    let mut results: Vec<(usize, T)> = numbered.map(|(place, job)| (place, work(job))).collect();
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// The results of all jobs in the order of the jobs.

@@ -5,11 +5,13 @@ use crate::exit::Failure;
 use crate::quinn;
 use crate::terminal;
 use clap::Args;
+use indicatif::ProgressBar;
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
-    Backends, ExperimentFiles, ExperimentResult, Options, Reproduction, RowKind, RowResult,
-    TestbedRunner, reproduce,
+    Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, ReportFiles,
+    Reproduction, RowKind, RowResult, TestbedRunner, Watcher, reproduce,
 };
 
 /// The arguments of the command.
@@ -38,15 +40,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
         seed_offset: u64::from(arguments.seed_offset),
     };
-    let result = reproduce(&sources, options, &|progress| {
-        bar.set_length(progress.total as u64);
-        bar.set_position(progress.done as u64);
-    });
+    let failed = |error: ExperimentError| Failure::Failed(error.to_string());
+    let files = ReportFiles::create(&arguments.out).map_err(failed)?;
+    let report = Report {
+        bar: &bar,
+        files: &files,
+        failed: Mutex::new(None),
+    };
+    let result = reproduce(&sources, options, &report);
     bar.finish_and_clear();
-    let result = result.map_err(|error| Failure::Failed(error.to_string()))?;
-    let page = result
-        .write(&arguments.out)
-        .map_err(|error| Failure::Failed(error.to_string()))?;
+    let result = result.map_err(failed)?;
+    let unwritten = report.failed.into_inner();
+    unwritten
+        .unwrap_or_default()
+        .map_or(Ok(()), |error| Err(failed(error)))?;
+    let page = files.page(&result).map_err(failed)?;
     if arguments.output.json {
         terminal::print(&result.json())?;
     } else {
@@ -61,8 +69,40 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     ))
 }
 
+/// Shows how far the reproduction is, and the plots of each experiment as soon as it is done.
+struct Report<'a> {
+    bar: &'a ProgressBar,
+    files: &'a ReportFiles,
+    /// The first plot that could not be written.
+    failed: Mutex<Option<ExperimentError>>,
+}
+
+impl Watcher for Report<'_> {
+    fn progress(&self, progress: Progress) {
+        self.bar.set_length(progress.total as u64);
+        self.bar.set_position(progress.done as u64);
+    }
+
+    fn finished(&self, experiment: &ExperimentResult) {
+        match self.files.plots(experiment) {
+            Ok(plots) => {
+                let first = plots.first();
+                let shown = first.map(|path| format!(": {}", path.display()));
+                let line = format!("{} is done{}", experiment.name, shown.unwrap_or_default());
+                self.bar.suspend(|| terminal::status(&line));
+            }
+            Err(error) => {
+                let failed = self.failed.lock();
+                failed
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
+            }
+        }
+    }
+}
+
 fn sources(names: &[String]) -> Result<Vec<ExperimentFiles>, Failure> {
-    let usage = |error: weir_lab::experiment::ExperimentError| Failure::Usage(error.to_string());
+    let usage = |error: ExperimentError| Failure::Usage(error.to_string());
     if names.is_empty() {
         let mut sources = Vec::new();
         for name in ExperimentFiles::names() {
