@@ -49,6 +49,7 @@ fn scenario() -> Scenario {
 
 const FULL: RunOptions<'_> = RunOptions {
     trace: TraceLevel::Full,
+    traced_flow: None,
     packets: true,
     progress: None,
     cancel: None,

@@ -18,6 +18,7 @@ use weir_wire::testbed::{LinkEnd, ShaperStats, Testbed, TestbedFlow, TestbedLink
 
 const OPTIONS: RunOptions<'_> = RunOptions {
     trace: TraceLevel::Full,
+    traced_flow: None,
     packets: false,
     tap: None,
     progress: None,

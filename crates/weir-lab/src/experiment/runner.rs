@@ -47,8 +47,11 @@ pub(super) fn run_once(
     trace: TraceLevel,
     backends: Backends<'_>,
 ) -> Result<RunData, String> {
+    let name = scenario.flows.iter().flat_map(Flow::names).next();
+    let name = name.unwrap_or_default();
     let options = RunOptions {
         trace,
+        traced_flow: Some(&name),
         registry: backends.registry,
         ..RunOptions::default()
     };
@@ -58,8 +61,6 @@ pub(super) fn run_once(
         (true, None) => return Err("it needs a testbed".to_owned()),
     };
     let fingerprint = Fingerprint::of(&output);
-    let name = scenario.flows.iter().flat_map(Flow::names).next();
-    let name = name.unwrap_or_default();
     let summary = output.summary.flows.get(&name);
     let summary = summary.ok_or_else(|| format!("run \"{}\" has no flow", plan.name))?;
     let mut data = RunData {

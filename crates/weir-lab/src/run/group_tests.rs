@@ -158,3 +158,43 @@ fn a_listed_transfer_takes_what_the_path_takes() {
     let again = full(&output.scenario.resolved_toml());
     assert_eq!(again.summary, output.summary);
 }
+
+#[test]
+fn only_one_flow_is_traced_if_only_one_is_asked_for() {
+    let text = r#"
+        run = { duration = "2s" }
+        link = [{ name = "wire", between = ["a", "b"], rate = "2Mbit", delay = "5ms" }]
+        [[flow]]
+        name = "first"
+        from = "a"
+        to = "b"
+        transport = { kind = "tcp" }
+        [[flow]]
+        name = "second"
+        from = "a"
+        to = "b"
+        transport = { kind = "dccp", ccid = 3 }
+    "#;
+    let scenario = scenario::parse(text, "two.toml").unwrap();
+    let full = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    let all = run(&scenario, &full).unwrap();
+    for (place, name) in ["first", "second"].into_iter().enumerate() {
+        let options = RunOptions {
+            traced_flow: Some(name),
+            ..full
+        };
+        let one = run(&scenario, &options).unwrap();
+        assert_eq!(one.summary.flows, all.summary.flows);
+        let [flow] = one.flows.as_slice() else {
+            panic!("{} flows", one.flows.len());
+        };
+        assert!(flow.table.rows() > 10, "{name}");
+        assert_eq!(flow.name, name);
+        assert_eq!(flow.table, all.flows[place].table);
+        assert_eq!(flow.writes, all.flows[place].writes);
+        assert!(one.links.is_empty() && flow.intervals.is_none());
+    }
+}

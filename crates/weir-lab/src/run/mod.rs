@@ -73,6 +73,9 @@ pub enum TraceLevel {
 pub struct RunOptions<'a> {
     /// How much of the trace is kept.
     pub trace: TraceLevel,
+    /// Of [`TraceLevel::Full`] only the controller, the writes and the gaps of the flow of this
+    /// name; nothing of other flows and of links.
+    pub traced_flow: Option<&'a str>,
     /// Every packet too, in [`RunOutput::packets`].
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.

@@ -51,6 +51,8 @@ pub(super) enum WriteTrace {
 /// What is recorded of a flow.
 struct FlowRecord {
     name: Arc<str>,
+    /// Its tables are kept.
+    full: bool,
     writes_traced: WriteTrace,
     rtts: Samples,
     /// As the sender last reported it; zero before.
@@ -87,6 +89,8 @@ const MAX_FIRST_INTERVAL_S: f64 = 1.0;
 /// Records the events of a run.
 pub(super) struct Recorder {
     trace: TraceLevel,
+    /// The only flow whose tables are kept, of [`TraceLevel::Full`].
+    traced_flow: Option<String>,
     warmup: Instant,
     roles: Vec<Role>,
     flows: Vec<FlowRecord>,
@@ -102,6 +106,7 @@ impl Recorder {
     pub(super) fn new(options: &RunOptions<'_>, warmup: Instant) -> Self {
         Self {
             trace: options.trace,
+            traced_flow: options.traced_flow.map(str::to_owned),
             warmup,
             roles: Vec::new(),
             flows: Vec::new(),
@@ -146,8 +151,11 @@ impl Recorder {
         writes: WriteTrace,
     ) -> [EventMask; 2] {
         let index = self.flows.len();
+        let full = self.trace == TraceLevel::Full
+            && self.traced_flow.as_ref().is_none_or(|only| only == name);
         self.flows.push(FlowRecord {
             name: name.into(),
+            full,
             writes_traced: writes,
             rtts: Samples::default(),
             smoothed_rtt_s: 0.0,
@@ -171,11 +179,11 @@ impl Recorder {
         };
         let [sender, receiver] = match self.trace {
             TraceLevel::Counters => [EventMask::NONE; 2],
-            TraceLevel::Summary => [SENDER_EVENTS, EventMask::NONE],
-            TraceLevel::Full => [SENDER_EVENTS.union(FLOW_EVENTS), FLOW_EVENTS],
+            TraceLevel::Full if full => [SENDER_EVENTS.union(FLOW_EVENTS), FLOW_EVENTS],
+            TraceLevel::Summary | TraceLevel::Full => [SENDER_EVENTS, EventMask::NONE],
         };
-        let sender = match (self.trace, writes) {
-            (TraceLevel::Full, WriteTrace::On) => sender.union(EventMask::WRITE),
+        let sender = match writes {
+            WriteTrace::On if full => sender.union(EventMask::WRITE),
             _ => sender,
         };
         [sender, receiver].map(|mask| mask.union(packets))
@@ -189,11 +197,15 @@ impl Recorder {
             now: LinkRow::default(),
             rows: self.table(columns::LINK, &format!("links/{name}")),
         });
-        match (self.trace, &self.packets) {
-            (TraceLevel::Full, _) => EventMask::QUEUE.union(EventMask::DROP),
-            (_, Some(_)) => EventMask::DROP,
-            _ => EventMask::NONE,
+        match &self.packets {
+            _ if self.traces_links() => EventMask::QUEUE.union(EventMask::DROP),
+            Some(_) => EventMask::DROP,
+            None => EventMask::NONE,
         }
+    }
+
+    fn traces_links(&self) -> bool {
+        self.trace == TraceLevel::Full && self.traced_flow.is_none()
     }
 
     /// The limit of rows in memory, once it is exceeded; those of a sink have none.
@@ -275,6 +287,7 @@ impl Recorder {
 
     /// The traces.
     pub(super) fn finish(self) -> (Vec<FlowTrace>, Vec<LinkTrace>, Option<Table>) {
+        let traces_links = self.traces_links();
         let packets = self.packets.map(TableRecorder::finish);
         if self.trace != TraceLevel::Full {
             return (Vec::new(), Vec::new(), packets);
@@ -294,7 +307,8 @@ impl Recorder {
                 intervals: None,
             }
         });
-        let links = self.links.into_iter().map(|record| LinkTrace {
+        let links = self.links.into_iter().filter(|_| traces_links);
+        let links = links.map(|record| LinkTrace {
             name: record.name.to_string(),
             table: record.rows.finish(),
         });
@@ -302,10 +316,10 @@ impl Recorder {
     }
 
     fn record_sender(&mut self, at: Instant, flow: usize, event: &Event) {
-        let full = self.trace == TraceLevel::Full;
         let Some(record) = self.flows.get_mut(flow) else {
             return;
         };
+        let full = record.full;
         record.first.get_or_insert(at);
         match event {
             Event::Rate(state) => {
@@ -366,18 +380,17 @@ impl Recorder {
             Role::Receiver(flow) => (flow, "receiver"),
             Role::Link(_) | Role::Unknown => return,
         };
-        if self.trace != TraceLevel::Full {
+        let Some(record) = self.flows.get_mut(flow).filter(|record| record.full) else {
             return;
-        }
-        let row = FlowEventRow::new(at, place, event);
-        if let (Some(record), Some(row)) = (self.flows.get_mut(flow), row) {
+        };
+        if let Some(row) = FlowEventRow::new(at, place, event) {
             record.events.push(&row);
             self.count_rows(1);
         }
     }
 
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
-        if self.trace != TraceLevel::Full {
+        if !self.traces_links() {
             return;
         }
         let Some(record) = self.links.get_mut(link) else {

@@ -29,8 +29,10 @@ pub struct Simulation {
     pub(super) sim: SimNetwork,
     pub(super) recorder: Recorder,
     pub(super) smoothness: Smoothness,
-    /// Of [`TraceLevel::Full`].
+    /// Of [`TraceLevel::Full`] with all flows.
     intervals: Option<Intervals>,
+    /// As in [`RunOptions`].
+    traced_flow: Option<String>,
     measures_delays: bool,
     /// At the end of the warm-up, once it is over.
     before: Option<Counters>,
@@ -58,8 +60,9 @@ impl Simulation {
         if measures_delays {
             sim.measure_delays();
         }
-        let full = options.trace == TraceLevel::Full;
+        let full = options.trace == TraceLevel::Full && options.traced_flow.is_none();
         Ok(Self {
+            traced_flow: options.traced_flow.map(str::to_owned),
             intervals: full.then(|| Intervals::new(&scenario.run, sim.flows.len())),
             measures_delays,
             scenario: scenario.clone(),
@@ -237,6 +240,9 @@ impl Simulation {
         for (flow, sim_flow) in flows.iter_mut().zip(&self.sim.flows) {
             let playback = self.sim.playback(sim_flow.id);
             flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
+        }
+        if let Some(traced) = self.traced_flow {
+            flows.retain(|flow| flow.name == traced);
         }
         let sets = self.sim.transfers.iter().filter(|_| full);
         let transfers = sets.map(|set| TransferTrace {

@@ -106,6 +106,7 @@ fn one(
         } else {
             TraceLevel::Full
         },
+        traced_flow: None,
         packets: arguments.packets,
         progress: Some(&progress),
         max_events: arguments.limits.max_events,
