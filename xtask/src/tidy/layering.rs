@@ -17,13 +17,7 @@ const TRANSPORTS: [&str; 3] = ["dccp", "quic", "tcp"];
 const NAME_ALL_TRANSPORTS: [&str; 3] = ["event.rs", "lib.rs", "packet.rs"];
 
 /// The files and folders of weir-net that may read the body of a packet.
-const READ_BODIES: [&str; 5] = [
-    "agent.rs",
-    "app/",
-    "bench.rs",
-    "packet_pool.rs",
-    "network.rs",
-];
+const READ_BODIES: [&str; 5] = ["agent.rs", "app/", "bench/", "packet_pool.rs", "network.rs"];
 
 /// Crates of file formats, known below `TRACE` only.
 const FORMATS: [&str; 4] = ["arrow_array", "arrow_schema", "flate2", "parquet"];

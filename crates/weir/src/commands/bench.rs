@@ -2,25 +2,32 @@
 //! finds the memory and caches of another.
 
 use crate::arguments::JsonOutput;
-use crate::benchmark::{QUEUE_ENTRIES, Transport, measure};
+use crate::benchmark::{Case, QUEUE_ENTRIES, measure};
 use crate::exit::Failure;
 use crate::terminal;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::Command;
-use weir_net::bench::{RATE_PER_FLOW, ROUND_TRIP, WARM_UP};
+use weir_net::bench::{RATE_PER_FLOW, ROUND_TRIP, Topology, Transport, WARM_UP};
 
 /// Measure the simulator's speed.
 #[derive(Args, Clone, Debug)]
 pub struct Arguments {
     /// Numbers of flows.
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1000],
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 10, 100, 1000, 10_000],
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     flows: Vec<u32>,
     /// Transports.
-    #[arg(long, value_delimiter = ',', default_values_t = [Transport::Quic, Transport::Dccp])]
+    #[arg(long, value_delimiter = ',', default_values = Transport::ALL.map(Transport::name),
+          value_parser = transports())]
     transport: Vec<Transport>,
+    /// The links on the way: an access link at each end and a bottleneck, every packet of QUIC and
+    /// TCP acknowledged; or one link, every other packet acknowledged.
+    #[arg(long, value_delimiter = ',', default_values = [Topology::Dumbbell.name()],
+          value_parser = topologies())]
+    topology: Vec<Topology>,
     /// Delivered data packets to time in each case.
     #[arg(long, default_value_t = 1_000_000)]
     packets: u64,
@@ -28,19 +35,47 @@ pub struct Arguments {
     output: JsonOutput,
 }
 
+fn transports() -> impl TypedValueParser<Value = Transport> {
+    let names = PossibleValuesParser::new(Transport::ALL.map(Transport::name));
+    names.map(|name| {
+        let named = |one: &Transport| one.name() == name;
+        Transport::ALL
+            .into_iter()
+            .find(named)
+            .unwrap_or(Transport::Quic)
+    })
+}
+
+fn topologies() -> impl TypedValueParser<Value = Topology> {
+    let names = PossibleValuesParser::new(Topology::ALL.map(Topology::name));
+    names.map(|name| {
+        let named = |one: &Topology| one.name() == name;
+        Topology::ALL
+            .into_iter()
+            .find(named)
+            .unwrap_or(Topology::Dumbbell)
+    })
+}
+
 /// Measures all cases and prints a table of them.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let packets = arguments.packets;
     let mut cases = Vec::new();
-    for &transport in &arguments.transport {
-        cases.extend(arguments.flows.iter().map(|&flows| (transport, flows)));
-    }
-    let measure_alone = |&(transport, flows): &_| in_own_process(transport, flows, packets);
-    let results = match cases[..] {
-        [(transport, flows)] => {
-            measure(transport, flows, packets).map(|measured| vec![measured.to_json()])
+    for &topology in &arguments.topology {
+        for &transport in &arguments.transport {
+            cases.extend(arguments.flows.iter().map(|&flows| Case {
+                transport,
+                topology,
+                flows,
+            }));
         }
-        _ => cases.iter().map(measure_alone).collect(),
+    }
+    let results = match cases[..] {
+        [case] => measure(case, packets).map(|measured| vec![measured.to_json()]),
+        _ => cases
+            .iter()
+            .map(|&case| in_own_process(case, packets))
+            .collect(),
     };
     let results: Vec<Value> = results.map_err(Failure::Failed)?;
     if arguments.output.json {
@@ -62,12 +97,13 @@ fn about() -> Value {
 }
 
 /// Starts this program once more for one case.
-fn in_own_process(transport: Transport, flows: u32, packets: u64) -> Result<Value, String> {
-    let failed = |what: String| format!("bench of {flows} {transport} flows: {what}");
+fn in_own_process(case: Case, packets: u64) -> Result<Value, String> {
+    let failed = |what: String| format!("bench of {case}: {what}");
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
     let output = Command::new(program)
-        .args(["bench", "--json", "--transport", &transport.to_string()])
-        .args(["--flows", &flows.to_string()])
+        .args(["bench", "--json", "--transport", case.transport.name()])
+        .args(["--topology", case.topology.name()])
+        .args(["--flows", &case.flows.to_string()])
         .args(["--packets", &packets.to_string()])
         .output()
         .map_err(|error| failed(error.to_string()))?;
@@ -83,23 +119,22 @@ fn in_own_process(transport: Transport, flows: u32, packets: u64) -> Result<Valu
 fn table(cases: &[Value]) -> String {
     let mut text = format!(
         "Bulk flows over one bottleneck: {} Mbit/s a flow, {} round trip, drop-tail of one \
-         bandwidth-delay product.\nA data packet's cost includes its acknowledgements, all hops \
-         and both endpoints; op is one push and pop\nof the event queue with {QUEUE_ENTRIES} \
-         entries, heap the same of the standard library's. Memory is the growth of the resident set.\n\n",
+         bandwidth-delay product.\nA data packet's cost is CPU time and includes its \
+         acknowledgements, all hops and both endpoints;\nops are pushes with a pop of the event \
+         queue with {QUEUE_ENTRIES} entries. Memory is the growth of the resident set.\n\n",
         RATE_PER_FLOW / 1_000_000,
         ROUND_TRIP,
     );
     let _ = writeln!(
         text,
-        "{:<9} {:>6} {:>12} {:>10} {:>6} {:>6} {:>8} {:>9} {:>11} {:>12}",
+        "{:<9} {:<9} {:>6} {:>13} {:>10} {:>6} {:>6} {:>11} {:>12}",
+        "topology",
         "transport",
         "flows",
-        "packets/s",
+        "packets/CPU s",
         "ns/packet",
         "ns/op",
         "ops",
-        "ns/heap",
-        "heap ops",
         "bytes/flow",
         "utilisation"
     );
@@ -108,15 +143,14 @@ fn table(cases: &[Value]) -> String {
         let memory = case["memory_per_flow_bytes"].as_u64();
         let _ = writeln!(
             text,
-            "{:<9} {:>6} {:>12.0} {:>10.0} {:>6.1} {:>6.2} {:>8.1} {:>9.2} {:>11} {:>11.1}%",
+            "{:<9} {:<9} {:>6} {:>13.0} {:>10.0} {:>6.1} {:>6.2} {:>11} {:>11.1}%",
+            case["topology"].as_str().unwrap_or_default(),
             case["transport"].as_str().unwrap_or_default(),
             case["flows"].as_u64().unwrap_or_default(),
-            number("packets_per_s"),
+            number("packets_per_cpu_s"),
             number("ns_per_packet"),
             number("queue_operation_ns"),
             number("operations_per_packet"),
-            number("heap_operation_ns"),
-            number("heap_operations_per_packet"),
             memory.map_or("-".to_owned(), |bytes| bytes.to_string()),
             number("utilisation") * 100.0,
         );

@@ -1,10 +1,14 @@
 //! The networks of `weir bench`: bulk flows over one bottleneck, counted, never timed here.
 //!
-//! Two hosts, one link each way. The bottleneck carries 10 Mbit/s for each flow, so that the
-//! share of a flow does not depend on their number; 10 ms of delay each way make a base round-trip
-//! time of 20 ms; the queue is drop-tail of one bandwidth-delay product, rate * 20 ms. The way
-//! back has the same rate and delay. Flows start 1/n of a second apart, so that they are not
-//! synchronised, and are counted after the first [`WARM_UP`].
+//! The bottleneck carries 10 Mbit/s for each flow, so that the share of a flow does not depend on
+//! their number; the base round-trip time is 20 ms; the bottleneck's queue is drop-tail of one
+//! bandwidth-delay product, rate * 20 ms. The way back has the same rate and delay. Flows start 1/n
+//! of a second apart, so that they are not synchronised, and are counted after the first
+//! [`WARM_UP`]. [`Topology`] says what else is on the way.
+
+mod transport;
+
+pub use transport::Transport;
 
 use crate::app::{Bulk, BulkConfig, Sink};
 use crate::event_queue::EventQueue;
@@ -25,6 +29,38 @@ pub const ROUND_TRIP: Duration = Duration::from_millis(20);
 
 /// Virtual time before the counting starts: handshakes, slow start and its losses.
 pub const WARM_UP: Duration = Duration::from_secs(5);
+
+/// Bits per second of an access link.
+const ACCESS_RATE: u64 = 10 * RATE_PER_FLOW;
+
+/// The delay of an access link, one of four on a round trip.
+const ACCESS_DELAY: Duration = Duration::from_millis(1);
+
+/// Packets that an access link's queue holds: the default txqueuelen of Linux.
+const ACCESS_QUEUE: u64 = 1000;
+
+/// The links between the two ends of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// An access link of each flow's own at both ends and the bottleneck between two routers:
+    /// three links each way.
+    Dumbbell,
+    /// The bottleneck alone, between two hosts that all flows share: one link each way.
+    OneLink,
+}
+
+impl Topology {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Dumbbell, Self::OneLink];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dumbbell => "dumbbell",
+            Self::OneLink => "one-link",
+        }
+    }
+}
 
 /// The two ends of a flow.
 pub struct FlowEndpoints {
@@ -59,29 +95,55 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// Bulk flows of this transport.
+    ///
+    /// # Errors
+    /// If there are too many flows.
+    pub fn of(transport: Transport, topology: Topology, flows: u32) -> Result<Self, NetworkError> {
+        let make = |_| transport.ends(topology);
+        Self::new(topology, flows, transport.write_size(), make)
+    }
+
     /// A network with `flows` flows whose endpoints come from `make`; `write_size` is the size of
     /// the application's writes.
     ///
     /// # Errors
     /// If there are too many flows.
     pub fn new(
+        topology: Topology,
         flows: u32,
         write_size: u32,
         mut make: impl FnMut(u32) -> FlowEndpoints,
     ) -> Result<Self, NetworkError> {
         let mut network = Network::new(1);
-        let server = network.add_host("server", HostTiming::default());
-        let client = network.add_host("client", HostTiming::default());
         let rate = RATE_PER_FLOW * u64::from(flows.max(1));
-        let bottleneck = network.add_link(wire("bottleneck", server, client, rate))?;
-        network.add_link(wire("back", client, server, rate))?;
+        let [server, client] = ["server", "client"].map(|name| host(&mut network, name));
+        let delay = match topology {
+            Topology::OneLink => ROUND_TRIP / 2,
+            Topology::Dumbbell => ROUND_TRIP / 2 - ACCESS_DELAY * 2,
+        };
+        let queue = QueueLimit::Bytes(rate / 8 * ROUND_TRIP.as_nanos() / 1_000_000_000);
+        let wire = |name, from, to| LinkConfig {
+            rate: Some(rate),
+            delay,
+            ..link(name, from, to, queue)
+        };
+        let bottleneck = network.add_link(wire("bottleneck", server, client))?;
+        network.add_link(wire("back", client, server))?;
         let apart = 1_000_000_000 / u64::from(flows.max(1));
         for n in 0..flows {
+            let (source, target) = match topology {
+                Topology::OneLink => (server, client),
+                Topology::Dumbbell => (
+                    access(&mut network, &format!("sender{n}"), server)?,
+                    access(&mut network, &format!("receiver{n}"), client)?,
+                ),
+            };
             let FlowEndpoints { sender, receiver } = make(n);
             network.add_flow(FlowConfig {
                 name: n.to_string(),
-                source: server,
-                target: client,
+                source,
+                target,
                 sender,
                 receiver,
                 app: Box::new(Bulk::new(BulkConfig {
@@ -143,18 +205,35 @@ impl Bench {
     }
 }
 
-fn wire(name: &str, from: HostId, to: HostId, rate: u64) -> LinkConfig {
-    let bandwidth_delay_product = rate / 8 * ROUND_TRIP.as_nanos() / 1_000_000_000;
+fn host(network: &mut Network, name: &str) -> HostId {
+    network.add_host(name, HostTiming::default())
+}
+
+/// A host of this name with an access link each way to a router.
+fn access(network: &mut Network, name: &str, router: HostId) -> Result<HostId, NetworkError> {
+    let at = host(network, name);
+    for (direction, from, to) in [("up", at, router), ("down", router, at)] {
+        network.add_link(LinkConfig {
+            rate: Some(ACCESS_RATE),
+            delay: ACCESS_DELAY,
+            ..link(
+                &format!("{name}/{direction}"),
+                from,
+                to,
+                QueueLimit::Packets(ACCESS_QUEUE),
+            )
+        })?;
+    }
+    Ok(at)
+}
+
+fn link(name: &str, from: HostId, to: HostId, limit: QueueLimit) -> LinkConfig {
     LinkConfig {
         name: name.to_owned(),
         from,
         to,
-        rate: Some(rate),
-        delay: ROUND_TRIP / 2,
         mtu: Some(1500),
-        queue: QueueConfig::DropTail(DropTailConfig {
-            limit: QueueLimit::Bytes(bandwidth_delay_product),
-        }),
+        queue: QueueConfig::DropTail(DropTailConfig { limit }),
         shaper: None,
         loss: LossConfig::None,
         ..LinkConfig::default()
