@@ -181,7 +181,19 @@ impl Agent {
             delays.on_packet(now, &packet);
         }
         self.endpoint.handle(now, packet);
-        self.app.poll(now, &mut *self.endpoint);
+        self.notify_app(now);
+    }
+
+    /// Polls the application if the endpoint has an event for it or its own time has come; true if
+    /// it was polled.
+    #[inline]
+    fn notify_app(&mut self, now: Instant) -> bool {
+        let due = || self.app.poll_timeout().is_some_and(|at| at <= now);
+        let has_news = self.endpoint.has_event() || due();
+        if has_news {
+            self.app.poll(now, &mut *self.endpoint);
+        }
+        has_news
     }
 
     /// Starts and stops the flow at its times.
@@ -203,8 +215,7 @@ impl Agent {
     #[inline]
     fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         *slot = self.endpoint.poll_transmit(now);
-        if slot.is_none() && std::mem::take(&mut self.has_sent) {
-            self.app.poll(now, &mut *self.endpoint);
+        if slot.is_none() && std::mem::take(&mut self.has_sent) && self.notify_app(now) {
             *slot = self.endpoint.poll_transmit(now);
         }
         let Some(packet) = slot else {
@@ -325,7 +336,11 @@ impl Agent {
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        self.follow_schedule(now);
+        let scheduled = self.schedule.start.or(self.schedule.stop);
+        let scheduled = scheduled.is_some_and(|at| at <= now);
+        if scheduled {
+            self.follow_schedule(now);
+        }
         while let Some(packet) = (self.interface.as_mut()).and_then(|i| i.poll_received(now)) {
             self.enter_stack(now, packet);
         }
@@ -337,7 +352,11 @@ impl Agent {
         if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
-        self.app.poll(now, &mut *self.endpoint);
+        if scheduled {
+            self.app.poll(now, &mut *self.endpoint);
+        } else {
+            self.notify_app(now);
+        }
     }
 
     /// When the agent must be called.

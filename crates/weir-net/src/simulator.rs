@@ -224,15 +224,16 @@ impl<'a> Run<'a> {
     }
 
     /// Moves the packets that arrive at the end of a link.
+    #[inline]
     fn call_link(&mut self, id: u32) -> Result<(), Stuck> {
         let now = self.network.now;
-        let to = {
-            let place = &mut self.network.links[id as usize];
+        let place = &mut self.network.links[id as usize];
+        let (to, plain) = (place.to, place.link.is_plain());
+        if !plain {
             place.link.handle_timeout(now);
-            place.to
-        };
-        self.network.make_copies(id);
-        self.record_link(id);
+            self.network.make_copies(id);
+            self.record_link(id);
+        }
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
@@ -240,7 +241,9 @@ impl<'a> Run<'a> {
         self.network
             .queue
             .reset(place.target, place.link.poll_timeout());
-        self.observe_link(id);
+        if !plain {
+            self.observe_link(id);
+        }
         Ok(())
     }
 
@@ -372,6 +375,15 @@ impl<'a> Run<'a> {
             return self.enter_medium(id, packet);
         };
         place.link.handle(self.network.now, packet);
+        if place.link.is_plain() {
+            self.network
+                .queue
+                .set(place.target, place.link.poll_timeout());
+            if !place.link.discarded.is_empty() {
+                self.network.discard_dropped(id);
+            }
+            return;
+        }
         self.network.make_copies(id);
         let place = &mut self.network.links[id as usize];
         self.network

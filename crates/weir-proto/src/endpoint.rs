@@ -57,6 +57,12 @@ pub trait Endpoint {
     /// The next event for the application.
     fn poll_event(&mut self) -> Option<EndpointEvent>;
 
+    /// False if [`poll_event`](Self::poll_event) returns `None`: a driver may leave the application
+    /// in peace until there is an event or its own time has come.
+    fn has_event(&self) -> bool {
+        true
+    }
+
     /// The packet with this id has left the host. [`poll_transmit`](Self::poll_transmit) may have
     /// handed it over earlier; each transport decides which of the two it records as the time of
     /// sending.

@@ -1,6 +1,6 @@
 //! Applications: what writes into an endpoint and reads from it.
 //!
-//! The driver calls [`App::poll`] after anything that happened at the endpoint or when the
+//! The driver calls [`App::poll`] when the endpoint has an event for the application or the
 //! application's own time has come. In `poll` the application drains `Endpoint::poll_event` and
 //! `Endpoint::read` and writes what is due.
 //!

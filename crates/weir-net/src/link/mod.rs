@@ -17,6 +17,7 @@
 
 mod config;
 mod counters;
+mod plain;
 mod transmitter;
 
 pub use config::{LinkChange, LinkConfig};
@@ -28,6 +29,7 @@ use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, drop_event};
 use crate::shaper::TokenBucket;
+use plain::Bookings;
 use std::collections::VecDeque;
 use transmitter::{ExactTime, Transmitter};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
@@ -50,6 +52,8 @@ pub struct Link {
     effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
     flight: VecDeque<InFlight>,
+    /// In place of `queue` and `flight`, if the link is plain.
+    plain: Option<Bookings>,
     meter: QueueMeter,
     loss: Loss,
     netem: Option<Box<Netem>>,
@@ -82,6 +86,7 @@ impl Link {
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
             flight: VecDeque::new(),
+            plain: Bookings::new(config),
             meter: QueueMeter::default(),
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
             netem: (!config.netem.is_none())
@@ -98,6 +103,21 @@ impl Link {
 
     /// The counters at `now`, which must not be earlier than the last call of the link.
     pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
+        // Of a plain link the time until it is free holds all that is booked.
+        let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
+        if let Some(beyond) = self.booked_beyond(now) {
+            return LinkCounters {
+                at: now,
+                packets_queued: beyond.backlog.packets,
+                bytes_queued: beyond.backlog.bytes,
+                packets_in_flight: beyond.packets_in_flight,
+                bytes_in_flight: beyond.bytes_in_flight,
+                packet_nanos_queued: self.counters.packet_nanos_queued - beyond.packet_nanos,
+                byte_nanos_queued: self.counters.byte_nanos_queued - beyond.byte_nanos,
+                busy: self.counters.busy - Duration::from_nanos(unfinished),
+                ..self.counters
+            };
+        }
         self.start_transmissions(now);
         self.count_queue(now);
         let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
@@ -330,9 +350,13 @@ impl Link {
     }
 
     /// A packet enters.
+    #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
         self.counters.packets_in += 1;
         self.counters.bytes_in += u64::from(packet.size);
+        if self.is_plain() {
+            return self.book(now, packet);
+        }
         let fits = self
             .shaper
             .as_ref()
@@ -363,10 +387,12 @@ impl Link {
 
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
-        if self.flight.front()?.arrives > now {
-            return None;
-        }
-        let InFlight { packet, .. } = self.flight.pop_front()?;
+        let packet = if let Some(plain) = &mut self.plain {
+            plain.poll_arrived(now)?
+        } else {
+            self.flight.front().filter(|first| first.arrives <= now)?;
+            self.flight.pop_front()?.packet
+        };
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
         Some(packet)
@@ -374,11 +400,22 @@ impl Link {
 
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+        if let Some(plain) = &self.plain {
+            return plain.next_arrival();
+        }
         match self.flight.front() {
             Some(first) => Some(first.arrives),
             // Everything on the wire was lost; the next packet follows when the wire is free.
             None => self.next_start(),
         }
+    }
+
+    /// Selects the trace events from now on.
+    pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
+        if mask != EventMask::NONE {
+            self.cancel_bookings(now);
+        }
+        self.events.set_mask(mask);
     }
 
     pub(crate) fn events(&mut self) -> &mut Events {

@@ -209,7 +209,7 @@ impl Network {
     }
 
     /// Removes the packets that a link has dropped from the pool.
-    #[inline]
+    #[cold]
     pub(crate) fn discard_dropped(&mut self, link: u32) {
         while let Some(packet) = self.links[link as usize].link.discarded.pop() {
             self.pool.discard(packet);

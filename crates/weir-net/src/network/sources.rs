@@ -30,7 +30,7 @@ impl Network {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
                 let place = &mut self.links[id as usize];
-                place.link.events().set_mask(mask);
+                place.link.set_mask(self.now, mask);
                 if place.trace_tick.is_none() {
                     let trace_tick = self.add_target(EventTarget::TraceTick(id));
                     self.links[id as usize].trace_tick = Some(trace_tick);

@@ -57,7 +57,12 @@ pub struct LossIntervals {
     mean: f64,
     /// I_0 is short and does not count (TFRC-SP, RFC 4828 §3).
     open_is_short: bool,
+    /// While I_0 is shorter, it changes neither the mean nor DF.
+    quiet_below: f64,
 }
+
+/// Below this share of the length from which I_0 enlarges the mean, rounding makes no difference.
+const SURELY_QUIET: f64 = 0.999_999;
 
 impl LossIntervals {
     /// The intervals before the first loss.
@@ -71,6 +76,7 @@ impl LossIntervals {
             discount: 1.0,
             mean: 0.0,
             open_is_short: false,
+            quiet_below: 0.0,
         }
     }
 
@@ -160,6 +166,9 @@ impl LossIntervals {
         }
         let old = self.mean;
         self.intervals[0].length = open;
+        if open < self.quiet_below {
+            return false;
+        }
         self.update_mean();
         self.mean < old
     }
@@ -206,6 +215,11 @@ impl LossIntervals {
             weights_0 += weight;
         }
         self.discount = discount;
+        if discount >= 1.0 {
+            // I_0 counts where (I_0 + the other terms) / weights is more than the mean.
+            let counts_from = mean * weights_0 - (total_0 - newest);
+            self.quiet_below = counts_from.min(DISCOUNTED_FROM * mean) * SURELY_QUIET;
+        }
         if self.open_is_short {
             return mean;
         }

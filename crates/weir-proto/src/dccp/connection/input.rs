@@ -45,18 +45,18 @@ const NEXT: Step = Step::Continue(());
 const DONE: Step = Step::Break(());
 
 impl Connection {
-    pub(super) fn handle_packet(&mut self, now: Instant, packet: Packet) {
+    pub(super) fn handle_packet(&mut self, now: Instant, mut packet: Packet) {
         let ecn = packet.ip.ecn;
         let damaged_at = packet.damaged_at;
-        let Body::Dccp(mut packet) = packet.body else {
+        let Body::Dccp(packet) = &mut packet.body else {
             return;
         };
         if let Some(at) = damaged_at {
             // RFC 4340 §9.2: payload that is damaged beyond the coverage is delivered.
-            if at.get() < covered_end(&packet) {
+            if at.get() < covered_end(packet) {
                 return;
             }
-            packet.payload = packet.payload.damaged();
+            packet.payload = std::mem::take(&mut packet.payload).damaged();
         }
         if !packet.extended && self.sequence.started && self.state != State::TimeWait {
             // RFC 4340 §7.6.1: packets with short numbers are ignored unless they are agreed on.
@@ -69,20 +69,20 @@ impl Connection {
         let _ = self.process(now, packet, ecn);
     }
 
-    fn process(&mut self, now: Instant, packet: wire::Packet, ecn: Ecn) -> Step {
-        self.step_3_listen(now, &packet)?;
-        self.step_4_request(now, &packet)?;
-        self.step_5_and_6_sequence(now, &packet)?;
-        self.step_7_unexpected_type(now, &packet)?;
-        let new = self.accept(now, &packet, ecn);
-        self.step_8_options(now, &packet)?;
-        self.step_9_reset(now, &packet)?;
-        self.step_10_request(now, &packet);
-        self.step_11_respond(now, &packet, ecn)?;
-        self.step_12_part_open(now, &packet);
-        self.step_13_close_req(now, &packet)?;
-        self.step_14_close(now, &packet)?;
-        self.step_15_sync(now, &packet)?;
+    fn process(&mut self, now: Instant, packet: &mut wire::Packet, ecn: Ecn) -> Step {
+        self.step_3_listen(now, packet)?;
+        self.step_4_request(now, packet)?;
+        self.step_5_and_6_sequence(now, packet)?;
+        self.step_7_unexpected_type(now, packet)?;
+        let new = self.accept(now, packet, ecn);
+        self.step_8_options(now, packet)?;
+        self.step_9_reset(now, packet)?;
+        self.step_10_request(now, packet);
+        self.step_11_respond(now, packet, ecn)?;
+        self.step_12_part_open(now, packet);
+        self.step_13_close_req(now, packet)?;
+        self.step_14_close(now, packet)?;
+        self.step_15_sync(now, packet)?;
         if new {
             self.step_16_data(packet);
         }
@@ -416,11 +416,11 @@ impl Connection {
     }
 
     /// Step 16: data. A datagram may be empty (RFC 4340 §5.4).
-    fn step_16_data(&mut self, packet: wire::Packet) {
+    fn step_16_data(&mut self, packet: &mut wire::Packet) {
         if !packet.kind.carries_data() {
             return;
         }
-        if is_corrupt(&packet) {
+        if is_corrupt(packet) {
             self.data_dropped.record(packet.seq, DropCode::Corrupt);
             return;
         }
@@ -428,6 +428,6 @@ impl Connection {
         if self.received.is_empty() {
             self.endpoint_events.push_back(EndpointEvent::Readable);
         }
-        self.received.push_back(packet.payload);
+        self.received.push_back(std::mem::take(&mut packet.payload));
     }
 }

@@ -464,6 +464,11 @@ impl Endpoint for Connection {
         self.endpoint_events.pop_front()
     }
 
+    #[inline]
+    fn has_event(&self) -> bool {
+        !self.endpoint_events.is_empty()
+    }
+
     fn transmitted(&mut self, now: Instant, packet_id: u64) {
         let seq = SeqNum::new(packet_id);
         if let Some(handshake) = self

@@ -278,7 +278,7 @@ impl Endpoint for Connection {
             // RFC 9001 §5.5: a damaged packet fails authentication and is discarded.
             return;
         }
-        if let Body::Quic(quic) = packet.body {
+        if let Body::Quic(quic) = &packet.body {
             let size = packet.size.saturating_sub(Self::LOWER_OCTETS);
             self.receive(now, quic, size, packet.ip.ecn);
         }
@@ -389,6 +389,11 @@ impl Endpoint for Connection {
     #[inline]
     fn poll_event(&mut self) -> Option<EndpointEvent> {
         self.endpoint_events.pop_front()
+    }
+
+    #[inline]
+    fn has_event(&self) -> bool {
+        !self.endpoint_events.is_empty()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}

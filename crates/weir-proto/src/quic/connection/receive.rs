@@ -11,20 +11,20 @@ use crate::time::Instant;
 
 impl Connection {
     /// A packet of `size` octets arrived.
-    pub(super) fn receive(&mut self, now: Instant, packet: Packet, size: u32, ecn: Ecn) {
+    pub(super) fn receive(&mut self, now: Instant, packet: &Packet, size: u32, ecn: Ecn) {
         match self.state {
             State::Closing(_) => {
                 // RFC 9000 §10.2.1: the closing endpoint repeats CONNECTION_CLOSE.
-                self.close_due |= !has_connection_close(&packet);
+                self.close_due |= !has_connection_close(packet);
                 return;
             }
             State::Draining | State::Closed => return,
             State::Idle | State::Handshaking | State::Established => {}
         }
-        if !self.accepts(&packet) {
+        if !self.accepts(packet) {
             return;
         }
-        self.count_received(now, &packet, size);
+        self.count_received(now, packet, size);
         let eliciting = packet.is_ack_eliciting();
         let (number, space) = (packet.number, packet.space);
         if let Err(error) = self.process(now, packet) {
@@ -75,7 +75,7 @@ impl Connection {
             });
     }
 
-    fn process(&mut self, now: Instant, packet: Packet) -> Result<(), TransportError> {
+    fn process(&mut self, now: Instant, packet: &Packet) -> Result<(), TransportError> {
         let space = packet.space;
         if space == SpaceId::Data && self.has_initial {
             // RFC 9000 §8.1 and RFC 9002 §6.4: a protected packet validates the address, and
@@ -83,8 +83,8 @@ impl Connection {
             self.amplification = None;
             self.discard_initial(now);
         }
-        for frame in packet.frames {
-            if space == SpaceId::Initial && !is_allowed_in_initial(&frame) {
+        for frame in &packet.frames {
+            if space == SpaceId::Initial && !is_allowed_in_initial(frame) {
                 return Err(TransportError::protocol_violation(
                     "an Initial packet carries a frame that it must not",
                 ));
@@ -104,25 +104,25 @@ impl Connection {
         &mut self,
         now: Instant,
         space: SpaceId,
-        frame: Frame,
+        frame: &Frame,
     ) -> Result<(), TransportError> {
         match frame {
             Frame::Stream(frame) => {
-                self.statistics.payload_received += self.streams.on_stream_frame(&frame)?;
+                self.statistics.payload_received += self.streams.on_stream_frame(frame)?;
             }
-            Frame::Ack(ack) => self.on_ack(now, space, &ack)?,
+            Frame::Ack(ack) => self.on_ack(now, space, ack)?,
             Frame::Crypto { .. } => self.on_crypto(now),
             Frame::MaxData(_)
             | Frame::MaxStreamData { .. }
             | Frame::DataBlocked(_)
-            | Frame::StreamDataBlocked { .. } => self.streams.on_flow_control_frame(&frame)?,
+            | Frame::StreamDataBlocked { .. } => self.streams.on_flow_control_frame(frame)?,
             Frame::ConnectionClose {
                 code, frame_type, ..
             } => {
-                let reason = if code == 0 && frame_type.is_none_or(|kind| kind == 0) {
+                let reason = if *code == 0 && frame_type.is_none_or(|kind| kind == 0) {
                     CloseReason::Finished
                 } else {
-                    CloseReason::Reset(code)
+                    CloseReason::Reset(*code)
                 };
                 // RFC 9000 §10.2.2: nothing is sent from now on. The draining state needs no timer,
                 // because a draining and a closed connection behave alike.

@@ -312,7 +312,7 @@ fn bundled_acknowledgements_cover_packets_that_need_none() {
 fn deliver(to: &mut Connection, frames: wire::Packet) -> Option<wire::Packet> {
     let size = frames.len(&to.config.header);
     let now = Instant::ZERO + millis(5);
-    to.receive(now, frames, size, crate::packet::Ecn::NotEct);
+    to.receive(now, &frames, size, crate::packet::Ecn::NotEct);
     match to.poll_transmit(now)?.body {
         Body::Quic(packet) => Some(packet),
         _ => None,
@@ -569,7 +569,7 @@ proptest! {
             let space = if initial { SpaceId::Initial } else { SpaceId::Data };
             let packet = wire::Packet { number, number_len: 4, space, frames: frames.into() };
             let size = packet.len(&end.config.header);
-            end.receive(now, packet, size, crate::packet::Ecn::NotEct);
+            end.receive(now, &packet, size, crate::packet::Ecn::NotEct);
             let _ = end.write(now, Payload::of_len(3000));
             let _ = end.read(now);
             let mut sent = 0;

@@ -303,13 +303,13 @@ impl Endpoint for Connection {
             return;
         }
         let ecn = packet.ip.ecn;
-        let Body::Tcp(packet) = packet.body else {
+        let Body::Tcp(packet) = &packet.body else {
             return;
         };
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += packet.wire_len() as u64;
         if packet.has(flag::SYN) {
-            return self.handle_syn(now, &packet);
+            return self.handle_syn(now, packet);
         }
         if packet.has(flag::RST) {
             if self.state != State::Closed {
@@ -321,7 +321,7 @@ impl Endpoint for Connection {
             self.establish(now);
         }
         if self.state == State::Established {
-            self.handle_established(now, &packet, ecn);
+            self.handle_established(now, packet, ecn);
             if self.fin.acknowledged && self.fin.received && !self.receiver.wants_ack(now) {
                 self.end(now, CloseReason::Finished);
             }
@@ -419,6 +419,11 @@ impl Endpoint for Connection {
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
         self.endpoint_events.pop_front()
+    }
+
+    #[inline]
+    fn has_event(&self) -> bool {
+        !self.endpoint_events.is_empty()
     }
 
     fn transmitted(&mut self, _now: Instant, _packet_id: u64) {}
