@@ -64,6 +64,7 @@ impl Drawing<'_> {
             PlotKind::Overlay => self.several(plan),
             PlotKind::Series | PlotKind::Sweep | PlotKind::Distribution => self.series(plan)?,
         };
+        plot.title.push_str(&self.which_of_many(plan));
         if let Some(until) = plan.until_s {
             plot.x = plot.x.within(plan.from_s.unwrap_or(0.0), until);
         }
@@ -73,6 +74,16 @@ impl Drawing<'_> {
             plot = plot.with("published", Colour(7), Shape::Published(points));
         }
         Some(plot)
+    }
+
+    /// Says of a trace that it is one of many; nothing if there is no other.
+    fn which_of_many(&self, plan: &PlotPlan) -> String {
+        let runs = plan.runs.iter().filter_map(|name| self.runs.get(name));
+        let different = runs.map(|runs| runs.replicates().counting().count()).max();
+        match different {
+            Some(count) if count > 1 => format!(", first of {count} seeds"),
+            _ => String::new(),
+        }
     }
 
     fn state(&self, run: &str) -> Option<&Table> {
@@ -184,8 +195,9 @@ impl Drawing<'_> {
             let Some(data) = self.runs.get(run).and_then(Runset::trace) else {
                 continue;
             };
-            let label = plan.labels.get(place).cloned();
-            let label = label.unwrap_or_else(|| run.replace('-', " "));
+            let given = plan.labels.get(place).cloned();
+            let is_named = given.is_some();
+            let label = given.unwrap_or_else(|| run.replace('-', " "));
             if heard {
                 let number = plot.layers.len();
                 let points = Shape::Line(silence(&data.gaps, plan.until_s)?);
@@ -200,6 +212,7 @@ impl Drawing<'_> {
                 };
                 let short = plot_label(column).map_or(column.as_str(), |plot| plot.short);
                 let name = match (plan.of.len(), plan.runs.len()) {
+                    (_, 1) if !is_named => short.to_owned(),
                     (1, _) => label.clone(),
                     (_, 1) => short.to_owned(),
                     _ => format!("{label}: {short}"),
@@ -220,6 +233,20 @@ impl Drawing<'_> {
         plan.x.iter().zip(rows).filter_map(interval).collect()
     }
 
+    /// What the bars of a curve stand for; nothing if no row has several runs.
+    fn sample_size(&self, rows: &[String]) -> String {
+        let runs = || rows.iter().filter_map(|id| Some(self.row(id)?.seeds?.runs));
+        match (runs().min(), runs().max()) {
+            (Some(least), Some(most)) if least == most => {
+                format!(", mean and 95 % interval, n = {least}")
+            }
+            (Some(least), Some(most)) => {
+                format!(", mean and 95 % interval, n = {least} to {most}")
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Measured rows over the number in which their runs differ.
     fn sweep(&self, plan: &PlotPlan) -> Plot {
         let x = Axis::log(&plan.x_label, "").marked(&plan.x);
@@ -235,8 +262,9 @@ impl Drawing<'_> {
                 .filter_map(|(x, id)| Some((*x, value(id)?)))
                 .collect();
             let colour = curve_colour(number);
+            let label = format!("{}{}", curve.label, self.sample_size(&curve.rows));
             plot = plot
-                .with(&curve.label, colour, Shape::Line(points.clone()))
+                .with(&label, colour, Shape::Line(points.clone()))
                 .with("", colour, Shape::Scatter(points))
                 .with("", colour, Shape::Spread(self.intervals(plan, &curve.rows)));
         }
