@@ -5,8 +5,8 @@
 use crate::terminal;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal};
-use std::process::ExitCode;
 use weir_lab::scenario::ScenarioError;
 use weir_lab::trace::FolderError;
 
@@ -55,13 +55,15 @@ impl Failure {
     }
 
     /// Prints what happened, on stderr or as one JSON document on stdout; returns the status.
-    pub fn report(&self, json: bool) -> ExitCode {
+    pub fn report(&self, json: bool) -> u8 {
         let status = self.status();
         match self {
             Self::ClosedPipe | Self::Program(_) => {}
             // The document of the command holds the result.
             Self::ExpectationFailed(message) => terminal::notice(message),
-            Self::WithResult(failure) => drop(failure.report(false)),
+            Self::WithResult(failure) => {
+                failure.report(false);
+            }
             _ if json => {
                 let document = serde_json::json!({ "error": self.document() });
                 // If stdout is gone too, the status has to do.
@@ -73,7 +75,7 @@ impl Failure {
                 terminal::notice(&format!("weir: {message}"));
             }
         }
-        ExitCode::from(status)
+        status
     }
 
     /// The value of `error` in a document.
@@ -103,8 +105,8 @@ impl Failure {
 
 /// Answers words that are no request: asked-for help on stdout; a mistake on stderr or, where the
 /// words ask for it, as one JSON document.
-pub fn unparsed(error: &clap::Error) -> ExitCode {
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
+pub fn unparsed(error: &clap::Error, words: &[OsString]) -> u8 {
+    let words = words.get(1..).unwrap_or_default();
     // A line a packet, which an error document would break.
     let lines = words.first().is_some_and(|command| command == "decode");
     if error.use_stderr() && !lines && words.iter().any(|word| word == "--json") {
@@ -112,7 +114,7 @@ pub fn unparsed(error: &clap::Error) -> ExitCode {
     }
     // If the pipe is closed, the status has to do.
     let _ = error.print();
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    u8::try_from(error.exit_code()).unwrap_or(2)
 }
 
 /// What the parser found and what it suggests, without the usage below.

@@ -57,6 +57,25 @@ pub struct Effect {
 }
 
 impl Effect {
+    /// The effect of a measure with the values of A and B, a pair each, not judged yet; `None` if
+    /// they differ in number.
+    pub fn paired(
+        kind: &'static str,
+        name: &str,
+        measure: Headline,
+        [a, b]: [Sample; 2],
+    ) -> Option<Self> {
+        Some(Self {
+            kind,
+            name: name.to_owned(),
+            measure,
+            difference: b.paired_differences(&a)?,
+            a,
+            b,
+            verdict: Verdict::Equal,
+        })
+    }
+
     /// The 95 % confidence interval of the mean of B − A; `None` with fewer than two pairs.
     pub fn interval_95(&self) -> Option<Interval> {
         self.difference.interval_95()
@@ -126,7 +145,7 @@ pub fn effects(pairs: &[Pair<&Summary>]) -> Vec<Effect> {
                     };
                     documents.iter().map(of).collect()
                 };
-                effect(kind, name, *measure, [values(0)?, values(1)?])
+                Effect::paired(kind, name, *measure, [values(0)?, values(1)?])
             });
             effects.extend(found);
         }
@@ -163,27 +182,10 @@ fn parts(summary: &Summary) -> Parts {
     ])
 }
 
-fn effect(
-    kind: &'static str,
-    name: &str,
-    measure: Headline,
-    [a, b]: [Sample; 2],
-) -> Option<Effect> {
-    Some(Effect {
-        kind,
-        name: name.to_owned(),
-        measure,
-        difference: b.paired_differences(&a)?,
-        a,
-        b,
-        verdict: Verdict::Equal,
-    })
-}
-
 /// Holm's procedure over all measures that differ at all: the largest |t| is compared with the
 /// quantile of one test in m, the next with that of one in m − 1, until one is not beyond its
-/// quantile.
-fn judge(effects: &mut [Effect]) {
+/// quantile. Sets the verdict of each.
+pub fn judge(effects: &mut [Effect]) {
     let mut tested = Vec::new();
     for (index, effect) in effects.iter_mut().enumerate() {
         match effect.t() {

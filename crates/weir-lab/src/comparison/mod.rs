@@ -14,7 +14,7 @@ mod settings;
 mod shares;
 
 pub use divergence::{Divergence, first_divergence};
-pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects};
+pub use effect::{Effect, FAMILY_WISE_ERROR, Verdict, effects, judge};
 pub use headline::{Better, HEADLINE, Headline};
 pub use pairing::{Pair, PairingError, pair_runs};
 pub use settings::{SettingChange, changed_settings, settings_of};

@@ -159,16 +159,11 @@ impl RunOutput {
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
         for flow in &self.flows {
-            let name = &flow.name;
-            tables.push((format!("flows/{name}"), &flow.table));
-            let events = flow.events.iter();
-            tables.extend(events.map(|events| (format!("events/{name}"), events)));
-            let writes = flow.writes.iter();
-            tables.extend(writes.map(|writes| (format!("writes/{name}"), writes)));
-            let gaps = flow.gaps.iter();
-            tables.extend(gaps.map(|gaps| (format!("gaps/{name}"), gaps)));
-            let intervals = flow.intervals.iter();
-            tables.extend(intervals.map(|table| (format!("intervals/{name}"), table)));
+            let optional = [&flow.events, &flow.writes, &flow.gaps, &flow.intervals];
+            let optional = OPTIONAL.iter().zip(optional);
+            let optional = optional.filter_map(|(kind, table)| Some((*kind, table.as_ref()?)));
+            let all = [("flows", &flow.table)].into_iter().chain(optional);
+            tables.extend(all.map(|(kind, table)| (format!("{kind}/{}", flow.name), table)));
         }
         for set in &self.transfers {
             tables.push((format!("transfers/{}", set.name), &set.table));
@@ -180,7 +175,31 @@ impl RunOutput {
         tables.retain(|(_, table)| !table.columns.is_empty());
         tables
     }
+
+    /// The same tables, owned.
+    pub fn into_tables(self) -> Vec<(String, Table)> {
+        let mut tables = Vec::new();
+        for flow in self.flows {
+            let optional = [flow.events, flow.writes, flow.gaps, flow.intervals];
+            let optional = OPTIONAL.into_iter().zip(optional);
+            let optional = optional.filter_map(|(kind, table)| Some((kind, table?)));
+            let all = [("flows", flow.table)].into_iter().chain(optional);
+            tables.extend(all.map(|(kind, table)| (format!("{kind}/{}", flow.name), table)));
+        }
+        for set in self.transfers {
+            tables.push((format!("transfers/{}", set.name), set.table));
+        }
+        let links = self.links.into_iter();
+        tables.extend(links.map(|link| (format!("links/{}", link.name), link.table)));
+        let packets = self.packets.into_iter();
+        tables.extend(packets.map(|packets| ("packets".to_owned(), packets)));
+        tables.retain(|(_, table)| !table.columns.is_empty());
+        tables
+    }
 }
+
+/// The folders of the tables that a flow may have beside its trace.
+const OPTIONAL: [&str; 4] = ["events", "writes", "gaps", "intervals"];
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

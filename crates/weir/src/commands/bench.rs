@@ -99,7 +99,7 @@ fn about() -> Value {
 /// Starts this program once more for one case.
 fn in_own_process(case: Case, packets: u64) -> Result<Value, String> {
     let failed = |what: String| format!("bench of {case}: {what}");
-    let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
+    let program = crate::program::path().map_err(|error| failed(error.to_string()))?;
     let output = Command::new(program)
         .args(["bench", "--json", "--transport", case.transport.name()])
         .args(["--topology", case.topology.name()])

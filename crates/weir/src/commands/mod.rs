@@ -30,6 +30,7 @@ use crate::measure::{ClientOptions, ServerOptions};
 use crate::terminal::{self, Verbosity};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
 
 /// The congestion-control laboratory: simulate, explain, reproduce.
 #[derive(Debug, Parser)]
@@ -105,10 +106,11 @@ pub enum Command {
 }
 
 impl Cli {
-    /// Reads the arguments of the process; also whether stdout must hold one JSON document and
+    /// Reads the words of the command; also whether stdout must hold one JSON document and
     /// nothing else.
-    pub fn read() -> Result<(Self, bool), clap::Error> {
-        let matches = Self::command().try_get_matches().map_err(with_suggestion)?;
+    pub fn read(words: &[OsString]) -> Result<(Self, bool), clap::Error> {
+        let matches = Self::command().try_get_matches_from(words);
+        let matches = matches.map_err(with_suggestion)?;
         let json = matches.subcommand().is_some_and(|(_, arguments)| {
             matches!(arguments.try_get_one::<bool>("json"), Ok(Some(true)))
         });

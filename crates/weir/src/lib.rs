@@ -1,0 +1,46 @@
+//! The command `weir` as a library, for programs that contain it: the command's own `main`, and the
+//! Python package, whose entry point it is.
+//!
+//! Each command is a file of `commands`. Data goes to stdout, status lines to stderr; a closed
+//! pipe is quiet; `exit` has the exit statuses.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod benchmark;
+mod build;
+mod capture;
+mod commands;
+#[cfg(target_os = "linux")]
+mod emulation;
+mod exit;
+mod files;
+mod interrupt;
+mod limits;
+mod measure;
+mod program;
+mod quinn;
+mod terminal;
+#[cfg(target_os = "linux")]
+mod testbed;
+mod whole_writes;
+
+pub use quinn::registry;
+
+use std::ffi::OsString;
+
+/// Runs the command with these words, the first of which is the program's name or path, and
+/// returns its exit status.
+pub fn run_command(words: Vec<OsString>) -> u8 {
+    program::set(words.first());
+    let (cli, json) = match commands::Cli::read(&words) {
+        Ok(read) => read,
+        Err(error) => return exit::unparsed(&error, &words),
+    };
+    if let Err(error) = files::report_size_limit() {
+        terminal::notice(&format!("weir: {error}"));
+    }
+    match commands::run(cli) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(json),
+    }
+}
