@@ -46,6 +46,23 @@ fi
 step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
 step cargo test --workspace --locked
 
+# The Python package, in an environment of its own, with the packages that the workspace has built.
+python_package() {
+    local environment="$1"
+    CARGO_TARGET_DIR="$PWD/target" "$environment/bin/pip" install --quiet \
+        --config-settings=build-args="--profile dev" "./python[test]"
+    (cd python && "$environment/bin/python" -m pytest -q -p no:cacheprovider)
+}
+environment=$(mktemp -d)
+if ! python3 -m venv "$environment" >/dev/null 2>&1; then
+    skip "the Python package (python3 -m venv does not work)"
+elif ! "$environment/bin/pip" download --quiet --no-deps --dest "$environment" maturin >/dev/null 2>&1; then
+    skip "the Python package (pip reaches no registry)"
+else
+    step python_package "$environment"
+fi
+rm -rf "$environment"
+
 # A row outside its tolerance without an explanation that holds fails.
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT

@@ -13,6 +13,8 @@ pub mod replication;
 pub mod report;
 pub mod run;
 pub mod scenario;
+#[cfg(feature = "files")]
+pub mod sweep;
 pub mod table;
 pub mod theory;
 pub mod trace;

@@ -90,6 +90,14 @@ impl Watchdog {
         &self.0.cancel
     }
 
+    /// Why runs had to end, of which this is there.
+    pub fn ended(&self, there: &str) -> Failure {
+        match self.0.reason.get() {
+            None => Failure::Interrupted,
+            Some(reason) => Failure::Failed(format!("ended: {reason}; {there}")),
+        }
+    }
+
     /// Why they had to, for a run that came to this time.
     pub fn failure(&self, at: time::Instant) -> Failure {
         match self.0.reason.get() {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The path by which the command was started, if it leads to a file. It is a fact about the process.
+/// The path by which the command was started, if it leads to a file: a fact about the process.
 static STARTED_AS: OnceLock<PathBuf> = OnceLock::new();
 
 /// Remembers the first word of the command.

@@ -46,11 +46,16 @@ const FORBIDDEN: [(&str, &str); 2] = [
     ("crates/weir-wire/Cargo.toml", "weir-lab"),
 ];
 
+/// Packages outside of the workspace, which need what not every machine has.
+const OUTSIDE: [&str; 2] = ["fuzz/", "python/"];
+/// Arrow in memory is what the Python package gives to other libraries, not a file.
+const PYTHON: &str = "python/src/";
+
 /// The rules about the dependencies of a crate, and that it takes the lints of the workspace, which
 /// forbid unsafe code.
 pub fn manifest(file: &TextFile) -> Vec<Violation> {
     let path = file.path.as_str();
-    if !path.ends_with("/Cargo.toml") || path.starts_with("fuzz/") {
+    if !path.ends_with("/Cargo.toml") || OUTSIDE.iter().any(|outside| path.starts_with(outside)) {
         return Vec::new();
     }
     let table: toml::Table = file.text.parse().unwrap_or_default();
@@ -106,7 +111,8 @@ pub fn in_crate(unit: &Crate) -> Vec<Violation> {
         is_forbidden(from, to).then(|| Violation::new(from, *line, message))
     });
     let formats = unit.outside().filter_map(|(source, name, line)| {
-        let is_foreign = FORMATS.contains(&name) && !source.path.starts_with(TRACE);
+        let may_know = source.path.starts_with(TRACE) || source.path.starts_with(PYTHON);
+        let is_foreign = FORMATS.contains(&name) && !may_know;
         let message = format!("{name} is a file format, known only below {TRACE}");
         is_foreign.then(|| Violation::new(&source.path, line, message))
     });

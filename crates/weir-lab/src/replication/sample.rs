@@ -80,6 +80,34 @@ impl Sample {
         (self.n() == other.n()).then(|| pairs.map(|(a, b)| a - b).collect())
     }
 
+    /// The standard error of the difference of the means of two samples that are not paired;
+    /// `None` with fewer than two runs in one of them.
+    pub fn welch_standard_error(&self, other: &Self) -> Option<f64> {
+        let (a, b) = (self.standard_error()?, other.standard_error()?);
+        Some((a * a + b * b).sqrt())
+    }
+
+    /// The 95 % interval of the mean of the other sample less that of this one (Welch, Biometrika
+    /// 34, 1947), with the degrees of freedom rounded down; `None` with fewer than two runs in one
+    /// of them.
+    pub fn welch_interval_95(&self, other: &Self) -> Option<Interval> {
+        let difference = other.mean()? - self.mean()?;
+        let (a, b) = (self.standard_error()?, other.standard_error()?);
+        let (a, b) = (a * a, b * b);
+        let part = |square: f64, n: usize| square * square / (n - 1) as f64;
+        let parts = part(a, self.n()) + part(b, other.n());
+        let freedom = if parts > 0.0 {
+            ((a + b) * (a + b) / parts) as usize
+        } else {
+            self.n() + other.n() - 2
+        };
+        let reach = student_t_quantile(0.975, freedom.max(1))? * (a + b).sqrt();
+        Some(Interval {
+            low: difference - reach,
+            high: difference + reach,
+        })
+    }
+
     /// The share of runs inside the tolerance, 0 to 1; `None` without a run.
     pub fn share_inside(&self, tolerance: Interval) -> Option<f64> {
         let inside = self.values.iter().filter(|v| tolerance.contains(**v));

@@ -174,3 +174,16 @@ fn some_equal_runs_are_left_out() {
     assert!(some.note().unwrap().starts_with("2 of 4 seeds"));
     assert!(!Replicates::of(&[a]).nothing_is_random());
 }
+
+#[test]
+fn samples_that_are_not_paired_compare_by_welch() {
+    // Student's two drugs of 1908 as independent groups: t = 1.8608, 17.776 degrees of freedom,
+    // interval -0.2055 to 3.3655 with the exact degrees; 17 make it a little wider.
+    let a = sample(&[0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]);
+    let b = sample(&[1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]);
+    near(a.welch_standard_error(&b), 1.58 / 1.860_8, 1e-4);
+    let interval = a.welch_interval_95(&b).unwrap();
+    near(Some(interval.low), -0.2115, 1e-3);
+    near(Some(interval.high), 3.3715, 1e-3);
+    assert_eq!(a.welch_interval_95(&sample(&[1.0])), None);
+}

@@ -1,6 +1,7 @@
 //! Values from the command line: `--set flow.stream.app.rate=64kbit,1Mbit --seeds 1..20`.
 //!
-//! A path names what it means: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`.
+//! A path names what it means: `run.duration`, `link.NAME.delay`, `flow.NAME.transport.tfrc.…`;
+//! `*` in the place of a name means each of them.
 //! The value is written as in the file, or bare (`5ms` for `"5ms"`). Several values, separated
 //! by commas, and several seeds span a grid of runs.
 
@@ -10,6 +11,8 @@ use super::{Scenario, scenario_of};
 use toml::de::DeTable;
 use weir_proto::settings::{KeyValue, Place, Raw, Spanned, Table, shortened};
 
+/// The name that stands for all.
+const ALL: &str = "*";
 /// The most runs of a grid.
 const MAX_RUNS: usize = 100_000;
 
@@ -316,6 +319,14 @@ fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep
         .get_mut(first)
         .and_then(|entry| list_of(&mut entry.value));
     let elements = elements.unwrap_or(&mut nothing);
+    if name == ALL && !elements.is_empty() {
+        return elements
+            .iter_mut()
+            .try_for_each(|element| match &mut element.raw {
+                Raw::Table(table) => set_in_table(table, rest, value.clone(), 2),
+                _ => Ok(()),
+            });
+    }
     let named = elements
         .iter_mut()
         .find(|element| is_called(element, "name", name));

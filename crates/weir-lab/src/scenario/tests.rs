@@ -174,6 +174,31 @@ fn overrides_reach_everything_by_name() {
 }
 
 #[test]
+fn a_star_names_all_entries_of_a_list() {
+    let set = |path: &str| {
+        let value = Override {
+            path: path.to_owned(),
+            value: "3s".to_owned(),
+        };
+        parse_with(LARGE, "large.toml", &[value])
+    };
+    let all = set("flow.*.start").unwrap();
+    assert!(all.flows.len() > 1);
+    for flow in &all.flows {
+        let one = set(&format!("flow.{}.start", flow.name)).unwrap();
+        let same = one.flows.iter().find(|other| other.name == flow.name);
+        assert_eq!(
+            Some(flow.start),
+            same.map(|same| same.start),
+            "{}",
+            flow.name
+        );
+    }
+    let error = set("wifi.*.startt").unwrap_err().to_string();
+    assert!(error.contains("startt"), "{error}");
+}
+
+#[test]
 fn wrong_overrides_are_shown_where_they_stand() {
     for (argument, column, message, help) in [
         (

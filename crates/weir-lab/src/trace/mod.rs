@@ -25,6 +25,8 @@ mod run_capture;
 mod run_index;
 mod same_result;
 #[cfg(feature = "files")]
+mod single_table;
+#[cfg(feature = "files")]
 mod stream;
 #[cfg(feature = "files")]
 mod table_files;
@@ -43,3 +45,5 @@ pub use partial::{FileSet, lock_folder, remove_leftovers};
 pub use run_capture::{CaptureOptions, RunCaptureError, capture_run};
 #[cfg(feature = "files")]
 pub use run_index::{IndexEntry, read_index, update_index};
+#[cfg(feature = "files")]
+pub use single_table::{read_table, table_octets};

@@ -16,6 +16,9 @@ examples! {
         "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"
         "weir run path.toml --seeds 1..20 --summary-only"
         "weir run - --json < path.toml";
+    SWEEP:
+        "weir sweep plan.toml"
+        "weir sweep plan.toml --out sweeps/queues --json";
     PLOT:
         "weir plot results/RUN"
         "weir plot results/RUN --out plots";

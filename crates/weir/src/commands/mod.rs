@@ -21,6 +21,7 @@ mod schema;
 mod send;
 mod serve;
 mod summary_table;
+mod sweep;
 mod testbed;
 mod theory;
 
@@ -61,6 +62,9 @@ pub enum Command {
     /// Run a scenario in the simulator
     #[command(after_help = examples::RUN)]
     Run(run::Arguments),
+    /// Make many runs of a scenario by a plan, resumable, as one Parquet dataset
+    #[command(after_help = examples::SWEEP)]
+    Sweep(sweep::Arguments),
     /// Compare two runs, or the runs of two sweeps
     Compare(compare::Arguments),
     /// Find what is valid in a scenario and probably not meant
@@ -149,6 +153,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Lint(arguments) => lint::run(&arguments),
         Command::Plot(arguments) => plot::run(&arguments),

@@ -13,6 +13,7 @@
 //!
 //! The [`Rules`] are the switches in which revisions and implementations differ.
 
+pub mod added;
 mod classic;
 mod cubic;
 mod new_reno;
@@ -117,15 +118,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     REGISTRY.iter().map(|entry| entry.name)
 }
 
-/// The names in the registry with their documentation.
+/// The names in the registry and those that the program has [`added`], with their documentation.
 pub fn keywords() -> Vec<Keyword> {
     let keyword = |entry: &ControllerEntry| Keyword::new(entry.name, entry.doc);
-    REGISTRY.iter().map(keyword).collect()
+    let added = added::entries();
+    REGISTRY.iter().chain(added).map(keyword).collect()
 }
 
-/// The entry of this name.
+/// The entry of this name, in the registry or [`added`].
 pub fn find(name: &str) -> Option<&'static ControllerEntry> {
-    REGISTRY.iter().find(|entry| entry.name == name)
+    let known = REGISTRY.iter().find(|entry| entry.name == name);
+    known.or_else(|| {
+        added::entries()
+            .into_iter()
+            .find(|entry| entry.name == name)
+    })
 }
 
 /// A controller of this name.

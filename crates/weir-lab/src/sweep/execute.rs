@@ -1,0 +1,145 @@
+//! Makes the runs of a plan: one, or all that a store lacks.
+
+use super::plan::{Plan, WorkItem};
+use super::record::Record;
+use super::store::{Store, StoreError};
+use crate::run::{RunError, RunOptions, TraceLevel, TransportRegistry, run};
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What a caller of sweeps provides.
+#[derive(Clone, Copy, Default)]
+pub struct SweepOptions<'a> {
+    /// Transports that the caller provides.
+    pub registry: TransportRegistry<'a>,
+    /// Set by another thread to end the sweep; runs that are not finished are not recorded.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Called in the thread of a run when it has ended: a reason that only the caller knows why it
+    /// failed.
+    pub explain: Option<&'a (dyn Fn() -> Option<String> + Sync)>,
+    /// Called after each run with the number of runs that are there.
+    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+    /// Runs at a time; as many as the machine has cores if absent.
+    pub threads: Option<usize>,
+}
+
+/// What came of a sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs that were made now.
+    pub made: u64,
+    /// Runs that are there.
+    pub done: u64,
+    /// Of these, those that failed.
+    pub failed: u64,
+    /// True if it was ended early.
+    pub cancelled: bool,
+}
+
+/// Makes a run of the plan; `None` if it was cancelled. A run that fails has a record too.
+pub fn run_item(plan: &Plan, item: &WorkItem, options: &SweepOptions<'_>) -> Option<Record> {
+    let made = catch_unwind(AssertUnwindSafe(|| made(plan, item, options)));
+    let explained = options.explain.and_then(|explain| explain());
+    let failed = |why: String| Some(Record::failed(item, explained.clone().unwrap_or(why)));
+    match made {
+        Ok(Ok(_)) if explained.is_some() => failed(String::new()),
+        Ok(Ok(record)) => Some(record),
+        Ok(Err(None)) if explained.is_none() => None,
+        Ok(Err(error)) => failed(error.unwrap_or_default()),
+        Err(_) => failed("the program panicked".to_owned()),
+    }
+}
+
+/// The record; an error is the reason, none for a run that was cancelled.
+fn made(
+    plan: &Plan,
+    item: &WorkItem,
+    options: &SweepOptions<'_>,
+) -> Result<Record, Option<String>> {
+    let scenario = plan.scenario(item);
+    let scenario = scenario.map_err(|error| Some(error.to_string()))?;
+    let options = RunOptions {
+        trace: TraceLevel::Summary,
+        max_events: plan.max_events(),
+        cancel: options.cancel,
+        registry: options.registry,
+        ..RunOptions::default()
+    };
+    match run(&scenario, &options) {
+        Ok(output) => Ok(Record::of(item.run, &output.summary)),
+        Err(RunError::Cancelled(_)) => Err(None),
+        Err(error) => Err(Some(error.to_string())),
+    }
+}
+
+/// Makes all runs that the store lacks, in their order, on all cores.
+///
+/// # Errors
+/// If the store can take no more; what it has stays.
+pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, StoreError> {
+    let missing = store.missing();
+    let next = AtomicUsize::new(0);
+    let made = AtomicUsize::new(0);
+    let broken = Mutex::new(None);
+    let is_over = || {
+        let cancelled = options
+            .cancel
+            .is_some_and(|flag| flag.load(Ordering::Relaxed));
+        cancelled
+            || broken
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .is_some()
+    };
+    let work = |_: usize| {
+        while !is_over() {
+            let Some(&run) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                return;
+            };
+            let Some(record) = store
+                .plan()
+                .item(run)
+                .and_then(|item| run_item(store.plan(), &item, options))
+            else {
+                continue;
+            };
+            match store.commit(&record) {
+                Ok(()) => {
+                    made.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) => {
+                    *broken.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+            if let Some(progress) = options.progress {
+                progress(store.done().0);
+            }
+        }
+    };
+    let threads = options
+        .threads
+        .unwrap_or_else(rayon::current_num_threads)
+        .max(1);
+    match options.threads {
+        None => (0..threads).into_par_iter().with_max_len(1).for_each(work),
+        Some(_) => std::thread::scope(|scope| {
+            for number in 0..threads {
+                let work = &work;
+                scope.spawn(move || work(number));
+            }
+        }),
+    }
+    if let Some(error) = broken.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(error);
+    }
+    store.flush()?;
+    let (done, failed) = store.done();
+    Ok(Outcome {
+        made: made.into_inner() as u64,
+        done,
+        failed,
+        cancelled: done < store.plan().runs(),
+    })
+}

@@ -1,0 +1,255 @@
+//! Parameters of a sweep: a path with values, or with a range of a quantity.
+
+use crate::scenario::Override;
+use serde::{Deserialize, Serialize};
+use weir_proto::units;
+
+/// Why a plan cannot be used, in words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PlanError(pub String);
+
+/// What varies in a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// The path in the words of `--set`; `*` stands for all names.
+    pub path: String,
+    /// The values, as the scenario's file has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<toml::Value>,
+    /// Instead of values, the least value of a range: a number, or a text with a unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<toml::Value>,
+    /// The greatest value of the range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<toml::Value>,
+    /// How the range is divided.
+    #[serde(default)]
+    pub scale: Scale,
+}
+
+/// How a range is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scale {
+    /// Equal differences are equally likely.
+    #[default]
+    Linear,
+    /// Equal ratios are equally likely.
+    Log,
+}
+
+/// A value for a path, with the column and the label by which tables show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// The path and the value as TOML.
+    pub set: Override,
+    /// The value in a table.
+    pub label: Label,
+}
+
+/// The value of a setting in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Label {
+    /// A number, of ranges in the basic unit: seconds, bit/s, bytes.
+    Number(f64),
+    /// A word, or a table in a few.
+    Word(String),
+}
+
+/// The ends of a range in its basic unit.
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    from: f64,
+    to: f64,
+    unit: Unit,
+}
+
+/// The unit in which a value of a range is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    Whole,
+    Plain,
+    Seconds,
+    BitsPerSecond,
+    Bytes,
+}
+
+impl Unit {
+    /// The last part of a column's name.
+    const fn ending(self) -> &'static str {
+        match self {
+            Self::Whole | Self::Plain => "",
+            Self::Seconds => "_s",
+            Self::BitsPerSecond => "_bps",
+            Self::Bytes => "_bytes",
+        }
+    }
+}
+
+impl Parameter {
+    /// Checks that there are values, or a range of one quantity.
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        let wrong = |what: String| Err(PlanError(format!("parameter \"{}\": {what}", self.path)));
+        if self.path.split('.').any(|step| step.trim().is_empty()) {
+            return wrong("a name of the path is empty".to_owned());
+        }
+        match (&self.from, &self.to) {
+            (None, None) if self.values.is_empty() => {
+                wrong("it has no value; write values = […], or from and to".to_owned())
+            }
+            (None, None) => Ok(()),
+            (Some(_), Some(_)) if !self.values.is_empty() => {
+                wrong("it has values and a range; write one of them".to_owned())
+            }
+            (Some(_), Some(_)) => {
+                let range = self.range().map_err(PlanError)?;
+                if !(range.from < range.to && range.to.is_finite()) {
+                    return wrong("\"to\" must be greater than \"from\"".to_owned());
+                }
+                if self.scale == Scale::Log && range.from <= 0.0 {
+                    return wrong("on a log scale \"from\" must be positive".to_owned());
+                }
+                Ok(())
+            }
+            _ => wrong("a range has both \"from\" and \"to\"".to_owned()),
+        }
+    }
+
+    /// True for a range, false for values.
+    pub(super) const fn is_range(&self) -> bool {
+        self.from.is_some()
+    }
+
+    /// The last part of the name of its column.
+    pub(super) fn column_ending(&self) -> &'static str {
+        let range = self.is_range().then(|| self.range().ok()).flatten();
+        range.map_or("", |range| range.unit.ending())
+    }
+
+    /// The value of this number of the list.
+    pub(super) fn value(&self, number: usize) -> Option<Setting> {
+        let value = self.values.get(number)?;
+        Some(Setting {
+            set: Override {
+                path: self.path.clone(),
+                value: inline(value),
+            },
+            label: label_of(value),
+        })
+    }
+
+    /// The value at this place of the range or list, 0 to 1.
+    pub(super) fn at(&self, place: f64) -> Option<Setting> {
+        if !self.is_range() {
+            let number = (place * self.values.len() as f64) as usize;
+            return self.value(number.min(self.values.len().checked_sub(1)?));
+        }
+        let Range { from, to, unit } = self.range().ok()?;
+        let number = match (unit, self.scale) {
+            (Unit::Whole, Scale::Linear) => (from + (to - from + 1.0) * place).floor().min(to),
+            (_, Scale::Linear) => from + (to - from) * place,
+            (_, Scale::Log) => from * libm::pow(to / from, place),
+        };
+        let number = if unit == Unit::Whole || unit == Unit::Bytes {
+            number.floor()
+        } else {
+            number
+        };
+        let value = match unit {
+            Unit::Whole => format!("{number:.0}"),
+            // A point makes it a number that may have a fraction.
+            Unit::Plain => format!("{number:?}"),
+            Unit::Seconds => format!("\"{:.0}ns\"", number * 1e9),
+            Unit::BitsPerSecond => format!("\"{number:.0}bit\""),
+            Unit::Bytes => format!("\"{number:.0}b\""),
+        };
+        Some(Setting {
+            set: Override {
+                path: self.path.clone(),
+                value,
+            },
+            label: Label::Number(number),
+        })
+    }
+
+    fn range(&self) -> Result<Range, String> {
+        let path = &self.path;
+        let wrong = |value: &toml::Value| {
+            format!(
+                "parameter \"{path}\": {value} is no end of a range; write a number, or a text \
+                 with a unit of time, rate or size"
+            )
+        };
+        let read = |value: &Option<toml::Value>| -> Result<(f64, Unit), String> {
+            let Some(value) = value else {
+                return Err(format!("parameter \"{path}\": a range has both ends"));
+            };
+            match value {
+                toml::Value::Integer(number) => Ok((*number as f64, Unit::Whole)),
+                toml::Value::Float(number) if number.is_finite() => Ok((*number, Unit::Plain)),
+                toml::Value::String(text) => quantity(text).ok_or_else(|| wrong(value)),
+                _ => Err(wrong(value)),
+            }
+        };
+        let ((from, first), (to, second)) = (read(&self.from)?, read(&self.to)?);
+        let numbers = [Unit::Whole, Unit::Plain];
+        let unit = if first == second {
+            first
+        } else if numbers.contains(&first) && numbers.contains(&second) {
+            Unit::Plain
+        } else {
+            return Err(format!(
+                "parameter \"{path}\": both ends of a range have the same kind of unit"
+            ));
+        };
+        Ok(Range { from, to, unit })
+    }
+}
+
+/// A text with a unit, in its basic unit.
+fn quantity(text: &str) -> Option<(f64, Unit)> {
+    let seconds = |text| Some(units::parse_duration(text).ok()?.as_nanos() as f64 * 1e-9);
+    let bytes = |text| Some(units::parse_size(text).ok()? as f64);
+    let rate = |text| Some(units::parse_rate(text).ok()?.as_bps());
+    let share = |text: &str| {
+        let probability = text
+            .contains('%')
+            .then(|| units::parse_probability(text).ok());
+        Some(probability??.get())
+    };
+    seconds(text)
+        .map(|number| (number, Unit::Seconds))
+        .or_else(|| bytes(text).map(|number| (number, Unit::Bytes)))
+        .or_else(|| rate(text).map(|number| (number, Unit::BitsPerSecond)))
+        .or_else(|| share(text).map(|number| (number, Unit::Plain)))
+}
+
+/// The value as TOML on one line.
+fn inline(value: &toml::Value) -> String {
+    value.to_string()
+}
+
+/// A word or number for a table: `cubic`, `codel`, `droptail(limit=250kB)`.
+fn label_of(value: &toml::Value) -> Label {
+    match value {
+        toml::Value::String(text) => Label::Word(text.clone()),
+        toml::Value::Integer(number) => Label::Number(*number as f64),
+        toml::Value::Float(number) => Label::Number(*number),
+        toml::Value::Table(table) => {
+            let kind = table.get("kind").and_then(toml::Value::as_str);
+            let others = table.iter().filter(|(key, _)| key.as_str() != "kind");
+            let others = others.map(|(key, value)| match label_of(value) {
+                Label::Word(word) => format!("{key}={word}"),
+                Label::Number(number) => format!("{key}={number}"),
+            });
+            let others: Vec<String> = others.collect();
+            Label::Word(match (kind, others.is_empty()) {
+                (Some(kind), true) => kind.to_owned(),
+                (kind, _) => format!("{}({})", kind.unwrap_or_default(), others.join(",")),
+            })
+        }
+        other => Label::Word(other.to_string()),
+    }
+}

@@ -1,0 +1,363 @@
+//! The folder of a sweep: the plan, a journal of finished runs, and the dataset.
+//!
+//! `journal/NUMBER.json` is a finished run; it gets its name when it is complete. When all runs of
+//! a block of 1,000 are there, they become `runs/block=NUMBER/runs.parquet`, which also gets its
+//! name when it is complete, and then leave the journal. A run that is in a block does not count
+//! in the journal, so that it is there once whenever a program is killed.
+
+use super::plan::Plan;
+use super::record::{Record, records_of, table_of};
+use crate::table::{Column, Table, Values};
+use crate::trace::{read_table, table_octets};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Runs of a block.
+const BLOCK: u64 = 1000;
+const PLAN: &str = "plan.json";
+const JOURNAL: &str = "journal";
+const DATASET: &str = "runs";
+
+/// Why the folder of a sweep cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A file cannot be read or written.
+    #[error("{path}: {error}")]
+    Io {
+        /// The file or folder.
+        path: String,
+        /// The system's error.
+        error: io::Error,
+    },
+    /// The folder belongs to another plan.
+    #[error(
+        "{0} holds the runs of another plan; give another folder with --out, or remove this one"
+    )]
+    OtherPlan(String),
+    /// Another program writes it.
+    #[error("{0} is being written by another program")]
+    Busy(String),
+    /// A file of the dataset is damaged.
+    #[error("{0} is damaged: {1}")]
+    Damaged(String, String),
+}
+
+fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
+    result.map_err(|error| StoreError::Io {
+        path: path.display().to_string(),
+        error,
+    })
+}
+
+/// The open folder of a sweep; no other program writes it as long as this lives.
+#[derive(Debug)]
+pub struct Store {
+    folder: PathBuf,
+    plan: Plan,
+    state: Mutex<State>,
+    _lock: Option<File>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// All runs that are there.
+    done: BTreeSet<u64>,
+    /// Those of the journal, by block.
+    journal: BTreeMap<u64, BTreeSet<u64>>,
+    failed: u64,
+}
+
+impl Store {
+    /// Opens the folder for this plan, or makes it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn open(folder: &Path, plan: Plan) -> Result<Self, StoreError> {
+        for part in ["", JOURNAL, DATASET] {
+            let part = folder.join(part);
+            at(&part, fs::create_dir_all(&part))?;
+        }
+        let name = || folder.display().to_string();
+        let file = at(folder, File::create(folder.join(".lock")))?;
+        let lock = match file.try_lock() {
+            Ok(()) => Some(file),
+            Err(fs::TryLockError::WouldBlock) => return Err(StoreError::Busy(name())),
+            // Where the file system knows no locks, nothing keeps programs apart.
+            Err(fs::TryLockError::Error(_)) => None,
+        };
+        let path = folder.join(PLAN);
+        let wanted = plan.to_json();
+        match fs::read_to_string(&path) {
+            Ok(known) if known == wanted => {}
+            Ok(_) => return Err(StoreError::OtherPlan(name())),
+            Err(_) => write_whole(&path, wanted.as_bytes())?,
+        }
+        let store = Self {
+            folder: folder.to_owned(),
+            state: Mutex::default(),
+            plan,
+            _lock: lock,
+        };
+        store.recover()?;
+        Ok(store)
+    }
+
+    /// Finds what is there, and finishes what a killed program began.
+    fn recover(&self) -> Result<(), StoreError> {
+        let mut state = self.state();
+        remove_unfinished(&self.folder)?;
+        remove_unfinished(&self.folder.join(JOURNAL))?;
+        for path in files(&self.folder.join(DATASET), "")? {
+            if !path.is_dir() {
+                continue;
+            }
+            remove_unfinished(&path)?;
+            for path in files(&path, "parquet")? {
+                let records = records_of_file(&path)?;
+                state.failed += records.iter().filter(|r| r.error.is_some()).count() as u64;
+                state.done.extend(records.iter().map(|record| record.run));
+            }
+        }
+        for path in files(&self.folder.join(JOURNAL), "")? {
+            let record = fs::read(&path).ok();
+            let record = record.and_then(|octets| serde_json::from_slice::<Record>(&octets).ok());
+            let record = record.filter(|r| self.journal_file(r.run) == path);
+            match record {
+                // A run whose file was cut off is made again.
+                None => at(&path, fs::remove_file(&path))?,
+                Some(record) if state.done.contains(&record.run) => {
+                    at(&path, fs::remove_file(&path))?;
+                }
+                Some(record) => state.add(&record),
+            }
+        }
+        let whole: Vec<u64> = state.journal.keys().copied().collect();
+        drop(state);
+        for block in whole {
+            self.compact_if_whole(block)?;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plan.
+    pub const fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The runs that are not there yet, in their order.
+    pub fn missing(&self) -> Vec<u64> {
+        let state = self.state();
+        let runs = 0..self.plan.runs();
+        runs.filter(|run| !state.done.contains(run)).collect()
+    }
+
+    /// How many runs are there, and how many of them failed.
+    pub fn done(&self) -> (u64, u64) {
+        let state = self.state();
+        (state.done.len() as u64, state.failed)
+    }
+
+    /// Keeps a record; when this returns it is there whatever happens to the program. A run that
+    /// is there already is left as it is: equal runs have equal records.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then the record is not there.
+    pub fn commit(&self, record: &Record) -> Result<(), StoreError> {
+        if record.run >= self.plan.runs() || self.state().done.contains(&record.run) {
+            return Ok(());
+        }
+        let path = self.journal_file(record.run);
+        let octets = serde_json::to_vec(record);
+        write_whole(&path, &at(&path, octets.map_err(io::Error::other))?)?;
+        self.state().add(record);
+        self.compact_if_whole(record.run / BLOCK)
+    }
+
+    fn journal_file(&self, run: u64) -> PathBuf {
+        self.folder.join(JOURNAL).join(format!("{run:09}.json"))
+    }
+
+    /// Makes a block of the dataset if all its runs are there.
+    fn compact_if_whole(&self, block: u64) -> Result<(), StoreError> {
+        let state = self.state();
+        let (first, end) = (block * BLOCK, ((block + 1) * BLOCK).min(self.plan.runs()));
+        let there = state.done.range(first..end).count() as u64;
+        if there < end - first {
+            return Ok(());
+        }
+        self.compact(state, block)
+    }
+
+    /// Moves the runs of the journal into the dataset, blocks that are not whole too.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is lost.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        let blocks: Vec<u64> = self.state().journal.keys().copied().collect();
+        for block in blocks {
+            self.compact(self.state(), block)?;
+        }
+        Ok(())
+    }
+
+    fn compact(
+        &self,
+        mut state: std::sync::MutexGuard<'_, State>,
+        block: u64,
+    ) -> Result<(), StoreError> {
+        let Some(runs) = state.journal.get(&block).cloned() else {
+            return Ok(());
+        };
+        let folder = self.folder.join(DATASET).join(format!("block={block:06}"));
+        let path = folder.join("runs.parquet");
+        at(&folder, fs::create_dir_all(&folder))?;
+        let mut records = if path.exists() {
+            records_of_file(&path)?
+        } else {
+            Vec::new()
+        };
+        for run in &runs {
+            let file = self.journal_file(*run);
+            let octets = at(&file, fs::read(&file))?;
+            let record = serde_json::from_slice(&octets).map_err(io::Error::other);
+            records.push(at(&file, record)?);
+        }
+        records.sort_by_key(|record| record.run);
+        let octets = at(&path, table_octets(&table_of(&self.plan, &records)))?;
+        write_whole(&path, &octets)?;
+        state.journal.remove(&block);
+        for run in &runs {
+            let file = self.journal_file(*run);
+            at(&file, fs::remove_file(&file))?;
+        }
+        Ok(())
+    }
+
+    /// All rows of all runs that are there, in the order of the runs.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn table(&self) -> Result<Table, StoreError> {
+        self.flush()?;
+        read_dataset(&self.folder)
+    }
+}
+
+impl State {
+    fn add(&mut self, record: &Record) {
+        self.done.insert(record.run);
+        self.journal
+            .entry(record.run / BLOCK)
+            .or_default()
+            .insert(record.run);
+        self.failed += u64::from(record.error.is_some());
+    }
+}
+
+/// The dataset in the folder of a sweep as one table, in the order of the runs.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn read_dataset(folder: &Path) -> Result<Table, StoreError> {
+    let mut all = Table::default();
+    for block in files(&folder.join(DATASET), "")? {
+        if !block.is_dir() {
+            continue;
+        }
+        for path in files(&block, "parquet")? {
+            append(&mut all, table_of_file(&path)?);
+        }
+    }
+    Ok(all)
+}
+
+/// Adds rows; blocks of one plan have the same columns.
+fn append(all: &mut Table, more: Table) {
+    if all.columns.is_empty() {
+        *all = more;
+        return;
+    }
+    for (Column { values, .. }, more) in all.columns.iter_mut().zip(more.columns) {
+        match (values, more.values) {
+            (Values::F64(values), Values::F64(more)) => values.extend(more),
+            (Values::U64(values), Values::U64(more)) => values.extend(more),
+            (Values::Text(values), Values::Text(more)) => values.extend(more),
+            _ => {}
+        }
+    }
+}
+
+fn table_of_file(path: &Path) -> Result<Table, StoreError> {
+    let octets = at(path, fs::read(path))?;
+    let damaged =
+        |error: io::Error| StoreError::Damaged(path.display().to_string(), error.to_string());
+    read_table(octets).map_err(damaged)
+}
+
+fn records_of_file(path: &Path) -> Result<Vec<Record>, StoreError> {
+    let table = table_of_file(path)?;
+    records_of(&table).ok_or_else(|| {
+        let why = "it has other columns than a sweep".to_owned();
+        StoreError::Damaged(path.display().to_string(), why)
+    })
+}
+
+/// How the names of files begin that are being written.
+const UNFINISHED: &str = ".new-";
+
+/// Removes what a killed program was writing.
+fn remove_unfinished(folder: &Path) -> Result<(), StoreError> {
+    for entry in at(folder, fs::read_dir(folder))? {
+        let path = at(folder, entry)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(UNFINISHED) {
+            at(&path, fs::remove_file(&path))?;
+        }
+    }
+    Ok(())
+}
+
+/// The entries of a folder with this extension, all if it is empty, without hidden ones; sorted.
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, StoreError> {
+    let mut found = Vec::new();
+    for entry in at(folder, fs::read_dir(folder))? {
+        let path = at(folder, entry)?.path();
+        let hidden = path
+            .file_name()
+            .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+        let wanted = extension.is_empty() || path.extension().is_some_and(|e| e == extension);
+        if !hidden && wanted {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Writes a file that gets its name when it is complete and on the disk.
+fn write_whole(path: &Path, octets: &[u8]) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(folder)?;
+        file.write_all(octets)?;
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "parquet")
+        {
+            // The journal's files are removed next; one of those that is lost is only made again.
+            file.as_file().sync_all()?;
+        }
+        file.persist(path)?;
+        Ok(())
+    };
+    at(path, write())
+}

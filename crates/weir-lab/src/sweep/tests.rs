@@ -1,0 +1,271 @@
+use super::*;
+use crate::table::Values;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+const SCENARIO: &str = r#"
+    [run]
+    duration = "300ms"
+    [[link]]
+    name = "bottleneck"
+    between = ["server", "client"]
+    rate = "5Mbit"
+    delay = "5ms"
+    queue = { kind = "droptail", limit = 20 }
+    loss = { kind = "random", rate = 0.01 }
+    [[flow]]
+    name = "stream"
+    from = "server"
+    to = "client"
+    transport = { kind = "tcp" }
+"#;
+
+fn plan(rest: &str) -> Result<Plan, PlanError> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("scenario.toml"), SCENARIO).unwrap();
+    let path = folder.path().join("plan.toml");
+    fs::write(&path, format!("scenario = \"scenario.toml\"\n{rest}")).unwrap();
+    let loaded = Plan::load(&path);
+    // The folder's name is another one each time.
+    let here = folder.path().display().to_string();
+    loaded
+        .map(|plan| Plan::from_json(&plan.to_json().replace(&here, "folder")).unwrap())
+        .map_err(|error| PlanError(error.0.replace(&here, "folder")))
+}
+
+const GRID: &str = r#"
+    seeds = 3
+    [[parameter]]
+    path = "flow.*.transport.controller"
+    values = ["newreno", "cubic"]
+    [[parameter]]
+    path = "link.bottleneck.queue"
+    values = [{ kind = "droptail", limit = "30kB" }, { kind = "codel" }]
+"#;
+
+#[test]
+fn a_grid_numbers_its_runs_with_the_seeds_fastest() {
+    let plan = plan(GRID).unwrap();
+    assert_eq!(
+        (plan.runs(), plan.columns()),
+        (12, &["controller".to_owned(), "queue".to_owned()][..])
+    );
+    let labels = |run: u64| {
+        let item = plan.item(run).unwrap();
+        let words = item.settings.iter().map(|setting| match &setting.label {
+            Label::Word(word) => word.clone(),
+            Label::Number(number) => number.to_string(),
+        });
+        (words.collect::<Vec<_>>().join(" "), item.seed)
+    };
+    let table = [
+        (0, "newreno droptail(limit=30kB)", 1),
+        (2, "newreno droptail(limit=30kB)", 3),
+        (3, "newreno codel", 1),
+        (6, "cubic droptail(limit=30kB)", 1),
+        (11, "cubic codel", 3),
+    ];
+    for (run, words, seed) in table {
+        assert_eq!(labels(run), (words.to_owned(), Some(seed)), "run {run}");
+    }
+    assert_eq!(plan.item(12), None);
+}
+
+#[test]
+fn wrong_plans_say_what_is_wrong() {
+    let parameter = |rest: &str| format!("[[parameter]]\npath = \"run.duration\"\n{rest}");
+    let table = [
+        ("seeds = 0".to_owned(), "no seed"),
+        ("seeds = [1, 1]".to_owned(), "twice"),
+        ("seedz = 3".to_owned(), "seedz"),
+        ("design = \"sobol\"".to_owned(), "points = N"),
+        ("design = \"sobol\"\npoints = 100000".to_owned(), "65536"),
+        (parameter(""), "no value"),
+        (parameter("from = \"1s\""), "both"),
+        (parameter("from = \"1s\"\nto = \"5s\""), "needs values"),
+        (
+            format!(
+                "design = \"random\"\npoints = 4\n{}",
+                parameter("from = \"1s\"\nto = \"5Mbit\"")
+            ),
+            "same kind of unit",
+        ),
+        (
+            format!(
+                "design = \"random\"\npoints = 4\n{}",
+                parameter("from = \"5s\"\nto = \"1s\"")
+            ),
+            "greater",
+        ),
+        (
+            format!(
+                "design = \"random\"\npoints = 4\n{}",
+                parameter("from = 0\nto = 9\nscale = \"log\"")
+            ),
+            "positive",
+        ),
+    ];
+    for (text, words) in table {
+        let error = plan(&text).unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+}
+
+/// The values of two parameters at each of 16 points.
+fn points(design: &str) -> Vec<[f64; 2]> {
+    let text = format!(
+        "design = \"{design}\"\npoints = 16\n\
+         [[parameter]]\npath = \"link.bottleneck.rate\"\nfrom = \"1Mbit\"\nto = \"16Mbit\"\nscale = \"log\"\n\
+         [[parameter]]\npath = \"link.bottleneck.delay\"\nfrom = \"0s\"\nto = \"16ms\"\n"
+    );
+    let plan = plan(&text).unwrap();
+    assert_eq!(plan.columns(), ["rate_bps", "delay_s"]);
+    let point = |run| {
+        let settings = plan.item(run).unwrap().settings;
+        let number = |index: usize| match settings[index].label {
+            Label::Number(number) => number,
+            Label::Word(_) => f64::NAN,
+        };
+        assert!(plan.scenario(&plan.item(run).unwrap()).is_ok());
+        [libm::log2(number(0) / 1e6), number(1) * 1e3]
+    };
+    (0..plan.runs()).map(point).collect()
+}
+
+#[test]
+fn designs_fill_the_ranges() {
+    for design in ["random", "latin-hypercube", "sobol"] {
+        let points = points(design);
+        assert_eq!(points.len(), 16);
+        for [rate, delay] in &points {
+            assert!(
+                (0.0..=4.0).contains(rate) && (0.0..=16.0).contains(delay),
+                "{design}"
+            );
+        }
+        // Each sixteenth of the range of both has one point; chance alone leaves some empty.
+        let strata = |parameter: usize, width: f64| {
+            let part = |point: &[f64; 2]| (point[parameter] / width) as u64;
+            points.iter().map(part).collect::<BTreeSet<_>>().len()
+        };
+        let filled = [strata(0, 0.25), strata(1, 1.0)];
+        assert_eq!(
+            filled == [16, 16],
+            design != "random",
+            "{design}: {filled:?}"
+        );
+    }
+}
+
+fn store(folder: &Path) -> Store {
+    Store::open(folder, plan(GRID).unwrap()).unwrap()
+}
+
+/// Run, seed and goodput of all flows.
+fn rows(folder: &Path) -> Vec<(u64, u64, u64)> {
+    let table = read_dataset(folder).unwrap();
+    let counts = |name: &str| match table.column(name) {
+        Some(Values::U64(values)) => values.clone(),
+        other => panic!("{name}: {other:?}"),
+    };
+    let (runs, seeds) = (counts("run"), counts("seed"));
+    let (kinds, rates) = (
+        table.words("kind").unwrap(),
+        table.numbers("goodput_bps").unwrap(),
+    );
+    let flows = (0..table.rows()).filter(|row| &*kinds[*row] == "flow");
+    flows
+        .map(|row| (runs[row], seeds[row], rates[row].to_bits()))
+        .collect()
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_and_has_each_run_once() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let [whole, broken] = [folders[0].path(), folders[1].path()];
+    let outcome = sweep(&store(whole), &SweepOptions::default()).unwrap();
+    assert_eq!(
+        (
+            outcome.made,
+            outcome.done,
+            outcome.failed,
+            outcome.cancelled
+        ),
+        (12, 12, 0, false)
+    );
+    let expected = rows(whole);
+    assert_eq!(expected.len(), 12);
+
+    // As a killed program leaves it: some runs, one of them cut off, a file without its name.
+    let first = store(broken);
+    let options = SweepOptions::default();
+    for run in [0, 1, 2, 7] {
+        let item = first.plan().item(run).unwrap();
+        first
+            .commit(&run_item(first.plan(), &item, &options).unwrap())
+            .unwrap();
+    }
+    drop(first);
+    let journal = broken.join("journal");
+    fs::write(journal.join("000000002.json"), "{\"run\":2,").unwrap();
+    fs::write(journal.join(".new-x"), "{").unwrap();
+    let second = store(broken);
+    assert_eq!(second.missing().len(), 9);
+    // Killed after a block was written and before the journal's files were gone.
+    let copy = fs::read(journal.join("000000001.json")).unwrap();
+    second.flush().unwrap();
+    drop(second);
+    fs::write(journal.join("000000001.json"), copy).unwrap();
+    let third = store(broken);
+    assert_eq!(sweep(&third, &options).unwrap().made, 9);
+    assert_eq!(rows(broken), expected);
+    assert_eq!(fs::read_dir(&journal).unwrap().count(), 0);
+    let other = Store::open(broken, plan("seeds = 3").unwrap());
+    assert!(matches!(other, Err(StoreError::Busy(_))));
+    drop(third);
+    let other = Store::open(broken, plan("seeds = 3").unwrap());
+    assert!(matches!(other, Err(StoreError::OtherPlan(_))));
+}
+
+#[test]
+fn a_run_that_fails_is_recorded_and_stops_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "seeds = 2\n[[parameter]]\npath = \"link.bottleneck.rate\"\n\
+                values = [\"1Mbit\", \"fast\", \"2Mbit\"]\n";
+    let store = Store::open(folder.path(), plan(text).unwrap()).unwrap();
+    let outcome = sweep(&store, &SweepOptions::default()).unwrap();
+    assert_eq!((outcome.done, outcome.failed), (6, 2));
+    let table = store.table().unwrap();
+    let errors = table
+        .words("error")
+        .unwrap()
+        .iter()
+        .filter(|error| error.contains("fast"));
+    assert_eq!(errors.count(), 2);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let dataset = |threads| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = SweepOptions {
+            threads: Some(threads),
+            ..SweepOptions::default()
+        };
+        sweep(&store(folder.path()), &options).unwrap();
+        fs::read(folder.path().join("runs/block=000000/runs.parquet")).unwrap()
+    };
+    assert!(dataset(1) == dataset(3));
+}
+
+#[test]
+fn a_record_is_the_same_after_any_number_of_journeys() {
+    let plan = plan(GRID).unwrap();
+    let item = plan.item(0).unwrap();
+    let record = run_item(&plan, &item, &SweepOptions::default()).unwrap();
+    let travelled = |record: &Record| -> Record {
+        serde_json::from_str(&serde_json::to_string(record).unwrap()).unwrap()
+    };
+    assert_eq!(travelled(&travelled(&record)), record);
+}

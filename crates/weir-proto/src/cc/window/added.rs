@@ -1,0 +1,137 @@
+//! Controllers that a program adds to the registry while it runs, such as those that are written in
+//! Python. Scenarios then know them by name like all others.
+//!
+//! What a name stands for is a fact about the process, like the registry itself; a run that uses an
+//! added controller is as deterministic as the controller.
+
+use super::{BoxedController, ControllerEntry, REGISTRY, WindowConfig, new_reno};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Makes a controller at its initial window.
+pub type Factory = Arc<dyn Fn(&WindowConfig) -> BoxedController + Send + Sync>;
+
+/// Why a controller cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddError {
+    /// The registry has a controller of this name.
+    BuiltIn,
+    /// It is no word of letters, digits, `-` and `_`.
+    Name,
+    /// All places are taken.
+    Full,
+}
+
+impl fmt::Display for AddError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("the name is that of a built-in controller"),
+            Self::Name => f.write_str("a name has letters, digits, \"-\" and \"_\", at most 64"),
+            Self::Full => write!(f, "a process has at most {PLACES} controllers of its own"),
+        }
+    }
+}
+
+impl std::error::Error for AddError {}
+
+/// A function pointer has no state, so that each added controller has a place, and a function that
+/// looks there.
+static ADDED: RwLock<Vec<Added>> = RwLock::new(Vec::new());
+
+struct Added {
+    entry: &'static ControllerEntry,
+    factory: Factory,
+}
+
+macro_rules! places {
+    ($($place:literal)+) => {
+        /// The functions of all places.
+        const MAKERS: &[fn(&WindowConfig) -> BoxedController] = &[$(make_at::<$place>),+];
+    };
+}
+
+places!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
+
+/// The most controllers that a process can add.
+const PLACES: usize = MAKERS.len();
+
+fn make_at<const PLACE: usize>(config: &WindowConfig) -> BoxedController {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    let factory = added.get(PLACE).map(|added| Arc::clone(&added.factory));
+    drop(added);
+    match factory {
+        Some(factory) => factory(config),
+        // Nobody has the function of a place that is not taken.
+        None => (new_reno::ENTRY.make)(config),
+    }
+}
+
+/// Adds a controller, or gives the name of an added one another meaning.
+///
+/// # Errors
+/// [`AddError`].
+pub fn add(name: &str, doc: &str, factory: Factory) -> Result<(), AddError> {
+    let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-_".contains(&octet);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(is_plain) {
+        return Err(AddError::Name);
+    }
+    if REGISTRY.iter().any(|entry| entry.name == name) {
+        return Err(AddError::BuiltIn);
+    }
+    let mut added = ADDED.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = added.iter_mut().find(|known| known.entry.name == name) {
+        known.factory = factory;
+        return Ok(());
+    }
+    let make = *MAKERS.get(added.len()).ok_or(AddError::Full)?;
+    // There are as many as there are places, for as long as the process lives.
+    let entry = Box::leak(Box::new(ControllerEntry {
+        name: Box::leak(name.to_owned().into_boxed_str()),
+        doc: Box::leak(doc.to_owned().into_boxed_str()),
+        make,
+    }));
+    added.push(Added { entry, factory });
+    Ok(())
+}
+
+/// The entries of all added controllers.
+pub(super) fn entries() -> Vec<&'static ControllerEntry> {
+    let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
+    added.iter().map(|added| added.entry).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::window::{find, keywords, named};
+
+    #[test]
+    fn an_added_controller_is_found_by_its_name() {
+        let twice = |packets: u64| -> Factory {
+            Arc::new(move |config| {
+                let initial_window = Some(packets * config.max_datagram_size);
+                named(
+                    "newreno",
+                    &WindowConfig {
+                        initial_window,
+                        ..*config
+                    },
+                )
+                .unwrap()
+            })
+        };
+        let window = || {
+            named("of-a-test", &WindowConfig::default())
+                .unwrap()
+                .window()
+        };
+        assert_eq!(find("of-a-test"), None);
+        add("of-a-test", "what it is", twice(20)).unwrap();
+        assert_eq!(window(), 20 * 1252);
+        assert!(keywords().iter().any(|word| word.word == "of-a-test"));
+        add("of-a-test", "what it is", twice(30)).unwrap();
+        assert_eq!(window(), 30 * 1252);
+        assert_eq!(add("cubic", "", twice(1)), Err(AddError::BuiltIn));
+        assert_eq!(add("two words", "", twice(1)), Err(AddError::Name));
+    }
+}

@@ -1,0 +1,122 @@
+//! `weir sweep PLAN`: all runs of a plan, on all cores, resumable, as one Parquet dataset.
+
+use crate::arguments::JsonOutput;
+use crate::exit::Failure;
+use crate::interrupt::interrupt_flag;
+use crate::limits::{LimitArguments, Watchdog};
+use crate::quinn;
+use crate::terminal;
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Instant;
+use weir_lab::sweep::{Outcome, Plan, PlanError, Store, StoreError, SweepOptions, sweep};
+
+/// The arguments of the command.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The plan, TOML: scenario, parameters, design, seeds
+    plan: PathBuf,
+    /// The folder of the sweep; what it has already is not run again [default: sweeps/NAME]
+    #[arg(long, short)]
+    out: Option<PathBuf>,
+    /// Runs at a time [default: the machine's cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    #[command(flatten)]
+    limits: LimitArguments,
+    #[command(flatten)]
+    output: JsonOutput,
+}
+
+/// Makes the runs that are missing.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.limits.max_events.is_some() {
+        let message = "write max_events in the plan: it belongs to its results";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let plan = Plan::load(&arguments.plan)?;
+    let first = plan.item(0).map(|item| plan.scenario(&item));
+    for warning in first.transpose()?.iter().flat_map(|run| &run.outside) {
+        terminal::status(&format!("warning: {warning}"));
+    }
+    let (runs, out) = (plan.runs(), arguments.folder());
+    let watchdog = arguments.limits.watch(interrupt_flag()?);
+    let store = Store::open(&out, plan)?;
+    let (before, _) = store.done();
+    if before > 0 {
+        terminal::status(&format!("{before} of {runs} runs are there"));
+    }
+    let bar = terminal::progress(runs, "sweep");
+    bar.set_position(before);
+    let begun = Instant::now();
+    let progress = |done: u64| bar.set_position(done);
+    let options = SweepOptions {
+        registry: quinn::registry(),
+        cancel: Some(watchdog.cancel()),
+        explain: None,
+        progress: Some(&progress),
+        threads: arguments.threads.map(usize::from),
+    };
+    let outcome = sweep(&store, &options)?;
+    bar.finish_and_clear();
+    terminal::detail(|| format!("{} runs in {:.1?}", outcome.made, begun.elapsed()));
+    report(arguments, &out, runs, outcome, &watchdog)
+}
+
+impl Arguments {
+    fn folder(&self) -> PathBuf {
+        let stem = self.plan.file_stem().unwrap_or_default();
+        let named = || PathBuf::from("sweeps").join(stem);
+        self.out.clone().unwrap_or_else(named)
+    }
+}
+
+/// Prints what is there and fails if something is not.
+fn report(
+    arguments: &Arguments,
+    out: &std::path::Path,
+    runs: u64,
+    outcome: Outcome,
+    watchdog: &Watchdog,
+) -> Result<(), Failure> {
+    let dataset = out.join("runs/*/*.parquet").display().to_string();
+    let Outcome { done, failed, .. } = outcome;
+    if arguments.output.json {
+        arguments.output.print(&json!({
+            "folder": out.display().to_string(),
+            "dataset": dataset,
+            "runs": runs,
+            "made": outcome.made,
+            "done": done,
+            "failed": failed,
+        }))?;
+    } else {
+        terminal::print(&format!(
+            "{done} of {runs} runs, {failed} failed: {dataset}\n"
+        ))?;
+    }
+    if outcome.cancelled {
+        return Err(watchdog.ended(&format!("{done} of {runs} runs are there and stay")));
+    }
+    if failed > 0 {
+        let message = format!("{failed} of {runs} runs failed; the column error says why");
+        return Err(Failure::Failed(message));
+    }
+    Ok(())
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        Self::Usage(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::OtherPlan(_) => Self::Usage(error.to_string()),
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

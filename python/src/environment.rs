@@ -1,0 +1,396 @@
+//! Environments for learning: scenarios in which a controller's decisions come from outside, step
+//! by step.
+
+use crate::errors::{exception, of_run};
+use crate::scenario::Scenario;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
+use weir_lab::scenario::{Override, parse_with};
+use weir_proto::cc::window::{BoxedController, WindowConfig, added};
+use weir_proto::cc::{
+    Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Sent, WindowController,
+};
+use weir_proto::event::Limit;
+use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Rate;
+
+/// The name of the controller whose decisions come from outside.
+pub const CONTROLLER: &str = "agent";
+/// Numbers of an observation.
+const OBSERVED: usize = 8;
+/// The least and the greatest window, in packets.
+const PACKETS: (f64, f64) = (1.0, 1e6);
+/// The least and the greatest pacing rate in bit/s.
+const RATES: (f64, f64) = (1e4, 1e12);
+
+thread_local! {
+    /// What the controllers of the simulation of this thread share with its environment.
+    static LINKED: RefCell<Option<Arc<Mutex<Agent>>>> = const { RefCell::new(None) };
+}
+
+/// What a controller and its environment share.
+#[derive(Clone, Debug)]
+struct Agent {
+    packet: f64,
+    window: f64,
+    rate: Option<f64>,
+    smoothed_rtt: f64,
+    min_rtt: f64,
+    in_flight: f64,
+    acked: f64,
+    lost: f64,
+    marked: f64,
+    packets: f64,
+    rate_sample: f64,
+}
+
+impl Agent {
+    fn new(config: &WindowConfig, pacing: bool) -> Self {
+        Self {
+            packet: config.max_datagram_size as f64,
+            window: config.initial_window() as f64,
+            rate: pacing.then_some(1e6),
+            smoothed_rtt: 0.0,
+            min_rtt: 0.0,
+            in_flight: 0.0,
+            acked: 0.0,
+            lost: 0.0,
+            marked: 0.0,
+            packets: 0.0,
+            rate_sample: 0.0,
+        }
+    }
+
+    /// Takes an action from -1 to 1: the window or rate becomes 2 to its power as large.
+    fn act(&mut self, action: f64) {
+        let factor = 2f64.powf(action.clamp(-1.0, 1.0));
+        if let Some(rate) = &mut self.rate {
+            *rate = (*rate * factor).clamp(RATES.0, RATES.1);
+            // The rate decides; the window holds what it sends in two round trips.
+            let two = *rate / 8.0 * 2.0 * self.smoothed_rtt.max(0.01);
+            self.window = two.max(4.0 * self.packet);
+        } else {
+            let window = self.window * factor;
+            self.window = window.clamp(PACKETS.0 * self.packet, PACKETS.1 * self.packet);
+        }
+    }
+
+    /// What happened since the last time, and the reward for it: the logarithm of the delivered
+    /// Mbit/s, less that of how many times the least round trip takes, less ten times the loss.
+    fn observe(&mut self, seconds: f64) -> ([f32; OBSERVED], f64) {
+        let delivered = self.acked * 8e-6 / seconds;
+        let sent = self.acked + self.lost;
+        let loss = if sent > 0.0 { self.lost / sent } else { 0.0 };
+        let marks = if self.packets > 0.0 {
+            self.marked / self.packets
+        } else {
+            0.0
+        };
+        let ratio = if self.min_rtt > 0.0 {
+            self.smoothed_rtt / self.min_rtt
+        } else {
+            1.0
+        };
+        let observed = [
+            self.smoothed_rtt,
+            self.min_rtt,
+            delivered,
+            self.rate_sample * 1e-6,
+            loss,
+            marks,
+            self.in_flight / self.packet,
+            self.rate
+                .map_or(self.window / self.packet, |rate| rate * 1e-6),
+        ];
+        let reward = (delivered + 0.01).log2() - ratio.log2() - 10.0 * loss;
+        (self.acked, self.lost, self.marked, self.packets) = (0.0, 0.0, 0.0, 0.0);
+        (observed.map(|number| number as f32), reward)
+    }
+}
+
+/// The controller: it counts, and does what its environment says.
+struct AgentController(Arc<Mutex<Agent>>);
+
+impl AgentController {
+    fn with<T>(&self, act: impl FnOnce(&mut Agent) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl WindowController for AgentController {
+    fn on_sent(&mut self, _: &Sent) {}
+
+    fn on_ack(&mut self, _: &Acked) {}
+
+    fn on_end_acks(&mut self, acks: &EndAcks) {
+        self.with(|agent| {
+            agent.acked += acks.newly_acked as f64;
+            agent.packets += acks.acked_packets as f64;
+            agent.marked += acks.ecn_ce as f64;
+            agent.in_flight = acks.bytes_in_flight as f64;
+            agent.smoothed_rtt = acks.rtt.smoothed.as_secs_f64();
+            agent.min_rtt = acks.rtt.min.as_secs_f64();
+            if let Some(rate) = acks.rate.delivery_rate {
+                agent.rate_sample = rate.as_bps();
+            }
+        });
+    }
+
+    fn sets_window_in_recovery(&self) -> bool {
+        true
+    }
+
+    fn wants_acks_in_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_congestion_event(&mut self, congestion: &CongestionEvent) {
+        self.with(|agent| agent.lost += congestion.lost_bytes as f64);
+    }
+
+    fn on_persistent_congestion(&mut self, _: Instant) {}
+
+    fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {
+        self.with(|agent| agent.lost += agent.packet);
+    }
+
+    fn window(&self) -> u64 {
+        self.with(|agent| agent.window as u64)
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        None
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.with(|agent| agent.rate).map(Rate::from_bps)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.with(|agent| Some((agent.rate? / 8e3).max(2.0 * agent.packet) as u64))
+    }
+
+    fn state(&self) -> &'static str {
+        "agent"
+    }
+
+    fn limit(&self) -> Limit {
+        Limit::None
+    }
+
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        self.with(|agent| agent.packet = octets as f64);
+    }
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(Self(Arc::clone(&self.0)))
+    }
+}
+
+/// Adds the controller to the registry, once.
+fn add_agent() {
+    static ADDED: Once = Once::new();
+    ADDED.call_once(|| {
+        let factory: added::Factory = Arc::new(|config| {
+            let linked = LINKED.with(|linked| linked.borrow().clone());
+            // Outside of an environment it keeps its initial window.
+            let agent = shared_agent(linked, config);
+            Box::new(AgentController(agent)) as BoxedController
+        });
+        // The name is plain and no built-in controller's.
+        let _ = added::add(CONTROLLER, "decisions come from an environment", factory);
+    });
+}
+
+/// What a new controller shares with its environment; outside of one, with nobody.
+fn shared_agent(linked: Option<Arc<Mutex<Agent>>>, config: &WindowConfig) -> Arc<Mutex<Agent>> {
+    let Some(shared) = linked else {
+        return Arc::new(Mutex::new(Agent::new(config, false)));
+    };
+    let mut agent = shared.lock().unwrap_or_else(PoisonError::into_inner);
+    let pacing = agent.rate.is_some();
+    *agent = Agent::new(config, pacing);
+    drop(agent);
+    shared
+}
+
+/// One scenario in progress.
+struct Episode {
+    text: String,
+    name: String,
+    overrides: Vec<Override>,
+    agent: Arc<Mutex<Agent>>,
+    simulation: Option<Simulation>,
+    now: Instant,
+}
+
+/// Makes the controllers of this thread those of an episode for as long as it is at work.
+fn linked<T>(agent: &Arc<Mutex<Agent>>, work: impl FnOnce() -> T) -> T {
+    LINKED.with(|linked| *linked.borrow_mut() = Some(Arc::clone(agent)));
+    let done = work();
+    LINKED.with(|linked| *linked.borrow_mut() = None);
+    done
+}
+
+fn options() -> RunOptions<'static> {
+    RunOptions {
+        trace: TraceLevel::Counters,
+        registry: weir::registry(),
+        ..RunOptions::default()
+    }
+}
+
+impl Episode {
+    /// Begins anew, with another seed if one is given.
+    fn reset(&mut self, flow: &str, seed: Option<u64>) -> Result<[f32; OBSERVED], RunError> {
+        let set = |path: String, value: String| Override { path, value };
+        let mut overrides = self.overrides.clone();
+        let controller = format!("\"{CONTROLLER}\"");
+        overrides.push(set(format!("flow.{flow}.transport.controller"), controller));
+        overrides.extend(seed.map(|seed| set("run.seed".to_owned(), seed.to_string())));
+        let scenario = parse_with(&self.text, &self.name, &overrides);
+        let scenario = scenario.map_err(|error| RunError::Build(error.to_string()))?;
+        let simulation = linked(&self.agent, || {
+            Simulation::new(&scenario, &options(), Scope::Whole)
+        });
+        self.simulation = Some(simulation?);
+        self.now = Instant::ZERO;
+        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(agent.observe(1.0).0)
+    }
+
+    /// Goes on by a step; true if the scenario is at its end.
+    fn step(
+        &mut self,
+        action: f64,
+        step: Duration,
+    ) -> Result<([f32; OBSERVED], f64, bool), RunError> {
+        let Some(simulation) = &mut self.simulation else {
+            return Err(RunError::Build("the environment was not reset".to_owned()));
+        };
+        let act = |agent: &mut Agent| agent.act(action);
+        act(&mut self.agent.lock().unwrap_or_else(PoisonError::into_inner));
+        let until = (self.now + step).min(simulation.end());
+        linked(&self.agent, || simulation.advance(&options(), until))?;
+        let over = until >= simulation.end();
+        let seconds = until.since(self.now).as_secs_f64().max(1e-9);
+        self.now = until;
+        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (observed, reward) = agent.observe(seconds);
+        Ok((observed, reward, over))
+    }
+}
+
+/// Several scenarios, each with a flow whose controller's decisions come from outside.
+#[pyclass(module = "weirlab._weirlab")]
+pub struct Environment {
+    /// Never shared: the lock is what lets Python keep it.
+    episodes: Mutex<Vec<Episode>>,
+    flow: String,
+    step: Duration,
+}
+
+#[pymethods]
+impl Environment {
+    /// One for each scenario. A step is this long; actions change the window, or with `pacing`
+    /// the rate.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        scenarios: Vec<Py<Scenario>>,
+        flow: String,
+        step_seconds: f64,
+        pacing: bool,
+    ) -> PyResult<Self> {
+        if !(step_seconds > 0.0 && step_seconds <= 3600.0) {
+            let message = format!("a step is {step_seconds} s, expected up to an hour");
+            return Err(exception(py, "WeirError", &message, None));
+        }
+        add_agent();
+        let episode = |scenario: &Py<Scenario>| {
+            let (text, name, overrides) = scenario.get().parts();
+            Episode {
+                text,
+                name,
+                overrides,
+                agent: Arc::new(Mutex::new(Agent::new(&WindowConfig::default(), pacing))),
+                simulation: None,
+                now: Instant::ZERO,
+            }
+        };
+        Ok(Self {
+            episodes: Mutex::new(scenarios.iter().map(episode).collect()),
+            flow,
+            step: Duration::from_nanos((step_seconds * 1e9) as u64),
+        })
+    }
+
+    /// Begins the scenario of this number anew; returns what is observed, as `<f4`.
+    fn reset<'py>(
+        &mut self,
+        py: Python<'py>,
+        number: usize,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Self { episodes, flow, .. } = self;
+        let episodes = episodes.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(episode) = episodes.get_mut(number) else {
+            let message = format!("there is no environment {number}");
+            return Err(exception(py, "WeirError", &message, None));
+        };
+        let observed = py.detach(|| episode.reset(flow, seed));
+        let observed = observed.map_err(|error| of_run(py, &error))?;
+        Ok(PyBytes::new(py, &octets(observed.iter().copied())))
+    }
+
+    /// Goes on by a step in all scenarios, on all cores. `actions` is a `<f4` for each, as is what
+    /// is returned: observations, rewards, and 1 where a scenario is at its end.
+    fn step<'py>(
+        &mut self,
+        py: Python<'py>,
+        actions: &[u8],
+    ) -> PyResult<(
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+        Bound<'py, PyBytes>,
+    )> {
+        let actions: Vec<f64> = actions
+            .chunks_exact(4)
+            .map(|octets| {
+                f64::from(f32::from_le_bytes([
+                    octets[0], octets[1], octets[2], octets[3],
+                ]))
+            })
+            .collect();
+        let wrong = actions.iter().any(|action| !action.is_finite());
+        let step = self.step;
+        let episodes = self.episodes.get_mut();
+        let episodes = episodes.unwrap_or_else(PoisonError::into_inner);
+        if actions.len() != episodes.len() || wrong {
+            let message = "expected a finite number for each environment";
+            return Err(exception(py, "WeirError", message, None));
+        }
+        let stepped: Result<Vec<_>, RunError> = py.detach(|| {
+            if let [only] = episodes.as_mut_slice() {
+                return Ok(vec![only.step(actions[0], step)?]);
+            }
+            let work = episodes.par_iter_mut().zip(&actions);
+            work.map(|(episode, &action)| episode.step(action, step))
+                .collect()
+        });
+        let stepped = stepped.map_err(|error| of_run(py, &error))?;
+        let observed = octets(stepped.iter().flat_map(|(observed, _, _)| *observed));
+        let rewards = octets(stepped.iter().map(|(_, reward, _)| *reward as f32));
+        let over: Vec<u8> = stepped.iter().map(|(_, _, over)| u8::from(*over)).collect();
+        let bytes = |octets: &[u8]| PyBytes::new(py, octets);
+        Ok((bytes(&observed), bytes(&rewards), bytes(&over)))
+    }
+}
+
+fn octets(numbers: impl Iterator<Item = f32>) -> Vec<u8> {
+    numbers.flat_map(f32::to_le_bytes).collect()
+}

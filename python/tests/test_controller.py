@@ -1,0 +1,151 @@
+"""Controllers in Python."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import weirlab as w
+
+
+@w.register("aimd")
+class Aimd(w.Controller):
+    """Additive increase, multiplicative decrease."""
+
+    def __init__(self, config):
+        self.mds = config.max_datagram_size
+        self.window = config.initial_window
+        self.recovery_since = -1.0
+
+    def on_ack(self, ack):
+        self.window += self.mds * ack.acked / self.window
+
+    def on_congestion(self, event):
+        if event.sent_at > self.recovery_since:
+            self.recovery_since = event.now
+            self.window = max(self.window / 2, 2 * self.mds)
+
+    def on_timeout(self, now):
+        self.window = self.mds
+
+
+@w.register("constant-rate")
+class ConstantRate(w.Controller):
+    """Two Mbit/s."""
+
+    def __init__(self, config):
+        self.window = 100 * config.max_datagram_size
+        self.pacing_rate = 2e6
+        self.state = "probe_bw"
+
+
+def using(scenario, name):
+    return scenario.set("flow.*.transport.controller", name)
+
+
+def test_a_controller_is_used_by_its_name(scenario):
+    run = using(scenario, "aimd").run()
+    again = using(scenario, "aimd").run()
+    assert run.summary == again.summary
+    for flow in ("a", "b"):
+        assert run.summary["flows"][flow]["goodput_bps"] > 1e6
+        windows = run.flow(flow)["cwnd_bytes"]
+        assert np.nanmax(windows) > 1.5 * np.nanmin(windows)
+    assert "aimd" in using(scenario, "aimd").to_toml()
+
+
+def test_a_pacing_rate_is_kept(scenario):
+    run = using(scenario, "constant-rate").run()
+    for flow in ("a", "b"):
+        assert run.summary["flows"][flow]["goodput_bps"] == pytest.approx(1.95e6, rel=0.1)
+    assert set(run.flow("a")["state"]) >= {"probe_bw"}
+
+
+class Raises(w.Controller):
+    def on_ack(self, ack):
+        raise LookupError("no idea")
+
+
+class RaisesAtOnce(w.Controller):
+    def __init__(self, config):
+        raise LookupError("no idea")
+
+
+class NoneWindow(w.Controller):
+    def on_ack(self, ack):
+        self.window = None
+
+
+class Nan(w.Controller):
+    def on_ack(self, ack):
+        self.window = math.nan
+
+
+class Word(w.Controller):
+    def on_ack(self, ack):
+        self.pacing_rate = "fast"
+
+
+class Negative(w.Controller):
+    def on_ack(self, ack):
+        self.window = -5
+
+
+class NoWindow(w.Controller):
+    def __init__(self, config):
+        pass
+
+
+@pytest.mark.parametrize(
+    "cls, words",
+    [
+        (Raises, "LookupError: no idea"),
+        (RaisesAtOnce, "LookupError: no idea"),
+        (NoneWindow, "window is of type NoneType"),
+        (Nan, "window is NaN"),
+        (Word, "pacing_rate is of type str"),
+        (Negative, "window is -5"),
+        (NoWindow, "window"),
+    ],
+)
+def test_a_controller_that_is_wrong_ends_the_run(scenario, cls, words):
+    w.register("wrong")(cls)
+    with pytest.raises(w.ControllerError, match="wrong") as caught:
+        using(scenario, "wrong").run()
+    assert words in str(caught.value)
+    assert caught.value.__cause__ is not None
+
+
+def test_a_controller_that_never_returns_is_interrupted(scenario, monkeypatch):
+    from weirlab import controller
+
+    class Never(w.Controller):
+        def on_ack(self, ack):
+            while True:
+                pass
+
+    w.register("never")(Never)
+    monkeypatch.setattr(controller, "PATIENCE", 0.2)
+    with pytest.raises(w.ControllerError, match="NoReturn"):
+        using(scenario, "never").run()
+
+
+def test_a_wrong_controller_fails_only_its_runs(scenario):
+    w.register("wrong")(Raises)
+    controllers = {"flow.*.transport.controller": ["aimd", "wrong"]}
+    r = w.sweep(scenario.set("run.duration", "300ms"), controllers, seeds=2)
+    assert set(r.summary()["controller"]) == {"aimd"}
+    assert all("no idea" in row["error"] for row in r.failed.rows()) and len(r.failed) == 2
+
+
+@pytest.mark.parametrize("name", ["cubic", "two words", "", "x" * 65])
+def test_names_are_checked(name):
+    with pytest.raises(w.WeirError):
+        w.register(name)(Aimd)
+
+
+def test_a_controller_is_a_class():
+    with pytest.raises(TypeError):
+        w.register("number")(7)

@@ -1,0 +1,27 @@
+"""The code of the documentation works."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "python").glob("*.md"))
+WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.stem)
+def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    if "duckdb" in page.read_text():
+        pytest.importorskip("duckdb")
+    if "optuna" in page.read_text():
+        pytest.importorskip("optuna")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        exec(compile(block, str(page), "exec"), names)
+
+
+def test_there_are_pages():
+    assert len(WITH_CODE) >= 3

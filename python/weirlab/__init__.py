@@ -1,0 +1,67 @@
+"""Weir, the congestion-control laboratory, for Python.
+
+    import weirlab as w
+    s = w.Scenario.load("path.toml")
+    r = s.run()
+    r.flows().plot("time", "goodput", hue="flow", bin="100ms")
+
+Rates are bit/s, times seconds, sizes bytes; a column's unit is the last part of its name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weirlab import settings, theory
+from weirlab._weirlab import Ack, Congestion, ControllerConfig, __version__
+from weirlab.controller import Controller, register
+from weirlab.errors import (
+    ControllerError,
+    RunError,
+    ScenarioError,
+    SweepError,
+    TheoryError,
+    WeirError,
+)
+from weirlab.results import Results
+from weirlab.run import Run
+from weirlab.scenario import Scenario
+from weirlab.sweep import Range, open_sweep, run_plan, sweep
+from weirlab.table import Table
+
+__all__ = [
+    "Ack",
+    "Congestion",
+    "Controller",
+    "ControllerConfig",
+    "ControllerError",
+    "Range",
+    "Results",
+    "Run",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "SweepError",
+    "Table",
+    "TheoryError",
+    "WeirError",
+    "__version__",
+    "open_sweep",
+    "register",
+    "run_plan",
+    "settings",
+    "sweep",
+    "theory",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Classes of settings, such as weirlab.codel, follow the declaration of keys.
+    try:
+        return settings.CLASSES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *settings.CLASSES])

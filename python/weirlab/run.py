@@ -1,0 +1,108 @@
+"""Runs: a summary, and the tables of a run's folder in memory."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from weirlab import _weirlab
+from weirlab.table import Table
+
+
+class Run:
+    """A finished run."""
+
+    def __init__(self, inner: _weirlab.Run) -> None:
+        self._inner = inner
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json``: the run, its flows, links, groups and totals."""
+        summary: dict[str, Any] = json.loads(self._inner.summary_json)
+        return summary
+
+    @property
+    def scenario_toml(self) -> str:
+        """The scenario with every default filled in."""
+        return self._inner.scenario_toml
+
+    @property
+    def table_names(self) -> list[str]:
+        """The paths of its tables: ``flows/NAME``, ``intervals/NAME``, ``links/NAME`` …"""
+        return self._inner.table_names
+
+    def table(self, name: str) -> Table:
+        """A table by its path in the folder of a run, such as ``links/bottleneck``."""
+        table = self._inner.table(name)
+        if table is None:
+            known = ", ".join(self.table_names) or "none: the run kept only its summary"
+            raise KeyError(f'no table "{name}"; tables: {known}')
+        return Table(table)
+
+    def flow(self, name: str) -> Table:
+        """The trace of a flow's controller: a row per change."""
+        return self.table(f"flows/{name}")
+
+    def link(self, name: str) -> Table:
+        """The trace of a direction of a link: a row per change of its queue."""
+        return self.table(f"links/{name}")
+
+    @property
+    def packets(self) -> Table:
+        """Every packet, if the run kept them."""
+        return self.table("packets")
+
+    def flows(self) -> Table:
+        """Goodput, delay and losses of all flows over time, with a column ``flow``."""
+        names = [n.removeprefix("intervals/") for n in self.table_names if n[:10] == "intervals/"]
+        if not names:
+            raise KeyError('no flows over time: run with trace="full"')
+        tables = [self.table(f"intervals/{name}") for name in names]
+        words = [name for name, table in zip(names, tables) for _ in range(len(table))]
+        columns: dict[str, list[Any]] = {"flow": words}
+        for column in tables[0].columns:
+            columns[column] = [value for table in tables for value in table.to_dict()[column]]
+        return Table.of(columns, tables[0].units)
+
+    def bounds(self) -> Table:
+        """What held each sender back, as a share of the time, 0 to 1: flow, bound, share."""
+        rows = [
+            (name, bound, share)
+            for name, flow in self.summary["flows"].items()
+            for bound, share in flow.get("bound_share", {}).items()
+        ]
+        flows, bounds, shares = zip(*rows) if rows else ((), (), ())
+        return Table.of({"flow": flows, "bound": bounds, "share": shares})
+
+    def __repr__(self) -> str:
+        flows = self.summary["flows"].items()
+        rates = [f"{name} {flow['goodput_bps'] / 1e6:.4g} Mbit/s" for name, flow in flows]
+        more = ", …" if len(rates) > 6 else ""
+        return f"Run({self.summary['run']['duration_s']:g} s: {', '.join(rates[:6])}{more})"
+
+    def _repr_html_(self) -> str:
+        return self.summary_table()._repr_html_()
+
+    def summary_table(self) -> Table:
+        """A row per flow: goodput, round-trip time, losses."""
+        flows = self.summary["flows"]
+
+        def column(*path: str) -> list[Any]:
+            values = []
+            for flow in flows.values():
+                for key in path:
+                    flow = flow.get(key) if isinstance(flow, dict) else None
+                values.append(flow)
+            return values
+
+        columns = {
+            "flow": list(flows),
+            "goodput_bps": column("goodput_bps"),
+            "rtt_mean_s": column("rtt_s", "mean"),
+            "rtt_p95_s": column("rtt_s", "p95"),
+            "packets_lost": column("packets_lost"),
+            "completion_time_s": column("completion_time_s"),
+        }
+        units = {"goodput_bps": "bit/s", "rtt_mean_s": "s", "rtt_p95_s": "s"}
+        return Table.of(columns, units | {"completion_time_s": "s"})

@@ -1,0 +1,138 @@
+"""Search for the scenario in which something is worst, and the smallest that still shows it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weirlab.errors import RunError, WeirError
+from weirlab.run import Run
+from weirlab.scenario import Scenario
+from weirlab.sweep import Range
+from weirlab.units import quantity, written
+
+#: What is minimised: a number of a run.
+Objective = Callable[[Run], float]
+
+
+@dataclass
+class Found:
+    """What a search has found.
+
+    Attributes:
+        scenario: The scenario with the least value.
+        value: The objective there.
+        settings: What was set, by path.
+        trials: Settings and value of each trial, in their order.
+    """
+
+    scenario: Scenario
+    value: float
+    settings: dict[str, Any]
+    trials: list[tuple[dict[str, Any], float]] = field(repr=False)
+    objective: Objective = field(repr=False)
+    base: Scenario = field(repr=False)
+
+    def shrink(self, limit: float, simplest: Mapping[str, Any] | None = None) -> Found:
+        """The simplest settings whose value is still at most ``limit``.
+
+        Each setting in turn is left out, or takes its value of ``simplest``, then numbers are
+        rounded to as few digits as will do; until nothing changes.
+        """
+        settings = dict(self.settings)
+        if self.value > limit:
+            raise WeirError(f"the value {self.value:g} is above the limit {limit:g} already")
+        changed = True
+        while changed:
+            changed = False
+            for path in list(settings):
+                for simpler in _simpler(path, settings, simplest or {}):
+                    value = _value(self.base, simpler, self.objective)
+                    if value <= limit:
+                        settings, changed = simpler, True
+                        break
+        value = _value(self.base, settings, self.objective)
+        scenario = self.base.set(settings)
+        return Found(scenario, value, settings, self.trials, self.objective, self.base)
+
+
+def search(
+    objective: Objective,
+    space: Mapping[str, Range | list[Any]],
+    *,
+    scenario: Scenario,
+    trials: int = 200,
+    seed: int = 0,
+    stop_at: float = -math.inf,
+) -> Found:
+    """Minimises a number of a run over a space of settings, with Optuna's TPE sampler.
+
+    Args:
+        objective: What is minimised: ``lambda run: run.summary["flows"]["victim"]["goodput_bps"]``.
+            A run that fails has the value infinity.
+        space: For each path a :class:`~weirlab.Range` or a list of values.
+        scenario: The scenario in which they are set.
+        trials: Runs at most.
+        seed: The seed of the search; the same seed finds the same.
+        stop_at: End as soon as the value is at most this.
+    """
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed, multivariate=True))
+    made: list[tuple[dict[str, Any], float]] = []
+
+    def one(trial: optuna.Trial) -> float:
+        settings = {path: _suggest(trial, path, values) for path, values in space.items()}
+        value = _value(scenario, settings, objective)
+        made.append((settings, value))
+        if value <= stop_at:
+            trial.study.stop()
+        # The sampler learns nothing from infinity.
+        return value if math.isfinite(value) else 1e300
+
+    study.optimize(one, n_trials=trials)
+    settings, value = min(made, key=lambda trial: trial[1])
+    return Found(scenario.set(settings), value, settings, made, objective, scenario)
+
+
+def _suggest(trial: Any, path: str, values: Range | list[Any]) -> Any:
+    if not isinstance(values, Range):
+        return values[trial.suggest_categorical(path, list(range(len(values))))]
+    if isinstance(values.low, int) and isinstance(values.high, int):
+        return trial.suggest_int(path, values.low, values.high, log=values.log)
+    (low, unit), (high, other) = quantity(values.low), quantity(values.high)
+    if unit != other:
+        raise WeirError(f"{path}: both ends of {values!r} have the same kind of unit")
+    return written(trial.suggest_float(path, low, high, log=values.log), unit)
+
+
+def _value(scenario: Scenario, settings: Mapping[str, Any], objective: Objective) -> float:
+    try:
+        run = scenario.set(settings).run(trace="summary")
+    except RunError:
+        return math.inf
+    value = float(objective(run))
+    return math.inf if math.isnan(value) else value
+
+
+def _simpler(
+    path: str, settings: Mapping[str, Any], simplest: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Settings in which this one is simpler, the simplest first."""
+    without = {key: value for key, value in settings.items() if key != path}
+    candidates: list[dict[str, Any]] = [without]
+    if path in simplest and settings[path] != simplest[path]:
+        candidates.append({**settings, path: simplest[path]})
+    try:
+        number, unit = quantity(settings[path])
+    except (TypeError, ValueError, WeirError):
+        return candidates
+    for digits in (1, 2):
+        rounded = written(float(f"{number:.{digits - 1}e}"), unit)
+        if rounded == settings[path]:
+            break
+        candidates.append({**settings, path: rounded})
+    return candidates

@@ -1,0 +1,171 @@
+"""Sweeps: many runs of a scenario, by design, resumable."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from weirlab import _weirlab
+from weirlab.errors import SweepError
+from weirlab.progress import Progress
+from weirlab.results import Results
+from weirlab.scenario import Scenario, toml_value
+from weirlab.settings import plain
+
+
+class Range:
+    """A range of a quantity, for the designs ``random``, ``latin-hypercube`` and ``sobol``.
+
+    Args:
+        low: The least value: a number, or a text with a unit.
+        high: The greatest value.
+        log: Equal ratios are equally likely, not equal differences.
+    """
+
+    def __init__(self, low: str | float, high: str | float, *, log: bool = False) -> None:
+        self.low, self.high, self.log = low, high, log
+
+    def __repr__(self) -> str:
+        return f"Range({self.low!r}, {self.high!r}{', log=True' if self.log else ''})"
+
+
+def plan_of(
+    scenario: Scenario,
+    parameters: Mapping[str, Any],
+    *,
+    seeds: int | str | Sequence[int] | None = None,
+    design: str = "grid",
+    points: int | None = None,
+    design_seed: int = 0,
+    max_events: int | None = None,
+) -> _weirlab.Plan:
+    """The plan of a sweep, as a file of ``weir sweep`` has it."""
+    if not isinstance(scenario, Scenario):
+        raise SweepError(f"expected a Scenario, found {type(scenario).__name__}")
+    inner = scenario._inner
+    document: dict[str, Any] = {
+        "scenario": inner.name,
+        "text": inner.text,
+        "set": [list(pair) for pair in inner.overrides],
+        "parameter": [_parameter(path, values) for path, values in parameters.items()],
+        "design": design,
+        "design_seed": design_seed,
+    }
+    if seeds is not None:
+        if isinstance(seeds, (bool, float)):
+            raise SweepError(f"seeds is {seeds!r}, expected a number, a text or a list")
+        document["seeds"] = seeds if isinstance(seeds, (int, str)) else list(seeds)
+    for key, value in (("points", points), ("max_events", max_events)):
+        if value is not None:
+            document[key] = value
+    try:
+        return _weirlab.Plan(json.dumps(document, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise SweepError(f"the plan is wrong: {error}") from error
+
+
+def _parameter(path: str, values: Any) -> dict[str, Any]:
+    if isinstance(values, Range):
+        scale = "log" if values.log else "linear"
+        return {"path": path, "from": values.low, "to": values.high, "scale": scale}
+    if isinstance(values, (str, bytes, Mapping)) or not hasattr(values, "__iter__"):
+        raise SweepError(f'"{path}" is {values!r}, expected a list of values or a Range')
+    values = [plain(value) for value in values]
+    for value in values:
+        toml_value(value)
+    return {"path": path, "values": values}
+
+
+def sweep(
+    scenario: Scenario,
+    parameters: Mapping[str, Any],
+    *,
+    seeds: int | str | Sequence[int] | None = None,
+    design: str = "grid",
+    points: int | None = None,
+    design_seed: int = 0,
+    max_events: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    executor: str | Any = "local",
+    threads: int | None = None,
+    progress: bool | Callable[[float], object] = False,
+) -> Results:
+    """Runs a scenario with all combinations of values and seeds, on all cores.
+
+    Args:
+        scenario: The scenario.
+        parameters: Values by path: a list, or a :class:`Range`. ``*`` stands for all names.
+        seeds: 20 means 1 to 20; or ``"3..7"``, or a list.
+        design: ``grid``, ``random``, ``latin-hypercube`` or ``sobol``.
+        points: The number of points of a design other than a grid.
+        design_seed: The seed of the design.
+        max_events: A run ends with an error after this many events.
+        out: The folder of the sweep. What it has already is not run again, so that a sweep that
+            was killed goes on where it was. Without it the runs are lost with the result.
+        executor: ``local``; ``dask`` for the current client of Dask distributed, or a client.
+        threads: Runs at a time on this machine; all cores if absent.
+        progress: Show a bar, or call this with the share that is done.
+
+    Raises:
+        SweepError: The plan is wrong, or the folder cannot be used. A run that fails raises
+            nothing: it has a row with the error.
+    """
+    plan = plan_of(
+        scenario,
+        parameters,
+        seeds=seeds,
+        design=design,
+        points=points,
+        design_seed=design_seed,
+        max_events=max_events,
+    )
+    return _made(plan, out, executor, threads, progress)
+
+
+def run_plan(
+    path: str | os.PathLike[str],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    executor: str | Any = "local",
+    threads: int | None = None,
+    progress: bool | Callable[[float], object] = False,
+) -> Results:
+    """Runs a plan's file, as ``weir sweep`` does; options as in :func:`sweep`."""
+    return _made(_weirlab.Plan.load(Path(path)), out, executor, threads, progress)
+
+
+def open_sweep(folder: str | os.PathLike[str]) -> Results:
+    """The results that a folder of ``weir sweep`` or :func:`sweep` has so far."""
+    path = Path(folder)
+    try:
+        plan = _weirlab.Plan((path / "plan.json").read_text())
+    except OSError as error:
+        raise SweepError(f"{path} is no folder of a sweep: {error}") from error
+    return Results(plan, _weirlab.Store(path, plan), None, path)
+
+
+def _made(
+    plan: _weirlab.Plan,
+    out: str | os.PathLike[str] | None,
+    executor: str | Any,
+    threads: int | None,
+    progress: bool | Callable[[float], object],
+) -> Results:
+    temporary = None if out is not None else tempfile.TemporaryDirectory(prefix="weirlab-")
+    folder = Path(out) if out is not None else Path(temporary.name)  # type: ignore[union-attr]
+    store = _weirlab.Store(folder, plan)
+    with Progress.of(progress, plan.runs, f"{plan.runs} runs") as bar:
+        if executor == "local":
+            store.sweep(threads, bar.callback)
+        else:
+            from weirlab.dask import sweep_with_dask
+
+            sweep_with_dask(plan, store, executor, bar.callback)
+    done, _ = store.done()
+    if done < plan.runs:
+        raise SweepError(f"{done} of {plan.runs} runs are there; call it again for the others")
+    return Results(plan, store, temporary, folder)
