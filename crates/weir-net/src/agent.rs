@@ -315,9 +315,11 @@ impl Agent {
         false
     }
 
-    /// A packet arrives at the host.
+    /// The packet in `slot` arrives at the host.
     #[inline]
-    pub(crate) fn handle(&mut self, now: Instant, packet: Packet) {
+    pub(crate) fn handle(&mut self, now: Instant, slot: &mut Option<Packet>) {
+        // Each move of a packet costs as much as a link's work on it.
+        let Some(packet) = slot.take() else { return };
         match &mut self.interface {
             Some(interface) => interface.receive(now, packet),
             None => self.enter_stack(now, packet),
@@ -363,15 +365,13 @@ impl Agent {
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.endpoint.poll_timeout();
         let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.timing.tick_at(at));
-        let rest = [
-            self.app.poll_timeout(),
-            self.schedule.start.or(self.schedule.stop),
-            self.up.front().map(|(at, _)| *at),
-            self.down.front().map(|(at, _)| *at),
-            (self.interface.as_ref()).and_then(|interface| interface.poll_timeout()),
-        ];
-        for at in rest.into_iter().flatten() {
-            due = due.min(at);
+        let mut count = |at: Option<Instant>| due = due.min(at.unwrap_or(Instant::FAR_FUTURE));
+        count(self.app.poll_timeout());
+        count(self.schedule.start.or(self.schedule.stop));
+        count(self.up.front().map(|(at, _)| *at));
+        count(self.down.front().map(|(at, _)| *at));
+        if let Some(interface) = &self.interface {
+            count(interface.poll_timeout());
         }
         (due < Instant::FAR_FUTURE).then_some(due)
     }

@@ -120,17 +120,23 @@ impl PacketPool {
     }
 
     /// Removes the packet, with the IP header as the network changed it.
-    #[inline]
     pub(crate) fn remove(&mut self, reference: PacketRef) -> Option<Packet> {
+        self.slot_of(reference).take()
+    }
+
+    /// The slot of a packet that leaves the network, with the IP header as the network changed it.
+    /// Taking it out is for the caller: the slot counts as free.
+    #[inline]
+    pub(crate) fn slot_of(&mut self, reference: PacketRef) -> &mut Option<Packet> {
         let slab = &mut self.slabs[reference.slab as usize];
         slab.free.push_back(reference.slot);
-        let mut packet = slab.slots[reference.slot as usize].take();
-        if let Some(packet) = &mut packet {
+        let slot = &mut slab.slots[reference.slot as usize];
+        if let Some(packet) = slot {
             packet.ip = reference.ip;
             packet.damaged_at = reference.damaged_at;
             packet.transit.queued = Duration::from_nanos(reference.queued);
         }
-        packet
+        slot
     }
 
     /// Inserts a copy of the packet that this reference stands for.

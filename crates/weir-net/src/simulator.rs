@@ -129,7 +129,7 @@ pub fn simulate_to(
 ) -> Result<RunCounters, Stuck> {
     network.update_routes();
     let mut run = Run::new(network, probe);
-    let finished = run.run(horizon)?;
+    let finished = run.run(horizon).map_err(|stuck| *stuck)?;
     let counters = RunCounters {
         events: run.events,
         now: run.network.now,
@@ -159,13 +159,18 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
             Ok(())
         }
         // A packet of a peer outside is delivered to the flow's endpoint at the host that it names.
-        None if run.network.receiving_agent(packet.flow, from).is_some() => run.deliver(to, packet),
+        None if run.network.receiving_agent(packet.flow, from).is_some() => {
+            run.deliver(to, packet).map_err(|stuck| *stuck)
+        }
         None => {
             run.drop_unreachable(packet);
             Ok(())
         }
     }
 }
+
+/// What a step returns: boxed, because almost every step returns that it went well.
+type Outcome<T> = Result<T, Box<Stuck>>;
 
 struct Run<'a> {
     network: &'a mut Network,
@@ -183,7 +188,7 @@ impl<'a> Run<'a> {
     }
 
     /// True if the run has come to the horizon.
-    fn run(&mut self, horizon: Horizon) -> Result<bool, Stuck> {
+    fn run(&mut self, horizon: Horizon) -> Outcome<bool> {
         while let Some((at, target)) = self.network.queue.peek() {
             if !horizon.contains(at) {
                 break;
@@ -206,7 +211,7 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
-    fn advance_to(&mut self, at: Instant, target: TargetId) -> Result<(), Stuck> {
+    fn advance_to(&mut self, at: Instant, target: TargetId) -> Outcome<()> {
         if at > self.network.now {
             self.network.now = at;
             self.network.at_this_instant = 0;
@@ -215,17 +220,19 @@ impl<'a> Run<'a> {
     }
 
     #[inline]
-    fn count_event(&mut self, target: TargetId) -> Result<(), Stuck> {
+    fn count_event(&mut self, target: TargetId) -> Outcome<()> {
         self.network.at_this_instant += 1;
         if self.network.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
-            return Err(self.stuck(target, "has a part in a million events at one instant"));
+            return Err(Box::new(
+                self.stuck(target, "has a part in a million events at one instant"),
+            ));
         }
         Ok(())
     }
 
     /// Moves the packets that arrive at the end of a link.
     #[inline]
-    fn call_link(&mut self, id: u32) -> Result<(), Stuck> {
+    fn call_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
         let place = &mut self.network.links[id as usize];
         let (to, plain) = (place.to, place.link.is_plain());
@@ -257,7 +264,8 @@ impl<'a> Run<'a> {
     }
 
     /// Advances a shared medium, and moves the packets that arrive.
-    fn call_medium(&mut self, id: u32) -> Result<(), Stuck> {
+    #[inline(never)]
+    fn call_medium(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
         self.network.media[id as usize].medium.handle_timeout(now);
         self.record_medium(id);
@@ -271,7 +279,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn call_agent(&mut self, id: u32) -> Result<(), Stuck> {
+    fn call_agent(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
         let place = &mut self.network.agents[id as usize];
         place.agent.handle_timeout(now);
@@ -282,27 +290,27 @@ impl<'a> Run<'a> {
         let idle = !sent && due.is_some_and(|at| at <= now);
         place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
         if place.idle_calls >= MAX_IDLE_CALLS {
-            return Err(self.stuck(
+            return Err(Box::new(self.stuck(
                 target,
                 "is due again at once, time after time, and sends nothing",
-            ));
+            )));
         }
         Ok(())
     }
 
     /// A packet arrives at a host: an agent there receives it, or the host forwards it.
-    #[inline]
-    fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Result<(), Stuck> {
+    #[inline(always)]
+    fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Outcome<()> {
         if packet.ip.destination == host {
             let agent = self.network.receiving_agent(packet.flow, packet.ip.source);
             let Some(id) = agent else {
                 self.leave_by_port(host, packet);
                 return Ok(());
             };
-            let now = self.network.now;
-            if let Some(packet) = self.network.pool.remove(packet) {
-                self.network.agents[id as usize].agent.handle(now, packet);
-            }
+            let Network {
+                pool, agents, now, ..
+            } = &mut *self.network;
+            agents[id as usize].agent.handle(*now, pool.slot_of(packet));
             self.flush_agent(id)?;
             let place = &self.network.agents[id as usize];
             self.network
@@ -320,8 +328,8 @@ impl<'a> Run<'a> {
     }
 
     /// Moves the packets that an agent sends into its first link; true if it sent any.
-    #[inline]
-    fn flush_agent(&mut self, id: u32) -> Result<bool, Stuck> {
+    #[inline(never)]
+    fn flush_agent(&mut self, id: u32) -> Outcome<bool> {
         let now = self.network.now;
         let first_link = self.network.agents[id as usize].first_link;
         let mut sent = 0;
@@ -344,7 +352,7 @@ impl<'a> Run<'a> {
         // A call that sends nothing counts too: an application may write without end in vain.
         if place.recent.count(now, sent.max(1)) > MAX_PACKETS_IN_A_MILLISECOND {
             let target = place.target;
-            return Err(self.stuck(target, TOO_FAST));
+            return Err(Box::new(self.stuck(target, TOO_FAST)));
         }
         if place.traced {
             self.observe_agent(id);

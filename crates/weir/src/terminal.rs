@@ -63,7 +63,7 @@ pub fn progress(total: u64, what: &str) -> ProgressBar {
         ProgressDrawTarget::hidden()
     };
     let bar = ProgressBar::with_draw_target(Some(total), target);
-    let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}");
+    let style = ProgressStyle::with_template("{msg} {bar:40} {pos}/{len} {elapsed}, {eta} left");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.set_message(what.to_owned());
     bar

@@ -31,6 +31,9 @@ pub const PACKET_THRESHOLD: u64 = 3;
 /// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
 pub const PERSISTENT_THRESHOLD: u64 = 3;
 
+/// Packets for which the ring always keeps room.
+const ROOM: usize = 64;
+
 /// A frame that must be sent again if its packet is lost.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RetransmitFrame {
@@ -270,6 +273,11 @@ impl SentPackets {
         {
             self.packets.pop_front();
             self.base += 1;
+        }
+        // Slow start may fill the ring many times as much as what follows.
+        let (len, capacity) = (self.packets.len(), self.packets.capacity());
+        if capacity > ROOM && len < capacity / 8 {
+            self.packets.shrink_to(capacity / 4);
         }
     }
 

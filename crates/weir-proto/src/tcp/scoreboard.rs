@@ -8,6 +8,7 @@
 use super::rack::Deadline;
 use crate::cc::DeliverySnapshot;
 use crate::time::{Duration, Instant};
+use smallvec::SmallVec;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Why a segment counts as lost.
@@ -38,6 +39,9 @@ pub(super) struct SentSegment {
     retransmitted: bool,
     sacked: bool,
 }
+
+/// Parts of a SACKed range that are new; mostly one.
+type Gaps = SmallVec<[(u64, u64); 2]>;
 
 /// The segments between HighACK and HighData (RFC 6675 §2).
 #[derive(Clone, Debug)]
@@ -283,7 +287,7 @@ impl Scoreboard {
 
     /// Adds a range to those SACKed; returns the range that contains it now, and the parts of it
     /// that are new.
-    fn merge_sacked(&mut self, start: u64, end: u64) -> ((u64, u64), Vec<(u64, u64)>) {
+    fn merge_sacked(&mut self, start: u64, end: u64) -> ((u64, u64), Gaps) {
         let ranges = &mut self.sacked_ranges;
         let from = ranges.partition_point(|range| range.1 < start);
         let until = ranges.partition_point(|range| range.0 <= end);
@@ -291,10 +295,10 @@ impl Scoreboard {
             && only.0 <= start
             && end <= only.1
         {
-            return (only, Vec::new());
+            return (only, Gaps::new());
         }
         let mut merged = (start, end);
-        let mut gaps = Vec::with_capacity(1);
+        let mut gaps = Gaps::new();
         let mut at = start;
         for range in &ranges[from..until] {
             if at < range.0 {

@@ -1,0 +1,58 @@
+//! Memory in steady state, by an allocator that counts: what a delivered packet allocates, and what
+//! a flow holds.
+
+use allocation_counter::{AllocationInfo, measure};
+use weir_net::bench::{Bench, Counts, Topology, Transport, WARM_UP};
+use weir_proto::time::Duration;
+
+const FLOWS: u32 = 10;
+
+/// What happens in these seconds after the warm-up, and what the network holds at their end.
+struct Steady {
+    counts: Counts,
+    allocations: AllocationInfo,
+    bytes_per_flow: i64,
+}
+
+fn steady(transport: Transport) -> Steady {
+    let mut counts = Counts::default();
+    let mut bench = None;
+    let building = measure(|| {
+        let mut network = Bench::of(transport, Topology::Dumbbell, FLOWS).expect("a network");
+        network.run(WARM_UP * 2).expect("no standstill");
+        bench = Some(network);
+    });
+    let network = bench.as_mut().expect("just built");
+    let allocations = measure(|| {
+        counts = network.run(Duration::from_secs(10)).expect("no standstill");
+    });
+    let held = building.bytes_current + allocations.bytes_current;
+    Steady {
+        counts,
+        allocations,
+        bytes_per_flow: held / i64::from(FLOWS),
+    }
+}
+
+#[test]
+fn a_packet_allocates_nothing_and_a_flow_stays_small() {
+    for transport in Transport::ALL {
+        let Steady {
+            counts,
+            allocations,
+            bytes_per_flow,
+        } = steady(transport);
+        let name = transport.name();
+        let allocated = allocations.count_total;
+        println!(
+            "{name}: {allocated} allocations in {} packets with {} drops, {bytes_per_flow} bytes a flow",
+            counts.data_packets, counts.dropped
+        );
+        // What is lost is recorded in what may grow; what arrives allocates nothing.
+        assert!(
+            allocated < counts.data_packets / 30,
+            "{name}: {allocated} in {counts:?}"
+        );
+        assert!(bytes_per_flow < 200_000, "{name}: {bytes_per_flow}");
+    }
+}
