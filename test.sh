@@ -51,7 +51,9 @@ python_package() {
     local environment="$1"
     CARGO_TARGET_DIR="$PWD/target" "$environment/bin/pip" install --quiet \
         --config-settings=build-args="--profile dev" "./python[test]"
-    (cd python && "$environment/bin/python" -m pytest -q -p no:cacheprovider)
+    # Elsewhere, so that the installed package is tested and not the folder of its sources.
+    local tests="$PWD/python/tests"
+    (cd "$environment" && bin/python -m pytest -q -p no:cacheprovider "$tests")
 }
 environment=$(mktemp -d)
 if ! python3 -m venv "$environment" >/dev/null 2>&1; then

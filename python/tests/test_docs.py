@@ -15,7 +15,7 @@ WITH_CODE = [page for page in PAGES if "```python" in page.read_text()]
 def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
     if "duckdb" in page.read_text():
         pytest.importorskip("duckdb")
-    if "optuna" in page.read_text():
+    if "Optuna" in page.read_text():
         pytest.importorskip("optuna")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}

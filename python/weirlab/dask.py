@@ -33,7 +33,13 @@ def sweep_with_dask(
     progress: Callable[[int], None] | None,
 ) -> None:
     """Makes the missing runs of a store on the workers of a client."""
-    from distributed import Client, as_completed, default_client
+    wrong = f'executor is {executor!r}, expected "local", "dask" or a Dask client'
+    if isinstance(executor, str) and executor != "dask":
+        raise SweepError(wrong)
+    try:
+        from distributed import Client, as_completed, default_client
+    except ImportError as error:
+        raise SweepError("Dask is missing: pip install distributed") from error
 
     if executor == "dask":
         try:
@@ -43,7 +49,7 @@ def sweep_with_dask(
     elif isinstance(executor, Client):
         client = executor
     else:
-        raise SweepError(f'executor is {executor!r}, expected "local", "dask" or a Dask client')
+        raise SweepError(wrong)
     json = plan.to_json()
     # The plan goes to each worker once.
     [shared] = client.scatter([json], broadcast=True, hash=True)
