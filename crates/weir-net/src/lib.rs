@@ -13,6 +13,7 @@
 //! entry is one file that declares its configuration and implements its behaviour.
 #![forbid(unsafe_code)]
 
+pub mod ack_thinning;
 mod agent;
 pub mod app;
 pub mod bench;
@@ -26,6 +27,7 @@ pub mod loss;
 pub mod netem;
 pub mod network;
 mod packet_pool;
+pub mod policer;
 mod port;
 pub mod queue;
 mod rate_trace;

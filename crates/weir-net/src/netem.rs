@@ -1,4 +1,4 @@
-//! The impairments of tc-netem(8) on a wire: jitter, reordering, duplication, corruption.
+//! The impairments of tc-netem(8) on a wire: jitter, reordering, duplication, corruption, slots.
 //!
 //! - jitter: the delay varies by `jitter` around the link's, uniformly within ± jitter, normally
 //!   with that deviation, or by a Pareto distribution of shape 3 shifted to mean zero and scaled
@@ -8,15 +8,20 @@
 //! - duplicate: a packet arrives twice, the copy with a delay of its own.
 //! - corrupt: one octet of the packet is damaged, uniformly anywhere; damage in the IP header
 //!   drops the packet, because its checksum fails.
+//! - slot: packets gather and arrive together ([`slot`]).
 //!
 //! A correlated choice takes the uniform number (1 - c)·u + c·last, as tc-netem(8) describes;
 //! netem computes it in integers. Each impairment draws from a stream of its own.
 
+mod slot;
+
+use slot::Slots;
 use std::num::NonZeroU32;
+use weir_proto::DurationRange;
 use weir_proto::packet::IpHeader;
 use weir_proto::rng::Rng;
-use weir_proto::settings::{count, fraction};
-use weir_proto::time::Duration;
+use weir_proto::settings::{bytes, count, fraction};
+use weir_proto::time::{Duration, Instant};
 
 weir_proto::keywords! {
     /// The distribution of delays around the link's.
@@ -58,6 +63,13 @@ weir_proto::settings! {
         pub corrupt: f64 => fraction(),
         /// Its correlation.
         pub corrupt_correlation: f64 => fraction(),
+        /// Packets gather and arrive together, this long after the first of them or after the
+        /// slot before: a time, or a range of which each slot draws; 0 lets each arrive alone.
+        pub slot: DurationRange,
+        /// Packets that a slot takes at most; 0 for any number.
+        pub slot_packets: u64 => count(0..=1_000_000, "packets"),
+        /// Bytes after which a slot takes no more; 0 for any number.
+        pub slot_bytes: u64 => bytes(0..=1 << 40),
     }
 }
 
@@ -65,7 +77,9 @@ impl NetemConfig {
     /// True if it changes nothing.
     pub fn is_none(&self) -> bool {
         let chances = [self.reorder, self.duplicate, self.corrupt];
-        self.jitter.is_zero() && chances.iter().all(|&chance| chance <= 0.0)
+        self.jitter.is_zero()
+            && self.slot.most.is_zero()
+            && chances.iter().all(|&chance| chance <= 0.0)
     }
 }
 
@@ -128,6 +142,7 @@ pub(crate) struct Netem {
     places: Rng,
     /// Packets since the last one that was reordered.
     since_reordered: u64,
+    slots: Slots,
 }
 
 impl Netem {
@@ -142,6 +157,7 @@ impl Netem {
             corruptions: stream("corrupt"),
             places: Rng::stream(seed, &format!("link/{name}/damage")),
             since_reordered: 0,
+            slots: Slots::new(seed, name),
         }
     }
 
@@ -170,6 +186,11 @@ impl Netem {
             copy: copy.then(|| self.varied(delay)),
             damage: self.damage(size),
         }
+    }
+
+    /// When a packet of this size arrives that is ready at this time.
+    pub(crate) fn arrival(&mut self, ready: Instant, size: u32) -> Instant {
+        self.slots.arrival(&self.config, ready, size)
     }
 
     fn reorders_next(&mut self) -> bool {

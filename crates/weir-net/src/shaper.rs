@@ -170,6 +170,15 @@ impl TokenBucket {
         self.filled_at + Duration::from_nanos(wait)
     }
 
+    /// Takes tokens for a packet of this size, if there are enough now: what a policer does.
+    pub(crate) fn takes(&mut self, now: Instant, size: u32) -> bool {
+        let has = self.fits(size) && self.ready_at(size) <= now;
+        if has {
+            self.on_start(now, size);
+        }
+        has
+    }
+
     /// A packet of this size starts.
     pub(crate) fn on_start(&mut self, now: Instant, size: u32) {
         self.fill(now);

@@ -119,6 +119,10 @@ named! {
         QueueFull => "queue_full",
         /// The active queue management dropped it although the queue had room.
         Aqm => "aqm",
+        /// It came faster than the policer of the link lets pass.
+        Policed => "policed",
+        /// An acknowledgement that the link thinned out.
+        Thinned => "thinned",
         /// The loss model of the link or socket dropped it.
         LossModel => "loss_model",
         /// It was not acknowledged on the air after its last retry (IEEE 802.11).

@@ -72,7 +72,10 @@ fn direction_draws(direction: &Direction) -> bool {
 /// True if a queue decides by a random number, about drops or, FQ-CoDel, about where a flow goes.
 pub(super) fn queue_draws(queue: &QueueConfig) -> bool {
     match queue {
-        QueueConfig::DropTail(_) | QueueConfig::Codel(_) => false,
+        QueueConfig::DropTail(_)
+        | QueueConfig::Codel(_)
+        | QueueConfig::DualPi2(_)
+        | QueueConfig::Step(_) => false,
         QueueConfig::Red(_) | QueueConfig::Pie(_) | QueueConfig::FqCodel(_) => true,
     }
 }

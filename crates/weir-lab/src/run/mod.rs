@@ -256,6 +256,8 @@ mod link_tests;
 #[cfg(test)]
 mod numbers_tests;
 #[cfg(test)]
+mod path_tests;
+#[cfg(test)]
 mod simulation_tests;
 #[cfg(test)]
 mod tests;

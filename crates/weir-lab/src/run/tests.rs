@@ -302,6 +302,7 @@ fn codel_keeps_the_queue_short_where_droptail_fills_it() {
         r#"kind = "codel""#,
         r#"kind = "fq_codel""#,
         r#"kind = "pie""#,
+        r#"kind = "dualpi2""#,
         r#"kind = "red", limit = "150000b", min = "7500b", max = "22500b", probability = 0.1"#,
     ] {
         let active = mean_rtt(queue);

@@ -32,7 +32,8 @@ type Wrong = String;
 
 /// The words of netem and the names of shapers and queues, as a sentence lists them.
 fn keys() -> String {
-    let netem = "rate, delay, loss, duplicate, corrupt, reorder, gap, limit, mtu, mahimahi, tbf";
+    let netem = "rate, delay, loss, duplicate, corrupt, reorder, gap, slot, limit, mtu, mahimahi, \
+                 tbf, police";
     format!("{netem}, {}", list(&queue_names(), "or"))
 }
 
@@ -58,6 +59,7 @@ type Words<'a> = Peekable<SplitWhitespace<'a>>;
 enum Owner {
     Netem,
     Shaper,
+    Policer,
     Queue(TcQueue),
 }
 
@@ -68,6 +70,7 @@ struct Keys {
     netem: Vec<(String, String)>,
     queue: Vec<(String, String)>,
     shaper: Vec<(String, String)>,
+    policer: Vec<(String, String)>,
 }
 
 /// A scenario with one link, called `link`, from the host `near` to the host `far`: with these
@@ -129,9 +132,14 @@ fn direction(text: &str) -> Result<String, Wrong> {
                 owner = Owner::Shaper;
                 put(&mut keys.shaper, "kind", "\"tbf\"")?;
             }
+            (_, "police") => {
+                owner = Owner::Policer;
+                put(&mut keys.policer, "kind", "\"police\"")?;
+            }
             (_, "mahimahi") => keys.trace(&next(&mut words, word, "a file")?)?,
             (Owner::Netem, _) => keys.netem(word, &mut words)?,
             (Owner::Shaper, _) => keys.bucket(word, &mut words)?,
+            (Owner::Policer, _) => keys.policer(word, &mut words)?,
             (Owner::Queue(queue), _) => keys.queue_has(word, queue, &mut words)?,
         }
     }
@@ -210,6 +218,7 @@ impl Keys {
                 }
                 Ok(())
             }
+            "slot" => self.slot(words),
             "gap" => {
                 let gap = value(&next(words, word, "packets")?);
                 put(&mut self.netem, "reorder_gap", gap)
@@ -230,6 +239,29 @@ impl Keys {
         if words.next_if_eq(&"distribution").is_some() {
             let name = value(&next(words, "distribution", "normal, pareto or uniform")?);
             put(&mut self.netem, "distribution", name)?;
+        }
+        Ok(())
+    }
+
+    /// `slot min [max] [packets n] [bytes n]`.
+    fn slot(&mut self, words: &mut Words<'_>) -> Result<(), Wrong> {
+        let least = time(&next(words, "slot", "a time")?);
+        let slot = match argument(words) {
+            Some(most) => format!(
+                "{}..{}",
+                least.trim_end_matches('"'),
+                time(&most).trim_start_matches('"')
+            ),
+            None => least,
+        };
+        put(&mut self.netem, "slot", slot)?;
+        if words.next_if_eq(&"packets").is_some() {
+            let packets = value(&next(words, "packets", "a number")?);
+            put(&mut self.netem, "slot_packets", packets)?;
+        }
+        if words.next_if_eq(&"bytes").is_some() {
+            let octets = size(&next(words, "bytes", "octets")?);
+            put(&mut self.netem, "slot_bytes", octets)?;
         }
         Ok(())
     }
@@ -293,6 +325,33 @@ impl Keys {
         put(&mut self.shaper, key, value)
     }
 
+    /// A word of police. What exceeds is dropped, and nothing else is known here.
+    fn policer(&mut self, word: &str, words: &mut Words<'_>) -> Result<(), Wrong> {
+        match word {
+            "rate" => {
+                let rate = rate(&next(words, word, "a rate")?)?;
+                put(&mut self.policer, word, rate)
+            }
+            "burst" | "buffer" | "maxburst" => {
+                let octets = size(&next(words, word, "octets")?);
+                put(&mut self.policer, "burst", octets)
+            }
+            "overhead" => {
+                let octets = value(&next(words, word, "octets")?);
+                put(&mut self.policer, word, octets)
+            }
+            "drop" => Ok(()),
+            "conform-exceed" | "action" => match next(words, word, "drop")?.as_str() {
+                "drop" | "drop/ok" | "drop/pass" => Ok(()),
+                other => Err(unknown(other, "drop of police")),
+            },
+            _ => Err(unknown(
+                word,
+                "rate, burst, overhead or conform-exceed drop of police",
+            )),
+        }
+    }
+
     fn queue_is(&mut self, kind: &str) -> Result<(), Wrong> {
         put(&mut self.queue, "kind", format!("\"{kind}\"")).map_err(|_| {
             let names = list(&queue_names(), "and");
@@ -338,6 +397,7 @@ impl Keys {
         let tables = [
             ("queue", self.queue),
             ("shaper", self.shaper),
+            ("policer", self.policer),
             ("netem", self.netem),
         ];
         for (name, keys) in tables {
@@ -395,6 +455,30 @@ mod tests {
         let limit = QueueLimit::Bytes(30_000);
         let bytes = link("bfifo limit 30000").queue;
         assert_eq!(bytes, QueueConfig::DropTail(DropTailConfig { limit }));
+    }
+
+    #[test]
+    fn policers_slots_and_dualpi2_have_the_words_of_tc() {
+        let policed = link(
+            "rate 10mbit police rate 1mbit burst 10k conform-exceed drop netem delay 5ms \
+             slot 10ms 20ms packets 32 bytes 64k",
+        );
+        let policer = policed.policer.expect("there is a policer");
+        assert_eq!((policer.rate, policer.burst), (1_000_000, 10_240));
+        assert_eq!(policed.netem.slot.to_string(), "10ms..20ms");
+        let (packets, bytes) = (policed.netem.slot_packets, policed.netem.slot_bytes);
+        assert_eq!((packets, bytes), (32, 65_536));
+        assert_eq!(link("slot 800us").netem.slot.to_string(), "800us");
+        let QueueConfig::DualPi2(queue) =
+            link("dualpi2 limit 200 target 20ms step_thresh 2ms classic_protection 5%").queue
+        else {
+            panic!("it is another queue");
+        };
+        assert_eq!((queue.limit, queue.classic_protection), (200, 0.05));
+        assert_eq!(queue.target, Duration::from_millis(20));
+        assert_eq!(queue.step_thresh, Duration::from_millis(2));
+        let wrong = link_scenario("police rate 1mbit burst 9k mark", None, 1).unwrap_err();
+        assert!(wrong.to_string().contains("of police"), "{wrong}");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use super::rate_trace::RateTrace;
 use super::transport::Transport;
 use super::wifi::Wifi;
 use std::collections::BTreeSet;
+use weir_net::ack_thinning::{AckThinningConfig, ack_thinning};
+use weir_net::policer::{PolicerConfig, policer};
 use weir_net::shaper::{TokenBucketConfig, shaper};
 use weir_net::{AppConfig, HostTiming, LinkChange, LossConfig, NetemConfig, QueueConfig};
 use weir_proto::DurationRange;
@@ -99,7 +101,11 @@ settings! {
         pub loss: LossConfig,
         /// A token bucket with a queue of its own, in place of `queue`.
         pub shaper: Option<TokenBucketConfig> => shaper(),
-        /// Jitter, reordering, duplication and corruption on the wire, as netem has them.
+        /// A token bucket that drops what comes too fast, before the queue.
+        pub policer: Option<PolicerConfig> => policer(),
+        /// What thins acknowledgements out, before the queue.
+        pub ack_thinning: Option<AckThinningConfig> => ack_thinning(),
+        /// Jitter, reordering, duplication, corruption and slots on the wire, as netem has them.
         pub netem: NetemConfig,
         /// In place of `rate`: a file with a delivery opportunity of 1504 bytes per line, in
         /// milliseconds, or its numbers; repeated when it ends.

@@ -1,7 +1,9 @@
 //! The parameters of a link, and their changes over time.
 
+use crate::ack_thinning::AckThinningConfig;
 use crate::loss::LossConfig;
 use crate::netem::NetemConfig;
+use crate::policer::PolicerConfig;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use crate::shaper::TokenBucketConfig;
 use std::sync::Arc;
@@ -28,6 +30,10 @@ pub struct LinkConfig {
     pub queue: QueueConfig,
     /// A token bucket that delays the start of transmissions.
     pub shaper: Option<TokenBucketConfig>,
+    /// A token bucket that drops what comes too fast, before the queue.
+    pub policer: Option<PolicerConfig>,
+    /// What thins acknowledgements out, before the queue.
+    pub ack_thinning: Option<AckThinningConfig>,
     /// The loss model of the wire.
     pub loss: LossConfig,
     /// The other impairments of the wire.

@@ -53,6 +53,10 @@ pub struct LinkCounters {
     pub dropped_aqm: u64,
     /// Packets that the loss model dropped.
     pub dropped_loss_model: u64,
+    /// Packets that the policer dropped.
+    pub dropped_policed: u64,
+    /// Acknowledgements that were thinned out.
+    pub dropped_thinned: u64,
     /// Packets larger than the MTU.
     pub dropped_too_large: u64,
     /// Packets whose IP header was damaged.
@@ -99,6 +103,8 @@ impl LinkCounters {
         self.dropped_queue_full
             + self.dropped_aqm
             + self.dropped_loss_model
+            + self.dropped_policed
+            + self.dropped_thinned
             + self.dropped_too_large
             + self.dropped_retry_limit
             + self.dropped_damaged
@@ -109,6 +115,8 @@ impl LinkCounters {
         match reason {
             DropReason::LossModel => self.dropped_loss_model += 1,
             DropReason::Aqm => self.dropped_aqm += 1,
+            DropReason::Policed => self.dropped_policed += 1,
+            DropReason::Thinned => self.dropped_thinned += 1,
             DropReason::TooLarge => self.dropped_too_large += 1,
             DropReason::RetryLimit => self.dropped_retry_limit += 1,
             DropReason::Damaged => self.dropped_damaged += 1,

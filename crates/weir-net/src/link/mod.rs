@@ -10,6 +10,7 @@
 //! time. A packet therefore costs one event. While the queue is traced, the event loop also calls
 //! the link at each start, which changes the times of trace events and no result.
 //!
+//! A policer and the thinning of acknowledgements drop packets before the queue, when they come.
 //! The loss model drops packets on the wire: they have used their transmission time. The
 //! impairments of [`netem`](crate::netem) follow. Scheduled changes hold for transmissions that
 //! start at their time or later: a packet on the wire keeps its arrival, so that after a change
@@ -24,9 +25,11 @@ pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
 
+use crate::ack_thinning::AckThinning;
 use crate::loss::Loss;
 use crate::netem::{Damage, Netem};
 use crate::packet_pool::PacketRef;
+use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, drop_event};
 use crate::shaper::TokenBucket;
 use plain::Bookings;
@@ -51,6 +54,8 @@ pub struct Link {
     queue: Queue,
     effects: DropsAndMarks,
     shaper: Option<TokenBucket>,
+    policer: Option<TokenBucket>,
+    ack_thinning: Option<AckThinning>,
     flight: VecDeque<InFlight>,
     /// In place of `queue` and `flight`, if the link is plain.
     plain: Option<Bookings>,
@@ -85,6 +90,8 @@ impl Link {
             ),
             effects: DropsAndMarks::default(),
             shaper: config.shaper.map(TokenBucket::new),
+            policer: config.policer.map(PolicerConfig::bucket),
+            ack_thinning: config.ack_thinning.map(AckThinning::new),
             flight: VecDeque::new(),
             plain: Bookings::new(config),
             meter: QueueMeter::default(),
@@ -306,9 +313,11 @@ impl Link {
             }
         };
         if let Some(delay) = drawn.copy {
-            self.copies.push((in_order(left + delay), packet.stub()));
+            let arrives = netem.arrival(in_order(left + delay), packet.size);
+            self.copies.push((arrives, packet.stub()));
         }
-        self.put_in_flight(in_order(left + drawn.delay), packet);
+        let arrives = netem.arrival(in_order(left + drawn.delay), packet.size);
+        self.put_in_flight(arrives, packet);
     }
 
     /// Adds the time since the last change to the integrals of the queue.
@@ -340,6 +349,18 @@ impl Link {
         self.discarded.push(packet);
     }
 
+    /// Why the policer or the thinning of acknowledgements drops the packet before the queue.
+    #[inline]
+    fn refusal(&mut self, now: Instant, packet: &PacketRef) -> Option<DropReason> {
+        if let Some(thinning) = &mut self.ack_thinning
+            && !thinning.passes(now, packet.flow, packet.size)
+        {
+            return Some(DropReason::Thinned);
+        }
+        let policer = self.policer.as_mut()?;
+        (!policer.takes(now, packet.size)).then_some(DropReason::Policed)
+    }
+
     fn enqueue(&mut self, now: Instant, mut packet: PacketRef) {
         self.count_queue(now);
         packet.enter_queue(now);
@@ -363,6 +384,10 @@ impl Link {
             .is_none_or(|shaper| shaper.fits(packet.size));
         if packet.size > self.mtu || !fits {
             self.drop(now, packet, DropReason::TooLarge);
+            return;
+        }
+        if let Some(reason) = self.refusal(now, &packet) {
+            self.drop(now, packet, reason);
             return;
         }
         self.start_transmissions(now);

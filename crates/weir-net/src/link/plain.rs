@@ -40,6 +40,8 @@ impl Bookings {
             return None;
         };
         let plain = config.shaper.is_none()
+            && config.policer.is_none()
+            && config.ack_thinning.is_none()
             && config.loss == LossConfig::None
             && config.netem.is_none()
             && config.changes.is_empty()

@@ -32,6 +32,12 @@ impl Fifo {
         self.packets.front().map(|(_, packet)| packet.size)
     }
 
+    /// When the first packet entered.
+    #[inline]
+    pub(super) fn head_time(&self) -> Option<Instant> {
+        self.packets.front().map(|(since, _)| *since)
+    }
+
     #[inline]
     pub(super) fn backlog(&self) -> Backlog {
         Backlog {

@@ -10,17 +10,21 @@
 
 mod codel;
 mod droptail;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod pie;
 mod red;
 mod registry;
+mod step;
 
 pub use codel::CodelConfig;
 pub use droptail::{DropTailConfig, QueueLimit};
+pub use dualpi2::DualPi2Config;
 pub use fq_codel::FqCodelConfig;
 pub use pie::PieConfig;
 pub use red::RedConfig;
+pub use step::{StepConfig, StepThreshold};
 
 use crate::packet_pool::PacketRef;
 use registry::queue_disciplines;
@@ -37,6 +41,8 @@ queue_disciplines! {
     Codel(CodelConfig) = "codel",
     FqCodel(FqCodelConfig) = "fq_codel",
     Pie(PieConfig) = "pie",
+    DualPi2(DualPi2Config) = "dualpi2",
+    Step(StepConfig) = "step",
 }
 
 impl Default for QueueConfig {
@@ -225,8 +231,16 @@ fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::packet_pool::{PacketRef, fixture};
+    use weir_proto::packet::Ecn;
 
     pub(super) fn packet(flow: u32, size: u32) -> PacketRef {
         fixture::packet_ref(0, flow, size)
+    }
+
+    /// A packet with this number and ECN field.
+    pub(super) fn capable(number: u64, size: u32, ecn: Ecn) -> PacketRef {
+        let mut packet = fixture::packet_ref(number, 0, size);
+        packet.ip.ecn = ecn;
+        packet
     }
 }

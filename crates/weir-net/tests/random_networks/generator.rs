@@ -2,8 +2,10 @@
 
 use crate::MILLISECOND;
 use crate::common::{Log, PlainEndpoint, at, plain_flow};
+use weir_net::ack_thinning::AckThinningConfig;
 use weir_net::app::{App, AppConfig, AppEnvironment, Delivery};
 use weir_net::netem::Distribution;
+use weir_net::policer::PolicerConfig;
 use weir_net::shaper::TokenBucketConfig;
 use weir_net::wifi::{
     Audibility, ChannelConfig, DamagedFrames, InterferenceConfig, MediumConfig, Place,
@@ -72,6 +74,9 @@ fn random_netem(rng: &mut Rng) -> NetemConfig {
         ][rng.below(3) as usize],
         keep_order: rng.chance(0.3),
         reorder_gap: rng.below(6),
+        slot: Duration::from_nanos(rng.below(2) * rng.below(4 * MILLISECOND)).into(),
+        slot_packets: rng.below(2) * rng.below(5),
+        slot_bytes: rng.below(2) * rng.below(4000),
     }
 }
 
@@ -106,6 +111,15 @@ fn impaired_link(rng: &mut Rng, name: String, from: HostId, to: HostId) -> LinkC
             [].into()
         },
         changes,
+        policer: rng.chance(0.3).then(|| PolicerConfig {
+            rate: 100_000 + rng.below(10_000_000),
+            burst: 1500 + rng.below(10_000),
+            overhead: 0,
+        }),
+        ack_thinning: rng.chance(0.3).then(|| AckThinningConfig {
+            n: 1 + rng.below(5),
+            ..AckThinningConfig::default()
+        }),
         ..random_link(rng, name, from, to)
     }
 }

@@ -303,6 +303,8 @@ fn config_of(name: String, direction: &Direction, delay: Duration) -> LinkConfig
         name,
         rate: direction.rate,
         shaper: direction.shaper,
+        policer: direction.policer,
+        ack_thinning: direction.ack_thinning,
         delay,
         mtu: Some(direction.mtu),
         queue: direction.queue,

@@ -1,0 +1,153 @@
+//! Paths as networks of today have them: policers, thinned and bundled acknowledgements, handovers.
+
+use super::*;
+use crate::scenario;
+
+/// A flow of this transport and application over a link of 10 Mbit/s and 20 ms each way.
+fn over(link: &str, transport: &str, app: &str) -> RunOutput {
+    let text = format!(
+        r#"
+[run]
+duration = "20s"
+warmup = "2s"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+rate = "10Mbit"
+delay = "20ms"
+{link}
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = {{ {transport} }}
+app = {{ {app} }}
+"#
+    );
+    let scenario = scenario::parse(&text, "over.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    let output = run(&scenario, &options).unwrap();
+    let resolved = scenario::parse(&scenario.resolved_toml(), "resolved.toml").unwrap();
+    assert_eq!(resolved, scenario);
+    output
+}
+
+const BULK: &str = r#"kind = "bulk""#;
+const TCP: &str = r#"kind = "tcp""#;
+
+#[test]
+fn a_policer_drops_what_exceeds_its_rate_and_keeps_no_queue() {
+    let link = r#"forward = { policer = { kind = "police", rate = "1Mbit", burst = "15000b" } }"#;
+    let cbr = r#"kind = "cbr", packet = 1222, rate = "2Mbit""#;
+    let output = over(link, r#"kind = "udp""#, cbr);
+    let flow = &output.summary.flows["stream"];
+    let wire = &output.summary.links["wire"];
+    // Packets of 1250 octets, 100 a second of the policer's 125 000 octets.
+    assert!((1795..=1805).contains(&flow.packets_received), "{flow:?}");
+    let share = wire.drops as f64 / (wire.drops + flow.packets_received) as f64;
+    // 2 Mbit/s of payload are 2.0458 Mbit/s of packets.
+    assert!((share - (1.0 - 1.0 / 2.0458)).abs() < 0.01, "{share}");
+    assert_eq!(wire.queue_bytes.max, 0);
+    let adaptive = over(link, TCP, BULK).summary.flows["stream"].clone();
+    assert!((0.5e6..1e6).contains(&adaptive.throughput_bps));
+    assert!(adaptive.packets_lost > 10, "the policer is its only signal");
+}
+
+#[test]
+fn thinned_acknowledgements_are_fewer_and_slow_a_transfer_little() {
+    let thin = |n: u32| {
+        let link = format!(r#"backward = {{ ack_thinning = {{ kind = "every", n = {n} }} }}"#);
+        over(&link, TCP, BULK).summary
+    };
+    let all = thin(1);
+    assert_eq!(all.links["wire.backward"].drops, 0);
+    let goodput = |summary: &Summary| summary.flows["stream"].goodput_bps;
+    for n in [2, 8] {
+        let some = thin(n);
+        // Of n acknowledgements n - 1 are dropped, but those that come after a gap.
+        let received = some.flows["stream"].packets_received as f64;
+        let dropped = some.links["wire.backward"].drops as f64;
+        let acks = received / 2.0;
+        let share = dropped / acks;
+        let expected = 1.0 - 1.0 / f64::from(n);
+        assert!(
+            (0.8 * expected..1.3 * expected).contains(&share),
+            "{n}: {share}"
+        );
+        assert!(goodput(&some) > 0.9 * goodput(&all), "{n}");
+    }
+}
+
+#[test]
+fn acknowledgements_in_slots_arrive_together() {
+    let link = r#"backward = { netem = { slot = "30ms" } }"#;
+    let rtts = |link: &str| {
+        let app = r#"kind = "cbr", packet = 1000, rate = "800kbit""#;
+        let output = over(link, TCP, app);
+        let flow = output.summary.flows["stream"].clone();
+        assert!(flow.goodput_bps > 0.79e6, "{link}");
+        flow.rtt_s.expect("round trips are measured")
+    };
+    let (alone, slotted) = (rtts(""), rtts(link));
+    // The first of a slot waits for 30 ms, the last hardly.
+    assert!(alone.p99 < 0.046, "{alone:?}");
+    assert!(slotted.p99 > alone.p99 + 0.02, "{slotted:?}");
+}
+
+#[test]
+fn a_handover_changes_rate_and_delay_and_keeps_the_connection() {
+    let handover = r#"
+queue = { kind = "droptail", limit = 60 }
+[[link.change]]
+at = "8s"
+loss = { kind = "random", rate = 1.0 }
+
+[[link.change]]
+at = "8100ms"
+rate = "4Mbit"
+delay = "60ms"
+loss = { kind = "none" }
+
+[[link.change]]
+at = "14s"
+rate = "20Mbit"
+delay = "5ms"
+"#;
+    for transport in [
+        TCP,
+        r#"kind = "quic", controller = "cubic""#,
+        r#"kind = "dccp", ccid = 3"#,
+    ] {
+        let output = over(handover, transport, BULK);
+        let flow = &output.summary.flows["stream"];
+        assert_eq!(flow.ended, None, "{transport}");
+        let table = &output.flows[0].table;
+        let (times, rtt) = (
+            table.numbers("time_s").unwrap(),
+            table.numbers("rtt_s").unwrap(),
+        );
+        let least = |from: f64, until: f64| {
+            let rows = times.iter().zip(rtt);
+            let inside = rows.filter(|(at, rtt)| (from..until).contains(*at) && rtt.is_finite());
+            inside.map(|(_, rtt)| *rtt).fold(f64::INFINITY, f64::min)
+        };
+        assert!(least(2.0, 8.0) >= 0.04, "{transport}");
+        assert!(least(9.5, 14.0) >= 0.12, "{transport}");
+        assert!(
+            least(15.0, 20.0) < 0.12,
+            "{transport}: {}",
+            least(15.0, 20.0)
+        );
+        // 10 Mbit/s for 6 s, 4 Mbit/s for 6 s and more after that: at least the middle part.
+        assert!(
+            flow.goodput_bps > 3.5e6,
+            "{transport}: {}",
+            flow.goodput_bps
+        );
+    }
+}
