@@ -1,10 +1,12 @@
 //! From a scenario file to a report: parse and check the scenario, build and run the network,
 //! keep its trace as columns, compare it with theory and with published experiments, draw it.
 //!
-//! Data flows one way: [`scenario`] → [`run`] → [`trace`] → [`theory`], [`experiment`], [`report`].
+//! Data flows one way: [`scenario`] → [`run`] → [`trace`] → [`theory`], [`experiment`],
+//! [`evaluation`], [`report`].
 #![forbid(unsafe_code)]
 
 pub mod comparison;
+pub mod evaluation;
 pub mod experiment;
 pub mod headers;
 pub mod lint;

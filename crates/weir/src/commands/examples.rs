@@ -11,6 +11,10 @@ examples! {
         "weir reproduce"
         "weir reproduce lossy-link --out reports"
         "weir reproduce experiments/loopback --json";
+    EVALUATE:
+        "weir evaluate tcp:cubic"
+        "weir evaluate quic:newreno --chapter bufferbloat,aqm --seeds 20"
+        "weir evaluate tcp:cubic,rules=rfc --json";
     RUN:
         "weir run path.toml"
         "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"

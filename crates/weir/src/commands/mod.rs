@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod decode;
 mod emulate;
+mod evaluate;
 mod examples;
 mod expectations;
 mod export;
@@ -59,6 +60,9 @@ pub enum Command {
     /// Reproduce published experiments and compare number by number
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(reproduce::Arguments),
+    /// Evaluate a congestion controller as RFC 9743 asks, beside CUBIC and Reno
+    #[command(after_help = examples::EVALUATE)]
+    Evaluate(evaluate::Arguments),
     /// Run a scenario in the simulator
     #[command(after_help = examples::RUN)]
     Run(run::Arguments),
@@ -152,6 +156,7 @@ fn with_suggestion(mut error: clap::Error) -> clap::Error {
 pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
+        Command::Evaluate(arguments) => evaluate::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

@@ -1,0 +1,163 @@
+//! Measures: how a number is taken from the summary of a run, and what it came to over all runs.
+
+use super::sample_of;
+use super::verdict::Verdict;
+use crate::replication::{Interval, Sample};
+use serde::{Deserialize, Serialize};
+
+/// A measure of the suite.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MeasurePlan {
+    /// What it is, in words.
+    pub(super) words: String,
+    /// Where it stands in the summary.
+    pub(super) value: String,
+    /// By how much the number of the summary is multiplied.
+    #[serde(default = "one")]
+    pub(super) scale: f64,
+    /// Its unit after that; empty for a plain number.
+    pub(super) unit: String,
+    /// In which direction it improves; none for one that is only shown.
+    #[serde(default)]
+    pub(super) better: Better,
+    /// The least difference that counts, in the unit.
+    #[serde(default)]
+    pub(super) floor: f64,
+}
+
+const fn one() -> f64 {
+    1.0
+}
+
+/// In which direction a measure improves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// More is better.
+    More,
+    /// Less is better.
+    Less,
+    /// Nearer to one is better: a share of equals.
+    One,
+    /// It is shown and not judged.
+    #[default]
+    Shown,
+}
+
+/// A number of a summary, or a quotient or difference of such: `A`, `A / B`, `A - B / C`, where
+/// the difference comes first.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Value {
+    /// JSON pointers of what is added and of what is taken away.
+    over: Vec<String>,
+    /// The JSON pointer of what the difference is divided by.
+    under: Option<String>,
+}
+
+impl Value {
+    /// Reads the words of the suite.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let pointer = |path: &str| {
+            let path = path.trim();
+            let is_path = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            if path.is_empty() || !path.chars().all(is_path) {
+                return Err(format!("\"{text}\" is no value"));
+            }
+            Ok(format!("/{}", path.replace('.', "/")))
+        };
+        let (over, under) = match text.split_once(" / ") {
+            Some((over, under)) => (over, Some(pointer(under)?)),
+            None => (text, None),
+        };
+        let over = over.split(" - ").map(pointer).collect::<Result<_, _>>()?;
+        Ok(Self { over, under })
+    }
+
+    /// The value in a summary; `None` if a number is missing or what it is divided by is zero.
+    pub(super) fn of(&self, summary: &serde_json::Value) -> Option<f64> {
+        let number = |pointer: &String| summary.pointer(pointer)?.as_f64();
+        let mut difference = number(self.over.first()?)?;
+        for less in &self.over[1..] {
+            difference -= number(less)?;
+        }
+        match &self.under {
+            None => Some(difference),
+            Some(under) => number(under)
+                .filter(|divisor| *divisor != 0.0)
+                .map(|divisor| difference / divisor),
+        }
+    }
+}
+
+/// What a measure came to for one controller.
+#[derive(Clone, Debug, Serialize)]
+pub struct CandidateSample {
+    /// The controller.
+    pub name: String,
+    /// A value a seed, in the measure's unit; `None` where the run has none, as with the time of a
+    /// transfer that did not end.
+    pub runs: Vec<Option<f64>>,
+    /// The mean of those that have one.
+    pub mean: Option<f64>,
+    /// The 95 % confidence interval of the mean, from and to; `None` with fewer than two.
+    pub interval_95: Option<(f64, f64)>,
+}
+
+impl CandidateSample {
+    pub(super) fn new(name: &str, mut runs: Vec<Option<f64>>, scale: f64) -> Self {
+        for value in runs.iter_mut().flatten() {
+            *value *= scale;
+        }
+        let sample = sample_of(&runs);
+        let ends = |Interval { low, high }| (low, high);
+        Self {
+            name: name.to_owned(),
+            mean: sample.mean(),
+            interval_95: sample.interval_95().map(ends),
+            runs,
+        }
+    }
+
+    /// Runs without a value.
+    pub fn missing(&self) -> usize {
+        self.runs.iter().filter(|value| value.is_none()).count()
+    }
+
+    /// The differences of this one's runs from another's of the same seeds.
+    pub(super) fn differences(&self, other: &Self, of: impl Fn(f64) -> f64) -> Sample {
+        let pairs = self.runs.iter().zip(&other.runs);
+        let both = pairs.filter_map(|(a, b)| Some(of((*a)?) - of((*b)?)));
+        both.collect()
+    }
+}
+
+/// A measure of a case: what it came to for each controller.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasureResult {
+    /// The measure's name in the suite.
+    pub name: String,
+    /// What it is, in words.
+    pub words: String,
+    /// Its unit; empty for a plain number.
+    pub unit: String,
+    /// In which direction it improves.
+    pub better: Better,
+    /// The controller first, then those that it is compared with.
+    pub candidates: Vec<CandidateSample>,
+    /// The controller beside the others.
+    pub verdict: Verdict,
+}
+
+impl MeasureResult {
+    pub(super) fn new(name: &str, plan: &MeasurePlan, candidates: Vec<CandidateSample>) -> Self {
+        Self {
+            name: name.to_owned(),
+            words: plan.words.clone(),
+            unit: plan.unit.clone(),
+            better: plan.better,
+            verdict: Verdict::of(plan.better, plan.floor, &candidates),
+            candidates,
+        }
+    }
+}

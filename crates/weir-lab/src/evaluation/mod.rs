@@ -1,0 +1,271 @@
+//! The evaluation of a congestion controller that RFC 9743 asks its authors for: short scenarios,
+//! chapter by chapter, over several seeds, beside CUBIC and Reno on the same paths.
+//!
+//! The RFC gives no thresholds: it asks whether a controller does more harm than those of the
+//! standards track, or better. So each measure of each case is taken of the controller, of CUBIC
+//! and of Reno over the same transport and with the same seeds; a measure is *good* where it is
+//! better than both, *bad* where it is worse than both, by more than chance and more than a tenth.
+//! Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a [`Subject`],
+//! which a user's own program makes too.
+
+mod figure;
+mod measure;
+mod page;
+mod subject;
+mod suite;
+mod verdict;
+
+pub use measure::{Better, CandidateSample, MeasureResult};
+pub use subject::Subject;
+pub use suite::{Case, Chapter, Suite};
+pub use verdict::Verdict;
+
+use crate::replication::{Sample, in_order};
+use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
+use crate::scenario::{Flow, Scenario, Transport};
+use measure::Value;
+use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use thiserror::Error;
+
+/// Why a controller could not be evaluated. For people: lower case, no full stop.
+#[derive(Debug, Error)]
+pub enum EvaluationError {
+    /// The controller's name is wrong.
+    #[error("{0}")]
+    Subject(String),
+    /// The suite cannot be used; the message has the place.
+    #[error("{0}")]
+    Suite(String),
+    /// A run failed.
+    #[error("case \"{case}\" of {candidate}: {message}")]
+    Run {
+        /// The case.
+        case: String,
+        /// Whose run it was.
+        candidate: String,
+        /// What went wrong.
+        message: String,
+    },
+    /// A file cannot be written.
+    #[error("{path}: {source}")]
+    File {
+        /// The path.
+        path: String,
+        /// The system's message.
+        source: std::io::Error,
+    },
+    /// A figure cannot be rasterised.
+    #[error("figure {name}: {message}")]
+    Figure {
+        /// The figure.
+        name: String,
+        /// What went wrong.
+        message: String,
+    },
+}
+
+/// What an evaluation is made with.
+#[derive(Clone, Copy, Default)]
+pub struct Options<'a> {
+    /// Transports that are made elsewhere.
+    pub registry: TransportRegistry<'a>,
+    /// Seeds of each case, from 1 on; ten if zero.
+    pub seeds: u32,
+    /// Called after each run with the runs done and all runs, perhaps from several threads.
+    pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+}
+
+/// Seeds of each case if nothing else is said.
+const SEEDS: u32 = 10;
+
+/// A controller beside CUBIC and Reno. Serialises to the same bytes each time.
+#[derive(Clone, Debug, Serialize)]
+pub struct Evaluation {
+    /// The suite's heading.
+    pub title: String,
+    /// The controller, first, and those that it is compared with.
+    pub candidates: Vec<String>,
+    /// Seeds of each case.
+    pub seeds: u32,
+    /// The chapters in the order of the suite.
+    pub chapters: Vec<ChapterResult>,
+}
+
+/// A chapter of the RFC.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChapterResult {
+    /// What it is about.
+    #[serde(flatten)]
+    pub chapter: Chapter,
+    /// Its cases.
+    pub cases: Vec<CaseResult>,
+}
+
+/// A scenario with its measures.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// What it is, in words.
+    pub words: String,
+    /// How many runs of each candidate had a flow whose connection failed.
+    pub failed_runs: Vec<u32>,
+    /// What was measured.
+    pub results: Vec<MeasureResult>,
+}
+
+/// A run to make: which case, of which candidate, with which seed.
+struct Job<'a> {
+    case: &'a Case,
+    candidate: &'a str,
+    values: &'a [Value],
+    scenario: Scenario,
+}
+
+/// What a run came to: a value a measure, and whether a connection failed.
+type Outcome = (Vec<Option<f64>>, bool);
+
+/// Evaluates a controller.
+///
+/// # Errors
+/// A suite that cannot be used, or a run that fails.
+pub fn evaluate(
+    suite: &Suite,
+    subject: &Subject,
+    options: &Options<'_>,
+) -> Result<Evaluation, EvaluationError> {
+    let candidates = subject.candidates()?;
+    let seeds = if options.seeds == 0 {
+        SEEDS
+    } else {
+        options.seeds
+    };
+    let jobs = jobs(suite, &candidates, seeds)?;
+    let done = AtomicUsize::new(0);
+    let outcomes = in_order(&jobs, |job| {
+        let outcome = outcome(job, options.registry);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(progress) = options.progress {
+            progress(done, jobs.len());
+        }
+        outcome
+    });
+    // Collected first, so that which error is reported does not depend on the threads.
+    let outcomes = outcomes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut of_candidates = outcomes.chunks(seeds as usize);
+    let mut chapters = Vec::new();
+    for chapter in &suite.chapters {
+        let mut cases = Vec::new();
+        for case in &chapter.cases {
+            let runs: Vec<_> = of_candidates.by_ref().take(candidates.len()).collect();
+            cases.push(case_result(suite, case, &candidates, &runs));
+        }
+        let chapter = chapter.clone();
+        chapters.push(ChapterResult { chapter, cases });
+    }
+    Ok(Evaluation {
+        title: suite.title.clone(),
+        candidates: candidates.into_iter().map(|one| one.name).collect(),
+        seeds,
+        chapters,
+    })
+}
+
+/// The runs in the order of chapters, cases, candidates and seeds.
+fn jobs<'a>(
+    suite: &'a Suite,
+    candidates: &'a [Subject],
+    seeds: u32,
+) -> Result<Vec<Job<'a>>, EvaluationError> {
+    let mut jobs = Vec::new();
+    for case in suite.chapters.iter().flat_map(|chapter| &chapter.cases) {
+        let scenario = Suite::scenario(case)?;
+        for candidate in candidates {
+            let rival = candidates[0].standard(&case.rival)?;
+            let mut scenario = scenario.clone();
+            cast(&mut scenario, case, candidate, &rival);
+            for seed in 1..=u64::from(seeds) {
+                let mut scenario = scenario.clone();
+                scenario.run.seed = seed;
+                jobs.push(Job {
+                    case,
+                    candidate: &candidate.name,
+                    values: &case.values,
+                    scenario,
+                });
+            }
+        }
+    }
+    Ok(jobs)
+}
+
+/// Gives the flows of a case their transports. Flows of UDP keep theirs.
+fn cast(scenario: &mut Scenario, case: &Case, candidate: &Subject, rival: &Subject) {
+    for flow in &mut scenario.flows {
+        if !matches!(flow.transport, Transport::Udp(_)) {
+            let is_subject = case.subject.iter().any(|name| is_of(flow, name));
+            let who = if is_subject { candidate } else { rival };
+            flow.transport = who.transport.clone();
+        }
+    }
+}
+
+/// True for the flow of this name and for those that its `count` makes.
+fn is_of(flow: &Flow, name: &str) -> bool {
+    flow.name == name || flow.group.as_deref() == Some(name)
+}
+
+fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, EvaluationError> {
+    let options = RunOptions {
+        trace: TraceLevel::Summary,
+        registry,
+        ..RunOptions::default()
+    };
+    let output = run(&job.scenario, &options).map_err(|error| EvaluationError::Run {
+        case: job.case.words.clone(),
+        candidate: job.candidate.to_owned(),
+        message: error.to_string(),
+    })?;
+    let failed = output
+        .summary
+        .flows
+        .values()
+        .any(|flow| flow.ended.is_some());
+    // A summary has only names and numbers, which JSON can hold.
+    let summary = serde_json::to_value(&output.summary).unwrap_or_default();
+    let values = job.values.iter().map(|value| value.of(&summary)).collect();
+    Ok((values, failed))
+}
+
+fn case_result(
+    suite: &Suite,
+    case: &Case,
+    candidates: &[Subject],
+    runs: &[&[Outcome]],
+) -> CaseResult {
+    let failed = |runs: &&[Outcome]| runs.iter().filter(|(_, failed)| *failed).count() as u32;
+    let results = case
+        .measures
+        .iter()
+        .enumerate()
+        .filter_map(|(place, name)| {
+            let plan = suite.measures.get(name)?;
+            let samples = candidates.iter().zip(runs).map(|(candidate, runs)| {
+                let values = runs.iter().map(|(values, _)| values[place]);
+                CandidateSample::new(&candidate.name, values.collect(), plan.scale)
+            });
+            Some(MeasureResult::new(name, plan, samples.collect()))
+        });
+    CaseResult {
+        words: case.words.clone(),
+        failed_runs: runs.iter().map(failed).collect(),
+        results: results.collect(),
+    }
+}
+
+/// The mean of a sample's runs that have a value.
+fn sample_of(values: &[Option<f64>]) -> Sample {
+    values.iter().flatten().copied().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! The controller under evaluation: a transport with its settings and a name.
+
+use super::EvaluationError;
+use crate::scenario::overrides::{Override, parse_set, parse_with};
+use crate::scenario::{Tcp, Transport};
+use weir_proto::cc::window::ControllerEntry;
+
+/// A controller to evaluate, with the transport that carries it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Subject {
+    /// What tables call it: `tcp:cubic`.
+    pub name: String,
+    /// The settings of its flows.
+    pub transport: Transport,
+}
+
+/// A flow whose transport is read as one of a scenario.
+const FLOW: &str = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
+    between = [\"server\", \"client\"]\ndelay = \"1ms\"\n\n[[flow]]\nname = \"subject\"\n\
+    from = \"server\"\nto = \"client\"\n";
+
+impl Subject {
+    /// Reads `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, such as `tcp:cubic`, `quic:newreno`, `quinn:cubic`,
+    /// `dccp:3` or `tcp:cubic,rules=rfc`. The keys are those of a flow's `transport`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(text: &str) -> Result<Self, EvaluationError> {
+        let wrong = |message: String| EvaluationError::Subject(format!("\"{text}\": {message}"));
+        let Some((kind, rest)) = text.split_once(':') else {
+            let help = "write TRANSPORT:CONTROLLER, such as tcp:cubic or quic:newreno";
+            return Err(wrong(format!("there is no \":\" in it; {help}")));
+        };
+        if kind == "udp" {
+            return Err(wrong("udp has no congestion controller".to_owned()));
+        }
+        let mut words = rest.split(',');
+        let key = if kind == "dccp" { "ccid" } else { "controller" };
+        let controller = words.next().unwrap_or_default();
+        let mut overrides: Vec<Override> = Vec::new();
+        for setting in [format!("{key}={controller}")]
+            .into_iter()
+            .chain(words.map(str::to_owned))
+        {
+            let set = parse_set(&format!("flow.subject.transport.{setting}"));
+            overrides.extend(set.map_err(|error| wrong(error.to_string()))?);
+        }
+        let flow = format!(
+            "{FLOW}transport = {{ kind = \"{}\" }}\n",
+            kind.escape_default()
+        );
+        let scenario = parse_with(&flow, "controller", &overrides);
+        let mut scenario = scenario.map_err(|error| wrong(error.message))?;
+        let flow = scenario
+            .flows
+            .pop()
+            .ok_or_else(|| wrong("it is no flow".to_owned()))?;
+        Ok(Self {
+            name: text.to_owned(),
+            transport: flow.transport,
+        })
+    }
+
+    /// A controller of the caller's own over TCP. It need not be in the registry.
+    pub fn own(entry: &'static ControllerEntry) -> Self {
+        let tcp = Tcp {
+            controller: entry,
+            ..Tcp::default()
+        };
+        Self {
+            name: format!("tcp:{}", entry.name),
+            transport: Transport::Tcp(Box::new(tcp)),
+        }
+    }
+
+    /// A standard controller over the same transport; over TCP for one that has no choice.
+    pub(super) fn standard(&self, controller: &str) -> Result<Self, EvaluationError> {
+        let kind = match self.transport {
+            Transport::Quic(_) => "quic",
+            Transport::Quinn(_) => "quinn",
+            Transport::Tcp(_) | Transport::Dccp(_) | Transport::Udp(_) => "tcp",
+        };
+        Self::parse(&format!("{kind}:{controller}"))
+    }
+
+    /// The controller itself, then CUBIC and Reno unless it is one of them.
+    pub(super) fn candidates(&self) -> Result<Vec<Self>, EvaluationError> {
+        let mut candidates = vec![self.clone()];
+        for controller in ["cubic", "newreno"] {
+            let standard = self.standard(controller)?;
+            if standard.transport != self.transport {
+                candidates.push(standard);
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_is_read_with_its_transport_and_settings() {
+        for (text, expected) in [
+            ("tcp:cubic", ["tcp:cubic", "tcp:newreno"].as_slice()),
+            ("quic:newreno", &["quic:newreno", "quic:cubic"]),
+            ("dccp:3", &["dccp:3", "tcp:cubic", "tcp:newreno"]),
+            (
+                "tcp:cubic,rules=rfc",
+                &["tcp:cubic,rules=rfc", "tcp:cubic", "tcp:newreno"],
+            ),
+        ] {
+            let subject = Subject::parse(text).unwrap_or_else(|error| panic!("{error}"));
+            let candidates = subject.candidates().unwrap();
+            let names: Vec<_> = candidates.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names, expected);
+        }
+        let Transport::Dccp(dccp) = Subject::parse("dccp:2").unwrap().transport else {
+            panic!("it is another transport");
+        };
+        assert_eq!(dccp.ccid, 2);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_words() {
+        for (text, word) in [
+            ("cubic", "TRANSPORT:CONTROLLER"),
+            ("udp:none", "no congestion controller"),
+            ("tcp:vegas9", "vegas9"),
+            ("sctp:cubic", "sctp"),
+            ("tcp:cubic,colour=red", "colour"),
+            ("dccp:9", "9"),
+            ("\"", ":"),
+            ("a\"b:cubic", "a"),
+        ] {
+            let error = Subject::parse(text).expect_err(text).to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The suite: `suite.toml`, which says what is measured in which chapter, and its scenarios.
+
+use super::EvaluationError;
+use super::measure::{MeasurePlan, Value};
+use crate::scenario::Scenario;
+use crate::scenario::overrides::{parse_set, parse_with};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Chapters, their cases, and the measures that these name.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suite {
+    /// The heading.
+    pub title: String,
+    /// The measures by name.
+    #[serde(rename = "measure")]
+    pub(super) measures: BTreeMap<String, MeasurePlan>,
+    /// The chapters in the order of the page.
+    #[serde(rename = "chapter")]
+    pub chapters: Vec<Chapter>,
+}
+
+/// A chapter of the RFC.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chapter {
+    /// Its name for options and files.
+    pub id: String,
+    /// Its sections in RFC 9743.
+    pub section: String,
+    /// Its heading.
+    pub title: String,
+    /// The measure that its figure shows.
+    pub figure: String,
+    /// What belongs to it and is not measured, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub untested: String,
+    /// Its cases.
+    #[serde(rename = "case", skip_serializing)]
+    pub cases: Vec<Case>,
+}
+
+/// A scenario with values replaced, and what is measured in it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// What it is, in words.
+    pub words: String,
+    /// The file of its scenario.
+    pub scenario: String,
+    /// Values as `--set` has them, one each.
+    #[serde(default)]
+    pub set: Vec<String>,
+    /// The flows that have the controller under evaluation.
+    #[serde(default = "subject")]
+    pub subject: Vec<String>,
+    /// The controller of the others.
+    #[serde(default = "cubic")]
+    pub rival: String,
+    /// The names of its measures.
+    pub measures: Vec<String>,
+    /// The measures themselves, in that order.
+    #[serde(skip)]
+    pub(super) values: Vec<Value>,
+}
+
+fn subject() -> Vec<String> {
+    vec!["subject".to_owned()]
+}
+
+fn cubic() -> String {
+    "cubic".to_owned()
+}
+
+macro_rules! files {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../suites/rfc9743/", $file)))),*]
+    };
+}
+
+/// The scenarios of the suite, compiled in.
+const SCENARIOS: &[(&str, &str)] = files![
+    "alone.toml",
+    "among.toml",
+    "beside.toml",
+    "collapse.toml",
+    "fading.toml",
+    "incast.toml",
+    "onset.toml",
+    "realtime.toml",
+    "satellite.toml",
+    "short.toml",
+    "wifi.toml",
+];
+
+const SUITE: &str = include_str!("../../suites/rfc9743/suite.toml");
+
+impl Suite {
+    /// The suite of RFC 9743.
+    ///
+    /// # Errors
+    /// What is wrong with its file; a test makes sure that nothing is.
+    pub fn rfc9743() -> Result<Self, EvaluationError> {
+        Self::parse(SUITE)
+    }
+
+    fn parse(text: &str) -> Result<Self, EvaluationError> {
+        let wrong = |message: String| EvaluationError::Suite(format!("suite.toml: {message}"));
+        let mut suite: Self = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        for chapter in &mut suite.chapters {
+            for case in &mut chapter.cases {
+                for name in &case.measures {
+                    let plan = suite.measures.get(name);
+                    let plan = plan.ok_or_else(|| {
+                        wrong(format!(
+                            "case \"{}\": there is no measure \"{name}\"",
+                            case.words
+                        ))
+                    })?;
+                    case.values.push(Value::parse(&plan.value).map_err(wrong)?);
+                }
+            }
+        }
+        Ok(suite)
+    }
+
+    /// The same suite with these chapters only.
+    ///
+    /// # Errors
+    /// A chapter that it does not have.
+    pub fn only(mut self, ids: &[String]) -> Result<Self, EvaluationError> {
+        let known: Vec<_> = self
+            .chapters
+            .iter()
+            .map(|chapter| chapter.id.clone())
+            .collect();
+        if let Some(id) = ids.iter().find(|id| !known.contains(id)) {
+            let known = known.join(", ");
+            let message = format!("there is no chapter \"{id}\"; known are {known}");
+            return Err(EvaluationError::Subject(message));
+        }
+        if !ids.is_empty() {
+            self.chapters.retain(|chapter| ids.contains(&chapter.id));
+        }
+        Ok(self)
+    }
+
+    /// The scenario of a case, whose flows still have the transports of its file.
+    pub(super) fn scenario(case: &Case) -> Result<Scenario, EvaluationError> {
+        let wrong =
+            |message: String| EvaluationError::Suite(format!("case \"{}\": {message}", case.words));
+        let text = SCENARIOS.iter().find(|(file, _)| *file == case.scenario);
+        let (file, text) = text.ok_or_else(|| wrong(format!("there is no {}", case.scenario)))?;
+        let mut overrides = Vec::new();
+        for argument in &case.set {
+            overrides.extend(parse_set(argument).map_err(|error| wrong(error.to_string()))?);
+        }
+        parse_with(text, file, &overrides).map_err(|error| wrong(error.to_string()))
+    }
+}

@@ -1,0 +1,160 @@
+use super::*;
+
+#[test]
+fn the_suite_is_whole() {
+    let suite = Suite::rfc9743().unwrap_or_else(|error| panic!("{error}"));
+    assert!(suite.chapters.len() >= 16);
+    let mut ids = std::collections::BTreeSet::new();
+    for chapter in &suite.chapters {
+        assert!(ids.insert(&chapter.id), "{} is there twice", chapter.id);
+        let figure = chapter
+            .cases
+            .iter()
+            .filter(|case| case.measures.contains(&chapter.figure));
+        assert!(figure.count() >= 1, "{}", chapter.id);
+        for case in &chapter.cases {
+            let scenario = Suite::scenario(case).unwrap_or_else(|error| panic!("{error}"));
+            for name in &case.subject {
+                let found = scenario.flows.iter().any(|flow| is_of(flow, name));
+                assert!(found, "{}: there is no flow {name}", case.words);
+            }
+            for candidate in ["tcp:cubic", "quic:newreno", "dccp:3"] {
+                let subject = Subject::parse(candidate).unwrap();
+                let rival = subject.standard(&case.rival).unwrap();
+                let mut scenario = scenario.clone();
+                cast(&mut scenario, case, &subject, &rival);
+                let again = crate::scenario::parse(&scenario.resolved_toml(), "cast.toml");
+                assert_eq!(again.unwrap_or_else(|error| panic!("{error}")), scenario);
+            }
+        }
+    }
+    let only = Suite::rfc9743().unwrap().only(&["aqm".to_owned()]).unwrap();
+    assert_eq!(only.chapters.len(), 1);
+    let unknown = suite.only(&["aqn".to_owned()]).unwrap_err().to_string();
+    assert!(unknown.contains("aqm"), "{unknown}");
+}
+
+#[test]
+fn values_are_taken_from_summaries() {
+    let summary = serde_json::json!({ "a": { "x": 6.0, "y": 4 }, "b": 0.0 });
+    for (text, expected) in [
+        ("a.x", Some(6.0)),
+        ("a.x / a.y", Some(1.5)),
+        ("a.x - a.y / a.y", Some(0.5)),
+        ("a.x - a.y", Some(2.0)),
+        ("a.x / b", None),
+        ("a.z", None),
+        ("a.x / c", None),
+    ] {
+        let value = Value::parse(text).unwrap();
+        assert_eq!(value.of(&summary), expected, "{text}");
+    }
+    for text in ["", "a /", "a + b", "a / b / c"] {
+        assert!(Value::parse(text).is_err(), "{text}");
+    }
+}
+
+/// A suite of one short case with one good and one bad measure for a controller that does little.
+fn two_seconds() -> Suite {
+    let mut suite = Suite::rfc9743().unwrap();
+    suite.chapters.retain(|chapter| chapter.id == "bufferbloat");
+    suite.chapters[0].cases.truncate(1);
+    let case = &mut suite.chapters[0].cases[0];
+    case.set
+        .extend(["run.duration=6s", "run.warmup=2s"].map(str::to_owned));
+    suite
+}
+
+/// A window of four packets, whatever happens: an own controller that is in no registry.
+mod four_packets {
+    use weir_proto::cc::window::{BoxedController, ControllerEntry};
+    use weir_proto::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
+    use weir_proto::event::Limit;
+    use weir_proto::time::Instant;
+
+    pub(super) static ENTRY: ControllerEntry = ControllerEntry {
+        name: "four-packets",
+        doc: "A window of four packets",
+        make: |config| Box::new(FourPackets(config.max_datagram_size)),
+    };
+
+    #[derive(Clone)]
+    struct FourPackets(u64);
+
+    impl WindowController for FourPackets {
+        fn on_sent(&mut self, _: &Sent) {}
+        fn on_ack(&mut self, _: &Acked) {}
+        fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+        fn on_persistent_congestion(&mut self, _: Instant) {}
+        fn on_retransmission_timeout(&mut self, _: &RetransmissionTimeout) {}
+        fn window(&self) -> u64 {
+            4 * self.0
+        }
+        fn ssthresh(&self) -> Option<u64> {
+            None
+        }
+        fn state(&self) -> &'static str {
+            "congestion_avoidance"
+        }
+        fn limit(&self) -> Limit {
+            Limit::MinimumWindow
+        }
+        fn set_max_datagram_size(&mut self, octets: u64) {
+            self.0 = octets;
+        }
+        fn clone_box(&self) -> BoxedController {
+            Box::new(self.clone())
+        }
+    }
+}
+
+#[test]
+fn an_own_controller_is_judged_beside_cubic_and_reno() {
+    let subject = Subject::own(&four_packets::ENTRY);
+    let options = Options {
+        seeds: 3,
+        ..Options::default()
+    };
+    let evaluation = evaluate(&two_seconds(), &subject, &options).unwrap();
+    assert_eq!(
+        evaluation.candidates,
+        ["tcp:four-packets", "tcp:cubic", "tcp:newreno"]
+    );
+    let results = &evaluation.chapters[0].cases[0].results;
+    let verdicts: Vec<_> = results
+        .iter()
+        .map(|one| (one.name.as_str(), one.verdict))
+        .collect();
+    assert_eq!(
+        verdicts[..2],
+        [("delay", Verdict::Good), ("goodput", Verdict::Bad)]
+    );
+    let goodput = results[1].candidates[0].mean.unwrap();
+    // Four segments of 1460 octets in a round trip of a little more than 40 ms.
+    assert!((1.0..1.2).contains(&goodput), "{goodput} Mbit/s");
+    let again = evaluate(&two_seconds(), &subject, &options).unwrap();
+    assert_eq!(evaluation.json(), again.json());
+    let (text, html) = (evaluation.text(), evaluation.html());
+    assert!(text.contains("Worse than the others: goodput"), "{text}");
+    assert!(html.contains("tcp:four-packets") && html.contains("<svg"));
+    assert_eq!(evaluation.figures().len(), 1);
+}
+
+#[test]
+fn a_standard_controller_is_compared_with_the_other_alone() {
+    let subject = Subject::parse("quic:cubic").unwrap();
+    let options = Options {
+        seeds: 2,
+        ..Options::default()
+    };
+    let evaluation = evaluate(&two_seconds(), &subject, &options).unwrap();
+    assert_eq!(evaluation.candidates, ["quic:cubic", "quic:newreno"]);
+    let delay = &evaluation.chapters[0].cases[0].results[0];
+    // Both fill a buffer of 670 packets, 400 ms, at least in part.
+    assert!(
+        delay
+            .candidates
+            .iter()
+            .all(|one| one.mean.is_some_and(|mean| mean > 20.0))
+    );
+}
