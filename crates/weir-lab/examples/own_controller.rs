@@ -1,7 +1,7 @@
 //! A controller of one's own, evaluated as `weir evaluate` does: it holds a queue of 5 ms.
 //!
-//! `cargo run --release --example own_controller` prints what is good and bad about it beside CUBIC and
-//! Reno, and writes the page with all figures to `evaluations/hold-delay`.
+//! `cargo run --release --example own_controller` prints what is good and bad about it beside
+//! CUBIC and Reno, and writes the page with all figures to `evaluations/hold-delay`.
 
 use std::error::Error;
 use std::path::Path;

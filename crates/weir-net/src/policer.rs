@@ -54,8 +54,8 @@ mod tests {
 
     #[test]
     fn drops_what_finds_too_few_tokens_and_takes_none_for_it() {
-        // 1 Mbit/s is 125 octets a millisecond. Of three packets of 1500 octets at once the burst of
-        // 3000 lets two pass; 12 ms later there are tokens for one, and the drops took none.
+        // 1 Mbit/s is 125 octets a millisecond. Of three packets of 1500 octets at once the burst
+        // of 3000 lets two pass; 12 ms later there are tokens for one, and the drops took none.
         let config = PolicerConfig {
             rate: 1_000_000,
             burst: 3000,

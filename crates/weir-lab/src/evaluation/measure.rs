@@ -1,7 +1,6 @@
 //! Measures: how a number is taken from the summary of a run, and what it came to over all runs.
 
 use super::sample_of;
-use super::verdict::Verdict;
 use crate::replication::{Interval, Sample};
 use serde::{Deserialize, Serialize};
 
@@ -129,35 +128,5 @@ impl CandidateSample {
         let pairs = self.runs.iter().zip(&other.runs);
         let both = pairs.filter_map(|(a, b)| Some(of((*a)?) - of((*b)?)));
         both.collect()
-    }
-}
-
-/// A measure of a case: what it came to for each controller.
-#[derive(Clone, Debug, Serialize)]
-pub struct MeasureResult {
-    /// The measure's name in the suite.
-    pub name: String,
-    /// What it is, in words.
-    pub words: String,
-    /// Its unit; empty for a plain number.
-    pub unit: String,
-    /// In which direction it improves.
-    pub better: Better,
-    /// The controller first, then those that it is compared with.
-    pub candidates: Vec<CandidateSample>,
-    /// The controller beside the others.
-    pub verdict: Verdict,
-}
-
-impl MeasureResult {
-    pub(super) fn new(name: &str, plan: &MeasurePlan, candidates: Vec<CandidateSample>) -> Self {
-        Self {
-            name: name.to_owned(),
-            words: plan.words.clone(),
-            unit: plan.unit.clone(),
-            better: plan.better,
-            verdict: Verdict::of(plan.better, plan.floor, &candidates),
-            candidates,
-        }
     }
 }

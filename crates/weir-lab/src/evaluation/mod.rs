@@ -15,10 +15,10 @@ mod subject;
 mod suite;
 mod verdict;
 
-pub use measure::{Better, CandidateSample, MeasureResult};
+pub use measure::{Better, CandidateSample};
 pub use subject::Subject;
 pub use suite::{Case, Chapter, Suite};
-pub use verdict::Verdict;
+pub use verdict::{MeasureResult, Verdict};
 
 use crate::replication::{Sample, in_order};
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};

@@ -1,7 +1,6 @@
 //! The evaluation in words, as a table, as a page and as files.
 
-use super::measure::MeasureResult;
-use super::{CaseResult, ChapterResult, Evaluation, Verdict};
+use super::{CaseResult, ChapterResult, Evaluation, MeasureResult, Verdict};
 use crate::report::page::{Page, escaped};
 use crate::theory::significant;
 use std::fmt::Write as _;

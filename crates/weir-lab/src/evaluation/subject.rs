@@ -20,8 +20,9 @@ const FLOW: &str = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
     from = \"server\"\nto = \"client\"\n";
 
 impl Subject {
-    /// Reads `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, such as `tcp:cubic`, `quic:newreno`, `quinn:cubic`,
-    /// `dccp:3` or `tcp:cubic,rules=rfc`. The keys are those of a flow's `transport`.
+    /// Reads `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, such as `tcp:cubic`, `quic:newreno`,
+    /// `quinn:cubic`, `dccp:3` or `tcp:cubic,rules=rfc`. The keys are those of a flow's
+    /// `transport`.
     ///
     /// # Errors
     /// What is wrong with it.

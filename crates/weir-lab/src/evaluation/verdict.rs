@@ -1,6 +1,7 @@
-//! Whether a controller is better or worse than those of the standards track.
+//! What a measure came to, and whether a controller is better or worse in it than those of the
+//! standards track.
 
-use super::measure::{Better, CandidateSample};
+use super::measure::{Better, CandidateSample, MeasurePlan};
 use crate::replication::Interval;
 use serde::Serialize;
 
@@ -65,6 +66,36 @@ impl Verdict {
     }
 }
 
+/// A measure of a case: what it came to for each controller.
+#[derive(Clone, Debug, Serialize)]
+pub struct MeasureResult {
+    /// The measure's name in the suite.
+    pub name: String,
+    /// What it is, in words.
+    pub words: String,
+    /// Its unit; empty for a plain number.
+    pub unit: String,
+    /// In which direction it improves.
+    pub better: Better,
+    /// The controller first, then those that it is compared with.
+    pub candidates: Vec<CandidateSample>,
+    /// The controller beside the others.
+    pub verdict: Verdict,
+}
+
+impl MeasureResult {
+    pub(super) fn new(name: &str, plan: &MeasurePlan, candidates: Vec<CandidateSample>) -> Self {
+        Self {
+            name: name.to_owned(),
+            words: plan.words.clone(),
+            unit: plan.unit.clone(),
+            better: plan.better,
+            verdict: Verdict::of(plan.better, plan.floor, &candidates),
+            candidates,
+        }
+    }
+}
+
 /// 1 if the subject is better than the other, -1 if it is worse, 0 if they cannot be told apart:
 /// the interval of the paired differences contains zero, or the difference is small.
 fn side(better: Better, floor: f64, subject: &CandidateSample, other: &CandidateSample) -> i8 {
@@ -104,102 +135,78 @@ mod tests {
         rows.iter().map(sample).collect()
     }
 
+    type Row = (Better, f64, [[f64; 3]; 3], Verdict);
+
+    fn check(rows: &[Row]) {
+        for (better, floor, values, expected) in rows {
+            let values: Vec<&[f64]> = values.iter().map(<[f64; 3]>::as_slice).collect();
+            let found = Verdict::of(*better, *floor, &samples(&values));
+            assert_eq!(found, *expected, "{better:?} {values:?}");
+        }
+    }
+
+    const NONE: f64 = f64::NAN;
+    const NINE: [f64; 3] = [9.0, 9.1, 9.0];
+    const TEN: [f64; 3] = [10.0, 10.0, 10.1];
+    const TWELVE: [f64; 3] = [12.0, 12.1, 11.9];
+    const THREE: [f64; 3] = [3.0, 3.1, 3.0];
+
     #[test]
     fn a_verdict_needs_a_difference_from_both_beyond_chance_and_a_tenth() {
-        const NONE: f64 = f64::NAN;
-        let (more, less, one) = (Better::More, Better::Less, Better::One);
-        for (better, floor, rows, expected) in [
-            (
-                more,
-                0.0,
-                [[12.0, 12.1, 11.9], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Good,
-            ),
-            (
-                less,
-                0.0,
-                [[12.0, 12.1, 11.9], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Bad,
-            ),
+        let (more, less) = (Better::More, Better::Less);
+        check(&[
+            (more, 0.0, [TWELVE, TEN, NINE], Verdict::Good),
+            (less, 0.0, [TWELVE, TEN, NINE], Verdict::Bad),
             // Better than one of them only.
-            (
-                more,
-                0.0,
-                [[12.0, 12.1, 11.9], [10.0, 10.0, 10.1], [15.0, 15.1, 15.0]],
-                Verdict::Alike,
-            ),
+            (more, 0.0, [TEN, NINE, TWELVE], Verdict::Alike),
             // Less than a tenth, or less than the floor.
-            (
-                more,
-                0.0,
-                [[10.9, 10.8, 10.9], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Alike,
-            ),
-            (
-                more,
-                5.0,
-                [[12.0, 12.1, 11.9], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Alike,
-            ),
+            (more, 0.0, [[10.9, 10.8, 10.9], TEN, NINE], Verdict::Alike),
+            (more, 5.0, [TWELVE, TEN, NINE], Verdict::Alike),
             // The means differ by half, and so do the runs of one.
-            (
-                more,
-                0.0,
-                [[20.0, 5.0, 20.0], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Alike,
-            ),
-            // Pairs of the same seed: what varies in both does not hide what differs.
-            (
-                more,
-                0.0,
-                [[12.0, 24.0, 47.0], [9.0, 18.0, 36.0], [6.0, 12.0, 25.0]],
-                Verdict::Alike,
-            ),
-            (
-                more,
-                0.0,
-                [[13.0, 14.0, 15.0], [10.0, 11.0, 12.1], [8.0, 9.0, 10.0]],
-                Verdict::Good,
-            ),
-            // A third and three times are equally far from one.
-            (
-                one,
-                0.0,
-                [[1.0, 1.1, 0.9], [3.0, 3.1, 3.0], [0.3, 0.3, 0.31]],
-                Verdict::Good,
-            ),
+            (more, 0.0, [[20.0, 5.0, 20.0], TEN, NINE], Verdict::Alike),
+        ]);
+    }
+
+    #[test]
+    fn runs_are_compared_by_pairs_of_a_seed() {
+        // What varies in both alike does not hide what differs.
+        let (subject, other) = ([13.0, 24.1, 35.0], [10.0, 21.0, 32.1]);
+        let lower = [8.0, 19.0, 30.1];
+        check(&[(Better::More, 0.0, [subject, other, lower], Verdict::Good)]);
+        let mixed = [24.1, 13.0, 35.0];
+        check(&[(Better::More, 0.0, [mixed, other, lower], Verdict::Alike)]);
+    }
+
+    #[test]
+    fn a_third_and_three_times_are_equally_far_from_one() {
+        let one = Better::One;
+        let equal = [1.0, 1.1, 0.9];
+        check(&[
+            (one, 0.0, [equal, THREE, [0.3, 0.3, 0.31]], Verdict::Good),
+            (one, 0.0, [THREE, equal, [0.5, 0.5, 0.51]], Verdict::Bad),
             (
                 one,
                 0.0,
-                [[3.0, 3.1, 3.0], [1.0, 1.1, 0.9], [0.5, 0.5, 0.51]],
-                Verdict::Bad,
-            ),
-            (
-                one,
-                0.0,
-                [[3.0, 3.1, 3.0], [1.0 / 3.0, 0.33, 0.33], [9.0, 9.0, 9.1]],
+                [THREE, [1.0 / 3.0, 0.33, 0.33], NINE],
                 Verdict::Alike,
             ),
+        ]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said_and_what_is_shown_is_not_judged() {
+        let missing = [NONE, NONE, 1.0];
+        check(&[
+            (Better::Less, 0.0, [missing, TEN, NINE], Verdict::Missing),
             (
-                less,
+                Better::Less,
                 0.0,
-                [[NONE, NONE, 1.0], [10.0, 10.0, 10.1], [9.0, 9.1, 9.0]],
-                Verdict::Missing,
-            ),
-            (
-                Better::Shown,
-                0.0,
-                [[1.0, 1.0, 1.1], [9.0, 9.0, 9.1], [9.0, 9.1, 9.0]],
+                [missing, missing, missing],
                 Verdict::Shown,
             ),
-        ] {
-            let rows: Vec<&[f64]> = rows.iter().map(<[f64; 3]>::as_slice).collect();
-            let found = Verdict::of(better, floor, &samples(&rows));
-            assert_eq!(found, expected, "{better:?} {rows:?}");
-        }
-        assert_eq!(
-            Verdict::of(more, 0.0, &samples(&[&[1.0, 2.0]])),
-            Verdict::Shown
-        );
+            (Better::Shown, 0.0, [THREE, TEN, NINE], Verdict::Shown),
+        ]);
+        let alone = samples(&[&[1.0, 2.0]]);
+        assert_eq!(Verdict::of(Better::More, 0.0, &alone), Verdict::Shown);
     }
 }

@@ -252,6 +252,8 @@ mod equation_tests;
 #[cfg(test)]
 mod group_tests;
 #[cfg(test)]
+mod l4s_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod numbers_tests;

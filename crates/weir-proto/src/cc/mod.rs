@@ -139,6 +139,15 @@ pub struct RetransmissionTimeout {
     pub repeated: bool,
 }
 
+/// The codepoint by which packets say that a controller answers to marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnCapability {
+    /// ECT(0): a mark is as a loss (RFC 3168), or DCTCP's.
+    Ect0,
+    /// ECT(1): a mark is one of many (RFC 9331).
+    Ect1,
+}
+
 /// A window-based congestion controller. All sizes are octets.
 pub trait WindowController {
     /// A packet that counts as in flight was sent.
@@ -195,6 +204,11 @@ pub trait WindowController {
     /// The largest burst in octets that may leave at once under the pacing rate; `None` if the
     /// window alone says when packets leave, whatever the rate is.
     fn send_quantum(&self) -> Option<u64> {
+        None
+    }
+    /// The codepoint of its packets, for a controller that needs ECN; `None` leaves it to the
+    /// transport's settings.
+    fn ecn(&self) -> Option<EcnCapability> {
         None
     }
     /// True once after each reduction, if the rules allow one packet beyond the window at the start

@@ -84,7 +84,7 @@ settings! {
         pub flow_control: FlowControlConfig [flatten],
         /// How the connection begins: open from the start, or after one exchange.
         pub handshake: Handshake = Handshake::OneRtt,
-        /// Packets are ECN-capable.
+        /// Packets are ECN-capable: ECT(0). DCTCP and Prague make them so whatever this says.
         pub ecn: bool,
         /// Ends the connection after this duration without a packet, or "never".
         pub idle_timeout: Option<Duration> => or_word("never", natural()),

@@ -33,9 +33,10 @@ fn the_parameters_are_those_of_the_rfc() {
 
 #[test]
 fn the_base_probability_takes_the_steps_of_figure_8() {
-    // One packet waits from time zero on in either queue. At 16 ms: 0.16 (16 - 15) ms + 3.2 (16 - 0)
-    // ms = 0.051 36; at 32 ms: 0.16 · 17 ms + 3.2 · 16 ms = 0.053 92 more. When it has left, at 48 ms:
-    // 0.16 (0 - 15) ms + 3.2 (0 - 32) ms = -0.104 8, and at 64 ms -0.002 4, which ends at zero.
+    // One packet waits from time zero on in either queue. At 16 ms: 0.16 (16 - 15) ms +
+    // 3.2 (16 - 0) ms = 0.051 36; at 32 ms: 0.16 · 17 ms + 3.2 · 16 ms = 0.053 92 more. When it has
+    // left, at 48 ms: 0.16 (0 - 15) ms + 3.2 (0 - 32) ms = -0.104 8, and at 64 ms -0.002 4, which
+    // ends at zero.
     for ecn in [Ecn::NotEct, Ecn::Ect1] {
         let mut queue = dualpi2();
         let mut effects = DropsAndMarks::default();
@@ -115,8 +116,8 @@ fn a_ramp_rises_to_one_over_its_range() {
 
 #[test]
 fn under_overload_both_queues_drop_with_the_classic_probability() {
-    // RFC 9332 figure 7: p' = 1/2 is p_CL = 1 and p_C = 1/4 = p_Cmax, so that every fourth packet is
-    // dropped, capable or not, the first at the fifth; and all others of L are marked.
+    // RFC 9332 figure 7: p' = 1/2 is p_CL = 1 and p_C = 1/4 = p_Cmax, so that every fourth packet
+    // is dropped, capable or not, the first at the fifth; and all others of L are marked.
     let classic = |queue: &mut DualPi2| queue.signal_classic(Ecn::Ect0);
     assert_eq!(signals(0.5, classic), (vec![5, 9, 13, 17], true));
     let just_below = signals(0.499, classic);
@@ -131,8 +132,8 @@ fn under_overload_both_queues_drop_with_the_classic_probability() {
 #[test]
 fn the_scheduler_leaves_the_classic_queue_its_share_and_prefers_the_other_at_first() {
     // Both queues hold packets of 1500 octets, and C has a tenth: the credit begins at
-    // 1500 (0.2 - 1) = -1200 and grows by 150 with each packet of L, so that the ninth takes it above
-    // zero; a packet of C takes 1350 from it.
+    // 1500 (0.2 - 1) = -1200 and grows by 150 with each packet of L, so that the ninth takes it
+    // above zero; a packet of C takes 1350 from it.
     let mut queue = dualpi2();
     let mut effects = DropsAndMarks::default();
     for number in 0..40 {

@@ -6,7 +6,8 @@
 //! avoidance and after a congestion event. A new controller is one file with its policy and its
 //! [`ControllerEntry`], the `mod` line and a line in [`REGISTRY`].
 //!
-//! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window.
+//! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
+//! answer to the share of marked packets.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
 //! where MDS is the maximum datagram size without IP and UDP headers.
@@ -16,8 +17,11 @@
 pub mod added;
 mod classic;
 mod cubic;
+mod dctcp;
 mod new_reno;
+mod prague;
 mod rules;
+mod scalable;
 mod slow_start;
 #[cfg(test)]
 mod tests;
@@ -25,7 +29,9 @@ mod tfrc;
 
 pub use classic::{Classic, Policy};
 pub use cubic::{Cubic, CubicConfig};
+pub use dctcp::Dctcp;
 pub use new_reno::NewReno;
+pub use prague::Prague;
 pub use rules::{Increase, RecoveryBoundary, Rules, SendGate};
 pub use tfrc::TfrcWindow;
 
@@ -111,7 +117,13 @@ impl Value for &'static ControllerEntry {
 
 /// All window controllers, the default first. Scenarios, help texts and quinn's list of
 /// controllers are derived from it.
-pub static REGISTRY: &[ControllerEntry] = &[new_reno::ENTRY, cubic::ENTRY, tfrc::ENTRY];
+pub static REGISTRY: &[ControllerEntry] = &[
+    new_reno::ENTRY,
+    cubic::ENTRY,
+    tfrc::ENTRY,
+    dctcp::ENTRY,
+    prague::ENTRY,
+];
 
 /// The names in the registry, in its order.
 pub fn names() -> impl Iterator<Item = &'static str> {

@@ -118,7 +118,8 @@ impl Connection {
         ack: &Ack,
         newly_acked: NewlyAcked,
     ) -> u64 {
-        if !self.config.ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
+        let uses_ecn = self.config.ecn || self.controller.ecn().is_some();
+        if !uses_ecn || space == SpaceId::Initial || newly_acked.largest_sent_at.is_none() {
             return 0;
         }
         let Some(known) = self.peer_ce else { return 0 };

@@ -4,7 +4,7 @@
 //! there is data, lost data first.
 
 use super::{Connection, State};
-use crate::cc::Sent;
+use crate::cc::{EcnCapability, Sent};
 use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
@@ -392,15 +392,27 @@ impl Connection {
         });
     }
 
+    /// The ECN field of packets, until the peer's counts have shown that the path spoils it.
+    fn ecn_field(&self) -> Ecn {
+        if self.peer_ce.is_none() {
+            return Ecn::NotEct;
+        }
+        match self.controller.ecn() {
+            Some(EcnCapability::Ect1) => Ecn::Ect1,
+            Some(EcnCapability::Ect0) => Ecn::Ect0,
+            None if self.config.ecn => Ecn::Ect0,
+            None => Ecn::NotEct,
+        }
+    }
+
     fn wrap(&mut self, packet: wire::Packet, size: u32) -> Packet {
         let id = self.next_id;
         self.next_id += 1;
-        let marks = self.config.ecn && self.peer_ce.is_some();
         Packet {
             id,
             flow: crate::packet::FlowId::default(),
             ip: IpHeader {
-                ecn: if marks { Ecn::Ect0 } else { Ecn::NotEct },
+                ecn: self.ecn_field(),
                 ttl: IpHeader::DEFAULT_TTL,
                 ..IpHeader::default()
             },

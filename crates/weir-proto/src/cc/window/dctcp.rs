@@ -1,0 +1,28 @@
+//! DCTCP (RFC 8257): for data centres whose switches mark above a short queue.
+//!
+//! Packets are ECT(0). The window grows by a packet in each round trip, as Reno, and not in the
+//! round in which marks have reduced it. With QUIC the receiver's feedback is exact, so that the
+//! state machine of §3.2, which TCP needs for delayed acknowledgements, is not needed.
+
+use super::ControllerEntry;
+use super::scalable::{Marking, Scalable};
+use crate::cc::EcnCapability;
+
+/// The registry's entry.
+pub(super) const ENTRY: ControllerEntry = ControllerEntry {
+    name: "dctcp",
+    doc: "DCTCP (RFC 8257), with ECT(0); needs the receiver's count of marks, as QUIC has it",
+    make: |config| Box::new(Dctcp::new(config, DctcpMarking)),
+};
+
+/// DCTCP.
+pub type Dctcp = Scalable<DctcpMarking>;
+
+/// What DCTCP does with marks.
+#[derive(Clone, Copy, Debug)]
+pub struct DctcpMarking;
+
+impl Marking for DctcpMarking {
+    const ECN: EcnCapability = EcnCapability::Ect0;
+    const GROWS_WHILE_REDUCED: bool = false;
+}

@@ -1,0 +1,317 @@
+//! Scalable controllers: the window follows the *share* of marked packets, and so there are as many
+//! marks in a round trip at any rate.
+//!
+//! [`Scalable`] is what [`Dctcp`](super::Dctcp) (RFC 8257) and [`Prague`](super::Prague) have in
+//! common: a share of marks alpha, an average over rounds with the gain g = 1/16; a reduction by
+//! `alpha / 2` at most once a round; and Reno's answer to losses. A [`Marking`] says where the two
+//! differ. Both need the receiver's count of marks: QUIC's ACK frames have it (RFC 9000 §19.3.2).
+//! The windows are fractions of a packet inside, so that small reductions are not lost.
+
+use super::{BoxedController, WindowConfig};
+use crate::cc::{
+    Acked, CongestionEvent, EcnCapability, EndAcks, RetransmissionTimeout, Rtt, Sent,
+    WindowController,
+};
+use crate::event::Limit;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+use std::fmt;
+
+/// g, the gain of alpha (RFC 8257 §4.2).
+pub(super) const GAIN: f64 = 1.0 / 16.0;
+/// alpha before the first round with an answer (RFC 8257 §4.2): the first mark halves the window.
+const FIRST_ALPHA: f64 = 1.0;
+/// What a loss leaves of the window, as Reno (RFC 8257 §3.5).
+const LOSS_FACTOR: f64 = 0.5;
+
+/// Where scalable controllers differ.
+pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The codepoint of packets.
+    const ECN: EcnCapability;
+    /// Acknowledgements of unmarked packets let the window grow in the round of a reduction too.
+    const GROWS_WHILE_REDUCED: bool;
+
+    /// A round has ended, in slow start or not.
+    fn on_round(&mut self, _slow_start: bool) {}
+
+    /// How much the window grows in a round trip, in packets.
+    fn increase(&self, _rtt: Rtt) -> f64 {
+        1.0
+    }
+
+    /// The least time between two reductions, and between two updates of alpha.
+    fn interval(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// How fast packets leave, and how many octets at once; `None` leaves it to the window.
+    fn pacing(&self, _flow: &Pace) -> Option<(Rate, u64)> {
+        None
+    }
+}
+
+/// What a pace is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// The window, or what is in flight if that is more, in octets.
+    pub window: f64,
+    /// The threshold of slow start, in octets.
+    pub ssthresh: f64,
+    /// The largest datagram, in octets.
+    pub packet: f64,
+    /// The smoothed round-trip time; zero before the first sample.
+    pub rtt: Duration,
+}
+
+/// alpha: the average share of marked packets.
+#[derive(Clone, Copy, Debug)]
+struct MarkedShare {
+    alpha: f64,
+    acked: u64,
+    marked: u64,
+    round_began: Instant,
+    updated: Instant,
+    /// There was a mark once.
+    seen: bool,
+}
+
+impl MarkedShare {
+    const fn new() -> Self {
+        Self {
+            alpha: FIRST_ALPHA,
+            acked: 0,
+            marked: 0,
+            round_began: Instant::ZERO,
+            updated: Instant::ZERO,
+            seen: false,
+        }
+    }
+
+    /// Counts an acknowledgement; true if it ends a round.
+    fn on_end_acks(&mut self, acks: &EndAcks, interval: Duration) -> bool {
+        self.acked += acks.acked_packets;
+        self.marked += acks.ecn_ce;
+        self.seen |= acks.ecn_ce > 0;
+        if acks.newest_sent_at < self.round_began {
+            return false;
+        }
+        self.round_began = acks.now;
+        if acks.now.since(self.updated) < interval || self.acked == 0 {
+            return true;
+        }
+        // Without a mark ever there is no queue that marks, and nothing to learn.
+        if self.seen {
+            let share = (self.marked as f64 / self.acked as f64).min(1.0);
+            self.alpha += GAIN * (share - self.alpha);
+        }
+        self.updated = acks.now;
+        (self.acked, self.marked) = (0, 0);
+        true
+    }
+}
+
+/// A scalable controller.
+#[derive(Clone, Debug)]
+pub struct Scalable<M> {
+    marking: M,
+    window: f64,
+    ssthresh: f64,
+    packet: f64,
+    share: MarkedShare,
+    rtt: Rtt,
+    bytes_in_flight: u64,
+    /// When the losses of this recovery were found.
+    recovery: Option<Instant>,
+    /// When marks last reduced the window.
+    reduced: Option<Instant>,
+    /// Octets of the acknowledgement in work that may let the window grow.
+    growing: u64,
+    limit: Limit,
+    config: WindowConfig,
+}
+
+impl<M: Marking> Scalable<M> {
+    pub(super) fn new(config: &WindowConfig, marking: M) -> Self {
+        Self {
+            marking,
+            window: config.initial_window() as f64,
+            ssthresh: f64::INFINITY,
+            packet: config.max_datagram_size as f64,
+            share: MarkedShare::new(),
+            rtt: Rtt::default(),
+            bytes_in_flight: 0,
+            recovery: None,
+            reduced: None,
+            growing: 0,
+            limit: Limit::InitialWindow,
+            config: *config,
+        }
+    }
+
+    /// alpha, the average share of marked packets.
+    pub fn alpha(&self) -> f64 {
+        self.share.alpha
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.window < self.ssthresh
+    }
+
+    /// Reduces the window to this share, at the least to two packets.
+    fn reduce(&mut self, share: f64, limit: Limit) {
+        self.window = (share * self.window).max(2.0 * self.packet);
+        self.ssthresh = self.window;
+        self.limit = limit;
+    }
+
+    fn on_marks(&mut self, event: &CongestionEvent) {
+        let interval = self.marking.interval();
+        // What leaves at the moment of a reduction leaves after it.
+        let is_answered = |reduced| event.sent_at < reduced;
+        let again =
+            (self.reduced).is_some_and(|at| is_answered(at) || event.now.since(at) < interval);
+        if again || self.recovery.is_some() {
+            return;
+        }
+        self.reduced = Some(event.now);
+        self.reduce(1.0 - self.share.alpha / 2.0, Limit::Recovery);
+    }
+
+    /// Lets the window grow for these octets that arrived without a mark.
+    fn grow(&mut self, octets: f64) {
+        if self.in_slow_start() {
+            self.window += octets;
+            self.limit = Limit::SlowStart;
+        } else {
+            let increase = self.marking.increase(self.rtt);
+            self.window += increase * self.packet * octets / self.window;
+            self.limit = Limit::CongestionAvoidance;
+        }
+    }
+
+    fn pace(&self) -> Option<(Rate, u64)> {
+        self.marking.pacing(&Pace {
+            window: self.window.max(self.bytes_in_flight as f64),
+            ssthresh: self.ssthresh,
+            packet: self.packet,
+            rtt: self.rtt.smoothed,
+        })
+    }
+}
+
+impl<M: Marking> WindowController for Scalable<M> {
+    fn on_sent(&mut self, sent: &Sent) {
+        self.bytes_in_flight = sent.bytes_in_flight;
+    }
+
+    fn on_ack(&mut self, acked: &Acked) {
+        let reduced = if M::GROWS_WHILE_REDUCED {
+            None
+        } else {
+            self.reduced
+        };
+        let since = self.recovery.max(reduced);
+        if !acked.app_limited && since.is_none_or(|since| acked.sent_at >= since) {
+            self.growing += acked.bytes;
+        }
+    }
+
+    fn on_end_acks(&mut self, acks: &EndAcks) {
+        self.rtt = acks.rtt;
+        self.bytes_in_flight = acks.bytes_in_flight;
+        if self
+            .recovery
+            .is_some_and(|recovery| acks.newest_sent_at > recovery)
+        {
+            self.recovery = None;
+        }
+        let growing = std::mem::take(&mut self.growing) as f64;
+        let marked = acks.ecn_ce as f64 / acks.acked_packets.max(1) as f64;
+        if growing > 0.0 && self.recovery.is_none() {
+            self.grow(growing * (1.0 - marked).max(0.0));
+        }
+        if self.share.on_end_acks(acks, self.marking.interval()) {
+            self.marking.on_round(self.in_slow_start());
+        }
+    }
+
+    fn on_congestion_event(&mut self, event: &CongestionEvent) {
+        if event.ecn {
+            return self.on_marks(event);
+        }
+        if self
+            .recovery
+            .is_none_or(|recovery| event.sent_at > recovery)
+        {
+            self.recovery = Some(event.now);
+            self.reduce(LOSS_FACTOR, Limit::Recovery);
+        }
+    }
+
+    fn on_persistent_congestion(&mut self, _now: Instant) {
+        self.window = 2.0 * self.packet;
+        self.recovery = None;
+        self.limit = Limit::PersistentCongestion;
+    }
+
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        if !timeout.repeated {
+            self.ssthresh = (LOSS_FACTOR * self.window).max(2.0 * self.packet);
+        }
+        self.window = self.packet;
+        self.recovery = None;
+        self.limit = Limit::Timeout;
+    }
+
+    fn window(&self) -> u64 {
+        self.window as u64
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        self.ssthresh.is_finite().then_some(self.ssthresh as u64)
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pace().map(|(rate, _)| rate)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.pace().map(|(_, quantum)| quantum)
+    }
+
+    fn ecn(&self) -> Option<EcnCapability> {
+        Some(M::ECN)
+    }
+
+    fn state(&self) -> &'static str {
+        if self.recovery.is_some() {
+            "recovery"
+        } else if self.in_slow_start() {
+            "slow_start"
+        } else {
+            "congestion_avoidance"
+        }
+    }
+
+    fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        self.config.max_datagram_size = octets.max(1);
+        self.packet = self.config.max_datagram_size as f64;
+        // RFC 9002 §7.2, as other controllers.
+        self.window = match self.limit {
+            Limit::InitialWindow => self.config.initial_window() as f64,
+            _ => self.window.max(2.0 * self.packet),
+        };
+    }
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+#[path = "scalable_tests.rs"]
+mod tests;
