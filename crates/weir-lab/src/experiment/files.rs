@@ -64,6 +64,8 @@ const EMBEDDED: &[Embedded] = &[
     folder!("deep-fifo", ["router.toml"]),
     folder!("cut-off", ["stream.toml"]),
     folder!("friendliness", ["dumbbell.toml"]),
+    folder!("cubic-window", ["loss.toml"]),
+    folder!("rtt-fairness", ["two-flows.toml"]),
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
 ];
 

@@ -4,8 +4,8 @@
 //! Packets are ECT(1). Beside DCTCP:
 //! - every unmarked packet lets the window grow, also in the round of a reduction;
 //! - from the 500th round after slow start on, a flow with a round-trip time R below the target of
-//!   25 ms grows by (R/25 ms)² packets a round, and updates alpha and reduces at most once in 25 ms,
-//!   so that it has the rate of a flow of 25 ms;
+//!   25 ms grows by (R/25 ms)² packets a round, and updates alpha and reduces at most once in
+//!   25 ms, so that it has the rate of a flow of 25 ms;
 //! - packets are paced at the window over the smoothed round-trip time, at twice that in slow start
 //!   below half of the threshold, in bursts of at most 1/4096 s.
 //!

@@ -141,8 +141,8 @@ fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
 
 #[test]
 fn prague_grows_as_if_its_round_trip_took_25_ms_after_500_rounds() {
-    // RTT_TARGET 25 ms, TRANSITION_ROUNDS 500: at 5 ms a round adds (5/25)² = 0.04 packets, where it
-    // added one before.
+    // RTT_TARGET 25 ms, TRANSITION_ROUNDS 500: at 5 ms a round adds (5/25)² = 0.04 packets, where
+    // it added one before.
     let mut controller = Prague::new(
         &config(),
         crate::cc::window::prague::PragueMarking::default(),
