@@ -15,6 +15,7 @@ pub mod replication;
 pub mod report;
 pub mod run;
 pub mod scenario;
+pub mod suite;
 #[cfg(feature = "files")]
 pub mod sweep;
 pub mod table;

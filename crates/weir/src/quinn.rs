@@ -1,7 +1,6 @@
 //! Brings quinn to the laboratory: scenarios know its settings, sockets know the code.
 
 use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
-use weir_lab::scenario::Quinn;
 use weir_proto::cc::window::WindowConfig;
 use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
@@ -27,7 +26,7 @@ fn pair(flow: &QuinnFlow<'_>) -> Result<EndpointPair, Error> {
         idle_timeout: flow.settings.idle_timeout,
         // A larger path carries smaller datagrams too.
         ..SimConfig::new(
-            controller(flow.settings)?,
+            controller(flow)?,
             u16::try_from(flow.datagram_size).unwrap_or(u16::MAX),
         )
     };
@@ -38,13 +37,16 @@ fn pair(flow: &QuinnFlow<'_>) -> Result<EndpointPair, Error> {
     Ok(ends)
 }
 
-fn controller(settings: &Quinn) -> Result<CongestionControlAlgorithm, Error> {
+fn controller(flow: &QuinnFlow<'_>) -> Result<CongestionControlAlgorithm, Error> {
+    let settings = flow.settings;
     Ok(
         match CongestionControlAlgorithm::named(settings.controller)? {
             CongestionControlAlgorithm::Weir(controller) => {
                 CongestionControlAlgorithm::Weir(controller.with_config(WindowConfig {
                     rules: settings.overrides,
                     cubic: settings.cubic,
+                    bbr: settings.bbr,
+                    seed: flow.seed,
                     initial_window: settings.initial_window,
                     ..WindowConfig::default()
                 }))

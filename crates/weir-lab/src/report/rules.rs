@@ -35,15 +35,15 @@ type Categories = (Vec<(String, Colour)>, Vec<usize>);
 
 fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
     let colour = |limit: Limit| match limit {
-        Limit::OnePacketPerRtt | Limit::CongestionAvoidance => 3,
-        Limit::NofeedbackHalving | Limit::Recovery => 1,
+        Limit::OnePacketPerRtt | Limit::CongestionAvoidance | Limit::MaxInflight => 3,
+        Limit::NofeedbackHalving | Limit::Recovery | Limit::InflightShortterm => 1,
         Limit::InitialWindow => 0,
-        Limit::Equation => 6,
+        Limit::Equation | Limit::InflightLongterm => 6,
         Limit::SlowStart => 4,
         Limit::TwiceReceiveRate | Limit::ApplicationLimited => 2,
         Limit::MinimumRate | Limit::Timeout | Limit::PersistentCongestion => 5,
         Limit::OscillationReduction | Limit::FlowControl => 9,
-        Limit::DataLimited => 8,
+        Limit::DataLimited | Limit::ProbeRtt => 8,
         Limit::None | Limit::MinimumWindow => 7,
     };
     let seen: Vec<Limit> = Limit::ALL

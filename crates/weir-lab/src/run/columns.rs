@@ -171,6 +171,12 @@ pub const FLOW: &[Flow] = &[
         |row| row.window(|state| state.ssthresh.map_or(f64::NAN, |bytes| bytes as f64)),
     ),
     Flow::number(
+        "pacing_rate_bps",
+        "bit/s",
+        "the pacing rate of a window controller that has one",
+        |row| row.window(|state| state.pacing_rate.map_or(f64::NAN, Rate::as_bps)),
+    ),
+    Flow::number(
         "segment_bytes",
         "bytes",
         "s: the segment size of TFRC",

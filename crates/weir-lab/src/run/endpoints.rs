@@ -37,7 +37,7 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
             ]
         }
         Transport::Tcp(tcp) => {
-            let (config, controller) = tcp.config(path_mtu);
+            let (config, controller) = tcp.config(path_mtu, seed);
             let [near, far] = [(); 2].map(|()| controller());
             [
                 Box::new(tcp::Connection::client(config, near)),
@@ -54,6 +54,7 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
         Transport::Quic(quic) => {
             let config = quic::Config {
                 mtu: path_mtu,
+                seed,
                 ..quic.config.clone()
             };
             [

@@ -160,7 +160,7 @@ fn the_columns_are_those_of_the_folder() {
         names(&output.flows[0].table),
         "time_s allowed_rate_bps equation_rate_bps receive_rate_bps loss_event_rate rtt_s \
          smoothed_rtt_s ipi_s cwnd_bytes bytes_in_flight partial_bytes_acked ssthresh_bytes \
-         segment_bytes state limit bound receive_window_bytes min_rtt_s delivered_bytes \
+         pacing_rate_bps segment_bytes state limit bound receive_window_bytes min_rtt_s delivered_bytes \
          delivery_rate_bps event"
     );
     assert_eq!(output.flows[0].writes, None);

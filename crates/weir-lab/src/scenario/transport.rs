@@ -4,7 +4,7 @@
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
-    BoxedController, ControllerEntry, REGISTRY, RecoveryBoundary, Rules, WindowConfig,
+    BbrConfig, BoxedController, ControllerEntry, REGISTRY, RecoveryBoundary, Rules, WindowConfig,
 };
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{count, named};
@@ -81,6 +81,8 @@ settings! {
         /// What both ends are made from; addresses and the segment size are set when a run is
         /// built.
         pub config: tcp::Config [flatten],
+        /// The constants of BBR (draft-ietf-ccwg-bbr).
+        pub bbr: BbrConfig,
     }
     preset rules = |tcp: &mut Tcp, name: &str| {
         tcp.config = tcp::Config::named(name).unwrap_or_default();
@@ -106,7 +108,11 @@ impl Dccp {
 
 impl Tcp {
     /// What both ends are made from, and how each makes its controller.
-    pub(crate) fn config(&self, path_mtu: u32) -> (tcp::Config, impl Fn() -> BoxedController) {
+    pub(crate) fn config(
+        &self,
+        path_mtu: u32,
+        seed: u64,
+    ) -> (tcp::Config, impl Fn() -> BoxedController) {
         let headers = IpHeader::V4_OCTETS + TCP_HEADER;
         let segment_size = path_mtu.saturating_sub(headers).max(1);
         let config = tcp::Config {
@@ -124,8 +130,11 @@ impl Tcp {
                 recovery_boundary: RecoveryBoundary::Before,
                 undo_spurious: rules.undo_spurious || rules.f_rto,
                 hystart: rules.hystart,
+                hystart_plus_plus: rules.hystart_plus_plus,
                 ..Rules::RFC9002
             },
+            bbr: self.bbr,
+            seed,
             ..WindowConfig::default()
         };
         let make = self.controller.make;

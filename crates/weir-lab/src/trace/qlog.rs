@@ -159,12 +159,13 @@ fn event(schema: Schema, time_s: f64, name: &str, data: Value) -> Timed {
 
 /// What a metric is in the trace: its name in qlog, its column, the factor to qlog's unit, and
 /// whether qlog wants a whole number.
-const METRICS: [(&str, &str, f64, bool); 6] = [
+const METRICS: [(&str, &str, f64, bool); 7] = [
     ("latest_rtt", "rtt_s", 1e3, false),
     ("smoothed_rtt", "smoothed_rtt_s", 1e3, false),
     ("congestion_window", "cwnd_bytes", 1.0, true),
     ("bytes_in_flight", "bytes_in_flight", 1.0, true),
     ("ssthresh", "ssthresh_bytes", 1.0, true),
+    ("pacing_rate", "pacing_rate_bps", 1.0, true),
     // TFRC sends at the rate that it allows.
     ("pacing_rate", "allowed_rate_bps", 1.0, true),
 ];

@@ -1,7 +1,7 @@
 //! What a QUIC endpoint can be told.
 
 use super::wire::{HeaderFormat, varint};
-use crate::cc::window::{ControllerEntry, CubicConfig, REGISTRY, Rules, WindowConfig};
+use crate::cc::window::{BbrConfig, ControllerEntry, CubicConfig, REGISTRY, Rules, WindowConfig};
 use crate::packet::IpHeader;
 use crate::settings::{bytes, count, fraction, natural, or_word};
 use crate::time::Duration;
@@ -65,6 +65,8 @@ settings! {
         pub controller: &'static ControllerEntry = &REGISTRY[0],
         /// The constants of CUBIC (RFC 9438).
         pub cubic: CubicConfig,
+        /// The constants of BBR (draft-ietf-ccwg-bbr).
+        pub bbr: BbrConfig,
         /// When the receiver acknowledges.
         pub ack: AckPolicy [flatten],
         /// Packets that ask for no acknowledgement are acknowledged with data packets.
@@ -90,6 +92,8 @@ settings! {
         pub idle_timeout: Option<Duration> => or_word("never", natural()),
         /// The path's MTU in octets, IP header included.
         pub mtu: u32 [internal] = 1280,
+        /// What random choices follow from.
+        pub seed: u64 [internal],
     }
 }
 
@@ -127,6 +131,8 @@ impl Config {
             initial_window: self.initial_window,
             rules: self.rules,
             cubic: self.cubic,
+            bbr: self.bbr,
+            seed: self.seed,
         }
     }
 

@@ -121,6 +121,9 @@ settings! {
         pub undo_spurious: bool = true,
         /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
         pub hystart: bool = true,
+        /// Slow start ends when a round's delays have grown, by way of a conservative slow start
+        /// (HyStart++, RFC 9406).
+        pub hystart_plus_plus: bool = false,
     }
     constant LINUX;
 }

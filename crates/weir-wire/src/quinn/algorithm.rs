@@ -10,6 +10,10 @@ const QUINN_CUBIC: &str = "quinn-cubic";
 
 /// The congestion controller of a connection.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each connection"
+)]
 pub enum CongestionControlAlgorithm {
     /// A controller of Weir.
     Weir(ControllerConfig),

@@ -15,6 +15,10 @@ examples! {
         "weir evaluate tcp:cubic"
         "weir evaluate quic:newreno --chapter bufferbloat,aqm --seeds 20"
         "weir evaluate tcp:cubic,rules=rfc --json";
+    SUITE:
+        "weir suite bbr --controller quic:bbr,tcp:bbr,quinn:bbr,quic:cubic"
+        "weir suite bbr --controller quic:bbr --set bbr.beta=0.5"
+        "weir suite suites/bbr --case startup --json";
     RUN:
         "weir run path.toml"
         "weir run path.toml --set flow.stream.transport.tfrc.oscillation=off,full"

@@ -21,6 +21,7 @@ mod runs;
 mod schema;
 mod send;
 mod serve;
+mod suite;
 mod summary_table;
 mod sweep;
 mod testbed;
@@ -63,6 +64,9 @@ pub enum Command {
     /// Evaluate a congestion controller as RFC 9743 asks, beside CUBIC and Reno
     #[command(after_help = examples::EVALUATE)]
     Evaluate(evaluate::Arguments),
+    /// Run test cases for congestion controllers, such as those of BBR's draft
+    #[command(after_help = examples::SUITE)]
+    Suite(suite::Arguments),
     /// Run a scenario in the simulator
     #[command(after_help = examples::RUN)]
     Run(run::Arguments),
@@ -157,6 +161,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Reproduce(arguments) => reproduce::run(&arguments),
         Command::Evaluate(arguments) => evaluate::run(&arguments),
+        Command::Suite(arguments) => suite::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),

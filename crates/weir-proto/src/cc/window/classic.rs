@@ -2,6 +2,7 @@
 //! reduction in each recovery period, the minimum window, no growth while the application limits
 //! sending, persistent congestion, and undoing a spurious reduction.
 
+use super::hystart_plus_plus::{HyStartPlusPlus, SlowStart};
 use super::slow_start::HyStart;
 use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
 use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
@@ -57,6 +58,7 @@ pub struct Classic<P> {
     limit: Limit,
     undo: Option<Undo<P>>,
     hystart: Option<HyStart>,
+    hystart_plus_plus: Option<HyStartPlusPlus>,
 }
 
 impl<P: Policy + Clone> Classic<P> {
@@ -73,6 +75,30 @@ impl<P: Policy + Clone> Classic<P> {
             limit: Limit::InitialWindow,
             undo: None,
             hystart: (P::HYSTART && config.rules.hystart).then(HyStart::default),
+            hystart_plus_plus: config
+                .rules
+                .hystart_plus_plus
+                .then(HyStartPlusPlus::default),
+        }
+    }
+
+    /// A packet was acknowledged in slow start.
+    fn grow_in_slow_start(&mut self, acked: &Acked) {
+        let (grown, mut ends) = match &mut self.hystart_plus_plus {
+            None => (acked.bytes, false),
+            Some(hystart) => match hystart.on_ack(acked) {
+                SlowStart::Grow(grown) => (grown, false),
+                SlowStart::GrowAndEnd(grown) => (grown, true),
+            },
+        };
+        self.cwnd = slow_start::grow(self.cwnd, grown);
+        self.limit = Limit::SlowStart;
+        let packets = self.cwnd / self.config.max_datagram_size;
+        if let Some(hystart) = &mut self.hystart {
+            ends |= hystart.on_ack(acked, packets);
+        }
+        if ends {
+            self.ssthresh = Some(self.cwnd);
         }
     }
 
@@ -125,14 +151,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         }
         if in_slow_start {
             self.policy.reset_acked();
-            self.cwnd = slow_start::grow(self.cwnd, acked.bytes);
-            self.limit = Limit::SlowStart;
-            let packets = self.cwnd / self.config.max_datagram_size;
-            if let Some(hystart) = &mut self.hystart
-                && hystart.on_ack(acked, packets)
-            {
-                self.ssthresh = Some(self.cwnd);
-            }
+            self.grow_in_slow_start(acked);
         } else {
             self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;

@@ -11,7 +11,7 @@
 //! Fast convergence (§4.7) frees capacity for new flows: a reduction below the last W_max sets
 //! W_max = cwnd (1 + beta) / 2. Time without data to send does not count in t (§4.2).
 //!
-//! Not modelled: HyStart++, and the ECN factor of RFC 8511.
+//! Not modelled: the ECN factor of RFC 8511.
 
 use super::{Classic, ControllerEntry, Policy, WindowConfig};
 use crate::cc::Acked;

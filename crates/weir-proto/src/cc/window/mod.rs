@@ -7,7 +7,7 @@
 //! [`ControllerEntry`], the `mod` line and a line in [`REGISTRY`].
 //!
 //! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
-//! answer to the share of marked packets.
+//! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
 //! where MDS is the maximum datagram size without IP and UDP headers.
@@ -15,9 +15,11 @@
 //! The [`Rules`] are the switches in which revisions and implementations differ.
 
 pub mod added;
+mod bbr;
 mod classic;
 mod cubic;
 mod dctcp;
+mod hystart_plus_plus;
 mod new_reno;
 mod prague;
 mod rules;
@@ -27,6 +29,7 @@ mod slow_start;
 mod tests;
 mod tfrc;
 
+pub use bbr::{Bbr, BbrConfig};
 pub use classic::{Classic, Policy};
 pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::Dctcp;
@@ -49,6 +52,10 @@ pub struct WindowConfig {
     pub rules: Rules,
     /// The constants of CUBIC.
     pub cubic: CubicConfig,
+    /// The constants of BBR.
+    pub bbr: BbrConfig,
+    /// What a controller's random choices follow from.
+    pub seed: u64,
 }
 
 impl Default for WindowConfig {
@@ -58,6 +65,8 @@ impl Default for WindowConfig {
             initial_window: None,
             rules: Rules::default(),
             cubic: CubicConfig::default(),
+            bbr: BbrConfig::default(),
+            seed: 0,
         }
     }
 }
@@ -123,6 +132,7 @@ pub static REGISTRY: &[ControllerEntry] = &[
     tfrc::ENTRY,
     dctcp::ENTRY,
     prague::ENTRY,
+    bbr::ENTRY,
 ];
 
 /// The names in the registry, in its order.

@@ -1,8 +1,6 @@
 //! Slow start (RFC 9002 §7.3.1), which all policies share: while cwnd < ssthresh the window grows
 //! by the octets acknowledged, which doubles it in a round-trip time. The first congestion event
-//! ends it, or [`HyStart`].
-//!
-//! Not modelled: HyStart++ (RFC 9406).
+//! ends it, or [`HyStart`], or HyStart++.
 
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The classic controllers against windows computed by hand.
 
 use super::*;
-use crate::cc::{Acked, CongestionEvent, Rtt, Sent};
+use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Rtt, Sent};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
@@ -255,6 +255,10 @@ fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
         let mut window = (entry.make)(&config);
         window.set_max_datagram_size(1452);
         assert_eq!(window.window(), 14_520, "{}", entry.name);
+        if entry.name == "bbr" {
+            // Its window has no minimum of two packets.
+            continue;
+        }
         window.on_congestion_event(&lost(10, 5));
         window.on_persistent_congestion(at(20));
         assert_eq!(window.window(), 2 * 1452, "{}", entry.name);
@@ -275,6 +279,10 @@ fn a_copy_continues_independently_from_the_same_state() {
         let mut copy = window.clone_box();
         assert_eq!(copy.window(), window.window(), "{}", entry.name);
         copy.on_congestion_event(&lost(20, 15));
+        if entry.name == "bbr" {
+            // A single loss does not change its window.
+            copy.on_retransmission_timeout(&RetransmissionTimeout::default());
+        }
         assert!(copy.window() < window.window(), "{}", entry.name);
     }
 }

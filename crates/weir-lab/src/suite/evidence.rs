@@ -1,0 +1,168 @@
+//! What a run shows of the controller under test.
+
+use crate::run::{RunOutput, columns};
+use crate::table::Table;
+use std::sync::Arc;
+
+/// The states by which a controller shows that it is a BBR.
+const STATES: [&str; 7] = [
+    "startup",
+    "drain",
+    "probe_bw_down",
+    "probe_bw_cruise",
+    "probe_bw_refill",
+    "probe_bw_up",
+    "probe_rtt",
+];
+
+/// A span of the run in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Span {
+    pub(super) from: f64,
+    pub(super) until: f64,
+}
+
+/// One run of one flow.
+#[derive(Clone, Debug)]
+pub(super) struct Evidence {
+    /// A row at each change of the controller.
+    pub(super) table: Table,
+    times: Vec<f64>,
+    states: Vec<Arc<str>>,
+    delivered: Vec<f64>,
+    /// The bottleneck's rate at the beginning.
+    pub(super) rate_bps: f64,
+    /// The round-trip time without a queue.
+    pub(super) rtt_s: f64,
+    /// The share of a full packet's octets that the transport counts.
+    pub(super) octet_share: f64,
+    /// Packets declared lost, of those that were sent.
+    pub(super) lost_share: f64,
+}
+
+impl Evidence {
+    /// What the first flow of a run shows.
+    pub(super) fn of(
+        output: RunOutput,
+        (rate_bps, rtt_s): (f64, f64),
+        header: f64,
+    ) -> Option<Self> {
+        let flow = output.flows.into_iter().next()?;
+        let summary = output.summary.flows.get(&flow.name)?;
+        let lost_share = summary.packets_lost as f64 / (summary.packets_sent.max(1)) as f64;
+        let table = flow.table.rows_with("event", columns::CONTROLLER_ROW);
+        let times = table.as_numbers("time_s")?.into_owned();
+        let delivered = table.as_numbers("delivered_bytes")?.into_owned();
+        let states = table.words("state")?.to_vec();
+        Some(Self {
+            table,
+            times,
+            states,
+            delivered,
+            rate_bps,
+            rtt_s,
+            octet_share: (1500.0 - header) / 1500.0,
+            lost_share,
+        })
+    }
+
+    /// The time of the last row.
+    pub(super) fn end_s(&self) -> f64 {
+        self.times.last().copied().unwrap_or_default()
+    }
+
+    /// True if the controller names states of BBR.
+    pub(super) fn has_states(&self) -> bool {
+        self.states.iter().any(|state| STATES.contains(&&**state))
+    }
+
+    /// All states that follow each other, with their spans.
+    pub(super) fn timeline(&self) -> Vec<(Arc<str>, Span)> {
+        let mut timeline: Vec<(Arc<str>, Span)> = Vec::new();
+        for (state, &time) in self.states.iter().zip(&self.times) {
+            match timeline.last_mut() {
+                Some((last, span)) if last == state => span.until = time,
+                last => {
+                    if let Some((_, span)) = last {
+                        span.until = time;
+                    }
+                    let span = Span {
+                        from: time,
+                        until: time,
+                    };
+                    timeline.push((state.clone(), span));
+                }
+            }
+        }
+        timeline
+    }
+
+    /// The visits of a state that begin in the window.
+    pub(super) fn visits(&self, state: &str, window: Span) -> Vec<Span> {
+        let visits = self.timeline().into_iter();
+        let visits = visits.filter(|(name, span)| &**name == state && window.contains(span.from));
+        visits.map(|(_, span)| span).collect()
+    }
+
+    /// The parts of a state's visits that lie in the window.
+    pub(super) fn stays(&self, state: &str, window: Span) -> Vec<Span> {
+        let stays = self.timeline().into_iter();
+        let stays = stays.filter(|(name, span)| {
+            &**name == state && span.from <= window.until && span.until >= window.from
+        });
+        let clipped = stays.map(|(_, span)| Span {
+            from: span.from.max(window.from),
+            until: span.until.min(window.until),
+        });
+        clipped.collect()
+    }
+
+    /// How often a state whose name begins with `next` follows directly on another in the window.
+    pub(super) fn followed_by(&self, state: &str, next: &str, window: Span) -> usize {
+        let timeline = self.timeline();
+        let pairs = timeline.windows(2).filter(|pair| {
+            &*pair[0].0 == state && pair[1].0.starts_with(next) && window.contains(pair[1].1.from)
+        });
+        pairs.count()
+    }
+
+    /// True if the column has a value at any time.
+    pub(super) fn shows(&self, column: &str) -> bool {
+        let values = self.table.as_numbers(column);
+        values.is_some_and(|values| values.iter().any(|value| !value.is_nan()))
+    }
+
+    /// The values of a column in a span, of this state only if one is given, each with the time for
+    /// which it held.
+    pub(super) fn values(&self, column: &str, span: Span, state: Option<&str>) -> Vec<(f64, f64)> {
+        let Some(values) = self.table.as_numbers(column) else {
+            return Vec::new();
+        };
+        let ends = self.times.iter().skip(1).copied();
+        let ends = ends.chain([self.end_s()]);
+        let rows = self.times.iter().zip(ends).zip(values.iter());
+        let rows = rows.zip(&self.states).filter(|(((from, _), _), name)| {
+            span.contains(**from) && state.is_none_or(|state| state == &***name)
+        });
+        rows.map(|(((from, until), value), _)| (*value, until.min(span.until) - from))
+            .collect()
+    }
+
+    /// Octets delivered in a span, as a rate in bits per second.
+    pub(super) fn goodput_bps(&self, span: Span) -> Option<f64> {
+        let (from, until) = (span.from.max(0.0), span.until.min(self.end_s()));
+        let at = |time: f64| {
+            let row = self.times.partition_point(|row| *row <= time);
+            let value = row.checked_sub(1).and_then(|row| self.delivered.get(row));
+            value.copied().filter(|value| !value.is_nan())
+        };
+        let octets = at(until)? - at(from).unwrap_or_default();
+        (until > from).then(|| octets * 8.0 / (until - from))
+    }
+}
+
+impl Span {
+    fn contains(self, time: f64) -> bool {
+        (self.from..=self.until).contains(&time)
+    }
+}

@@ -1,0 +1,104 @@
+//! Where a suite's files come from: the binary itself, or a folder.
+
+use super::case::{Case, SuiteError};
+
+/// The cases of a suite, and what is common to them.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Its name, that of its folder.
+    pub name: String,
+    /// The cases in the order of their names.
+    pub cases: Vec<Case>,
+}
+
+macro_rules! cases {
+    ($suite:literal, [$($file:literal),* $(,)?]) => {
+        &[$((
+            $file,
+            include_str!(concat!("../../suites/", $suite, "/", $file, ".toml")),
+        )),*]
+    };
+}
+
+/// The cases of BBR's draft, compiled in so that they run from any folder.
+const BBR: &[(&str, &str)] = cases!(
+    "bbr",
+    [
+        "01-startup-plateau",
+        "02-startup-loss-app-limited",
+        "03-drain-inflight",
+        "04-drain-time",
+        "05-up-plateau",
+        "06-up-loss-app-limited",
+        "07-app-limited-stays",
+        "07b-up-app-limited-stays",
+        "08-down-inflight",
+        "09-down-max-time",
+        "10-probe-rtt",
+        "11-probe-rtt-skipped",
+        "12-startup-aggregation",
+        "13-cruise-aggregation",
+        "14-sub-packet-bdp",
+        "15-bandwidth-up",
+        "16-bandwidth-down",
+        "17-policer",
+        "18-spurious-recovery",
+        "19-spurious-timeout",
+        "20-probe-rtt-in-startup",
+        "21-up-loss-longterm",
+        "22-refill-app-limited",
+    ]
+);
+
+impl Suite {
+    /// The names of the suites that are compiled in.
+    pub const NAMES: [&'static str; 1] = ["bbr"];
+
+    /// The suite of this name that is compiled in.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn embedded(name: &str) -> Result<Self, SuiteError> {
+        if name != "bbr" {
+            return Err(SuiteError::Unknown(name.to_owned()));
+        }
+        let cases = BBR.iter().map(|(name, text)| Case::parse(name, text));
+        Ok(Self {
+            name: name.to_owned(),
+            cases: cases.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The suite in a folder: every `.toml` file is a case.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no case.
+    #[cfg(feature = "files")]
+    pub fn from_folder(folder: &std::path::Path) -> Result<Self, SuiteError> {
+        let failed = |source: std::io::Error| SuiteError::File {
+            path: folder.display().to_string(),
+            message: source.to_string(),
+        };
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_some_and(|ending| ending == "toml") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let cases = paths.iter().map(|path| {
+            let text = std::fs::read_to_string(path).map_err(failed)?;
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            Case::parse(&name, &text)
+        });
+        Ok(Self {
+            name: folder
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
+            cases: cases.collect::<Result<_, _>>()?,
+        })
+    }
+}

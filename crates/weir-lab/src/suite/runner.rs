@@ -1,0 +1,166 @@
+//! Runs the cases of a suite for each controller under test, in parallel.
+
+use super::case::{Case, SuiteError, UnderTest};
+use super::check::{CheckResult, Verdict};
+use super::evidence::{Evidence, Span};
+use super::files::Suite;
+use super::picture;
+use crate::report::NamedPlot;
+use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use weir_proto::time::Duration;
+
+/// What a case came to with one controller.
+#[derive(Clone, Debug, Serialize)]
+pub struct CaseResult {
+    /// The name of the case.
+    pub case: String,
+    /// Its title.
+    pub title: String,
+    /// Where the document has it.
+    pub source: String,
+    /// What makes it happen here.
+    pub how: String,
+    /// The controller under test.
+    pub controller: String,
+    /// Whether it passed: a failed check fails it, and at least one must have passed.
+    pub verdict: Verdict,
+    /// The measured value against its bounds, of the check that decided.
+    pub why: String,
+    /// When what the case changes has changed, in seconds.
+    pub trigger_s: Option<f64>,
+    /// Each check.
+    pub checks: Vec<CheckResult>,
+    /// The picture of the run.
+    #[serde(skip)]
+    pub plot: Option<NamedPlot>,
+}
+
+/// The results of a suite.
+#[derive(Clone, Debug, Serialize)]
+pub struct SuiteResult {
+    /// The suite's name.
+    pub suite: String,
+    /// The controllers, in the order in which they were named.
+    pub controllers: Vec<String>,
+    /// Case by case, and for each in the order of the controllers.
+    pub results: Vec<CaseResult>,
+}
+
+impl SuiteResult {
+    /// True if no case failed.
+    pub fn holds(&self) -> bool {
+        let mut results = self.results.iter();
+        results.all(|result| result.verdict != Verdict::Failed)
+    }
+}
+
+/// Runs all cases for all controllers. `progress` is called after each with how many are done.
+///
+/// # Errors
+/// A scenario that cannot be run with a controller.
+pub fn run_suite(
+    suite: &Suite,
+    controllers: &[UnderTest],
+    registry: TransportRegistry<'_>,
+    progress: &(dyn Fn(usize) + Sync),
+) -> Result<SuiteResult, SuiteError> {
+    let cases = suite.cases.iter();
+    let pairs: Vec<_> = cases
+        .flat_map(|case| controllers.iter().map(move |under_test| (case, under_test)))
+        .collect();
+    let done = AtomicUsize::new(0);
+    let results = pairs.into_par_iter().map(|(case, under_test)| {
+        let result = run_case(case, under_test, registry);
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        result
+    });
+    Ok(SuiteResult {
+        suite: suite.name.clone(),
+        controllers: controllers.iter().map(UnderTest::name).collect(),
+        results: results.collect::<Result<_, _>>()?,
+    })
+}
+
+fn run_case(
+    case: &Case,
+    under_test: &UnderTest,
+    registry: TransportRegistry<'_>,
+) -> Result<CaseResult, SuiteError> {
+    let path = case.path()?;
+    let observe = |trigger: Duration| {
+        let scenario = case.scenario(under_test, trigger)?;
+        let options = RunOptions {
+            trace: TraceLevel::Full,
+            registry,
+            ..RunOptions::default()
+        };
+        let output = run(&scenario, &options).map_err(|error| case.error(error.to_string()))?;
+        Evidence::of(output, path, under_test.header_octets())
+            .ok_or_else(|| case.error("the run has no trace of the flow".to_owned()))
+    };
+    let trigger = match &case.spec.trigger {
+        None => None,
+        Some(trigger) => {
+            let rehearsal = observe(Duration::from_secs(100_000))?;
+            let whole = Span {
+                from: 0.0,
+                until: f64::INFINITY,
+            };
+            let visits = rehearsal.visits(&trigger.state, whole);
+            let visit = trigger.visit.checked_sub(1).and_then(|at| visits.get(at));
+            Some(match visit {
+                Some(visit) => Duration::from_secs_f64(visit.from),
+                None => weir_proto::units::parse_duration(&trigger.otherwise)
+                    .map_err(|error| case.error(error.to_string()))?,
+            })
+        }
+    };
+    let evidence = observe(trigger.unwrap_or(Duration::from_secs(100_000)))?;
+    let spec = case.spec_at(trigger)?;
+    let checks: Vec<CheckResult> = spec
+        .check
+        .iter()
+        .map(|check| check.judge(&evidence))
+        .collect();
+    let (verdict, why) = decide(&checks);
+    let name = format!("{}-{}", case.name, under_test.name().replace(':', "-"));
+    let trigger_s = trigger.map(Duration::as_secs_f64);
+    Ok(CaseResult {
+        case: case.name.clone(),
+        title: spec.title,
+        source: spec.source,
+        how: spec.how,
+        controller: under_test.name(),
+        verdict,
+        why,
+        trigger_s,
+        plot: picture::plot(&name, &evidence, trigger_s),
+        checks,
+    })
+}
+
+/// The verdict of a case and the check that decided it.
+fn decide(checks: &[CheckResult]) -> (Verdict, String) {
+    let find = |verdict| checks.iter().find(|check| check.verdict == verdict);
+    if let Some(failed) = find(Verdict::Failed) {
+        let why = format!("{}: {}", failed.says, failed.text());
+        return (Verdict::Failed, why);
+    }
+    if find(Verdict::Passed).is_none() {
+        let why = "the controller shows none of what is measured";
+        return (Verdict::NotObservable, why.to_owned());
+    }
+    let hidden = checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::NotObservable)
+        .count();
+    let why = match hidden {
+        0 => String::new(),
+        1 => "1 check is not observable".to_owned(),
+        _ => format!("{hidden} checks are not observable"),
+    };
+    (Verdict::Passed, why)
+}

@@ -1,0 +1,348 @@
+//! BBRv3 (draft-ietf-ccwg-bbr): a model of the path, the bandwidth that it delivers and its
+//! round-trip time without a queue, from which pacing rate and window follow.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `model` | the estimates (§5.5) |
+//! | `startup`, `drain`, `probe_bw`, `probe_rtt` | the states (§5.3) |
+//! | `control` | pacing rate, quantum, window (§5.6) |
+//! | `config` | the constants (§2) |
+//!
+//! Where the text leaves something open:
+//! - the pacing gains are those of the table in §5.6.1, since the pseudocode of ProbeBW sets none;
+//! - `TargetInflight()` counts in packets where it stands for rounds (§5.3.3.9);
+//! - recovery begins with the first loss of a packet that was sent after the last recovery began,
+//!   and ends when such a packet is delivered, for TCP as for QUIC;
+//! - the state to restore is saved when a recovery begins, as §5.5.11 has it in words, and not
+//!   again with the first loss of each round, as NoteLoss() has it: a probe that losses end resets
+//!   the round, so that the second loss would overwrite what the first has saved;
+//! - the pacing rate is set anew with the first sample of the round-trip time (§5.6.2);
+//! - a sample without a rate does not count as a round without growth (§5.3.1.2).
+//!
+//! Not modelled: ECN (the draft defines no response), connections without selective
+//! acknowledgements, offload budgets above one quantum.
+
+mod config;
+mod control;
+mod drain;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod state;
+#[cfg(test)]
+mod tests;
+
+pub use config::BbrConfig;
+
+use super::{BoxedController, ControllerEntry, WindowConfig};
+use crate::cc::{
+    Acked, CongestionEvent, EndAcks, Lost, RetransmissionTimeout, Sent, WindowController,
+};
+use crate::event::Limit;
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::units::Rate;
+use model::Model;
+use probe_bw::Cycle;
+use probe_rtt::Visit;
+use startup::FullPipe;
+use state::State;
+
+/// The registry's entry.
+pub(super) const ENTRY: ControllerEntry = ControllerEntry {
+    name: "bbr",
+    doc: "BBRv3 (draft-ietf-ccwg-bbr)",
+    make: |config| Box::new(Bbr::new(config)),
+};
+
+/// BBR.undo_state: the state that a loss has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum UndoState {
+    #[default]
+    None,
+    Startup,
+    ProbeUp,
+}
+
+/// What a spurious loss recovery restores (draft-bbr §5.5.11.1).
+#[derive(Clone, Copy, Debug, Default)]
+struct Undo {
+    state: UndoState,
+    bw_shortterm: f64,
+    inflight_shortterm: u64,
+    inflight_longterm: u64,
+}
+
+/// BBRv3.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    config: BbrConfig,
+    window: WindowConfig,
+    /// C.SMSS in octets.
+    mds: u64,
+    initial_window: u64,
+    rng: Rng,
+    state: State,
+    model: Model,
+    full: FullPipe,
+    cycle: Cycle,
+    visit: Visit,
+    undo: Undo,
+    /// C.cwnd in octets.
+    cwnd: u64,
+    prior_cwnd: u64,
+    /// C.pacing_rate in octets per second.
+    pacing_rate: f64,
+    /// C.send_quantum in octets.
+    send_quantum: u64,
+    limit: Limit,
+    drain_start_round: u64,
+    idle_restart: bool,
+    has_started: bool,
+    has_seen_rtt: bool,
+    /// When the loss recovery in progress began.
+    recovery_start: Option<Instant>,
+    bytes_in_flight: u64,
+    /// The window was full in this round, and in the last.
+    cwnd_limited: [bool; 2],
+}
+
+impl Bbr {
+    /// A controller at its initial window.
+    pub fn new(config: &WindowConfig) -> Self {
+        let mut bbr = Self {
+            config: config.bbr,
+            window: *config,
+            mds: config.max_datagram_size.max(1),
+            initial_window: config.initial_window(),
+            rng: Rng::stream(config.seed, "bbr"),
+            state: State::Startup,
+            model: Model::new(),
+            full: FullPipe::default(),
+            cycle: Cycle::new(),
+            visit: Visit::default(),
+            undo: Undo::default(),
+            cwnd: config.initial_window(),
+            prior_cwnd: 0,
+            pacing_rate: 0.0,
+            send_quantum: 0,
+            limit: Limit::InitialWindow,
+            drain_start_round: 0,
+            idle_restart: false,
+            has_started: false,
+            has_seen_rtt: false,
+            recovery_start: None,
+            bytes_in_flight: 0,
+            cwnd_limited: [false; 2],
+        };
+        bbr.init_pacing_rate(crate::cc::Rtt::default());
+        bbr
+    }
+
+    /// C.is_cwnd_limited (draft-bbr §2.2).
+    const fn is_cwnd_limited(&self) -> bool {
+        self.cwnd_limited[0] || self.cwnd_limited[1]
+    }
+
+    /// HandleRestartFromIdle (draft-bbr §5.4.1).
+    fn handle_restart_from_idle(&mut self, now: Instant) {
+        self.idle_restart = true;
+        self.model.extra_acked_interval_start = now;
+        if self.state.is_probe_bw() {
+            self.set_pacing_rate_with_gain(1.0);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(now);
+        }
+    }
+
+    /// UpdateModelAndState (draft-bbr §5.2.3).
+    fn update_model_and_state(&mut self, acks: &EndAcks) {
+        self.model.update_latest_delivery_signals(acks);
+        if self.model.update_max_bw(acks, &self.config) {
+            self.cycle.rounds_since_up += 1;
+            self.cwnd_limited = [false, self.cwnd_limited[0]];
+        }
+        self.model
+            .adapt_lower_bounds(self.state, self.cwnd, self.config.beta);
+        let window = if self.full.reached {
+            self.config.extra_acked_filter_rounds
+        } else {
+            1
+        };
+        self.model.update_ack_aggregation(acks, self.cwnd, window);
+        self.check_full_bw_reached(acks);
+        self.check_startup_done(acks);
+        self.check_drain_done(acks);
+        self.update_cycle_phase(acks);
+        self.model.update_min_rtt(acks, &self.config);
+        self.check_probe_rtt(acks);
+        self.model.advance_latest_delivery_signals(acks);
+        self.model.bound_bw();
+    }
+
+    /// SaveStateUponLoss (draft-bbr §5.5.11.1).
+    fn save_state_upon_loss(&mut self) {
+        self.save_cwnd();
+        self.undo = Undo {
+            state: UndoState::None,
+            bw_shortterm: self.model.bw_shortterm,
+            inflight_shortterm: self.model.inflight_shortterm,
+            inflight_longterm: self.model.inflight_longterm,
+        };
+    }
+
+    /// OnEnterFastRecovery (draft-bbr §5.6.4.4).
+    fn enter_recovery(&mut self, now: Instant) {
+        self.save_state_upon_loss();
+        self.recovery_start = Some(now);
+    }
+
+    /// OnEnterRTO (draft-bbr §5.6.4.4): the window lets one packet out.
+    fn enter_timeout(&mut self, now: Instant, bytes_in_flight: u64) {
+        self.enter_recovery(now);
+        self.cwnd = bytes_in_flight + self.mds;
+        self.limit = Limit::Timeout;
+    }
+
+    /// HandleLostPacket where the packet was a probe (draft-bbr §5.5.10.2).
+    fn handle_lost_probe(&mut self, lost: &Lost) {
+        if !self.is_inflight_too_high(lost.lost_since_sent, lost.tx_in_flight) {
+            return;
+        }
+        // InflightAtLoss: at which volume the losses crossed the threshold.
+        let threshold = self.config.loss_threshold;
+        let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes) as f64;
+        let lost_prev = lost.lost_since_sent.saturating_sub(lost.bytes) as f64;
+        let lost_prefix = (threshold * inflight_prev - lost_prev) / (1.0 - threshold).max(1e-9);
+        let inflight = (inflight_prev + lost_prefix).max(0.0) as u64;
+        self.handle_inflight_too_high(lost.now, inflight, lost.app_limited);
+    }
+}
+
+impl WindowController for Bbr {
+    fn on_sent(&mut self, sent: &Sent) {
+        if !self.has_started {
+            self.has_started = true;
+            self.model.init(sent.now, sent.rtt.smoothed);
+        }
+        self.init_pacing_rate(sent.rtt);
+        if sent.bytes_in_flight <= sent.bytes && sent.app_limited {
+            self.handle_restart_from_idle(sent.now);
+        }
+        self.bytes_in_flight = sent.bytes_in_flight;
+        self.cwnd_limited[0] |= sent.bytes_in_flight + self.mds > self.cwnd;
+    }
+
+    fn on_ack(&mut self, _: &Acked) {}
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost.bytes);
+        if self.recovery_start.is_none_or(|start| lost.sent_at > start) {
+            self.enter_recovery(lost.now);
+        }
+        self.model.note_loss(lost.delivered);
+        self.model.loss_ranges_in_round += u32::from(!lost.continues_range);
+        if self.cycle.is_probe_sample {
+            self.handle_lost_probe(lost);
+        }
+    }
+
+    fn on_end_acks(&mut self, acks: &EndAcks) {
+        self.bytes_in_flight = acks.bytes_in_flight;
+        self.init_pacing_rate(acks.rtt);
+        self.update_model_and_state(acks);
+        if self
+            .recovery_start
+            .is_some_and(|start| acks.newest_sent_at > start)
+        {
+            self.recovery_start = None;
+            self.restore_cwnd();
+        }
+        self.set_pacing_rate();
+        self.set_send_quantum();
+        self.set_cwnd(acks);
+    }
+
+    fn sets_window_in_recovery(&self) -> bool {
+        true
+    }
+
+    fn limits_samples(&self) -> bool {
+        self.state == State::ProbeRtt
+    }
+
+    fn on_congestion_event(&mut self, _: &CongestionEvent) {}
+
+    fn on_persistent_congestion(&mut self, now: Instant) {
+        self.enter_timeout(now, self.bytes_in_flight);
+    }
+
+    fn on_retransmission_timeout(&mut self, timeout: &RetransmissionTimeout) {
+        // What is in flight is declared lost behind this call.
+        self.enter_timeout(timeout.now, 0);
+    }
+
+    /// HandleSpuriousLossDetection (draft-bbr §5.5.11.2).
+    fn on_spurious_congestion_event(&mut self, _now: Instant) {
+        let undo = std::mem::take(&mut self.undo);
+        self.restore_cwnd();
+        self.recovery_start = None;
+        let model = &mut self.model;
+        model.is_loss_in_round = false;
+        self.full.reset(0.0);
+        model.bw_shortterm = model.bw_shortterm.max(undo.bw_shortterm);
+        model.inflight_shortterm = model.inflight_shortterm.max(undo.inflight_shortterm);
+        model.inflight_longterm = model.inflight_longterm.max(undo.inflight_longterm);
+        let in_probe_rtt = self.state == State::ProbeRtt;
+        match undo.state {
+            UndoState::Startup if self.state != State::Startup => {
+                self.full.reached = false;
+                if !in_probe_rtt {
+                    self.enter_startup();
+                }
+            }
+            UndoState::ProbeUp if self.state != State::Up && !in_probe_rtt => self.start_refill(),
+            _ => {}
+        }
+    }
+
+    fn window(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> Option<u64> {
+        None
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(Rate::from_bytes_per_sec(self.pacing_rate))
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        Some(self.send_quantum)
+    }
+
+    fn state(&self) -> &'static str {
+        self.state.name()
+    }
+
+    fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    fn set_max_datagram_size(&mut self, octets: u64) {
+        self.mds = octets.max(1);
+        self.window.max_datagram_size = self.mds;
+        self.initial_window = self.window.initial_window();
+        self.cwnd = match self.limit {
+            Limit::InitialWindow => self.initial_window,
+            _ => self.cwnd.max(self.min_pipe_cwnd()),
+        };
+        self.set_send_quantum();
+    }
+
+    fn clone_box(&self) -> BoxedController {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,241 @@
+//! The model of the path (draft-ietf-ccwg-bbr §5.5): what was delivered, how fast, over which
+//! round-trip time, and what was lost at which volume in flight.
+//!
+//! Rates are octets per second, volumes octets; [`f64::INFINITY`] and [`u64::MAX`] stand for a
+//! bound that is not set.
+
+use super::{BbrConfig, state::State};
+use crate::cc::filter::WindowedMax;
+use crate::cc::{EndAcks, RoundCounter};
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
+
+/// The windowed maximum of the delivery rate and the bounds that losses have set.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) rounds: RoundCounter,
+    /// BBR.round_start: the acknowledgement ended a round.
+    pub(super) round_start: bool,
+    /// BBR.max_bw_filter.
+    max_bw_filter: WindowedMax<f64>,
+    /// BBR.cycle_count.
+    cycle_count: u64,
+    /// BBR.max_bw.
+    pub(super) max_bw: f64,
+    /// BBR.bw.
+    pub(super) bw: f64,
+    /// BBR.bw_shortterm.
+    pub(super) bw_shortterm: f64,
+    /// BBR.inflight_shortterm.
+    pub(super) inflight_shortterm: u64,
+    /// BBR.inflight_longterm.
+    pub(super) inflight_longterm: u64,
+    /// BBR.bw_latest.
+    bw_latest: f64,
+    /// BBR.inflight_latest.
+    pub(super) inflight_latest: u64,
+    /// BBR.loss_round_delivered.
+    loss_round_delivered: u64,
+    /// BBR.loss_round_start: the acknowledgement ended a round that began with a loss.
+    pub(super) loss_round_start: bool,
+    /// BBR.is_loss_in_round.
+    pub(super) is_loss_in_round: bool,
+    /// Discontiguous ranges of packets that were lost in the round.
+    pub(super) loss_ranges_in_round: u32,
+    extra_acked_filter: WindowedMax<u64>,
+    extra_acked_delivered: u64,
+    pub(super) extra_acked_interval_start: Instant,
+    /// BBR.extra_acked.
+    pub(super) extra_acked: u64,
+    /// BBR.min_rtt; `None` before the first sample.
+    pub(super) min_rtt: Option<Duration>,
+    min_rtt_stamp: Instant,
+    /// BBR.probe_rtt_min_delay.
+    probe_rtt_min_delay: Duration,
+    /// BBR.probe_rtt_min_stamp.
+    pub(super) probe_rtt_min_stamp: Instant,
+    /// BBR.probe_rtt_expired.
+    pub(super) probe_rtt_expired: bool,
+    /// C.delivered.
+    pub(super) delivered: u64,
+}
+
+impl Model {
+    pub(super) fn new() -> Self {
+        Self {
+            rounds: RoundCounter::default(),
+            round_start: false,
+            max_bw_filter: WindowedMax::default(),
+            cycle_count: 0,
+            max_bw: 0.0,
+            bw: 0.0,
+            bw_shortterm: f64::INFINITY,
+            inflight_shortterm: u64::MAX,
+            inflight_longterm: u64::MAX,
+            bw_latest: 0.0,
+            inflight_latest: 0,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            is_loss_in_round: false,
+            loss_ranges_in_round: 0,
+            extra_acked_filter: WindowedMax::default(),
+            extra_acked_delivered: 0,
+            extra_acked_interval_start: Instant::ZERO,
+            extra_acked: 0,
+            min_rtt: None,
+            min_rtt_stamp: Instant::ZERO,
+            probe_rtt_min_delay: Duration::MAX,
+            probe_rtt_min_stamp: Instant::ZERO,
+            probe_rtt_expired: false,
+            delivered: 0,
+        }
+    }
+
+    /// The connection begins (OnInit, draft-bbr §5.2.1).
+    pub(super) fn init(&mut self, now: Instant, srtt: Duration) {
+        self.min_rtt = (!srtt.is_zero()).then_some(srtt);
+        self.min_rtt_stamp = now;
+        self.probe_rtt_min_stamp = now;
+        self.extra_acked_interval_start = now;
+    }
+
+    /// BBR.bdp in octets; `None` before the first sample of the round-trip time.
+    pub(super) fn bdp(&self) -> Option<f64> {
+        self.min_rtt.map(|rtt| self.bw * rtt.as_secs_f64())
+    }
+
+    /// StartRound (draft-bbr §5.5.1).
+    pub(super) fn start_round(&mut self) {
+        self.rounds.start(self.delivered);
+    }
+
+    /// UpdateLatestDeliverySignals (draft-bbr §5.5.10.3).
+    pub(super) fn update_latest_delivery_signals(&mut self, acks: &EndAcks) {
+        self.delivered = acks.rate.total_delivered;
+        self.loss_round_start = false;
+        self.bw_latest = self.bw_latest.max(delivery_rate(acks));
+        self.inflight_latest = self.inflight_latest.max(acks.rate.delivered);
+        if acks.rate.prior_delivered >= self.loss_round_delivered {
+            self.loss_round_delivered = self.delivered;
+            self.loss_round_start = true;
+        }
+    }
+
+    /// AdvanceLatestDeliverySignals (draft-bbr §5.5.10.3).
+    pub(super) fn advance_latest_delivery_signals(&mut self, acks: &EndAcks) {
+        if self.loss_round_start {
+            self.bw_latest = delivery_rate(acks);
+            self.inflight_latest = acks.rate.delivered;
+            self.loss_ranges_in_round = 0;
+        }
+    }
+
+    /// ResetCongestionSignals (draft-bbr §5.5.10.3).
+    pub(super) fn reset_congestion_signals(&mut self) {
+        self.is_loss_in_round = false;
+        self.bw_latest = 0.0;
+        self.inflight_latest = 0;
+    }
+
+    /// ResetShortTermModel (draft-bbr §5.5.10.3).
+    pub(super) fn reset_short_term(&mut self) {
+        self.bw_shortterm = f64::INFINITY;
+        self.inflight_shortterm = u64::MAX;
+    }
+
+    /// UpdateMaxBw with UpdateRound (draft-bbr §5.5.1 and §5.5.5). Returns true if a round ended.
+    pub(super) fn update_max_bw(&mut self, acks: &EndAcks, config: &BbrConfig) -> bool {
+        self.round_start = self.rounds.on_sample(&acks.rate);
+        if let Some(rate) = acks.rate.delivery_rate {
+            let rate = rate.as_bytes_per_sec();
+            if rate > 0.0 && (rate >= self.max_bw || !acks.rate.app_limited) {
+                // The cycle in progress is one of those that the window counts.
+                let window = config.max_bw_filter_cycles.saturating_sub(1);
+                self.max_bw = self.max_bw_filter.update(window, self.cycle_count, rate);
+            }
+        }
+        self.round_start
+    }
+
+    /// AdvanceMaxBwFilter (draft-bbr §5.5.6).
+    pub(super) const fn advance_max_bw_filter(&mut self) {
+        self.cycle_count += 1;
+    }
+
+    /// UpdateCongestionSignals after UpdateMaxBw (draft-bbr §5.5.10.3): once in a round with a
+    /// loss the short-term bounds follow what was delivered, unless the flow probes.
+    pub(super) fn adapt_lower_bounds(&mut self, state: State, cwnd: u64, beta: f64) {
+        if !self.loss_round_start {
+            return;
+        }
+        if !state.is_probing_bw() && self.is_loss_in_round {
+            if self.bw_shortterm.is_infinite() {
+                self.bw_shortterm = self.max_bw;
+            }
+            if self.inflight_shortterm == u64::MAX {
+                self.inflight_shortterm = cwnd;
+            }
+            let inflight = beta * self.inflight_shortterm as f64;
+            self.bw_shortterm = self.bw_latest.max(beta * self.bw_shortterm);
+            self.inflight_shortterm = self.inflight_latest.max(inflight as u64);
+        }
+        self.is_loss_in_round = false;
+    }
+
+    /// BoundBWForModel (draft-bbr §5.5.10.3).
+    pub(super) fn bound_bw(&mut self) {
+        self.bw = self.max_bw.min(self.bw_shortterm);
+    }
+
+    /// UpdateACKAggregation (draft-bbr §5.5.9).
+    pub(super) fn update_ack_aggregation(&mut self, acks: &EndAcks, cwnd: u64, window: u64) {
+        let interval = acks.now.since(self.extra_acked_interval_start);
+        let mut expected = (self.bw * interval.as_secs_f64()) as u64;
+        if self.extra_acked_delivered <= expected {
+            self.extra_acked_delivered = 0;
+            self.extra_acked_interval_start = acks.now;
+            expected = 0;
+        }
+        self.extra_acked_delivered += acks.newly_acked;
+        let extra = self
+            .extra_acked_delivered
+            .saturating_sub(expected)
+            .min(cwnd);
+        let round = self.rounds.count();
+        self.extra_acked = self.extra_acked_filter.update(window, round, extra);
+    }
+
+    /// UpdateMinRTT (draft-bbr §5.3.4.3).
+    pub(super) fn update_min_rtt(&mut self, acks: &EndAcks, config: &BbrConfig) {
+        let now = acks.now;
+        self.probe_rtt_expired = now > self.probe_rtt_min_stamp + config.probe_rtt_interval;
+        if let Some(rtt) = acks.rtt_sample
+            && (rtt < self.probe_rtt_min_delay || self.probe_rtt_expired)
+        {
+            self.probe_rtt_min_delay = rtt;
+            self.probe_rtt_min_stamp = now;
+        }
+        let expired = now > self.min_rtt_stamp + config.min_rtt_filter;
+        let is_lower = self
+            .min_rtt
+            .is_none_or(|least| self.probe_rtt_min_delay < least);
+        if (is_lower || expired) && self.probe_rtt_min_delay < Duration::MAX {
+            self.min_rtt = Some(self.probe_rtt_min_delay);
+            self.min_rtt_stamp = self.probe_rtt_min_stamp;
+        }
+    }
+
+    /// NoteLoss (draft-bbr §5.5.10.2).
+    pub(super) const fn note_loss(&mut self, delivered: u64) {
+        self.delivered = delivered;
+        if !self.is_loss_in_round {
+            self.loss_round_delivered = delivered;
+        }
+        self.is_loss_in_round = true;
+    }
+}
+
+/// RS.delivery_rate in octets per second; zero if the sample is not reliable.
+pub(super) fn delivery_rate(acks: &EndAcks) -> f64 {
+    acks.rate.delivery_rate.map_or(0.0, Rate::as_bytes_per_sec)
+}

@@ -1,0 +1,76 @@
+//! ProbeRTT: for a moment little is in flight, so that the round-trip time without a queue can be
+//! measured (draft-ietf-ccwg-bbr §5.3.4).
+
+use super::probe_bw::AckPhase;
+use super::{Bbr, state::State};
+use crate::cc::EndAcks;
+use crate::time::Instant;
+
+/// The progress of a visit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Visit {
+    /// BBR.probe_rtt_done_stamp; `None` until little enough is in flight.
+    done: Option<Instant>,
+    /// BBR.probe_rtt_round_done.
+    round_done: bool,
+}
+
+impl Bbr {
+    /// CheckProbeRTT (draft-bbr §5.3.4.3).
+    pub(super) fn check_probe_rtt(&mut self, acks: &EndAcks) {
+        if self.state != State::ProbeRtt && self.model.probe_rtt_expired && !self.idle_restart {
+            self.state = State::ProbeRtt;
+            self.save_cwnd();
+            self.visit = Visit::default();
+            self.cycle.ack_phase = AckPhase::ProbeStopping;
+            self.model.start_round();
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(acks);
+        }
+        if acks.rate.delivered > 0 {
+            self.idle_restart = false;
+        }
+    }
+
+    /// HandleProbeRTT. That samples are limited meanwhile, the transport learns from
+    /// `limits_samples`.
+    fn handle_probe_rtt(&mut self, acks: &EndAcks) {
+        if self.visit.done.is_some() {
+            self.visit.round_done |= self.model.round_start;
+            if self.visit.round_done {
+                self.check_probe_rtt_done(acks.now);
+            }
+        } else if self.bytes_in_flight <= self.probe_rtt_cwnd() {
+            self.visit.done = Some(acks.now + self.config.probe_rtt_duration);
+            self.visit.round_done = false;
+            self.model.start_round();
+        }
+    }
+
+    /// CheckProbeRTTDone.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
+        if self.visit.done.is_some_and(|done| now > done) {
+            self.model.probe_rtt_min_stamp = now;
+            self.restore_cwnd();
+            self.exit_probe_rtt(now);
+        }
+    }
+
+    /// ExitProbeRTT (draft-bbr §5.3.4.4).
+    fn exit_probe_rtt(&mut self, now: Instant) {
+        self.model.reset_short_term();
+        if self.full.reached {
+            self.start_down(now);
+            self.start_cruise();
+        } else {
+            self.enter_startup();
+        }
+    }
+
+    /// ProbeRTTCwnd (draft-bbr §5.6.4.5).
+    pub(super) fn probe_rtt_cwnd(&self) -> u64 {
+        self.bdp_multiple(self.model.bw, self.config.probe_rtt_cwnd_gain)
+            .max(self.min_pipe_cwnd())
+    }
+}

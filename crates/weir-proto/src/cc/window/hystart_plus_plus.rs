@@ -1,0 +1,186 @@
+//! HyStart++ (RFC 9406): slow start ends when a round's round-trip times have grown, by way of a
+//! conservative slow start that goes back if they fall again.
+//!
+//! A round ends when a packet is acknowledged that was sent in it. Each acknowledged packet counts
+//! as a sample of the round-trip time.
+
+use crate::cc::Acked;
+use crate::time::{Duration, Instant};
+
+/// MIN_RTT_THRESH (RFC 9406 §4.3).
+const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
+/// MAX_RTT_THRESH (RFC 9406 §4.3).
+const MAX_RTT_THRESH: Duration = Duration::from_millis(16);
+/// The share of the last round's least round-trip time by which it must grow (RFC 9406 §4.3).
+const MIN_RTT_DIVISOR: u64 = 8;
+/// N_RTT_SAMPLE (RFC 9406 §4.3).
+const N_RTT_SAMPLE: u32 = 8;
+/// CSS_GROWTH_DIVISOR (RFC 9406 §4.3).
+const CSS_GROWTH_DIVISOR: u64 = 4;
+/// CSS_ROUNDS (RFC 9406 §4.3).
+const CSS_ROUNDS: u32 = 5;
+
+/// What slow start does with an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SlowStart {
+    /// The window grows by so many octets.
+    Grow(u64),
+    /// The same, and slow start ends.
+    GrowAndEnd(u64),
+}
+
+/// The conservative slow start in progress.
+#[derive(Clone, Copy, Debug)]
+struct Conservative {
+    /// cssBaselineMinRtt.
+    baseline: Duration,
+    /// Rounds in it that have ended.
+    rounds: u32,
+}
+
+/// The state of HyStart++.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct HyStartPlusPlus {
+    round_start: Option<Instant>,
+    /// lastRoundMinRTT; `None` is infinite.
+    last_round_min: Option<Duration>,
+    /// currentRoundMinRTT.
+    current_round_min: Option<Duration>,
+    samples: u32,
+    conservative: Option<Conservative>,
+}
+
+impl HyStartPlusPlus {
+    /// A packet was acknowledged in slow start (RFC 9406 §4.2).
+    pub(super) fn on_ack(&mut self, acked: &Acked) -> SlowStart {
+        let ends = self.end_round(acked);
+        let sample = acked.rtt.latest;
+        let least = self.current_round_min.map_or(sample, |min| min.min(sample));
+        self.current_round_min = Some(least);
+        self.samples += 1;
+        let growth = match self.conservative {
+            Some(_) => acked.bytes / CSS_GROWTH_DIVISOR,
+            None => acked.bytes,
+        };
+        if ends {
+            return SlowStart::GrowAndEnd(growth);
+        }
+        if self.samples >= N_RTT_SAMPLE {
+            self.compare(least);
+        }
+        SlowStart::Grow(growth)
+    }
+
+    /// Begins a round if the last has ended; true if it was the last conservative one.
+    fn end_round(&mut self, acked: &Acked) -> bool {
+        if self.round_start.is_some_and(|start| acked.sent_at < start) {
+            return false;
+        }
+        self.round_start = Some(acked.now);
+        self.last_round_min = self.current_round_min.take();
+        self.samples = 0;
+        let Some(conservative) = &mut self.conservative else {
+            return false;
+        };
+        conservative.rounds += 1;
+        conservative.rounds >= CSS_ROUNDS
+    }
+
+    /// Compares the least round-trip time of this round with that of the last, or in conservative
+    /// slow start with that at its beginning.
+    fn compare(&mut self, least: Duration) {
+        if let Some(conservative) = self.conservative {
+            // The growth was spurious.
+            if least < conservative.baseline {
+                self.conservative = None;
+            }
+            return;
+        }
+        let Some(last) = self.last_round_min else {
+            return;
+        };
+        let threshold = (last / MIN_RTT_DIVISOR)
+            .max(MIN_RTT_THRESH)
+            .min(MAX_RTT_THRESH);
+        if least >= last + threshold {
+            self.conservative = Some(Conservative {
+                baseline: least,
+                rounds: 0,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Rtt;
+
+    /// Rounds of nine packets each, 100 ms apart, with these round-trip times in milliseconds.
+    /// Returns by how much each round made the window grow, until slow start ends.
+    fn growth(rtts: &[u64]) -> (Vec<u64>, bool) {
+        let mut hystart = HyStartPlusPlus::default();
+        let mut grown = Vec::new();
+        for (round, rtt) in rtts.iter().enumerate() {
+            let now = Instant::ZERO + Duration::from_millis(100 * (round as u64 + 1));
+            let mut sum = 0;
+            for _ in 0..9 {
+                let acked = Acked {
+                    now,
+                    // Sent when the round before was acknowledged.
+                    sent_at: now - Duration::from_millis(100),
+                    bytes: 1000,
+                    rtt: Rtt {
+                        latest: Duration::from_millis(*rtt),
+                        ..Rtt::default()
+                    },
+                    ..Acked::default()
+                };
+                match hystart.on_ack(&acked) {
+                    SlowStart::Grow(octets) => sum += octets,
+                    SlowStart::GrowAndEnd(octets) => {
+                        grown.push(sum + octets);
+                        return (grown, true);
+                    }
+                }
+            }
+            grown.push(sum);
+        }
+        (grown, false)
+    }
+
+    #[test]
+    fn an_eighth_more_delay_makes_it_conservative_for_five_rounds() {
+        // RFC 9406 §4.2 and §4.3: N_RTT_SAMPLE 8, MIN_RTT_DIVISOR 8, CSS_GROWTH_DIVISOR 4,
+        // CSS_ROUNDS 5. 90 ms is 80 + 80/8; the ninth packet grows a quarter.
+        let (grown, ended) = growth(&[80, 90, 95, 95, 95, 95, 95, 95]);
+        assert_eq!(grown, [9000, 8250, 2250, 2250, 2250, 2250, 250]);
+        assert!(ended);
+        let (grown, ended) = growth(&[80, 89, 89, 89, 89, 89, 89, 89]);
+        assert_eq!(grown, [9000; 8], "89 ms is below 80 + 10");
+        assert!(!ended);
+    }
+
+    #[test]
+    fn the_threshold_has_bounds() {
+        // RFC 9406 §4.3: MIN_RTT_THRESH 4 ms, MAX_RTT_THRESH 16 ms.
+        for (base, next, conservative) in [
+            (8, 12, true),
+            (8, 11, false),
+            (400, 416, true),
+            (400, 415, false),
+        ] {
+            let (grown, _) = growth(&[base, next]);
+            assert_eq!(grown[1] < 9000, conservative, "{base} {next}");
+        }
+    }
+
+    #[test]
+    fn it_goes_back_to_slow_start_when_the_delay_falls_again() {
+        // RFC 9406 §4.2: below cssBaselineMinRtt, 90 ms.
+        let (grown, ended) = growth(&[80, 90, 89, 89, 89, 89, 89, 89, 89]);
+        assert_eq!(grown[2], 7 * 250 + 250 + 1000);
+        assert_eq!(grown[3..], [9000; 6]);
+        assert!(!ended);
+    }
+}

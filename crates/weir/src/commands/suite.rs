@@ -1,0 +1,104 @@
+//! `weir suite NAME --controller LIST`: test cases for congestion controllers.
+
+use crate::arguments::JsonOutput;
+use crate::exit::Failure;
+use crate::quinn;
+use crate::terminal;
+use clap::Args;
+use std::fmt::Write;
+use std::path::PathBuf;
+use weir_lab::suite::{Suite, SuiteError, SuiteResult, UnderTest, run_suite};
+
+/// The arguments of the command.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A suite by name (bbr), or a folder with cases
+    name: String,
+    /// Controllers under test, each with its transport: quic, tcp or quinn
+    #[arg(
+        long,
+        short,
+        value_delimiter = ',',
+        default_value = "quic:bbr",
+        value_name = "TRANSPORT:CONTROLLER"
+    )]
+    controller: Vec<String>,
+    /// Settings of the transport, such as bbr.beta=0.5, for every controller under test
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Only cases whose name has this part, such as 05 or startup
+    #[arg(long, value_name = "PART")]
+    case: Option<String>,
+    /// Where the page, the plots and the results go
+    #[arg(long, short, default_value = "reports/suite")]
+    out: PathBuf,
+    #[command(flatten)]
+    output: JsonOutput,
+}
+
+/// Runs the suite and writes its page.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let usage = |error: SuiteError| Failure::Usage(error.to_string());
+    let folder = PathBuf::from(&arguments.name);
+    let mut suite = if folder.is_dir() {
+        Suite::from_folder(&folder).map_err(usage)?
+    } else {
+        Suite::embedded(&arguments.name).map_err(usage)?
+    };
+    if let Some(part) = &arguments.case {
+        suite.cases.retain(|case| case.name.contains(part));
+        if suite.cases.is_empty() {
+            let message = format!("no case of \"{}\" has \"{part}\" in its name", suite.name);
+            return Err(Failure::Usage(message));
+        }
+    }
+    let controllers = arguments.controller.iter();
+    let controllers = controllers.map(|text| UnderTest::parse(text));
+    let mut controllers: Vec<UnderTest> = controllers.collect::<Result<_, _>>().map_err(usage)?;
+    for under_test in &mut controllers {
+        for setting in &arguments.set {
+            under_test.set(setting).map_err(usage)?;
+        }
+    }
+    let total = suite.cases.len() * controllers.len();
+    let bar = terminal::progress(total as u64, "running");
+    let result = run_suite(&suite, &controllers, quinn::registry(), &|done| {
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    let result = result.map_err(usage)?;
+    let page = result
+        .write(&arguments.out)
+        .map_err(|error| Failure::Failed(error.to_string()))?;
+    if arguments.output.json {
+        terminal::print(&result.json())?;
+    } else {
+        terminal::print(&table(&result))?;
+    }
+    terminal::status(&format!("page: {}", page.display()));
+    if result.holds() {
+        return Ok(());
+    }
+    Err(Failure::ExpectationFailed("some cases failed".to_owned()))
+}
+
+/// A line a case and controller.
+fn table(result: &SuiteResult) -> String {
+    let results = result.results.iter();
+    let cases = results.clone().map(|one| one.case.chars().count());
+    let names = results.clone().map(|one| one.controller.chars().count());
+    let (case_width, name_width) = (cases.max().unwrap_or(0), names.max().unwrap_or(0));
+    let mut text = String::new();
+    for one in results {
+        let line = format!(
+            "{:<case_width$}  {:<name_width$}  {:<14}  {}",
+            one.case,
+            one.controller,
+            one.verdict.word(),
+            one.why
+        );
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
