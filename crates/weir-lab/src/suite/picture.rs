@@ -29,7 +29,7 @@ pub(super) fn plot(name: &str, evidence: &Evidence, trigger_s: Option<f64>) -> O
     let flight = times.iter().zip(in_flight.iter());
     let flight = flight.map(|(time, octets)| (*time, *octets)).collect();
     let highest = in_flight.iter().chain(points.iter().map(|point| &point.1));
-    let y = Axis::linear("octets", "B").by_range(highest.copied());
+    let y = Axis::linear("window and in flight, bytes", "bytes").by_range(highest.copied());
     let mut plot = Plot::new(name, Axis::time(), y.from_zero())
         .with("in flight", Colour(7), Shape::Step(flight))
         .with("", Colour(0), Shape::StepByCategory { points, categories });

@@ -5,9 +5,9 @@ use super::check::{CheckResult, Verdict};
 use super::evidence::{Evidence, Span};
 use super::files::Suite;
 use super::picture;
+use crate::replication::in_order;
 use crate::report::NamedPlot;
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use weir_proto::time::Duration;
@@ -72,7 +72,7 @@ pub fn run_suite(
         .flat_map(|case| controllers.iter().map(move |under_test| (case, under_test)))
         .collect();
     let done = AtomicUsize::new(0);
-    let results = pairs.into_par_iter().map(|(case, under_test)| {
+    let results = in_order(&pairs, |(case, under_test)| {
         let result = run_case(case, under_test, registry);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         result
@@ -80,7 +80,7 @@ pub fn run_suite(
     Ok(SuiteResult {
         suite: suite.name.clone(),
         controllers: controllers.iter().map(UnderTest::name).collect(),
-        results: results.collect::<Result<_, _>>()?,
+        results: results.into_iter().collect::<Result<_, _>>()?,
     })
 }
 
