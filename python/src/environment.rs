@@ -206,7 +206,7 @@ fn add_agent() {
     });
 }
 
-/// What a new controller shares with its environment; outside of one, with nobody.
+/// The state that a new controller shares with its environment; a state of its own outside of one.
 fn shared_agent(linked: Option<Arc<Mutex<Agent>>>, config: &WindowConfig) -> Arc<Mutex<Agent>> {
     let Some(shared) = linked else {
         return Arc::new(Mutex::new(Agent::new(config, false)));

@@ -38,7 +38,7 @@ pub fn supervised<T: Send>(
     let (watched, watched_progress) = (&shared, progress);
     let (outcome, raised) = py.detach(move || {
         let mut raised = None;
-        let mut patience = Patience::default();
+        let mut call_times = CallTimes::default();
         thread::scope(|scope| {
             let shared = watched;
             scope.spawn(move || {
@@ -51,7 +51,7 @@ pub fn supervised<T: Send>(
                     Err(RecvTimeoutError::Disconnected) => return (None, raised),
                     Err(RecvTimeoutError::Timeout) => {}
                 }
-                patience.interrupt_stuck_controllers(raised.is_some());
+                call_times.interrupt_stuck_controllers(raised.is_some());
                 if raised.is_none()
                     && let Err(error) = Python::attach(|py| look(py, watched_progress, shared))
                 {
@@ -72,9 +72,9 @@ pub fn supervised<T: Send>(
 
 /// Since when each thread has been in the same call of a controller.
 #[derive(Debug, Default)]
-struct Patience(BTreeMap<(u64, u64), Instant>);
+struct CallTimes(BTreeMap<(u64, u64), Instant>);
 
-impl Patience {
+impl CallTimes {
     /// Raises an exception in controllers that do not return for too long; if the work must end, in
     /// those that have not returned since the last look.
     fn interrupt_stuck_controllers(&mut self, must_end: bool) {
@@ -90,7 +90,9 @@ impl Patience {
                 let Ok(module) = py.import("weirlab.controller") else {
                     return;
                 };
-                let limit = module.getattr("PATIENCE").and_then(|limit| limit.extract());
+                let limit = module
+                    .getattr("CALL_TIMEOUT_S")
+                    .and_then(|limit| limit.extract());
                 let limit: f64 = limit.unwrap_or(10.0);
                 if must_end || since.elapsed().as_secs_f64() > limit {
                     // If it cannot be interrupted, the next look tries again.

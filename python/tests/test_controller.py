@@ -127,7 +127,7 @@ def test_a_controller_that_never_returns_is_interrupted(scenario, monkeypatch):
                 pass
 
     w.register("never")(Never)
-    monkeypatch.setattr(controller, "PATIENCE", 0.2)
+    monkeypatch.setattr(controller, "CALL_TIMEOUT_S", 0.2)
     with pytest.raises(w.ControllerError, match="NoReturn"):
         using(scenario, "never").run()
 

@@ -21,7 +21,7 @@ class Controller:
 
     A class that raises, or whose window is no number, ends the run with
     :class:`~weirlab.errors.ControllerError`; so does one that does not return for
-    ``controller.PATIENCE`` seconds.
+    ``controller.CALL_TIMEOUT_S`` seconds.
     """
 
     window: float
@@ -62,7 +62,7 @@ def register(name: str) -> Callable[[C], C]:
 
 
 #: Seconds after which a call of a controller that does not return is interrupted.
-PATIENCE = 10.0
+CALL_TIMEOUT_S = 10.0
 
 
 class NoReturn(BaseException):

@@ -32,7 +32,7 @@ class Progress:
 
     @property
     def callback(self) -> Callable[[int], None] | None:
-        """What takes the number of steps that are done; ``None`` if nobody wants it."""
+        """What takes the number of steps that are done; ``None`` if no bar is shown."""
         return None if self._call is None else self._step
 
     def _step(self, done: int) -> None:

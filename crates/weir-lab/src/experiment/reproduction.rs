@@ -141,14 +141,11 @@ pub struct Options<'a> {
 /// Hears how far a reproduction is, perhaps from several threads.
 pub trait Watcher: Sync {
     /// A run is done.
-    fn progress(&self, _progress: Progress) {}
+    fn progress(&self, progress: Progress);
     /// All runs of an experiment are done and judged. Experiments may come in another order than
     /// they were asked for.
-    fn finished(&self, _experiment: &ExperimentResult) {}
+    fn finished(&self, experiment: &ExperimentResult);
 }
-
-/// Hears nothing.
-impl Watcher for () {}
 
 /// The runs of an experiment that are done.
 struct Gathering {

@@ -1,6 +1,5 @@
 //! The page of a suite: a table of verdicts, and each case with its checks and its picture.
 
-use super::check::Verdict;
 use super::runner::{CaseResult, SuiteResult};
 use crate::report::page::{Page, escaped};
 use std::fmt::Write as _;
@@ -102,11 +101,7 @@ fn section(page: &mut Page, results: &[CaseResult]) {
              <th>measured</th></tr></thead><tbody>\n",
         );
         for check in &result.checks {
-            let mark = match check.verdict {
-                Verdict::Passed => "passed",
-                Verdict::NotObservable => "not observable",
-                Verdict::Failed => "failed",
-            };
+            let mark = check.verdict.word();
             let _ = writeln!(
                 html,
                 "<tr><td>{mark}</td><td>{}</td><td>{}</td><td>{}</td></tr>",

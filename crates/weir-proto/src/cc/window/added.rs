@@ -61,7 +61,7 @@ fn make_at<const PLACE: usize>(config: &WindowConfig) -> BoxedController {
     drop(added);
     match factory {
         Some(factory) => factory(config),
-        // Nobody has the function of a place that is not taken.
+        // Only entries of taken places have these functions.
         None => (new_reno::ENTRY.make)(config),
     }
 }
