@@ -5,7 +5,8 @@
 
 use std::error::Error;
 use std::path::Path;
-use weir_lab::evaluation::{Options, Subject, Suite, evaluate};
+use weir_lab::candidate::Candidate;
+use weir_lab::evaluation::{Options, Suite, evaluate};
 use weir_proto::cc::window::{BoxedController, ControllerEntry};
 use weir_proto::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
 use weir_proto::event::Limit;
@@ -103,7 +104,7 @@ impl WindowController for HoldDelay {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let suite = Suite::rfc9743()?;
-    let evaluation = evaluate(&suite, &Subject::own(&HOLD_DELAY), &Options::default())?;
+    let evaluation = evaluate(&suite, &Candidate::own(&HOLD_DELAY), &Options::default())?;
     print!("{}", evaluation.text());
     evaluation.write(Path::new("evaluations/hold-delay"))?;
     Ok(())

@@ -5,10 +5,12 @@
 //! [`evaluation`], [`report`].
 #![forbid(unsafe_code)]
 
+pub mod candidate;
 pub mod comparison;
 pub mod evaluation;
 pub mod experiment;
 pub mod headers;
+mod json;
 pub mod lint;
 mod natural_order;
 pub mod replication;

@@ -5,21 +5,20 @@
 //! standards track, or better. So each measure of each case is taken of the controller, of CUBIC
 //! and of Reno over the same transport and with the same seeds; a measure is *good* where it is
 //! better than both, *bad* where it is worse than both, by more than chance and more than a tenth.
-//! Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a [`Subject`],
+//! Metrics are those of RFC 5166. The suite is data ([`suite`]); a controller is a [`Candidate`],
 //! which a user's own program makes too.
 
 mod figure;
 mod measure;
 mod page;
-mod subject;
 mod suite;
 mod verdict;
 
 pub use measure::{Better, CandidateSample};
-pub use subject::Subject;
 pub use suite::{Case, Chapter, Suite};
 pub use verdict::{MeasureResult, Verdict};
 
+use crate::candidate::{Candidate, CandidateError};
 use crate::replication::{Sample, in_order};
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
 use crate::scenario::{Flow, Scenario, Transport};
@@ -32,8 +31,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum EvaluationError {
     /// The controller's name is wrong.
+    #[error(transparent)]
+    Candidate(#[from] CandidateError),
+    /// A chapter that the suite does not have.
     #[error("{0}")]
-    Subject(String),
+    Chapter(String),
     /// The suite cannot be used; the message has the place.
     #[error("{0}")]
     Suite(String),
@@ -47,22 +49,10 @@ pub enum EvaluationError {
         /// What went wrong.
         message: String,
     },
-    /// A file cannot be written.
-    #[error("{path}: {source}")]
-    File {
-        /// The path.
-        path: String,
-        /// The system's message.
-        source: std::io::Error,
-    },
-    /// A figure cannot be rasterised.
-    #[error("figure {name}: {message}")]
-    Figure {
-        /// The figure.
-        name: String,
-        /// What went wrong.
-        message: String,
-    },
+    /// A file of the report cannot be written.
+    #[cfg(feature = "files")]
+    #[error(transparent)]
+    Report(#[from] crate::report::ReportError),
 }
 
 /// What an evaluation is made with.
@@ -130,10 +120,10 @@ type Outcome = (Vec<Option<f64>>, bool);
 /// A suite that cannot be used, or a run that fails.
 pub fn evaluate(
     suite: &Suite,
-    subject: &Subject,
+    subject: &Candidate,
     options: &Options<'_>,
 ) -> Result<Evaluation, EvaluationError> {
-    let candidates = subject.candidates()?;
+    let candidates = subject.with_standards()?;
     let seeds = if options.seeds == 0 {
         SEEDS
     } else {
@@ -173,7 +163,7 @@ pub fn evaluate(
 /// The runs in the order of chapters, cases, candidates and seeds.
 fn jobs<'a>(
     suite: &'a Suite,
-    candidates: &'a [Subject],
+    candidates: &'a [Candidate],
     seeds: u32,
 ) -> Result<Vec<Job<'a>>, EvaluationError> {
     let mut jobs = Vec::new();
@@ -199,7 +189,7 @@ fn jobs<'a>(
 }
 
 /// Gives the flows of a case their transports. Flows of UDP keep theirs.
-fn cast(scenario: &mut Scenario, case: &Case, candidate: &Subject, rival: &Subject) {
+fn cast(scenario: &mut Scenario, case: &Case, candidate: &Candidate, rival: &Candidate) {
     for flow in &mut scenario.flows {
         if !matches!(flow.transport, Transport::Udp(_)) {
             let is_subject = case.subject.iter().any(|name| is_of(flow, name));
@@ -239,7 +229,7 @@ fn outcome(job: &Job<'_>, registry: TransportRegistry<'_>) -> Result<Outcome, Ev
 fn case_result(
     suite: &Suite,
     case: &Case,
-    candidates: &[Subject],
+    candidates: &[Candidate],
     runs: &[&[Outcome]],
 ) -> CaseResult {
     let failed = |runs: &&[Outcome]| runs.iter().filter(|(_, failed)| *failed).count() as u32;

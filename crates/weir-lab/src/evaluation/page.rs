@@ -113,9 +113,7 @@ impl Evaluation {
 
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        crate::json::document(self)
     }
 
     /// One self-contained HTML page.
@@ -178,8 +176,7 @@ impl Evaluation {
         page.raw(&html);
     }
 
-    /// Writes `index.html`, `evaluation.json` and each figure as SVG and PNG; returns the page's
-    /// path.
+    /// Writes `index.html`, `result.json` and each figure as SVG and PNG; returns the page's path.
     ///
     /// # Errors
     /// A folder or file that cannot be written.
@@ -188,32 +185,9 @@ impl Evaluation {
         &self,
         folder: &std::path::Path,
     ) -> Result<std::path::PathBuf, super::EvaluationError> {
-        use super::EvaluationError;
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.join(name);
-            let written = std::fs::write(&path, bytes);
-            written
-                .map_err(|source| EvaluationError::File {
-                    path: path.display().to_string(),
-                    source,
-                })
-                .map(|()| path)
-        };
-        std::fs::create_dir_all(folder).map_err(|source| EvaluationError::File {
-            path: folder.display().to_string(),
-            source,
-        })?;
-        for named in self.figures() {
-            let svg = named.drawing.svg();
-            let png = crate::report::png(&svg, 2.0).map_err(|error| EvaluationError::Figure {
-                name: named.name.clone(),
-                message: error.to_string(),
-            })?;
-            write(&format!("{}.svg", named.name), svg.as_bytes())?;
-            write(&format!("{}.png", named.name), &png)?;
-        }
-        write("evaluation.json", self.json().as_bytes())?;
-        write("index.html", self.html().as_bytes())
+        let folder = crate::report::ReportFolder::create(folder)?;
+        folder.plots(&self.figures())?;
+        Ok(folder.page(&self.json(), &self.html())?)
     }
 }
 

@@ -138,7 +138,7 @@ impl Suite {
         if let Some(id) = ids.iter().find(|id| !known.contains(id)) {
             let known = known.join(", ");
             let message = format!("there is no chapter \"{id}\"; known are {known}");
-            return Err(EvaluationError::Subject(message));
+            return Err(EvaluationError::Chapter(message));
         }
         if !ids.is_empty() {
             self.chapters.retain(|chapter| ids.contains(&chapter.id));

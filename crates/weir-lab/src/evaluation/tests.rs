@@ -19,7 +19,7 @@ fn the_suite_is_whole() {
                 assert!(found, "{}: there is no flow {name}", case.words);
             }
             for candidate in ["tcp:cubic", "quic:newreno", "dccp:3"] {
-                let subject = Subject::parse(candidate).unwrap();
+                let subject = Candidate::parse(candidate).unwrap();
                 let rival = subject.standard(&case.rival).unwrap();
                 let mut scenario = scenario.clone();
                 cast(&mut scenario, case, &subject, &rival);
@@ -110,7 +110,7 @@ mod four_packets {
 
 #[test]
 fn an_own_controller_is_judged_beside_cubic_and_reno() {
-    let subject = Subject::own(&four_packets::ENTRY);
+    let subject = Candidate::own(&four_packets::ENTRY);
     let options = Options {
         seeds: 3,
         ..Options::default()
@@ -142,7 +142,7 @@ fn an_own_controller_is_judged_beside_cubic_and_reno() {
 
 #[test]
 fn a_standard_controller_is_compared_with_the_other_alone() {
-    let subject = Subject::parse("quic:cubic").unwrap();
+    let subject = Candidate::parse("quic:cubic").unwrap();
     let options = Options {
         seeds: 2,
         ..Options::default()

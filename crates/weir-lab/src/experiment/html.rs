@@ -11,9 +11,7 @@ use std::fmt::Write as _;
 impl Reproduction {
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        crate::json::document(self)
     }
 
     /// One self-contained HTML page.

@@ -18,8 +18,6 @@ mod measure;
 mod measurement;
 mod plot_plan;
 mod published;
-#[cfg(feature = "files")]
-mod report_files;
 mod reproduction;
 mod run_data;
 mod runner;
@@ -31,8 +29,6 @@ mod verdict;
 pub use files::ExperimentFiles;
 pub use measurement::Seeds;
 pub use published::{Published, RowKind};
-#[cfg(feature = "files")]
-pub use report_files::ReportFiles;
 pub use reproduction::{
     ExperimentResult, Options, Progress, Reproduction, RunResult, Watcher, reproduce,
 };
@@ -92,14 +88,6 @@ pub enum ExperimentError {
         path: String,
         /// The system's message.
         source: std::io::Error,
-    },
-    /// A plot cannot be rasterised.
-    #[error("plot {name}: {message}")]
-    Plot {
-        /// The plot.
-        name: String,
-        /// What went wrong.
-        message: String,
     },
 }
 #[cfg(test)]

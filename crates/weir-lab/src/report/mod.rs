@@ -15,6 +15,8 @@ mod columns;
 mod comparison;
 mod drawing;
 mod flow_plots;
+#[cfg(feature = "files")]
+mod folder;
 mod labels;
 mod layers;
 mod legend;
@@ -44,6 +46,8 @@ pub use drawing::{Drawing, NamedPlot};
 pub use flow_plots::{
     packet_interval, packets_per_second, plots_of_flow, rate_by_limit, round_trip_time,
 };
+#[cfg(feature = "files")]
+pub use folder::{ReportError, ReportFolder};
 #[cfg(feature = "files")]
 pub use pdf::{PdfError, pdf};
 pub use plot::{Colour, ErrorBar, Plot, PlotLayer, Shape, Strip};

@@ -55,7 +55,27 @@ pub enum Comparison {
     AtLeast,
 }
 
-const FLOW_MEASURES: &[&str] = &[
+/// A list of measures, in which a `distribution` stands for the seven numbers that a summary has
+/// of one.
+macro_rules! measures {
+    (@ [$($done:expr,)*]) => { &[$($done,)*] };
+    (@ [$($done:tt)*] distribution $name:literal, $($rest:tt)*) => {
+        measures!(@ [
+            $($done)*
+            concat!($name, ".min"),
+            concat!($name, ".mean"),
+            concat!($name, ".p50"),
+            concat!($name, ".p95"),
+            concat!($name, ".p99"),
+            concat!($name, ".max"),
+            concat!($name, ".stddev"),
+        ] $($rest)*)
+    };
+    (@ [$($done:tt)*] $name:literal, $($rest:tt)*) => { measures!(@ [$($done)* $name,] $($rest)*) };
+    ($name:tt $($rest:tt)*) => { measures!(@ [] $name $($rest)*) };
+}
+
+const FLOW_MEASURES: &[&str] = measures! {
     "throughput_bps",
     "goodput_bps",
     "active_s",
@@ -69,34 +89,10 @@ const FLOW_MEASURES: &[&str] = &[
     "retransmissions.packets",
     "retransmissions.by_timeout",
     "retransmissions.timeouts",
-    "rtt_s.min",
-    "rtt_s.mean",
-    "rtt_s.p50",
-    "rtt_s.p95",
-    "rtt_s.p99",
-    "rtt_s.max",
-    "rtt_s.stddev",
-    "one_way_delay_s.min",
-    "one_way_delay_s.mean",
-    "one_way_delay_s.p50",
-    "one_way_delay_s.p95",
-    "one_way_delay_s.p99",
-    "one_way_delay_s.max",
-    "one_way_delay_s.stddev",
-    "queueing_delay_s.min",
-    "queueing_delay_s.mean",
-    "queueing_delay_s.p50",
-    "queueing_delay_s.p95",
-    "queueing_delay_s.p99",
-    "queueing_delay_s.max",
-    "queueing_delay_s.stddev",
-    "jitter_s.min",
-    "jitter_s.mean",
-    "jitter_s.p50",
-    "jitter_s.p95",
-    "jitter_s.p99",
-    "jitter_s.max",
-    "jitter_s.stddev",
+    distribution "rtt_s",
+    distribution "one_way_delay_s",
+    distribution "queueing_delay_s",
+    distribution "jitter_s",
     "latency_under_load.base_rtt_s",
     "latency_under_load.added_p50_s",
     "latency_under_load.added_p95_s",
@@ -111,15 +107,15 @@ const FLOW_MEASURES: &[&str] = &[
     "audio.gaps",
     "audio.longest_gap_s",
     "audio.silence_s",
-];
-const LINK_MEASURES: &[&str] = &[
+};
+const LINK_MEASURES: &[&str] = measures! {
     "utilisation",
     "drops",
     "marks",
     "queue_bytes.mean",
     "queue_bytes.max",
-];
-const GROUP_MEASURES: &[&str] = &[
+};
+const GROUP_MEASURES: &[&str] = measures! {
     "flows",
     "completed",
     "jain_index",
@@ -128,64 +124,22 @@ const GROUP_MEASURES: &[&str] = &[
     "retransmissions",
     "timeouts",
     "marks",
-    "throughput_bps.min",
-    "throughput_bps.mean",
-    "throughput_bps.p50",
-    "throughput_bps.p95",
-    "throughput_bps.p99",
-    "throughput_bps.max",
-    "throughput_bps.stddev",
-    "goodput_bps.min",
-    "goodput_bps.mean",
-    "goodput_bps.p50",
-    "goodput_bps.p95",
-    "goodput_bps.p99",
-    "goodput_bps.max",
-    "goodput_bps.stddev",
-    "completion_time_s.min",
-    "completion_time_s.mean",
-    "completion_time_s.p50",
-    "completion_time_s.p95",
-    "completion_time_s.p99",
-    "completion_time_s.max",
-    "completion_time_s.stddev",
-    "one_way_delay_s.min",
-    "one_way_delay_s.mean",
-    "one_way_delay_s.p50",
-    "one_way_delay_s.p95",
-    "one_way_delay_s.p99",
-    "one_way_delay_s.max",
-    "one_way_delay_s.stddev",
-    "queueing_delay_s.min",
-    "queueing_delay_s.mean",
-    "queueing_delay_s.p50",
-    "queueing_delay_s.p95",
-    "queueing_delay_s.p99",
-    "queueing_delay_s.max",
-    "queueing_delay_s.stddev",
-    "jitter_s.min",
-    "jitter_s.mean",
-    "jitter_s.p50",
-    "jitter_s.p95",
-    "jitter_s.p99",
-    "jitter_s.max",
-    "jitter_s.stddev",
-    "rtt_s.min",
-    "rtt_s.mean",
-    "rtt_s.p50",
-    "rtt_s.p95",
-    "rtt_s.p99",
-    "rtt_s.max",
-    "rtt_s.stddev",
-];
-const TOTAL_MEASURES: &[&str] = &[
+    distribution "throughput_bps",
+    distribution "goodput_bps",
+    distribution "completion_time_s",
+    distribution "one_way_delay_s",
+    distribution "queueing_delay_s",
+    distribution "jitter_s",
+    distribution "rtt_s",
+};
+const TOTAL_MEASURES: &[&str] = measures! {
     "flows",
     "throughput_bps",
     "goodput_bps",
     "jain_index",
     "packets_sent",
     "packets_lost",
-];
+};
 const PARTS: &[&str] = &["flow", "link", "group", "total"];
 const EXAMPLE: &str = "write \"flow.NAME.goodput_bps > 2Mbit\"";
 

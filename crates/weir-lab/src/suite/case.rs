@@ -1,7 +1,9 @@
 //! A case: a scenario, and what a controller must do in it.
 
 use super::check::Check;
-use crate::scenario::{Scenario, parse};
+use crate::candidate::Candidate;
+use crate::scenario::overrides::parse_with;
+use crate::scenario::{Scenario, Transport};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -9,12 +11,12 @@ use weir_proto::time::Duration;
 use weir_proto::units::{parse_duration, parse_rate};
 
 /// Why a suite cannot be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// There is no such suite.
     #[error("there is no suite \"{0}\"; name one of them (bbr), or a folder with cases")]
     Unknown(String),
-    /// A file that cannot be read or written.
+    /// A file that cannot be read.
     #[error("{path}: {message}")]
     File {
         /// Its path.
@@ -30,77 +32,13 @@ pub enum SuiteError {
         /// What is wrong with it.
         message: String,
     },
-    /// A setting that is written wrongly.
-    #[error("\"{0}\" is no setting; write KEY=VALUE with a key of the transport")]
-    Setting(String),
-    /// A controller under test that is written wrongly.
-    #[error("\"{0}\" is no controller to test; write TRANSPORT:CONTROLLER, such as \"quic:bbr\"")]
-    Controller(String),
-}
-
-/// A controller under test: `quic:bbr`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UnderTest {
-    /// The kind of the transport: `quic`, `tcp` or `quinn`.
-    pub transport: String,
-    /// The controller's name in scenarios of that transport.
-    pub controller: String,
-    /// Other settings of the transport.
-    settings: Table,
-}
-
-impl UnderTest {
-    /// Reads `TRANSPORT:CONTROLLER`.
-    ///
-    /// # Errors
-    /// A text of another form.
-    pub fn parse(text: &str) -> Result<Self, SuiteError> {
-        let parts = text.split_once(':');
-        let known = parts.filter(|(transport, controller)| {
-            ["quic", "tcp", "quinn"].contains(transport) && !controller.is_empty()
-        });
-        let (transport, controller) =
-            known.ok_or_else(|| SuiteError::Controller(text.to_owned()))?;
-        Ok(Self {
-            transport: transport.to_owned(),
-            controller: controller.to_owned(),
-            settings: Table::new(),
-        })
-    }
-
-    /// Sets a key of the transport: `bbr.beta=0.5`.
-    ///
-    /// # Errors
-    /// A text without `=`.
-    pub fn set(&mut self, text: &str) -> Result<(), SuiteError> {
-        let wrong = || SuiteError::Setting(text.to_owned());
-        let (path, value) = text.split_once('=').ok_or_else(wrong)?;
-        let value = format!("value = {value}").parse::<Table>();
-        let bare = Value::from(text.split_once('=').map_or("", |parts| parts.1));
-        let value = value
-            .ok()
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or(bare);
-        let mut keys: Vec<&str> = path.split('.').collect();
-        let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(wrong)?;
-        let mut table = &mut self.settings;
-        for key in keys {
-            let entry = table.entry(key).or_insert_with(|| Table::new().into());
-            table = entry.as_table_mut().ok_or_else(wrong)?;
-        }
-        table.insert(last.to_owned(), value);
-        Ok(())
-    }
-
-    /// `TRANSPORT:CONTROLLER`.
-    pub fn name(&self) -> String {
-        format!("{}:{}", self.transport, self.controller)
-    }
-
-    /// Octets of the IP and transport headers of a packet that the transport does not count.
-    pub(super) fn header_octets(&self) -> f64 {
-        if self.transport == "tcp" { 40.0 } else { 28.0 }
-    }
+    /// A controller that no suite can test.
+    #[error("\"{0}\" cannot be tested; write quic, tcp or quinn before the controller's name")]
+    Transport(String),
+    /// A file of the report cannot be written.
+    #[cfg(feature = "files")]
+    #[error(transparent)]
+    Report(#[from] crate::report::ReportError),
 }
 
 /// The moment at which something changes: a rehearsal without the change finds it.
@@ -166,8 +104,7 @@ impl Case {
             spec: spec_of(name, text, NEVER)?,
             text: text.to_owned(),
         };
-        let under_test = UnderTest::parse("quic:bbr")?;
-        case.scenario(&under_test, NEVER)?;
+        case.scenario(None, NEVER)?;
         for check in &case.spec.check {
             check.validate().map_err(|message| case.error(message))?;
         }
@@ -197,10 +134,11 @@ impl Case {
         spec_of(&self.name, &self.text, trigger.unwrap_or(NEVER))
     }
 
-    /// The scenario with this controller, in which the change comes at `trigger`.
+    /// The scenario with this controller, or the default one, in which the change comes at
+    /// `trigger`.
     pub(super) fn scenario(
         &self,
-        under_test: &UnderTest,
+        candidate: Option<&Candidate>,
         trigger: Duration,
     ) -> Result<Scenario, SuiteError> {
         let mut table = table_of(&self.name, &self.text, trigger)?;
@@ -211,17 +149,20 @@ impl Case {
             .and_then(|flows| flows.first_mut())
             .and_then(Value::as_table_mut);
         let flow = flow.ok_or_else(|| self.error("it has no flow".to_owned()))?;
-        let own = self.spec.transport.get(&under_test.transport);
+        let name = flow.get("name").and_then(Value::as_str).unwrap_or_default();
+        let overrides = candidate.map(|candidate| candidate.overrides(name));
+        let kind = candidate.map_or(Ok("quic"), kind_of)?;
+        let own = self.spec.transport.get(kind);
         let mut transport = own.cloned().unwrap_or_default();
-        transport.extend(under_test.settings.clone());
-        transport.insert("kind".into(), under_test.transport.clone().into());
-        transport.insert("controller".into(), under_test.controller.clone().into());
-        for (key, value) in ample(&under_test.transport) {
+        transport.insert("kind".into(), kind.into());
+        for (key, value) in ample(kind) {
             transport.entry(*key).or_insert_with(|| (*value).into());
         }
         flow.insert("transport".into(), transport.into());
         let text = toml::to_string(&table).map_err(|error| self.error(error.to_string()))?;
-        parse(&text, &format!("{}.toml", self.name)).map_err(|error| self.error(error.to_string()))
+        let file = format!("{}.toml", self.name);
+        parse_with(&text, &file, &overrides.unwrap_or_default())
+            .map_err(|error| self.error(error.to_string()))
     }
 
     /// The bottleneck's rate in bits per second and the round-trip time in seconds.
@@ -229,6 +170,18 @@ impl Case {
         let rate = parse_rate(&self.spec.rate).map_err(|error| self.error(error.to_string()))?;
         let rtt = parse_duration(&self.spec.rtt).map_err(|error| self.error(error.to_string()))?;
         Ok((rate.as_bps(), rtt.as_secs_f64()))
+    }
+}
+
+/// The kind of a candidate's transport, which has a window to test.
+fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError> {
+    match candidate.transport {
+        Transport::Quic(_) => Ok("quic"),
+        Transport::Tcp(_) => Ok("tcp"),
+        Transport::Quinn(_) => Ok("quinn"),
+        Transport::Dccp(_) | Transport::Udp(_) => {
+            Err(SuiteError::Transport(candidate.name.clone()))
+        }
     }
 }
 

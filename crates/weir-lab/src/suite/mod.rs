@@ -16,7 +16,7 @@ mod runner;
 #[cfg(test)]
 mod tests;
 
-pub use case::{Case, SuiteError, UnderTest};
+pub use case::{Case, SuiteError};
 pub use check::{CheckResult, Verdict};
 pub use files::Suite;
 pub use runner::{CaseResult, SuiteResult, run_suite};

@@ -7,9 +7,7 @@ use std::fmt::Write as _;
 impl SuiteResult {
     /// One JSON document with a line feed at its end.
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        crate::json::document(self)
     }
 
     /// One self-contained HTML page.
@@ -54,35 +52,16 @@ impl SuiteResult {
         html
     }
 
-    /// Writes `index.html`, `result.json` and each plot as SVG; returns the page's path.
+    /// Writes `index.html`, `result.json` and each plot as SVG and PNG; returns the page's path.
     ///
     /// # Errors
     /// A folder or file that cannot be written.
     #[cfg(feature = "files")]
     pub fn write(&self, folder: &std::path::Path) -> Result<std::path::PathBuf, super::SuiteError> {
-        let write = |name: &str, text: &str| {
-            let path = folder.join(name);
-            match std::fs::write(&path, text) {
-                Ok(()) => Ok(path),
-                Err(source) => Err(super::SuiteError::File {
-                    path: path.display().to_string(),
-                    message: source.to_string(),
-                }),
-            }
-        };
-        std::fs::create_dir_all(folder).map_err(|source| super::SuiteError::File {
-            path: folder.display().to_string(),
-            message: source.to_string(),
-        })?;
-        for plot in self
-            .results
-            .iter()
-            .filter_map(|result| result.plot.as_ref())
-        {
-            write(&format!("{}.svg", plot.name), &plot.drawing.svg())?;
-        }
-        write("result.json", &self.json())?;
-        write("index.html", &self.html())
+        let folder = crate::report::ReportFolder::create(folder)?;
+        let plots = self.results.iter().filter_map(|result| result.plot.clone());
+        folder.plots(&plots.collect::<Vec<_>>())?;
+        Ok(folder.page(&self.json(), &self.html())?)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Runs the cases of a suite for each controller under test, in parallel.
 
-use super::case::{Case, SuiteError, UnderTest};
+use super::case::{Case, SuiteError};
 use super::check::{CheckResult, Verdict};
 use super::evidence::{Evidence, Span};
 use super::files::Suite;
 use super::picture;
+use crate::candidate::Candidate;
 use crate::replication::in_order;
 use crate::report::NamedPlot;
 use crate::run::{RunOptions, TraceLevel, TransportRegistry, run};
+use crate::scenario::Transport;
 use serde::Serialize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use weir_proto::time::Duration;
@@ -63,42 +65,42 @@ impl SuiteResult {
 /// A scenario that cannot be run with a controller.
 pub fn run_suite(
     suite: &Suite,
-    controllers: &[UnderTest],
+    candidates: &[Candidate],
     registry: TransportRegistry<'_>,
     progress: &(dyn Fn(usize) + Sync),
 ) -> Result<SuiteResult, SuiteError> {
     let cases = suite.cases.iter();
     let pairs: Vec<_> = cases
-        .flat_map(|case| controllers.iter().map(move |under_test| (case, under_test)))
+        .flat_map(|case| candidates.iter().map(move |candidate| (case, candidate)))
         .collect();
     let done = AtomicUsize::new(0);
-    let results = in_order(&pairs, |(case, under_test)| {
-        let result = run_case(case, under_test, registry);
+    let results = in_order(&pairs, |(case, candidate)| {
+        let result = run_case(case, candidate, registry);
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
         result
     });
     Ok(SuiteResult {
         suite: suite.name.clone(),
-        controllers: controllers.iter().map(UnderTest::name).collect(),
+        controllers: candidates.iter().map(|one| one.name.clone()).collect(),
         results: results.into_iter().collect::<Result<_, _>>()?,
     })
 }
 
 fn run_case(
     case: &Case,
-    under_test: &UnderTest,
+    candidate: &Candidate,
     registry: TransportRegistry<'_>,
 ) -> Result<CaseResult, SuiteError> {
     let path = case.path()?;
     let observe = |trigger: Duration| {
-        let scenario = case.scenario(under_test, trigger)?;
+        let scenario = case.scenario(Some(candidate), trigger)?;
         let options = RunOptions {
             trace: TraceLevel::Full,
             registry,
             ..RunOptions::default()
         };
         let output = run(&scenario, &options).map_err(|error| case.error(error.to_string()))?;
-        Evidence::of(output, path, under_test.header_octets())
+        Evidence::of(output, path, header_octets(candidate))
             .ok_or_else(|| case.error("the run has no trace of the flow".to_owned()))
     };
     let trigger = match &case.spec.trigger {
@@ -126,20 +128,33 @@ fn run_case(
         .map(|check| check.judge(&evidence))
         .collect();
     let (verdict, why) = decide(&checks);
-    let name = format!("{}-{}", case.name, under_test.name().replace(':', "-"));
+    let name = format!(
+        "{}-{}",
+        case.name,
+        candidate.name.replace([':', ',', '='], "-")
+    );
     let trigger_s = trigger.map(Duration::as_secs_f64);
     Ok(CaseResult {
         case: case.name.clone(),
         title: spec.title,
         source: spec.source,
         how: spec.how,
-        controller: under_test.name(),
+        controller: candidate.name.clone(),
         verdict,
         why,
         trigger_s,
         plot: picture::plot(&name, &evidence, trigger_s),
         checks,
     })
+}
+
+/// Octets of the IP and transport headers of a packet that the transport does not count.
+fn header_octets(candidate: &Candidate) -> f64 {
+    if matches!(candidate.transport, Transport::Tcp(_)) {
+        40.0
+    } else {
+        28.0
+    }
 }
 
 /// The verdict of a case and the check that decided it.

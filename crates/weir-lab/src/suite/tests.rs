@@ -1,23 +1,22 @@
 //! The suite of BBR's draft: what passes, and which case catches which error.
 
 use super::*;
+use crate::candidate::Candidate;
 use crate::run::TransportRegistry;
 
 fn run_case(case: &str, settings: &[&str]) -> SuiteResult {
     let mut suite = Suite::embedded("bbr").unwrap();
     suite.cases.retain(|one| one.name.starts_with(case));
-    let mut under_test = UnderTest::parse("quic:bbr").unwrap();
-    for setting in settings {
-        under_test.set(setting).unwrap();
-    }
-    run_suite(&suite, &[under_test], TransportRegistry::default(), &|_| {}).unwrap()
+    let words: Vec<_> = ["quic:bbr"].iter().chain(settings).copied().collect();
+    let candidate = Candidate::parse(&words.join(",")).unwrap();
+    run_suite(&suite, &[candidate], TransportRegistry::default(), &|_| {}).unwrap()
 }
 
 #[test]
 fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
     assert_eq!(suite.cases.len(), 23, "22, one of them in two halves");
-    let controllers = ["quic:bbr", "tcp:bbr"].map(|name| UnderTest::parse(name).unwrap());
+    let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();
     for one in &result.results {
         let Some(why) = known_failure(&one.case, &one.controller) else {
@@ -70,7 +69,7 @@ fn a_controller_without_states_is_judged_by_the_rest() {
         suite.cases.retain(|one| one.name.starts_with("10"));
         suite
     };
-    let cubic = UnderTest::parse("quic:cubic").unwrap();
+    let cubic = Candidate::parse("quic:cubic").unwrap();
     let result = run_suite(&suite, &[cubic], TransportRegistry::default(), &|_| {}).unwrap();
     let checks = &result.results[0].checks;
     let hidden = |check: &&CheckResult| check.verdict == Verdict::NotObservable;
@@ -83,11 +82,10 @@ fn a_controller_without_states_is_judged_by_the_rest() {
 }
 
 #[test]
-fn controllers_under_test_name_their_transport() {
-    for text in ["bbr", "dccp:bbr", "quic:", ""] {
-        assert!(UnderTest::parse(text).is_err(), "{text}");
-    }
-    let mut under_test = UnderTest::parse("tcp:cubic").unwrap();
-    assert_eq!(under_test.name(), "tcp:cubic");
-    assert!(under_test.set("bbr.beta").is_err());
+fn a_transport_without_a_window_controller_is_refused() {
+    let suite = Suite::embedded("bbr").unwrap();
+    let dccp = Candidate::parse("dccp:3").unwrap();
+    let result = run_suite(&suite, &[dccp], TransportRegistry::default(), &|_| {});
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("write quic, tcp or quinn"), "{error}");
 }

@@ -40,9 +40,7 @@ pub fn summary_json(summary: &Summary) -> String {
     let mut summary = summary.clone();
     summary.run.wall_s = None;
     // Maps with text keys and finite numbers always have a JSON form.
-    let mut text = serde_json::to_string_pretty(&summary).unwrap_or_default();
-    text.push('\n');
-    text
+    crate::json::document(&summary)
 }
 
 impl RunFolder {

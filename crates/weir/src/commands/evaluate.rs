@@ -6,7 +6,8 @@ use crate::quinn;
 use crate::terminal;
 use clap::Args;
 use std::path::PathBuf;
-use weir_lab::evaluation::{EvaluationError, Options, Subject, Suite, evaluate};
+use weir_lab::candidate::Candidate;
+use weir_lab::evaluation::{EvaluationError, Options, Suite, evaluate};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -30,7 +31,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let suite = Suite::rfc9743().and_then(|suite| suite.only(&arguments.chapter));
     let suite = suite.map_err(failure)?;
-    let subject = Subject::parse(&arguments.controller).map_err(failure)?;
+    let subject = Candidate::parse(&arguments.controller);
+    let subject = subject.map_err(|error| Failure::Usage(error.to_string()))?;
     let bar = terminal::progress(0, "running");
     let progress = |done: usize, all: usize| {
         bar.set_length(all as u64);
@@ -58,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn failure(error: EvaluationError) -> Failure {
     let message = error.to_string();
     match error {
-        EvaluationError::Subject(_) => Failure::Usage(message),
+        EvaluationError::Candidate(_) | EvaluationError::Chapter(_) => Failure::Usage(message),
         _ => Failure::Failed(message),
     }
 }

@@ -10,9 +10,10 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use weir_lab::experiment::{
-    Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, ReportFiles,
-    Reproduction, RowKind, RowResult, TestbedRunner, Watcher, reproduce,
+    Backends, ExperimentError, ExperimentFiles, ExperimentResult, Options, Progress, Reproduction,
+    RowKind, RowResult, TestbedRunner, Watcher, reproduce,
 };
+use weir_lab::report::{ReportError, ReportFolder};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -41,22 +42,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         seed_offset: u64::from(arguments.seed_offset),
     };
     let failed = |error: ExperimentError| Failure::Failed(error.to_string());
-    let files = ReportFiles::create(&arguments.out).map_err(failed)?;
+    let unwritten = |error: ReportError| Failure::Failed(error.to_string());
+    let folder = ReportFolder::create(&arguments.out).map_err(unwritten)?;
     let report = Report {
         bar: &bar,
-        files: &files,
+        folder: &folder,
         failed: Mutex::new(None),
     };
     let result = reproduce(&sources, options, &report);
     bar.finish_and_clear();
     let result = result.map_err(failed)?;
-    let unwritten = report.failed.into_inner();
-    unwritten
-        .unwrap_or_default()
-        .map_or(Ok(()), |error| Err(failed(error)))?;
-    let page = files.page(&result).map_err(failed)?;
+    let failed = report.failed.into_inner();
+    let failed = failed.unwrap_or_default();
+    failed.map_or(Ok(()), |error| Err(unwritten(error)))?;
+    let json = result.json();
+    let page = folder.page(&json, &result.html()).map_err(unwritten)?;
     if arguments.output.json {
-        terminal::print(&result.json())?;
+        terminal::print(&json)?;
     } else {
         terminal::print(&table(&result))?;
     }
@@ -72,9 +74,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 /// Shows how far the reproduction is, and the plots of each experiment as soon as it is done.
 struct Report<'a> {
     bar: &'a ProgressBar,
-    files: &'a ReportFiles,
+    folder: &'a ReportFolder,
     /// The first plot that could not be written.
-    failed: Mutex<Option<ExperimentError>>,
+    failed: Mutex<Option<ReportError>>,
 }
 
 impl Watcher for Report<'_> {
@@ -84,7 +86,7 @@ impl Watcher for Report<'_> {
     }
 
     fn finished(&self, experiment: &ExperimentResult) {
-        match self.files.plots(experiment) {
+        match self.folder.plots(&experiment.plots) {
             Ok(plots) => {
                 let first = plots.first();
                 let shown = first.map(|path| format!(": {}", path.display()));

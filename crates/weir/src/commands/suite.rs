@@ -7,7 +7,8 @@ use crate::terminal;
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
-use weir_lab::suite::{Suite, SuiteError, SuiteResult, UnderTest, run_suite};
+use weir_lab::candidate::{Candidate, CandidateError};
+use weir_lab::suite::{Suite, SuiteError, SuiteResult, run_suite};
 
 /// The arguments of the command.
 #[derive(Debug, Args)]
@@ -52,17 +53,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             return Err(Failure::Usage(message));
         }
     }
-    let controllers = arguments.controller.iter();
-    let controllers = controllers.map(|text| UnderTest::parse(text));
-    let mut controllers: Vec<UnderTest> = controllers.collect::<Result<_, _>>().map_err(usage)?;
-    for under_test in &mut controllers {
-        for setting in &arguments.set {
-            under_test.set(setting).map_err(usage)?;
-        }
-    }
-    let total = suite.cases.len() * controllers.len();
+    let candidates = candidates(arguments).map_err(|error| Failure::Usage(error.to_string()))?;
+    let total = suite.cases.len() * candidates.len();
     let bar = terminal::progress(total as u64, "running");
-    let result = run_suite(&suite, &controllers, quinn::registry(), &|done| {
+    let result = run_suite(&suite, &candidates, quinn::registry(), &|done| {
         bar.set_position(done as u64);
     });
     bar.finish_and_clear();
@@ -80,6 +74,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::ExpectationFailed("some cases failed".to_owned()))
+}
+
+/// The controllers under test, each with the settings of `--set`.
+fn candidates(arguments: &Arguments) -> Result<Vec<Candidate>, CandidateError> {
+    let controllers = arguments.controller.iter();
+    let controllers = controllers.map(|controller| {
+        let mut words = vec![controller.as_str()];
+        words.extend(arguments.set.iter().map(String::as_str));
+        Candidate::parse(&words.join(","))
+    });
+    controllers.collect()
 }
 
 /// A line a case and controller.

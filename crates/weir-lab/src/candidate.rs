@@ -1,17 +1,29 @@
-//! The controller under evaluation: a transport with its settings and a name.
+//! A controller under test: `TRANSPORT:CONTROLLER`, with settings of the transport behind it.
 
-use super::EvaluationError;
 use crate::scenario::overrides::{Override, parse_set, parse_with};
 use crate::scenario::{Tcp, Transport};
+use thiserror::Error;
 use weir_proto::cc::window::ControllerEntry;
 
-/// A controller to evaluate, with the transport that carries it.
+/// A controller that a suite tests or an evaluation judges, with the transport that carries it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Subject {
+pub struct Candidate {
     /// What tables call it: `tcp:cubic`.
     pub name: String,
     /// The settings of its flows.
     pub transport: Transport,
+    /// The same as they were written, with paths from the transport on.
+    settings: Vec<Override>,
+}
+
+/// A text that names no controller under test. For people: lower case, no full stop.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("\"{text}\": {message}")]
+pub struct CandidateError {
+    /// The text.
+    pub text: String,
+    /// What is wrong with it.
+    pub message: String,
 }
 
 /// A flow whose transport is read as one of a scenario.
@@ -19,15 +31,18 @@ const FLOW: &str = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
     between = [\"server\", \"client\"]\ndelay = \"1ms\"\n\n[[flow]]\nname = \"subject\"\n\
     from = \"server\"\nto = \"client\"\n";
 
-impl Subject {
+impl Candidate {
     /// Reads `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, such as `tcp:cubic`, `quic:newreno`,
     /// `quinn:cubic`, `dccp:3` or `tcp:cubic,rules=rfc`. The keys are those of a flow's
     /// `transport`.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, EvaluationError> {
-        let wrong = |message: String| EvaluationError::Subject(format!("\"{text}\": {message}"));
+    pub fn parse(text: &str) -> Result<Self, CandidateError> {
+        let wrong = |message: String| CandidateError {
+            text: text.to_owned(),
+            message,
+        };
         let Some((kind, rest)) = text.split_once(':') else {
             let help = "write TRANSPORT:CONTROLLER, such as tcp:cubic or quic:newreno";
             return Err(wrong(format!("there is no \":\" in it; {help}")));
@@ -38,18 +53,19 @@ impl Subject {
         let mut words = rest.split(',');
         let key = if kind == "dccp" { "ccid" } else { "controller" };
         let controller = words.next().unwrap_or_default();
-        let mut overrides: Vec<Override> = Vec::new();
+        let mut settings: Vec<Override> = Vec::new();
         for setting in [format!("{key}={controller}")]
             .into_iter()
             .chain(words.map(str::to_owned))
         {
-            let set = parse_set(&format!("flow.subject.transport.{setting}"));
-            overrides.extend(set.map_err(|error| wrong(error.to_string()))?);
+            let set = parse_set(&setting);
+            settings.extend(set.map_err(|error| wrong(error.to_string()))?);
         }
         let flow = format!(
             "{FLOW}transport = {{ kind = \"{}\" }}\n",
             kind.escape_default()
         );
+        let overrides = of_flow("subject", &settings);
         let scenario = parse_with(&flow, "controller", &overrides);
         let mut scenario = scenario.map_err(|error| wrong(error.message))?;
         let flow = scenario
@@ -59,6 +75,7 @@ impl Subject {
         Ok(Self {
             name: text.to_owned(),
             transport: flow.transport,
+            settings,
         })
     }
 
@@ -71,11 +88,20 @@ impl Subject {
         Self {
             name: format!("tcp:{}", entry.name),
             transport: Transport::Tcp(Box::new(tcp)),
+            settings: Vec::new(),
         }
     }
 
+    /// Its settings as values for the flow of this name in a scenario.
+    pub fn overrides(&self, flow: &str) -> Vec<Override> {
+        of_flow(flow, &self.settings)
+    }
+
     /// A standard controller over the same transport; over TCP for one that has no choice.
-    pub(super) fn standard(&self, controller: &str) -> Result<Self, EvaluationError> {
+    ///
+    /// # Errors
+    /// A name that no controller has.
+    pub fn standard(&self, controller: &str) -> Result<Self, CandidateError> {
         let kind = match self.transport {
             Transport::Quic(_) => "quic",
             Transport::Quinn(_) => "quinn",
@@ -85,7 +111,10 @@ impl Subject {
     }
 
     /// The controller itself, then CUBIC and Reno unless it is one of them.
-    pub(super) fn candidates(&self) -> Result<Vec<Self>, EvaluationError> {
+    ///
+    /// # Errors
+    /// None: the standard controllers are always known.
+    pub fn with_standards(&self) -> Result<Vec<Self>, CandidateError> {
         let mut candidates = vec![self.clone()];
         for controller in ["cubic", "newreno"] {
             let standard = self.standard(controller)?;
@@ -95,6 +124,17 @@ impl Subject {
         }
         Ok(candidates)
     }
+}
+
+/// Paths from the transport on become paths from the flow on.
+fn of_flow(flow: &str, settings: &[Override]) -> Vec<Override> {
+    let settings = settings.iter();
+    settings
+        .map(|setting| Override {
+            path: format!("flow.{flow}.transport.{}", setting.path),
+            value: setting.value.clone(),
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -112,12 +152,12 @@ mod tests {
                 &["tcp:cubic,rules=rfc", "tcp:cubic", "tcp:newreno"],
             ),
         ] {
-            let subject = Subject::parse(text).unwrap_or_else(|error| panic!("{error}"));
-            let candidates = subject.candidates().unwrap();
+            let candidate = Candidate::parse(text).unwrap_or_else(|error| panic!("{error}"));
+            let candidates = candidate.with_standards().unwrap();
             let names: Vec<_> = candidates.iter().map(|one| one.name.as_str()).collect();
             assert_eq!(names, expected);
         }
-        let Transport::Dccp(dccp) = Subject::parse("dccp:2").unwrap().transport else {
+        let Transport::Dccp(dccp) = Candidate::parse("dccp:2").unwrap().transport else {
             panic!("it is another transport");
         };
         assert_eq!(dccp.ccid, 2);
@@ -135,7 +175,7 @@ mod tests {
             ("\"", ":"),
             ("a\"b:cubic", "a"),
         ] {
-            let error = Subject::parse(text).expect_err(text).to_string();
+            let error = Candidate::parse(text).expect_err(text).to_string();
             assert!(error.contains(word), "{error}");
         }
     }
