@@ -47,6 +47,9 @@ const BBR: &[(&str, &str)] = cases!(
         "20-probe-rtt-in-startup",
         "21-up-loss-longterm",
         "22-refill-app-limited",
+        "23-probe-wait",
+        "24-min-rtt-expiry",
+        "25-aggregation-ends",
     ]
 );
 

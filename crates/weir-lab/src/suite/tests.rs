@@ -15,7 +15,11 @@ fn run_case(case: &str, settings: &[&str]) -> SuiteResult {
 #[test]
 fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
-    assert_eq!(suite.cases.len(), 23, "22, one of them in two halves");
+    assert_eq!(
+        suite.cases.len(),
+        26,
+        "22, one of them in two halves, and three of ours"
+    );
     let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();
     for one in &result.results {
@@ -56,6 +60,12 @@ fn planted_errors_are_caught() {
         ("bbr.headroom=0", "21"),
         ("bbr.loss_threshold=0.2", "21"),
         ("bbr.startup_full_loss_ranges=1000", "02"),
+        ("bbr.probe_wait=6s", "23"),
+        ("bbr.probe_wait=1s", "23"),
+        ("bbr.min_rtt_filter=5s", "24"),
+        ("bbr.min_rtt_filter=20s", "24"),
+        ("bbr.extra_acked_filter_rounds=5", "25"),
+        ("bbr.extra_acked_filter_rounds=20", "25"),
     ] {
         let result = run_case(case, &[setting]);
         assert!(!result.holds(), "{setting} passes case {case}");
