@@ -131,6 +131,10 @@ impl Tcp {
                 undo_spurious: rules.undo_spurious || rules.f_rto,
                 hystart: rules.hystart,
                 hystart_plus_plus: rules.hystart_plus_plus,
+                search: rules.search,
+                slow_start_exit_percent: rules.slow_start_exit_percent,
+                pacing: rules.pacing,
+                rate_limited_growth: rules.rate_limited_growth,
                 ..Rules::RFC9002
             },
             bbr: self.bbr,

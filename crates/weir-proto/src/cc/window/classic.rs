@@ -2,12 +2,14 @@
 //! reduction in each recovery period, the minimum window, no growth while the application limits
 //! sending, persistent congestion, and undoing a spurious reduction.
 
-use super::hystart_plus_plus::{HyStartPlusPlus, SlowStart};
-use super::slow_start::HyStart;
-use super::{BoxedController, RecoveryBoundary, WindowConfig, slow_start};
+use super::pacing::Pace;
+use super::rate_limited::LargestFlight;
+use super::slow_start::{SlowStart, SlowWindow, applies};
+use super::{BoxedController, RateLimitedGrowth, RecoveryBoundary, WindowConfig};
 use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Sent, WindowController};
 use crate::event::Limit;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// The part in which classic window controllers differ. Windows are in octets.
 pub trait Policy {
@@ -23,6 +25,11 @@ pub trait Policy {
     fn reset_acked(&mut self) {}
     /// A packet was acknowledged while the application limited sending.
     fn on_app_limited(&mut self, _now: Instant) {}
+    /// The largest window in congestion avoidance that a flight of so many octets can lead to:
+    /// limit() of draft-ietf-ccwg-ratelimited-increase.
+    fn limit(&self, flight: u64, packet: u64) -> u64 {
+        flight.saturating_add(packet)
+    }
     /// Forgets what was learnt about the path, after persistent congestion.
     fn reset(&mut self);
     /// The largest datagram has this many octets from now on.
@@ -57,8 +64,10 @@ pub struct Classic<P> {
     /// The rule that bound the window when it last changed.
     limit: Limit,
     undo: Option<Undo<P>>,
-    hystart: Option<HyStart>,
-    hystart_plus_plus: Option<HyStartPlusPlus>,
+    slow_start: SlowStart,
+    largest_flight: LargestFlight,
+    /// The smoothed round-trip time, for the pacer.
+    rtt: Duration,
 }
 
 impl<P: Policy + Clone> Classic<P> {
@@ -74,31 +83,42 @@ impl<P: Policy + Clone> Classic<P> {
             probe_allowed: false,
             limit: Limit::InitialWindow,
             undo: None,
-            hystart: (P::HYSTART && config.rules.hystart).then(HyStart::default),
-            hystart_plus_plus: config
-                .rules
-                .hystart_plus_plus
-                .then(HyStartPlusPlus::default),
+            slow_start: SlowStart::new(&config.rules, P::HYSTART),
+            largest_flight: LargestFlight::new(config.initial_window()),
+            rtt: Duration::ZERO,
         }
     }
 
     /// A packet was acknowledged in slow start.
     fn grow_in_slow_start(&mut self, acked: &Acked) {
-        let (grown, mut ends) = match &mut self.hystart_plus_plus {
-            None => (acked.bytes, false),
-            Some(hystart) => match hystart.on_ack(acked) {
-                SlowStart::Grow(grown) => (grown, false),
-                SlowStart::GrowAndEnd(grown) => (grown, true),
-            },
+        let window = SlowWindow {
+            octets: self.cwnd,
+            packet: self.config.max_datagram_size,
+            first: self.ssthresh.is_none(),
         };
-        self.cwnd = slow_start::grow(self.cwnd, grown);
+        let growth = self.slow_start.on_ack(acked, window, &self.config.rules);
+        self.cwnd = growth.window;
         self.limit = Limit::SlowStart;
-        let packets = self.cwnd / self.config.max_datagram_size;
-        if let Some(hystart) = &mut self.hystart {
-            ends |= hystart.on_ack(acked, packets);
-        }
-        if ends {
+        if growth.ends {
             self.ssthresh = Some(self.cwnd);
+        }
+    }
+
+    /// Keeps the window within what the largest flight could make of it, if that is the rule.
+    fn cap_by_flight(&mut self, in_slow_start: bool) {
+        if self.config.rules.rate_limited_growth != RateLimitedGrowth::Flight {
+            return;
+        }
+        let flight = self.largest_flight.octets();
+        let limit = if in_slow_start {
+            flight.saturating_mul(2)
+        } else {
+            self.policy.limit(flight, self.config.max_datagram_size)
+        };
+        let limit = limit.max(self.config.minimum_window());
+        if self.cwnd > limit {
+            self.cwnd = limit;
+            self.limit = Limit::ApplicationLimited;
         }
     }
 
@@ -110,9 +130,29 @@ impl<P: Policy + Clone> Classic<P> {
             policy: self.policy.clone(),
         });
         let in_use = flight_size.map_or(self.cwnd, |size| size.min(self.cwnd));
-        let reduced = self.policy.on_congestion_event(now, in_use);
+        let mut reduced = self.policy.on_congestion_event(now, in_use);
+        if let Some(percent) = self.config.rules.slow_start_exit_percent
+            && applies(self.cwnd, self.ssthresh)
+        {
+            reduced = in_use.saturating_mul(u64::from(percent)) / 100;
+        }
+        self.largest_flight.reset();
         self.ssthresh = Some(reduced.max(self.config.minimum_window()));
         reduced
+    }
+
+    #[inline]
+    fn pace(&self) -> Option<(Rate, u64)> {
+        let flow = Pace {
+            window: self.cwnd as f64,
+            ssthresh: self.ssthresh.map_or(f64::INFINITY, |octets| octets as f64),
+            packet: self.config.max_datagram_size as f64,
+            rtt: self.rtt,
+        };
+        self.config
+            .rules
+            .pacing
+            .pace(&flow, self.config.initial_window())
     }
 
     #[inline]
@@ -126,7 +166,10 @@ impl<P: Policy + Clone> Classic<P> {
 }
 
 impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> {
-    fn on_sent(&mut self, _: &Sent) {}
+    fn on_sent(&mut self, sent: &Sent) {
+        self.largest_flight.update(sent.bytes_in_flight);
+        self.rtt = sent.rtt.smoothed;
+    }
 
     fn on_ack(&mut self, acked: &Acked) {
         if self.config.rules.flush_on_empty_flight && acked.bytes >= acked.bytes_in_flight {
@@ -134,15 +177,18 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         }
         let in_recovery = self.in_recovery(acked.sent_at);
         self.recovering &= in_recovery;
+        self.slow_start.on_delivered(acked.bytes);
+        self.largest_flight.update(acked.bytes_in_flight);
         // RFC 9002 §7.8: an underutilised window does not grow.
-        if acked.app_limited {
+        let holds = self.config.rules.rate_limited_growth == RateLimitedGrowth::Hold;
+        if acked.app_limited && holds {
             self.policy.on_app_limited(acked.now);
             if !in_recovery {
                 self.limit = Limit::ApplicationLimited;
             }
             return;
         }
-        let in_slow_start = slow_start::applies(self.cwnd, self.ssthresh);
+        let in_slow_start = applies(self.cwnd, self.ssthresh);
         if in_recovery {
             if self.config.rules.count_acked_in_recovery && !in_slow_start {
                 self.policy.count_acked(acked.bytes);
@@ -156,6 +202,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.cwnd = self.policy.on_ack(self.cwnd, acked);
             self.limit = Limit::CongestionAvoidance;
         }
+        self.cap_by_flight(in_slow_start);
     }
 
     fn on_congestion_event(&mut self, event: &CongestionEvent) {
@@ -178,6 +225,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     fn on_persistent_congestion(&mut self, _now: Instant) {
         // RFC 9002 §7.6.2 and appendix B.8.
         self.policy.reset();
+        self.largest_flight.reset();
         self.cwnd = self.config.minimum_window();
         self.recovery_start = None;
         self.recovering = false;
@@ -191,6 +239,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.reduce(timeout.now, timeout.flight_size);
         }
         self.policy.reset();
+        self.largest_flight.reset();
         // RFC 5681 §3.1: the loss window, LW, is one segment.
         self.cwnd = self.config.max_datagram_size;
         self.recovery_start = None;
@@ -205,7 +254,11 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
 
     fn on_idle_restart(&mut self) {
         // RFC 5681 §4.1: RW = min(IW, cwnd).
-        self.cwnd = self.cwnd.min(self.config.initial_window());
+        let restart = self.config.initial_window();
+        if self.cwnd > restart {
+            self.cwnd = restart;
+            self.largest_flight.reset();
+        }
     }
 
     fn on_spurious_congestion_event(&mut self, _now: Instant) {
@@ -216,7 +269,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.recovery_start = None;
             self.recovering = false;
             self.probe_allowed = false;
-            self.limit = if slow_start::applies(self.cwnd, self.ssthresh) {
+            self.limit = if applies(self.cwnd, self.ssthresh) {
                 Limit::SlowStart
             } else {
                 Limit::CongestionAvoidance
@@ -236,6 +289,14 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         self.ssthresh
     }
 
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pace().map(|(rate, _)| rate)
+    }
+
+    fn send_quantum(&self) -> Option<u64> {
+        self.pace().map(|(_, quantum)| quantum)
+    }
+
     fn take_recovery_probe(&mut self) -> bool {
         std::mem::take(&mut self.probe_allowed)
     }
@@ -243,7 +304,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     fn state(&self) -> &'static str {
         if self.recovering {
             "recovery"
-        } else if slow_start::applies(self.cwnd, self.ssthresh) {
+        } else if applies(self.cwnd, self.ssthresh) {
             "slow_start"
         } else {
             "congestion_avoidance"
@@ -261,7 +322,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         // RFC 9002 §7.2: a new datagram size changes the initial window; once the window has
         // changed, only its minimum.
         self.cwnd = match self.limit {
-            Limit::InitialWindow => self.config.initial_window(),
+            Limit::InitialWindow => {
+                self.largest_flight.update(self.config.initial_window());
+                self.config.initial_window()
+            }
             _ => self.cwnd.max(self.config.minimum_window()),
         };
     }

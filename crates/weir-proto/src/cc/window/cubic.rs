@@ -161,6 +161,11 @@ impl Policy for Cubic {
         (cwnd as f64 * self.config.beta) as u64
     }
 
+    fn limit(&self, flight: u64, packet: u64) -> u64 {
+        let target = (MAX_TARGET * flight as f64) as u64;
+        target.max(flight.saturating_add(packet))
+    }
+
     fn on_app_limited(&mut self, now: Instant) {
         if let Some(epoch) = &mut self.epoch {
             let idle: Duration = now.since(epoch.last_ack);

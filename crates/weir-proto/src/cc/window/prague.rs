@@ -12,7 +12,8 @@
 //! Not here: the fall-back for classic queues that mark ECT(1), which Linux has off by default.
 
 use super::ControllerEntry;
-use super::scalable::{Marking, Pace, Scalable};
+use super::pacing::Pace;
+use super::scalable::{Marking, Scalable};
 use crate::cc::{EcnCapability, Rtt};
 use crate::time::Duration;
 use crate::units::Rate;
@@ -74,15 +75,12 @@ impl Marking for PragueMarking {
     }
 
     fn pacing(&self, flow: &Pace) -> Option<(Rate, u64)> {
-        if flow.rtt.is_zero() {
-            return None;
-        }
         let gain = if flow.window < flow.ssthresh / 2.0 {
             2.0
         } else {
             1.0
         };
-        let octets_per_s = gain * flow.window / flow.rtt.as_secs_f64();
+        let octets_per_s = flow.rate(gain)?;
         let quantum = (octets_per_s * BURST_S).max(flow.packet);
         Some((Rate::from_bps(octets_per_s * 8.0), quantum as u64))
     }

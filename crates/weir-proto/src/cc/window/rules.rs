@@ -5,7 +5,8 @@
 //! `rfc9002` the RFC's own pseudocode. Any field may be changed on top of a preset, so that the
 //! effect of one rule can be studied alone.
 
-use crate::settings::{Keyword, count};
+use super::{Pacing, RateLimitedGrowth};
+use crate::settings::{Keyword, count, or_word};
 use crate::{keywords, settings};
 
 keywords! {
@@ -76,8 +77,19 @@ settings! {
         /// Slow start of CUBIC ends when the delay grows (HyStart as in Linux).
         pub hystart: bool = false,
         /// Slow start ends when a round's delays have grown, by way of a conservative slow start
-        /// (HyStart++, RFC 9406).
+        /// (HyStart++, RFC 9406); takes the place of `hystart`.
         pub hystart_plus_plus: bool = false,
+        /// Slow start ends when what arrives no longer doubles (SEARCH 3.0,
+        /// draft-chung-ccwg-search); takes the place of `hystart` and `hystart_plus_plus`.
+        pub search: bool = false,
+        /// What the loss that ends slow start leaves of the window; "policy" is what any loss
+        /// leaves.
+        pub slow_start_exit_percent: Option<u32> = None
+            => or_word("policy", count(1..=100, "percent")),
+        /// How packets leave that the window lets out, for a controller without a rate of its own.
+        pub pacing: Pacing = Pacing::Off,
+        /// How the window grows while the application or the receiver limits sending.
+        pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
     }
     constant RFC9002;
 }

@@ -7,6 +7,7 @@
 //! differ. Both need the receiver's count of marks: QUIC's ACK frames have it (RFC 9000 §19.3.2).
 //! The windows are fractions of a packet inside, so that small reductions are not lost.
 
+use super::pacing::Pace;
 use super::{BoxedController, WindowConfig};
 use crate::cc::{
     Acked, CongestionEvent, EcnCapability, EndAcks, RetransmissionTimeout, Rtt, Sent,
@@ -44,23 +45,10 @@ pub trait Marking: Clone + fmt::Debug + Send + Sync + 'static {
         Duration::ZERO
     }
 
-    /// How fast packets leave, and how many octets at once; `None` leaves it to the window.
+    /// How fast packets leave, and how many octets at once; `None` leaves it to the rules.
     fn pacing(&self, _flow: &Pace) -> Option<(Rate, u64)> {
         None
     }
-}
-
-/// What a pace is computed from.
-#[derive(Clone, Copy, Debug)]
-pub struct Pace {
-    /// The window, or what is in flight if that is more, in octets.
-    pub window: f64,
-    /// The threshold of slow start, in octets.
-    pub ssthresh: f64,
-    /// The largest datagram, in octets.
-    pub packet: f64,
-    /// The smoothed round-trip time; zero before the first sample.
-    pub rtt: Duration,
 }
 
 /// alpha: the average share of marked packets.
@@ -190,12 +178,15 @@ impl<M: Marking> Scalable<M> {
     }
 
     fn pace(&self) -> Option<(Rate, u64)> {
-        self.marking.pacing(&Pace {
+        let flow = Pace {
             window: self.window.max(self.bytes_in_flight as f64),
             ssthresh: self.ssthresh,
             packet: self.packet,
             rtt: self.rtt.smoothed,
-        })
+        };
+        let rules = &self.config.rules;
+        let by_rule = || rules.pacing.pace(&flow, self.config.initial_window());
+        self.marking.pacing(&flow).or_else(by_rule)
     }
 }
 

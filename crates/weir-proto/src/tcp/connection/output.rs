@@ -202,8 +202,9 @@ impl Connection {
         self.restart_after_idle(now);
         let segment = u64::from(self.config.segment_size);
         let in_window = self.has_room(segment);
-        self.window_limited = !in_window && self.unsent > 0;
         let room = in_window && self.pacer_releases(now);
+        // RFC 9002 §7.8: a sender that waits for its pacer uses its window.
+        self.window_limited = !room && self.unsent > 0;
         let forced = self.retransmit_beyond_window;
         // F-RTO sends new data after the first retransmission (RFC 5682 §3, step 2b).
         let new_first = self.f_rto && !forced && self.new_data() > 0;

@@ -2,7 +2,14 @@
 //! conservative slow start that goes back if they fall again.
 //!
 //! A round ends when a packet is acknowledged that was sent in it. Each acknowledged packet counts
-//! as a sample of the round-trip time.
+//! as a sample of the round-trip time. Only the first slow start of a connection ends this way
+//! (RFC 9406 §4.3).
+//!
+//! What it cannot do: the samples of a round are those of its first packets, which tell of the
+//! queue that the round before has left. A window of w bandwidth-delay products, w <= 1, doubles
+//! to 2w while nothing is seen; the first acknowledgements that show the queue come at a window of
+//! 4w. Since w is above 9/16 when that queue is an eighth of the round-trip time, slow start is
+//! left at 2.25 to 4.5 bandwidth-delay products: behind a queue of one, always too late.
 
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
@@ -20,14 +27,9 @@ const CSS_GROWTH_DIVISOR: u64 = 4;
 /// CSS_ROUNDS (RFC 9406 §4.3).
 const CSS_ROUNDS: u32 = 5;
 
-/// What slow start does with an acknowledgement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SlowStart {
-    /// The window grows by so many octets.
-    Grow(u64),
-    /// The same, and slow start ends.
-    GrowAndEnd(u64),
-}
+/// L: packets by which one acknowledgement enlarges the window of a sender that does not pace
+/// (RFC 9406 §4.3).
+const LIMIT_PACKETS: u64 = 8;
 
 /// The conservative slow start in progress.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +42,7 @@ struct Conservative {
 
 /// The state of HyStart++.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HyStartPlusPlus {
+pub(in crate::cc::window) struct HyStartPlusPlus {
     round_start: Option<Instant>,
     /// lastRoundMinRTT; `None` is infinite.
     last_round_min: Option<Duration>,
@@ -48,27 +50,43 @@ pub(super) struct HyStartPlusPlus {
     current_round_min: Option<Duration>,
     samples: u32,
     conservative: Option<Conservative>,
+    /// The time of the acknowledgement in work and the octets that it has counted.
+    counted: (Instant, u64),
 }
 
 impl HyStartPlusPlus {
-    /// A packet was acknowledged in slow start (RFC 9406 §4.2).
-    pub(super) fn on_ack(&mut self, acked: &Acked) -> SlowStart {
+    /// A packet was acknowledged in slow start (RFC 9406 §4.2). Returns by how many octets the
+    /// window grows, and whether slow start ends. `packet` is the size of the largest packet if
+    /// the sender does not pace.
+    pub(super) fn on_ack(&mut self, acked: &Acked, packet: Option<u64>) -> (u64, bool) {
         let ends = self.end_round(acked);
+        let bytes = self.limited(acked, packet);
         let sample = acked.rtt.latest;
         let least = self.current_round_min.map_or(sample, |min| min.min(sample));
         self.current_round_min = Some(least);
         self.samples += 1;
         let growth = match self.conservative {
-            Some(_) => acked.bytes / CSS_GROWTH_DIVISOR,
-            None => acked.bytes,
+            Some(_) => bytes / CSS_GROWTH_DIVISOR,
+            None => bytes,
         };
-        if ends {
-            return SlowStart::GrowAndEnd(growth);
-        }
-        if self.samples >= N_RTT_SAMPLE {
+        if !ends && self.samples >= N_RTT_SAMPLE {
             self.compare(least);
         }
-        SlowStart::Grow(growth)
+        (growth, ends)
+    }
+
+    /// min(N, L * SMSS): what counts of this packet, if one acknowledgement names many.
+    fn limited(&mut self, acked: &Acked, packet: Option<u64>) -> u64 {
+        let Some(packet) = packet else {
+            return acked.bytes;
+        };
+        if self.counted.0 != acked.now {
+            self.counted = (acked.now, 0);
+        }
+        let left = (LIMIT_PACKETS * packet).saturating_sub(self.counted.1);
+        let counts = acked.bytes.min(left);
+        self.counted.1 += counts;
+        counts
     }
 
     /// Begins a round if the last has ended; true if it was the last conservative one.
@@ -136,12 +154,11 @@ mod tests {
                     },
                     ..Acked::default()
                 };
-                match hystart.on_ack(&acked) {
-                    SlowStart::Grow(octets) => sum += octets,
-                    SlowStart::GrowAndEnd(octets) => {
-                        grown.push(sum + octets);
-                        return (grown, true);
-                    }
+                let (octets, ends) = hystart.on_ack(&acked, None);
+                sum += octets;
+                if ends {
+                    grown.push(sum);
+                    return (grown, true);
                 }
             }
             grown.push(sum);
@@ -182,5 +199,20 @@ mod tests {
         assert_eq!(grown[2], 7 * 250 + 250 + 1000);
         assert_eq!(grown[3..], [9000; 6]);
         assert!(!ended);
+    }
+
+    #[test]
+    fn an_acknowledgement_counts_for_eight_packets_of_a_sender_that_does_not_pace() {
+        // RFC 9406 §4.3: L = 8 without pacing, infinite with it.
+        for (packet, grown) in [(Some(1000), 8000), (None, 12_000)] {
+            let mut hystart = HyStartPlusPlus::default();
+            let acked = Acked {
+                now: Instant::ZERO + Duration::from_millis(100),
+                bytes: 3000,
+                ..Acked::default()
+            };
+            let sum: u64 = (0..4).map(|_| hystart.on_ack(&acked, packet).0).sum();
+            assert_eq!(sum, grown, "{packet:?}");
+        }
     }
 }

@@ -1,24 +1,7 @@
-//! Slow start (RFC 9002 §7.3.1), which all policies share: while cwnd < ssthresh the window grows
-//! by the octets acknowledged, which doubles it in a round-trip time. The first congestion event
-//! ends it, or [`HyStart`], or HyStart++.
+//! HyStart (Ha and Rhee, 2011) with the constants of Linux's `tcp_cubic.c`.
 
 use crate::cc::Acked;
 use crate::time::{Duration, Instant};
-
-/// True while the window is below the threshold; `None` is an infinite threshold.
-#[inline]
-pub const fn applies(cwnd: u64, ssthresh: Option<u64>) -> bool {
-    match ssthresh {
-        Some(threshold) => cwnd < threshold,
-        None => true,
-    }
-}
-
-/// The window after `acked` octets were acknowledged.
-#[inline]
-pub const fn grow(cwnd: u64, acked: u64) -> u64 {
-    cwnd.saturating_add(acked)
-}
 
 /// `hystart_low_window`: packets below which slow start goes on.
 const LOW_WINDOW: u64 = 16;
@@ -29,12 +12,11 @@ const MIN_SAMPLES: u32 = 8;
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX` bound the growth of the delay that ends slow start.
 const DELAY_THRESHOLD: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
 
-/// HyStart (Ha and Rhee, 2011) with the constants of Linux's `tcp_cubic.c`: slow start ends when a
-/// round's acknowledgements come as one train for half the least round-trip time, or when the
-/// least of a round's first eight round-trip times exceeds the least of all by an eighth, at least
-/// 4 ms and at most 16 ms.
+/// HyStart: slow start ends when a round's acknowledgements come as one train for half the least
+/// round-trip time, or when the least of a round's first eight round-trip times exceeds the least
+/// of all by an eighth, at least 4 ms and at most 16 ms.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HyStart {
+pub(in crate::cc::window) struct HyStart {
     round_start: Option<Instant>,
     last_ack: Instant,
     samples: u32,
@@ -43,7 +25,7 @@ pub struct HyStart {
 
 impl HyStart {
     /// A packet was acknowledged in slow start; true if slow start ends.
-    pub fn on_ack(&mut self, acked: &Acked, cwnd_packets: u64) -> bool {
+    pub(super) fn on_ack(&mut self, acked: &Acked, cwnd_packets: u64) -> bool {
         // A round ends when a packet is acknowledged that was sent in it.
         let start = match self.round_start {
             Some(start) if acked.sent_at < start => start,

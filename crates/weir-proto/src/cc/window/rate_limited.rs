@@ -1,0 +1,156 @@
+//! How a window grows while the sender does not use all of it, because the application writes less
+//! or the receiver's window is smaller: "rate-limited".
+
+use crate::keywords;
+
+keywords! {
+    /// How the window grows while the application or the receiver limits sending.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RateLimitedGrowth {
+        /// Not at all (RFC 9002 §7.8, RFC 9438 §5.8).
+        Hold = "hold",
+        /// Up to what the largest flight since the last reduction could make of it: twice that in
+        /// slow start (draft-ietf-ccwg-ratelimited-increase).
+        Flight = "flight",
+        /// As if the window were used (RFC 5681 has no rule).
+        Unlimited = "unlimited",
+    }
+}
+
+/// maxFS: the largest flight since the window was last reduced, in octets.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LargestFlight(u64);
+
+impl LargestFlight {
+    /// At the start of a connection it is the initial window.
+    pub(super) const fn new(initial_window: u64) -> Self {
+        Self(initial_window)
+    }
+
+    /// The flight has this size now.
+    pub(super) fn update(&mut self, bytes_in_flight: u64) {
+        self.0 = self.0.max(bytes_in_flight);
+    }
+
+    /// The window was reduced.
+    pub(super) fn reset(&mut self) {
+        self.0 = 0;
+    }
+
+    /// Its octets.
+    pub(super) const fn octets(self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::window::{BoxedController, Rules, WindowConfig, named};
+    use crate::cc::{Acked, CongestionEvent, Sent};
+    use crate::time::{Duration, Instant};
+
+    const PACKET: u64 = 1000;
+
+    /// A sender whose rounds are 100 ms, with an initial window of ten packets of 1000 octets.
+    struct Sender {
+        controller: BoxedController,
+        round: u64,
+    }
+
+    impl Sender {
+        fn new(name: &str, growth: RateLimitedGrowth) -> Self {
+            let config = WindowConfig {
+                max_datagram_size: PACKET,
+                initial_window: Some(10 * PACKET),
+                rules: Rules {
+                    rate_limited_growth: growth,
+                    ..Rules::RFC9002
+                },
+                ..WindowConfig::default()
+            };
+            Self {
+                controller: named(name, &config).expect("a controller"),
+                round: 0,
+            }
+        }
+
+        fn now(&self) -> Instant {
+            Instant::ZERO + Duration::from_millis(100 * self.round)
+        }
+
+        /// Sends so many packets, and their acknowledgements arrive; returns the window in packets.
+        fn round(&mut self, packets: u64) -> u64 {
+            let sent_at = self.now();
+            let app_limited = packets * PACKET < self.controller.window();
+            for n in 1..=packets {
+                self.controller.on_sent(&Sent {
+                    now: sent_at,
+                    bytes: PACKET,
+                    bytes_in_flight: n * PACKET,
+                    ..Sent::default()
+                });
+            }
+            self.round += 1;
+            for left in (1..=packets).rev() {
+                self.controller.on_ack(&Acked {
+                    now: self.now(),
+                    sent_at,
+                    bytes: PACKET,
+                    bytes_in_flight: left * PACKET,
+                    app_limited,
+                    ..Acked::default()
+                });
+            }
+            self.controller.window() / PACKET
+        }
+    }
+
+    #[test]
+    fn ten_packets_and_four_after_a_pause_make_24_or_20() {
+        // draft-ietf-ccwg-ratelimited-increase §3.1: 24 segments unconstrained, 20 constrained;
+        // RFC 9002 §7.8 holds after the ten that fill the window.
+        for name in ["newreno", "cubic"] {
+            for (growth, window) in [
+                (RateLimitedGrowth::Unlimited, 24),
+                (RateLimitedGrowth::Flight, 20),
+                (RateLimitedGrowth::Hold, 20),
+            ] {
+                let mut sender = Sender::new(name, growth);
+                assert_eq!(sender.round(10), 20, "{name} {growth:?}");
+                assert_eq!(sender.round(4), window, "{name} {growth:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_example_in_octets() {
+        // draft-ietf-ccwg-ratelimited-increase appendix A: cwnd after rounds of 4, 8, 4 and 20
+        // packets of 1000 octets.
+        let windows = |growth| {
+            let mut sender = Sender::new("newreno", growth);
+            [4, 8, 4, 20].map(|packets| sender.round(packets))
+        };
+        assert_eq!(windows(RateLimitedGrowth::Flight), [14, 20, 20, 40]);
+        assert_eq!(windows(RateLimitedGrowth::Hold), [10, 10, 10, 30]);
+    }
+
+    #[test]
+    fn congestion_avoidance_grows_by_what_one_flight_adds() {
+        // §3: limit(maxFS) = SMSS + maxFS, and maxFS begins anew with each reduction.
+        let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+        sender.round(10);
+        sender.round(20);
+        sender.round = 4;
+        sender.controller.on_congestion_event(&CongestionEvent {
+            now: sender.now(),
+            sent_at: sender.now() - Duration::from_millis(1),
+            ..CongestionEvent::default()
+        });
+        assert_eq!(sender.controller.window(), 20 * PACKET);
+        sender.round = 5;
+        assert_eq!(sender.round(20), 20);
+        assert_eq!(sender.round(20), 21);
+        assert_eq!(sender.round(12), 21, "maxFS is 20");
+    }
+}

@@ -1,0 +1,192 @@
+//! SEARCH 3.0, Slow start Exit At Right CHokepoint (draft-chung-ccwg-search, the text of its
+//! version 3): slow start ends when what arrives no longer doubles from one round-trip time to the
+//! next.
+//!
+//! What was delivered is summed up in bins of 0.35 of the first round-trip time. At the end of each
+//! bin the octets of the last ten bins are compared with twice those of the ten bins that ended a
+//! round-trip time before; if a share of 0.35 or more of them is missing, slow start ends. Since
+//! that shows two round-trip times late, the window goes back to what it was two first round-trip
+//! times ago.
+//!
+//! The newest revision (09) compares with what was sent a round-trip time ago, has a threshold of
+//! 0.26 and drains the window slowly; its text was not at hand, only neqo's implementation of it.
+//! As there, more than a window of bins without an acknowledgement begins the search anew.
+
+use crate::cc::Acked;
+use crate::time::{Duration, Instant};
+
+/// W: bins of a window.
+const WINDOW_BINS: u64 = 10;
+/// EXTRA_BINS: by how many bins a window may lie back.
+const EXTRA_BINS: u64 = 15;
+/// A bin in hundredths of the first round-trip time: WINDOW_SIZE / W with WINDOW_SIZE 3.5.
+const BIN_PERCENT: u64 = 35;
+/// THRESH.
+const THRESHOLD: f64 = 0.35;
+/// Ends of bins that a comparison can reach back to.
+const SLOTS: usize = (WINDOW_BINS + EXTRA_BINS + 2) as usize;
+
+/// The state of SEARCH.
+#[derive(Clone, Debug, Default)]
+pub(in crate::cc::window) struct Search {
+    /// Octets delivered so far.
+    delivered: u64,
+    bins: Option<Bins>,
+}
+
+/// The bins since the search began.
+#[derive(Clone, Debug)]
+struct Bins {
+    duration: Duration,
+    /// When the bin in work ends.
+    end: Instant,
+    /// Bins that have ended: curr_idx + 1.
+    ended: u64,
+    /// Octets delivered up to the end of the n-th bin, at n modulo [`SLOTS`]; of bin 0 to the
+    /// beginning.
+    totals: [u64; SLOTS],
+}
+
+impl Search {
+    /// Octets were delivered.
+    pub(super) fn on_delivered(&mut self, octets: u64) {
+        self.delivered += octets;
+    }
+
+    /// A packet was acknowledged in slow start. When slow start ends, returns by how many octets
+    /// the window is too large.
+    pub(super) fn on_ack(&mut self, acked: &Acked) -> Option<u64> {
+        let rtt = acked.rtt.latest;
+        let Some(bins) = &mut self.bins else {
+            self.bins = Bins::new(acked.now, rtt, self.delivered);
+            return None;
+        };
+        if acked.now <= bins.end {
+            return None;
+        }
+        if bins.advance(acked.now, self.delivered) {
+            return bins.overshoot(rtt);
+        }
+        self.bins = Bins::new(acked.now, rtt, self.delivered);
+        None
+    }
+}
+
+impl Bins {
+    fn new(now: Instant, first_rtt: Duration, delivered: u64) -> Option<Self> {
+        let duration = first_rtt * BIN_PERCENT / 100;
+        (!duration.is_zero()).then(|| Self {
+            duration,
+            end: now + duration,
+            ended: 0,
+            totals: [delivered; SLOTS],
+        })
+    }
+
+    /// Ends the bins that are over; false if they are more than a window.
+    fn advance(&mut self, now: Instant, delivered: u64) -> bool {
+        let late = now.since(self.end).as_nanos() / self.duration.as_nanos();
+        if late >= WINDOW_BINS {
+            return false;
+        }
+        let before = self.total(self.ended);
+        for bin in 1..=late {
+            self.totals[slot(self.ended + bin)] = before;
+        }
+        self.ended += late + 1;
+        self.totals[slot(self.ended)] = delivered;
+        self.end += self.duration * (late + 1);
+        true
+    }
+
+    /// Octets delivered up to the end of a bin.
+    fn total(&self, bin: u64) -> u64 {
+        self.totals[slot(bin)]
+    }
+
+    /// Octets of the window that ends with this bin.
+    fn window(&self, last: u64) -> f64 {
+        self.total(last)
+            .saturating_sub(self.total(last - WINDOW_BINS)) as f64
+    }
+
+    /// Compares the last window with the one a round-trip time before; if it lacks too much,
+    /// returns the octets of two first round-trip times.
+    fn overshoot(&self, rtt: Duration) -> Option<u64> {
+        let back = rtt.as_nanos() / self.duration.as_nanos();
+        // The window before may begin within the bin before its first.
+        if back > EXTRA_BINS || self.ended < back + WINDOW_BINS + 1 {
+            return None;
+        }
+        let fraction = rtt.as_nanos() % self.duration.as_nanos();
+        let fraction = fraction as f64 / self.duration.as_nanos() as f64;
+        let previous = self.ended - back;
+        let expected =
+            2.0 * ((1.0 - fraction) * self.window(previous) + fraction * self.window(previous - 1));
+        let missing = expected - self.window(self.ended);
+        let over = expected > 0.0 && missing / expected >= THRESHOLD;
+        over.then(|| {
+            let late_bins = 200 / BIN_PERCENT;
+            self.total(self.ended)
+                .saturating_sub(self.total(self.ended - late_bins))
+        })
+    }
+}
+
+/// The place of a bin in the ring.
+const fn slot(bin: u64) -> usize {
+    (bin % SLOTS as u64) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Rtt;
+
+    /// Acknowledgements every 7 ms, a fifth of a bin of a path of 100 ms, whose octets double every
+    /// 98 ms up to a rate, while the window grows by them. Returns the time in milliseconds, the
+    /// window and the overshoot when slow start ends.
+    fn exit(capacity: f64, pause: std::ops::Range<u64>) -> Option<(u64, u64, u64)> {
+        let mut search = Search::default();
+        let mut window = 10_000;
+        for step in (1..400_u64).filter(|step| !pause.contains(step)) {
+            let bytes = (1000.0 * libm::exp2(step as f64 / 14.0)).min(capacity) as u64;
+            let acked = Acked {
+                now: Instant::ZERO + Duration::from_millis(7 * step),
+                bytes,
+                rtt: Rtt {
+                    latest: Duration::from_millis(98),
+                    ..Rtt::default()
+                },
+                ..Acked::default()
+            };
+            window += bytes;
+            search.on_delivered(bytes);
+            if let Some(overshoot) = search.on_ack(&acked) {
+                return Some((7 * step, window, overshoot));
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn slow_start_ends_two_round_trips_after_the_rate_has_stopped_to_double() {
+        // 1000 · 2^(n/14) reaches 64000 at n = 84, 588 ms.
+        let (at, window, overshoot) = exit(64_000.0, 0..0).expect("an end");
+        assert!((588 + 98..588 + 3 * 98).contains(&at), "{at}");
+        // Five bins of 34.3 ms at 64000 octets in 7 ms.
+        assert!(
+            (24 * 64_000..=25 * 64_000).contains(&overshoot),
+            "{overshoot}"
+        );
+        assert!(overshoot < window);
+        assert_eq!(exit(f64::INFINITY, 0..0), None, "while the rate doubles");
+    }
+
+    #[test]
+    fn a_pause_of_more_than_a_window_begins_anew() {
+        // Without it slow start ends at about 770 ms; the pause is from 700 to 1400 ms.
+        let (at, ..) = exit(64_000.0, 100..200).expect("an end");
+        assert!(at > 1400 + 440, "{at}: thirteen bins after the pause");
+    }
+}
