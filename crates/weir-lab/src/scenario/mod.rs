@@ -42,7 +42,7 @@ pub use model::{Direction, Flow, Host, Link, MAX_FLOWS, Run, Scenario};
 pub use overrides::{Override, parse_with};
 pub(crate) use paths::{Graph, Hop};
 pub use quinn::Quinn;
-pub use rate_trace::RateTrace;
+pub use rate_trace::{RateTrace, parse as parse_rate_trace};
 pub use reference::reference;
 pub use schema::schema;
 pub use transport::{Dccp, Quic, Tcp, Transport};

@@ -77,7 +77,7 @@ fn check(millis: &[u64]) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// The line that is wrong, and what was expected.
-pub(super) fn parse(file: &str, text: &str) -> Result<Vec<u64>, Diagnostic> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<u64>, Diagnostic> {
     let mut millis = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

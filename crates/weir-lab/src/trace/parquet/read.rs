@@ -5,17 +5,37 @@ use parquet::basic::{LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescriptor;
 use std::collections::BTreeSet;
+use std::panic::catch_unwind;
 use std::sync::Arc;
 
 /// Rows that are read at a time.
 const BATCH: usize = 1 << 14;
 
 /// Reads a table from the octets of a file.
+///
+/// The library panics on some damaged files, mostly when the encoding of a page is not what the
+/// page holds; that is an error like any other. What a run folder holds is checked against its
+/// checksums before it comes here.
 pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
+    catch_unwind(|| read_unguarded(octets)).unwrap_or_else(|_| {
+        let message = "its pages are damaged".to_owned();
+        Err(ParquetError::General(message))
+    })
+}
+
+fn read_unguarded(octets: Vec<u8>) -> Result<Table, ParquetError> {
+    let len = octets.len() as u64;
     let file = SerializedFileReader::new(bytes::Bytes::from(octets))?;
+    for group in file.metadata().row_groups() {
+        group
+            .columns()
+            .iter()
+            .try_for_each(|chunk| check(chunk, len))?;
+    }
     let described = file.metadata().file_metadata().schema_descr();
     let columns = described.columns().iter().map(|column| empty(column));
     let mut columns = columns.collect::<Result<Vec<Column>, _>>()?;
@@ -36,6 +56,22 @@ pub(in crate::trace) fn read(octets: Vec<u8>) -> Result<Table, ParquetError> {
         return Err(ParquetError::General(message));
     }
     Ok(Table { columns })
+}
+
+/// Checks that a column's pages lie inside the file: the library takes that for granted.
+fn check(chunk: &ColumnChunkMetaData, file_len: u64) -> Result<(), ParquetError> {
+    let first = chunk.dictionary_page_offset();
+    let first = u64::try_from(first.unwrap_or(chunk.data_page_offset()));
+    let len = u64::try_from(chunk.compressed_size());
+    let inside = match (first, len) {
+        (Ok(first), Ok(len)) => first.checked_add(len).is_some_and(|end| end <= file_len),
+        _ => false,
+    };
+    if inside && chunk.num_values() >= 0 {
+        return Ok(());
+    }
+    let message = "a column lies outside the file".to_owned();
+    Err(ParquetError::General(message))
 }
 
 /// A column without values.

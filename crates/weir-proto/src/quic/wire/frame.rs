@@ -331,7 +331,12 @@ impl Frame {
     /// # Errors
     /// [`WireError`] if the octets are not a frame.
     pub fn read(reader: &mut Reader<'_>) -> Result<Self, WireError> {
+        let before = reader.remaining();
         let kind = reader.varint()?;
+        // A type in more octets than it needs is a protocol violation (RFC 9000 §12.4).
+        if before - reader.remaining() != varint::len(kind) as usize {
+            return Err(WireError::Encoding);
+        }
         Ok(match kind {
             0x00 => {
                 let mut count = 1;

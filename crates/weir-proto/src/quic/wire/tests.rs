@@ -174,6 +174,8 @@ fn hostile_acknowledgements_are_errors() {
         // A stream that ends beyond 2^62 - 1.
         ("0c 00 ffffffffffffffff 00", WireError::Encoding),
         ("21", WireError::UnknownFrame(0x21)),
+        // A PING whose type has two octets (RFC 9000 §12.4).
+        ("4001", WireError::Encoding),
         ("", WireError::NoFrames),
     ] {
         let octets = hex(&format!("43 0000000000000000 00000000 {frame}"));

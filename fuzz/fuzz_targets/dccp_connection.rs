@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../checks/dccp_connection.rs"]
+mod dccp_connection;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| dccp_connection::check(bytes));

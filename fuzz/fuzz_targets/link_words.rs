@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../checks/link_words.rs"]
+mod link_words;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| link_words::check(bytes));

@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../checks/published.rs"]
+mod published;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| published::check(bytes));

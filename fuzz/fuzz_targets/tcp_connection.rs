@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../checks/tcp_connection.rs"]
+mod tcp_connection;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tcp_connection::check(bytes));
