@@ -244,7 +244,7 @@ fn a_packet_without_hops_left_is_unreachable() {
 }
 
 #[test]
-fn a_loss_at_the_socket_is_seen_by_nobody_but_the_probe() {
+fn a_loss_at_the_socket_is_seen_by_the_probe_only() {
     let (mut network, from, to) = pair(Default::default(), millis(1));
     let (sender, log) = PlainEndpoint::new();
     let flow = network

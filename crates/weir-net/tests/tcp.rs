@@ -211,7 +211,7 @@ fn a_marked_flow_loses_nothing_and_still_slows_down() {
 }
 
 #[test]
-fn gives_up_when_nobody_answers() {
+fn gives_up_without_an_answer() {
     let mut path = Path::droptail(10_000_000, 20, 33);
     path.loss = LossConfig::Random(RandomLossConfig {
         rate: Probability::new(1.0).expect("in [0, 1]"),

@@ -309,7 +309,7 @@ fn a_satellite_path_declares_lost_what_is_lost() {
 }
 
 #[test]
-fn nobody_starves_behind_a_deep_queue() {
+fn no_flow_starves_behind_a_deep_queue() {
     // 2 Mbit/s, 100 packets: up to 400 ms of queue.
     for controller in ["newreno", "cubic"] {
         let path = Path {

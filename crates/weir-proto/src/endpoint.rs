@@ -131,11 +131,12 @@ pub struct Statistics {
     /// Packets of the data's direction that this endpoint found to be lost: as a sender, or with
     /// TFRC as a receiver. A flow's losses are the sum of both ends.
     pub packets_lost: u64,
-    /// Packets whose data was sent before (TCP).
+    /// Packets whose data was sent before (TCP, QUIC).
     pub packets_retransmitted: u64,
     /// Of these, the ones that a timeout presumed lost and no acknowledgement (TCP).
     pub packets_retransmitted_by_timeout: u64,
-    /// Expiries of the retransmission timer with data in flight (TCP).
+    /// Expiries of the retransmission timer with data in flight (TCP, CCID 2), and of the probe
+    /// timer (QUIC).
     pub timeouts: u64,
     /// Loss events (TFRC, at the receiver) or congestion events (windows, at the sender).
     pub loss_events: u64,

@@ -27,7 +27,7 @@ pub enum Error {
     #[error("the system gives no random numbers: {0}")]
     Randomness(String),
     /// An ICMP message says that no process listens at this UDP port, or for DCCP over IP.
-    #[error("nobody listens at {}", describe(.0))]
+    #[error("connection refused: no process listens at {}", describe(.0))]
     Refused(SocketAddr),
     /// There is no window controller of this name.
     #[error("there is no controller \"{0}\", expected one of {names}", names = controllers())]

@@ -370,7 +370,10 @@ fn a_host_without_a_raw_socket_refuses() {
             "{to}: {refused:?}"
         );
         let message = refused.expect_err("it failed").to_string();
-        assert_eq!(message, format!("nobody listens at {to}, protocol 33"));
+        assert_eq!(
+            message,
+            format!("connection refused: no process listens at {to}, protocol 33")
+        );
     }
 }
 

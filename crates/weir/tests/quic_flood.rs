@@ -81,7 +81,7 @@ fn flood(to: SocketAddr) -> usize {
 }
 
 #[test]
-fn a_flood_of_first_packets_costs_no_memory_and_locks_nobody_out() {
+fn a_flood_of_first_packets_costs_no_memory_and_locks_no_client_out() {
     let (server, port) = serve(&["--transport", "quic", "-B", "127.0.0.1"]);
     let to: SocketAddr = format!("127.0.0.1:{port}").parse().expect("an address");
     let send = || {

@@ -179,7 +179,7 @@ fn fifty_tests_run_at_once_where_few_files_may_be_open() {
 }
 
 #[test]
-fn a_port_where_nobody_listens_is_said_at_once() {
+fn a_refused_connection_is_said_at_once() {
     // It was free a moment ago.
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = socket.local_addr().expect("a port").port().to_string();
@@ -189,7 +189,7 @@ fn a_port_where_nobody_listens_is_said_at_once() {
         let (status, _, stderr) = run(&mut weir(&words));
         assert_eq!(status, Some(1), "{transport}: {stderr}");
         assert!(
-            stderr.contains("nobody listens at"),
+            stderr.contains("connection refused: no process listens at"),
             "{transport}: {stderr}"
         );
     }

@@ -20,7 +20,7 @@ use weir_proto::event::{Event, EventMask, EventSource, Probe};
 use weir_proto::time::{Duration, Instant};
 
 /// The comment at the head of the scenario of a measured run.
-pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. Nobody knows the path: the \
+pub const MEASURED_NOTE: &str = "measured on the wire, not simulated. The path is unknown: the \
     link's rate is what went\nthrough, its delay half of the smallest round-trip time.";
 
 /// The build in the summary of a measured run.

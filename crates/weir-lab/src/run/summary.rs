@@ -188,15 +188,15 @@ pub struct FlowSummary {
     pub ended: Option<String>,
 }
 
-/// What TCP sent again. `packets_lost` counts what acknowledgements showed to be lost, not what
-/// a timeout presumed.
+/// What was sent again (TCP, QUIC), and the timeouts (also of CCID 2). `packets_lost` counts what
+/// acknowledgements showed to be lost, not what TCP's timeout presumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retransmissions {
     /// Packets whose data was sent before.
     pub packets: u64,
-    /// Of these, the ones that a timeout presumed lost.
+    /// Of these, the ones that a timeout presumed lost (TCP).
     pub by_timeout: u64,
-    /// Expiries of the retransmission timer with data in flight.
+    /// Expiries of the retransmission or probe timer with data in flight.
     pub timeouts: u64,
 }
 

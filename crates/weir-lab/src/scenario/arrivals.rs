@@ -64,8 +64,74 @@ kinds! {
         Pareto(ParetoSize) = "pareto",
         /// Distributed as measured: a cumulative distribution.
         Cdf(CdfSize) = "cdf",
+        /// As in a cluster that answers web searches (DCTCP, SIGCOMM 2010): 1.7 MB on average.
+        WebSearch = "web_search",
+        /// As in a cluster that mines data (VL2, SIGCOMM 2009): half are below 1.1 kB, 2 % above
+        /// 100 MB; 12.7 MB on average.
+        DataMining = "data_mining",
+        /// As in a cluster with Hadoop (Roy et al., SIGCOMM 2015): half are below 700 bytes; 120 kB
+        /// on average.
+        Hadoop = "hadoop",
     }
 }
+
+/// The size in bytes and the share of transfers up to it, read off the figures of the papers by
+/// those who simulate with them: the tables that HKUST's TrafficGenerator and HPCC's simulator use.
+const WEB_SEARCH: &[[f64; 2]] = &[
+    [0.0, 0.0],
+    [10e3, 0.15],
+    [20e3, 0.2],
+    [30e3, 0.3],
+    [50e3, 0.4],
+    [80e3, 0.53],
+    [200e3, 0.6],
+    [1e6, 0.7],
+    [2e6, 0.8],
+    [5e6, 0.9],
+    [10e6, 0.97],
+    [30e6, 1.0],
+];
+
+/// As [`WEB_SEARCH`].
+const DATA_MINING: &[[f64; 2]] = &[
+    [0.0, 0.0],
+    [180.0, 0.1],
+    [216.0, 0.2],
+    [560.0, 0.3],
+    [900.0, 0.4],
+    [1100.0, 0.5],
+    [1870.0, 0.6],
+    [3160.0, 0.7],
+    [10e3, 0.8],
+    [400e3, 0.9],
+    [3160e3, 0.95],
+    [100e6, 0.98],
+    [1e9, 1.0],
+];
+
+/// As [`WEB_SEARCH`].
+const HADOOP: &[[f64; 2]] = &[
+    [0.0, 0.0],
+    [100.0, 0.01],
+    [200.0, 0.02],
+    [300.0, 0.05],
+    [350.0, 0.15],
+    [400.0, 0.2],
+    [500.0, 0.3],
+    [600.0, 0.4],
+    [700.0, 0.5],
+    [1e3, 0.6],
+    [2e3, 0.67],
+    [7e3, 0.7],
+    [30e3, 0.72],
+    [50e3, 0.82],
+    [80e3, 0.87],
+    [120e3, 0.9],
+    [300e3, 0.95],
+    [1e6, 0.975],
+    [2e6, 0.99],
+    [10e6, 1.0],
+];
 
 impl Default for TransferSize {
     fn default() -> Self {
@@ -355,6 +421,9 @@ impl TransferSize {
                 least * libm::pow(1.0 - rng.uniform(), -1.0 / shape)
             }
             Self::Cdf(size) => quantile(&size.cdf.pairs, rng.uniform()),
+            Self::WebSearch => quantile(WEB_SEARCH, rng.uniform()),
+            Self::DataMining => quantile(DATA_MINING, rng.uniform()),
+            Self::Hadoop => quantile(HADOOP, rng.uniform()),
         };
         size.clamp(1.0, MAX_SIZE as f64) as u64
     }
@@ -398,6 +467,26 @@ mod tests {
             let found = total as f64 / f64::from(draws);
             let off = (found / mean as f64 - 1.0).abs();
             assert!(off <= tolerance, "{size:?}: {found}");
+        }
+    }
+
+    /// The means are those of the tables: the sum over their rows of the share that a row adds times
+    /// the middle between its size and the one before.
+    #[test]
+    fn published_sizes_are_distributions_with_their_means_and_medians() {
+        for (cdf, mean, median) in [
+            (WEB_SEARCH, 1_711_250.0, 73_076.9),
+            (DATA_MINING, 12_658_198.6, 1_100.0),
+            (HADOOP, 120_420.75, 700.0),
+        ] {
+            assert!(check_cdf(cdf).is_ok());
+            let middle = |pair: &[[f64; 2]]| {
+                let ([least, before], [most, share]) = (pair[0], pair[1]);
+                (share - before) * (least + most) / 2.0
+            };
+            let found: f64 = cdf.windows(2).map(middle).sum();
+            assert!((found / mean - 1.0).abs() < 1e-9, "{found}");
+            assert!((quantile(cdf, 0.5) / median - 1.0).abs() < 1e-6);
         }
     }
 

@@ -24,6 +24,8 @@ pub struct LossCounts {
     pub packets: u64,
     /// Loss events or congestion events.
     pub events: u64,
+    /// Expiries of a window's retransmission timer.
+    pub timeouts: u64,
 }
 
 /// The sender half of a CCID.

@@ -173,7 +173,7 @@ fn the_air_time_of_a_station_is_never_more_than_the_time_that_has_passed() {
 }
 
 #[test]
-fn after_a_frame_that_nobody_could_read_the_others_wait_for_eifs() {
+fn after_a_frame_that_no_station_could_read_the_others_wait_for_eifs() {
     let mut medium = medium(Standard::G, 3, ChannelConfig::with_snr_db(-50.0));
     medium.handle(Instant::ZERO, hop(1), full_size());
     let first = medium.poll_timeout().expect("a frame");
@@ -291,7 +291,7 @@ fn a_frame_is_given_up_after_its_last_retry() {
 }
 
 #[test]
-fn nobody_sends_into_a_burst_that_can_be_heard() {
+fn no_station_sends_into_a_burst_that_it_hears() {
     let mut busy = clear();
     busy.interference = vec![InterferenceConfig {
         from: Duration::ZERO,

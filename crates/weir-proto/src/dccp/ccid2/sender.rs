@@ -67,6 +67,7 @@ pub struct Ccid2Sender {
     delivered: u64,
     lost: u64,
     loss_events: u64,
+    timeouts: u64,
 }
 
 /// The contents of one acknowledgement.
@@ -110,6 +111,7 @@ impl Ccid2Sender {
             delivered: 0,
             lost: 0,
             loss_events: 0,
+            timeouts: 0,
         }
     }
 
@@ -457,6 +459,7 @@ impl CcidSender for Ccid2Sender {
         }
         let backoff = self.backoff;
         events.push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
+        self.timeouts += 1;
         // RFC 4341 §5: as for TCP's timeout, all packets in flight count as lost.
         while let Some(sent) = self.sent.pop_front() {
             if !sent.acknowledged {
@@ -495,6 +498,7 @@ impl CcidSender for Ccid2Sender {
         LossCounts {
             packets: self.lost,
             events: self.loss_events,
+            timeouts: self.timeouts,
         }
     }
 

@@ -200,6 +200,7 @@ fn a_timeout_leaves_one_packet_and_backs_off() {
             assert_eq!(window.ssthresh, Some(before / KB / 2 * KB));
         }
     }
+    assert_eq!(bench.sender.losses().timeouts, 4);
     assert!(waits[0] >= 300_000, "{waits:?}");
     assert!(
         waits.windows(2).all(|two| two[1] == 2 * two[0]),

@@ -160,6 +160,7 @@ impl CcidReceiver for Ccid3Receiver {
         LossCounts {
             packets: self.tfrc.packets_lost(),
             events: self.tfrc.loss_events(),
+            timeouts: 0,
         }
     }
 }

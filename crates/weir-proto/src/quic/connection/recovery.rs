@@ -332,6 +332,7 @@ impl Connection {
             self.crypto_due = true;
         }
         if self.data.sent.is_waiting() {
+            self.statistics.timeouts += 1;
             self.probes_due = self.config.rules.pto_probes.clamp(1, 2);
         }
     }

@@ -223,6 +223,9 @@ fn probes_follow_the_doubling_timeout() {
         pair.run_until(start + millis(after));
         assert_eq!(pair.sizes.len(), sent, "after {after} ms");
     }
+    let statistics = pair.client.statistics();
+    let counted = (statistics.timeouts, statistics.packets_retransmitted);
+    assert_eq!(counted, (3, 3));
     pair.drop = Box::new(|_, _| false);
     pair.run_for(millis(500));
     assert_eq!(pair.server.statistics().payload_received, 2000);

@@ -385,6 +385,8 @@ impl Connection {
         self.statistics.bytes_sent += u64::from(size);
         let has_data = matches!(content, PacketContent::Data | PacketContent::Retransmission);
         self.statistics.data_packets_sent += u64::from(has_data);
+        self.statistics.packets_retransmitted +=
+            u64::from(content == PacketContent::Retransmission);
         self.events.push(now, EventMask::PACKET, || Event::Sent {
             number,
             size,
