@@ -4,10 +4,7 @@
 //! The first octet chooses the CCID. Then come packets: their type, the number of octets of their
 //! options, and the options.
 
-#[path = "victim.rs"]
-mod victim;
-
-use victim::Victim;
+use crate::victim::Victim;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::dccp::wire::{Options, Packet, PacketType, SeqNum, Subheader};
 use weir_proto::dccp::{Ccid, Config, Connection};

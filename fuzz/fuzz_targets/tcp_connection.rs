@@ -2,5 +2,7 @@
 
 #[path = "../checks/tcp_connection.rs"]
 mod tcp_connection;
+#[path = "../checks/victim.rs"]
+mod victim;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| tcp_connection::check(bytes));

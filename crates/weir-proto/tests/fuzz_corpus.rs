@@ -9,6 +9,8 @@ mod dccp_connection;
 mod quic_connection;
 #[path = "../../../fuzz/checks/tcp_connection.rs"]
 mod tcp_connection;
+#[path = "../../../fuzz/checks/victim.rs"]
+mod victim;
 
 use std::path::Path;
 

@@ -470,8 +470,8 @@ mod tests {
         }
     }
 
-    /// The means are those of the tables: the sum over their rows of the share that a row adds times
-    /// the middle between its size and the one before.
+    /// The means are those of the tables: the sum over their rows of the share that a row adds
+    /// times the middle between its size and the one before.
     #[test]
     fn published_sizes_are_distributions_with_their_means_and_medians() {
         for (cdf, mean, median) in [
