@@ -46,11 +46,12 @@ fi
 step cargo package --workspace --exclude xtask --locked --no-verify --allow-dirty --offline --quiet
 step cargo test --workspace --locked
 
-# The Python package, in an environment of its own, with the packages that the workspace has built.
+# The Python package with its documentation site, in an environment of its own, with the packages
+# that the workspace has built.
 python_package() {
     local environment="$1"
     CARGO_TARGET_DIR="$PWD/target" "$environment/bin/pip" install --quiet \
-        --config-settings=build-args="--profile dev" "./python[test]"
+        --config-settings=build-args="--profile dev" ".[test,docs]"
     # Elsewhere, so that the installed package is tested and not the folder of its sources.
     local tests="$PWD/python/tests"
     (cd "$environment" && bin/python -m pytest -q -p no:cacheprovider "$tests")

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use weir_lab::run::{RunError, RunOptions, Scope, Simulation, TraceLevel};
 use weir_lab::scenario::{Override, parse_with};
@@ -329,22 +330,30 @@ impl Environment {
         })
     }
 
-    /// Begins the scenario of this number anew; returns what is observed, as `<f4`.
+    /// Begins scenarios anew, on all cores: their numbers, in ascending order, and seeds. Returns
+    /// what is observed in each, as `<f4`.
     fn reset<'py>(
         &mut self,
         py: Python<'py>,
-        number: usize,
-        seed: Option<u64>,
+        begun: Vec<(usize, Option<u64>)>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let Self { episodes, flow, .. } = self;
         let episodes = episodes.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(episode) = episodes.get_mut(number) else {
-            let message = format!("there is no environment {number}");
-            return Err(exception(py, "WeirError", &message, None));
-        };
-        let observed = py.detach(|| episode.reset(flow, seed));
+        let is_known = begun.iter().all(|(number, _)| *number < episodes.len());
+        if !is_known || !begun.is_sorted_by(|a, b| a.0 < b.0) {
+            let message = "expected the numbers of environments in ascending order";
+            return Err(exception(py, "WeirError", message, None));
+        }
+        let seeds: BTreeMap<usize, Option<u64>> = begun.into_iter().collect();
+        let observed: Result<Vec<_>, RunError> = py.detach(|| {
+            let work = episodes.par_iter_mut().enumerate();
+            let work = work.filter_map(|(number, episode)| Some((episode, *seeds.get(&number)?)));
+            work.map(|(episode, seed)| episode.reset(flow, seed))
+                .collect()
+        });
         let observed = observed.map_err(|error| of_run(py, &error))?;
-        Ok(PyBytes::new(py, &octets(observed.iter().copied())))
+        let numbers = octets(observed.into_iter().flatten());
+        Ok(PyBytes::new(py, &numbers))
     }
 
     /// Goes on by a step in all scenarios, on all cores. `actions` is a `<f4` for each, as is what

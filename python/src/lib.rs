@@ -32,6 +32,7 @@ fn _weirlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<table::Column>()?;
     module.add_class::<sweep::Plan>()?;
     module.add_class::<sweep::Store>()?;
     module.add_class::<controller::ControllerConfig>()?;

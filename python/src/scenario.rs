@@ -7,6 +7,7 @@ use crate::supervise::{Shared, supervised};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use weir_lab::comparison::settings_of;
 use weir_lab::lint::lint;
@@ -25,7 +26,7 @@ pub struct Scenario {
     text: String,
     name: String,
     overrides: Vec<Override>,
-    checked: weir_lab::scenario::Scenario,
+    checked: Arc<weir_lab::scenario::Scenario>,
 }
 
 #[pymethods]
@@ -46,7 +47,7 @@ impl Scenario {
             text,
             name,
             overrides,
-            checked,
+            checked: Arc::new(checked),
         })
     }
 
@@ -137,9 +138,10 @@ impl Scenario {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Run> {
         let trace = trace_level(py, trace)?;
-        let (ran, fault) = supervised(py, progress.as_ref(), |shared| {
+        let scenario = Arc::clone(&self.checked);
+        let (ran, fault) = supervised(py, progress.as_ref(), move |shared| {
             begin_run(&shared.cancel);
-            let ran = simulated(&self.checked, trace, packets, max_events, shared);
+            let ran = simulated(&scenario, trace, packets, max_events, shared);
             (ran, take_fault())
         })?;
         if let Some(fault) = fault {

@@ -2,16 +2,23 @@
 //! learns how far it is.
 
 use crate::controller::calls_in_progress;
+use crate::errors::exception;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How often Ctrl-C and the progress are looked at.
 const PERIOD: Duration = Duration::from_millis(25);
+/// How long a controller's call may go on after it was interrupted because it took too long.
+const GRACE: Duration = Duration::from_secs(1);
+/// The same after Ctrl-C.
+const GRACE_AT_END: Duration = Duration::from_millis(50);
+const STUCK: &str = "a controller does not return and cannot be interrupted, because it waits \
+    outside of Python's code; its thread is left behind";
 
 /// What the work tells its watcher, and the other way round.
 #[derive(Debug, Default)]
@@ -22,86 +29,135 @@ pub struct Shared {
     pub done: AtomicU64,
 }
 
+/// What the watcher saw.
+enum Watched<T> {
+    Done(T),
+    Panicked,
+    /// The work hangs in a controller.
+    Stuck,
+}
+
 /// Does the work without the interpreter's lock. A signal's exception, such as `KeyboardInterrupt`,
 /// or one of `progress`, which is called with the number of steps that are done, cancels the work
-/// and is raised when it has ended.
+/// and is raised when it has ended. If the work hangs in a controller that nothing can interrupt,
+/// its thread is left behind.
 ///
 /// # Errors
-/// That exception.
-pub fn supervised<T: Send>(
+/// That exception; `ControllerError` for such a controller.
+pub fn supervised<T: Send + 'static>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&Shared) -> T + Send,
+    work: impl FnOnce(&Shared) -> T + Send + 'static,
 ) -> PyResult<T> {
-    let shared = Shared::default();
+    let shared = Arc::new(Shared::default());
     let (finished, result) = mpsc::channel();
-    let (watched, watched_progress) = (&shared, progress);
-    let (outcome, raised) = py.detach(move || {
-        let mut raised = None;
-        let mut call_times = CallTimes::default();
-        thread::scope(|scope| {
-            let shared = watched;
-            scope.spawn(move || {
-                // The watcher waits until the result is there.
-                let _ = finished.send(work(shared));
-            });
-            loop {
-                match result.recv_timeout(PERIOD) {
-                    Ok(outcome) => return (Some(outcome), raised),
-                    Err(RecvTimeoutError::Disconnected) => return (None, raised),
-                    Err(RecvTimeoutError::Timeout) => {}
-                }
-                call_times.interrupt_stuck_controllers(raised.is_some());
-                if raised.is_none()
-                    && let Err(error) = Python::attach(|py| look(py, watched_progress, shared))
-                {
-                    raised = Some(error);
-                    shared.cancel.store(true, Ordering::Relaxed);
-                }
-            }
-        })
-    });
+    let of_work = Arc::clone(&shared);
+    let spawned = thread::Builder::new()
+        .name("weirlab".to_owned())
+        .spawn(move || {
+            // Nobody waits for a thread that was left behind.
+            let _ = finished.send(attached_once(|| work(&of_work)));
+        });
+    let failed = |class: &str, message: &str| Err(exception(py, class, message, None));
+    if let Err(error) = spawned {
+        return failed("RunError", &format!("no thread for the work: {error}"));
+    }
+    let watched = &shared;
+    let (outcome, raised) = py.detach(move || watch(result, progress, watched));
     if let Some(error) = raised {
         return Err(error);
     }
     if let Some(progress) = progress {
         progress.call1(py, (shared.done.load(Ordering::Relaxed),))?;
     }
-    outcome.ok_or_else(|| crate::errors::exception(py, "RunError", "the work panicked", None))
+    match outcome {
+        Watched::Done(outcome) => Ok(outcome),
+        Watched::Panicked => failed("RunError", "the work panicked"),
+        Watched::Stuck => failed("ControllerError", STUCK),
+    }
 }
 
-/// Since when each thread has been in the same call of a controller.
+/// Does the work in a thread that Python knows from its begin to its end: otherwise each call of a
+/// controller would make a state of the thread and drop it again.
+pub fn attached_once<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(work))
+}
+
+/// Waits for the result, and looks at signals, progress and controllers meanwhile.
+fn watch<T>(
+    result: Receiver<T>,
+    progress: Option<&Py<PyAny>>,
+    shared: &Shared,
+) -> (Watched<T>, Option<PyErr>) {
+    let mut raised = None;
+    let mut call_times = CallTimes::default();
+    loop {
+        match result.recv_timeout(PERIOD) {
+            Ok(outcome) => return (Watched::Done(outcome), raised),
+            Err(RecvTimeoutError::Disconnected) => return (Watched::Panicked, raised),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if call_times.is_stuck(raised.is_some()) {
+            shared.cancel.store(true, Ordering::Relaxed);
+            return (Watched::Stuck, raised);
+        }
+        if raised.is_none()
+            && let Err(error) = Python::attach(|py| look(py, progress, shared))
+        {
+            raised = Some(error);
+            shared.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A call of a controller that has not returned.
+#[derive(Debug)]
+struct Call {
+    begun: Instant,
+    /// When an exception was first raised in it.
+    interrupted: Option<Instant>,
+}
+
+/// The calls that each thread is in, by the number of the thread and of the call.
 #[derive(Debug, Default)]
-struct CallTimes(BTreeMap<(u64, u64), Instant>);
+struct CallTimes(BTreeMap<(u64, u64), Call>);
 
 impl CallTimes {
     /// Raises an exception in controllers that do not return for too long; if the work must end, in
-    /// those that have not returned since the last look.
-    fn interrupt_stuck_controllers(&mut self, must_end: bool) {
+    /// those that have not returned since the last look. True if one goes on in spite of it.
+    fn is_stuck(&mut self, must_end: bool) -> bool {
         let inside = calls_in_progress();
         self.0.retain(|call, _| inside.contains(call));
-        let now = Instant::now();
+        let (now, mut is_stuck) = (Instant::now(), false);
         for (thread, count) in inside {
-            let since = *self.0.entry((thread, count)).or_insert(now);
-            if since == now {
+            let call = self.0.entry((thread, count)).or_insert(Call {
+                begun: now,
+                interrupted: None,
+            });
+            if call.begun == now || !(must_end || call.begun.elapsed() > call_timeout()) {
                 continue;
             }
+            let since = *call.interrupted.get_or_insert(now);
+            let grace = if must_end { GRACE_AT_END } else { GRACE };
+            is_stuck |= since.elapsed() > grace;
             Python::attach(|py| {
-                let Ok(module) = py.import("weirlab.controller") else {
-                    return;
-                };
-                let limit = module
-                    .getattr("CALL_TIMEOUT_S")
-                    .and_then(|limit| limit.extract());
-                let limit: f64 = limit.unwrap_or(10.0);
-                if must_end || since.elapsed().as_secs_f64() > limit {
-                    // If it cannot be interrupted, the next look tries again.
-                    let _ = module.call_method1("_interrupt", (thread,));
-                    self.0.insert((thread, count), now);
-                }
+                // If it cannot be interrupted, the next look tries again.
+                let module = py.import("weirlab.controller");
+                let _ = module.and_then(|module| module.call_method1("_interrupt", (thread,)));
             });
         }
+        is_stuck
     }
+}
+
+/// How long a call may take.
+fn call_timeout() -> Duration {
+    let seconds = Python::attach(|py| {
+        let module = py.import("weirlab.controller")?;
+        module.getattr("CALL_TIMEOUT_S")?.extract()
+    });
+    let seconds: PyResult<f64> = seconds;
+    Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX)
 }
 
 fn look(py: Python<'_>, progress: Option<&Py<PyAny>>, shared: &Shared) -> PyResult<()> {

@@ -3,10 +3,11 @@
 use crate::controller::take_fault_in_words;
 use crate::errors::exception;
 use crate::scenario::Scenario;
-use crate::supervise::supervised;
+use crate::supervise::{attached_once, supervised};
 use crate::table::Table;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use weir_lab::sweep::{Label, PlanError, Record, StoreError, SweepOptions, run_item};
 
@@ -23,13 +24,14 @@ fn options(cancel: &std::sync::atomic::AtomicBool) -> SweepOptions<'_> {
         registry: weir::registry(),
         cancel: Some(cancel),
         explain: Some(&take_fault_in_words),
+        each_thread: Some(&|work| attached_once(work)),
         ..SweepOptions::default()
     }
 }
 
 /// The plan of a sweep.
 #[pyclass(frozen, module = "weirlab._weirlab")]
-pub struct Plan(weir_lab::sweep::Plan);
+pub struct Plan(Arc<weir_lab::sweep::Plan>);
 
 #[pymethods]
 impl Plan {
@@ -37,14 +39,16 @@ impl Plan {
     #[new]
     fn new(py: Python<'_>, json: &str) -> PyResult<Self> {
         let plan = weir_lab::sweep::Plan::from_json(json);
-        plan.map(Self).map_err(|error| plan_error(py, &error))
+        plan.map(|plan| Self(Arc::new(plan)))
+            .map_err(|error| plan_error(py, &error))
     }
 
     /// Reads a plan's TOML file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let plan = weir_lab::sweep::Plan::load(&path);
-        plan.map(Self).map_err(|error| plan_error(py, &error))
+        plan.map(|plan| Self(Arc::new(plan)))
+            .map_err(|error| plan_error(py, &error))
     }
 
     /// The plan as JSON, with the scenario's text in it.
@@ -91,8 +95,9 @@ impl Plan {
     /// Makes a run; returns its record as JSON.
     fn run(&self, py: Python<'_>, run: u64) -> PyResult<String> {
         let item = self.item(py, run)?;
-        let record = supervised(py, None, |shared| {
-            run_item(&self.0, &item, &options(&shared.cancel))
+        let plan = Arc::clone(&self.0);
+        let record = supervised(py, None, move |shared| {
+            run_item(&plan, &item, &options(&shared.cancel))
         })?;
         let json = record.and_then(|record| serde_json::to_string(&record).ok());
         json.ok_or_else(|| exception(py, "RunError", "the run was cancelled", None))
@@ -110,16 +115,18 @@ impl Plan {
 
 /// The folder of a sweep.
 #[pyclass(frozen, module = "weirlab._weirlab")]
-pub struct Store(weir_lab::sweep::Store);
+pub struct Store(Arc<weir_lab::sweep::Store>);
 
 #[pymethods]
 impl Store {
     /// Opens the folder for this plan, or makes it.
     #[new]
     fn new(py: Python<'_>, folder: PathBuf, plan: &Plan) -> PyResult<Self> {
-        let plan = plan.0.clone();
+        let plan = weir_lab::sweep::Plan::clone(&plan.0);
         let store = py.detach(|| weir_lab::sweep::Store::open(&folder, plan));
-        store.map(Self).map_err(|error| store_error(py, &error))
+        store
+            .map(|store| Self(Arc::new(store)))
+            .map_err(|error| store_error(py, &error))
     }
 
     /// The runs that are not there yet.
@@ -148,14 +155,15 @@ impl Store {
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let made = supervised(py, progress.as_ref(), |shared| {
+        let store = Arc::clone(&self.0);
+        let made = supervised(py, progress.as_ref(), move |shared| {
             let advance = |done: u64| shared.done.store(done, Ordering::Relaxed);
             let options = SweepOptions {
                 threads,
                 progress: Some(&advance),
                 ..options(&shared.cancel)
             };
-            weir_lab::sweep::sweep(&self.0, &options)
+            weir_lab::sweep::sweep(&store, &options)
         })?;
         made.map(drop).map_err(|error| store_error(py, &error))
     }

@@ -11,7 +11,7 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule, PyList};
+use pyo3::types::{PyCapsule, PyDict, PyList};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use weir_lab::table::{ColumnInfo, Values};
@@ -160,23 +160,11 @@ impl Table {
         parts.collect()
     }
 
-    /// The values of a column of numbers or counts as octets with numpy's word for them; `None` for
-    /// words. Where there is no number it is NaN.
-    fn octets<'py>(
-        &self,
-        py: Python<'py>,
-        name: &str,
-    ) -> PyResult<Option<(&'static str, Bound<'py, PyBytes>)>> {
-        let any = self.array(name)?.as_any();
-        if let Some(array) = any.downcast_ref::<Float64Array>() {
-            let octets = array.values().inner().as_slice();
-            return Ok(Some(("<f8", PyBytes::new(py, octets))));
-        }
-        if let Some(array) = any.downcast_ref::<UInt64Array>() {
-            let octets = array.values().inner().as_slice();
-            return Ok(Some(("<u8", PyBytes::new(py, octets))));
-        }
-        Ok(None)
+    /// A column of numbers or counts; `None` for words. Where there is no number it is NaN.
+    fn numbers(&self, name: &str) -> PyResult<Option<Column>> {
+        let array = self.array(name)?;
+        let is_number = matches!(array.data_type(), DataType::Float64 | DataType::UInt64);
+        Ok(is_number.then(|| Column(Arc::clone(array))))
     }
 
     /// The values of a column of words.
@@ -211,6 +199,34 @@ impl Table {
         let fields = self.0.schema().fields().clone();
         let schema = FFI_ArrowSchema::try_from(&DataType::Struct(fields)).map_err(value_error)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+}
+
+/// A column of numbers, which numpy reads where it lies.
+#[pyclass(frozen, module = "weirlab._weirlab")]
+pub struct Column(ArrayRef);
+
+#[pymethods]
+impl Column {
+    /// Numpy's array interface, version 3. Numpy keeps the column as long as it has an array of it.
+    #[getter(__array_interface__)]
+    fn array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let any = self.0.as_any();
+        let floats = any
+            .downcast_ref::<Float64Array>()
+            .map(|array| array.values().inner());
+        let counts = any
+            .downcast_ref::<UInt64Array>()
+            .map(|array| array.values().inner());
+        let kind = if floats.is_some() { "<f8" } else { "<u8" };
+        let address = floats.or(counts).map_or(0, |buffer| buffer.as_ptr().addr());
+        let is_read_only = true;
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", kind)?;
+        interface.set_item("shape", (self.0.len(),))?;
+        interface.set_item("data", (address, is_read_only))?;
+        Ok(interface)
     }
 }
 

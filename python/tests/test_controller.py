@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -130,6 +134,42 @@ def test_a_controller_that_never_returns_is_interrupted(scenario, monkeypatch):
     monkeypatch.setattr(controller, "CALL_TIMEOUT_S", 0.2)
     with pytest.raises(w.ControllerError, match="NoReturn"):
         using(scenario, "never").run()
+
+
+class Waits(w.Controller):
+    """Waits outside of Python's code, where no exception reaches it."""
+
+    def on_ack(self, ack):
+        time.sleep(3600)
+
+
+@pytest.mark.parametrize("ctrl_c", [False, True])
+def test_a_controller_that_waits_for_ever_is_left_behind(path, ctrl_c):
+    """In a process of its own, which ends in order although a thread of it still waits."""
+    code = f"""
+import os, signal, threading, time
+import weirlab as w
+from weirlab import controller
+{inspect.getsource(Waits)}
+w.register("waits")(Waits)
+s = w.Scenario.load({str(path)!r}).set("flow.*.transport.controller", "waits")
+controller.CALL_TIMEOUT_S = {1000 if ctrl_c else 0.2}
+if {ctrl_c}:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    s.run()
+except KeyboardInterrupt:
+    print("interrupted")
+except w.ControllerError as error:
+    print(error)
+print(s.set("flow.*.transport.controller", "cubic").run().summary["flows"]["a"]["goodput_bps"] > 0)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    said, after = done.stdout.splitlines()
+    assert said == "interrupted" if ctrl_c else "does not return" in said
+    assert after == "True" and done.stderr == ""
 
 
 def test_a_wrong_controller_fails_only_its_runs(scenario):

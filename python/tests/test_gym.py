@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -11,7 +14,12 @@ gymnasium = pytest.importorskip("gymnasium")
 
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from weirlab.gym import OBSERVED, CongestionControl, VectorCongestionControl  # noqa: E402
+from weirlab.gym import (  # noqa: E402
+    OBSERVED,
+    CongestionControl,
+    VectorCongestionControl,
+    controller_of,
+)
 
 
 @pytest.mark.parametrize("pacing", [False, True])
@@ -43,19 +51,58 @@ def test_an_episode_ends_with_the_scenario(scenario):
 
 
 def test_a_vector_is_that_of_single_environments(scenario):
-    single = []
-    for _ in range(2):
-        vector = VectorCongestionControl([scenario] * 2)
-        vector.reset(seed=7)
-        for _ in range(30):
-            observations, *_ = vector.step(np.full((2, 1), 0.1, np.float32))
-        single.append(observations)
-    assert np.array_equal(single[0], single[1])
-    assert single[0].shape == (2, OBSERVED)
-    short = VectorCongestionControl([scenario.set("run.duration", "100ms")] * 3)
-    short.reset(seed=1)
-    ends = [short.step(np.zeros((3, 1), np.float32))[3].all() for _ in range(21)]
-    assert [number for number, end in enumerate(ends) if end] == [9, 20]
+    short = scenario.set("run.duration", "400ms")
+    paths = [short.set("link.bottleneck.delay", delay) for delay in ("5ms", "20ms")]
+    seeds = [7, 8]
+    vector = VectorCongestionControl(paths)
+    singles = [CongestionControl(path) for path in paths]
+    first, _ = vector.reset(seed=7)
+    again, _ = vector.reset(seed=seeds)
+    assert np.array_equal(first, again) and first.shape == (2, OBSERVED)
+    for number, (single, seed) in enumerate(zip(singles, seeds)):
+        assert np.array_equal(single.reset(seed=seed)[0], again[number])
+    for step in range(60):
+        action = np.float32(0.1 if step % 3 else -0.1)
+        observations, rewards, _, over, _ = vector.step(np.full((2, 1), action))
+        for number, single in enumerate(singles):
+            if step == 40:      # the step after the end, in which an environment begins anew
+                expected, reward = single.reset()[0], 0.0
+            else:
+                expected, reward, _, ended, _ = single.step(np.array([action]))
+                assert ended == over[number] == (step == 39)
+            assert np.array_equal(expected, observations[number]) and reward == rewards[number]
+
+
+def test_wrong_seeds_are_refused(scenario):
+    with pytest.raises(w.WeirError, match="3 seeds for 2"):
+        VectorCongestionControl([scenario] * 2).reset(seed=[1, 2, 3])
+
+
+def test_a_policy_becomes_a_controller(scenario):
+    goodputs = []
+    for action in (-1.0, 0.05):
+        seen = []
+
+        def policy(observation):
+            seen.append(observation)
+            return action
+
+        w.register("policy")(controller_of(policy, step="20ms"))
+        run = scenario.set("flow.a.transport.controller", "policy").run()
+        goodputs.append(run.summary["flows"]["a"]["goodput_bps"])
+        assert 80 < len(seen) <= 100 and {o.shape for o in seen} == {(OBSERVED,)}
+        assert all(np.isfinite(o).all() and (o >= 0).all() for o in seen)
+    assert goodputs[0] < goodputs[1] / 3
+
+
+def test_the_example_trains_and_compares(tmp_path):
+    file = Path(__file__).parents[1] / "examples" / "train.py"
+    example = runpy.run_path(str(file))
+    words = ["--generations", "2", "--population", "4", "--seeds", "1..2", "--duration", "3s"]
+    made = example["main"]([*words, "--out", str(tmp_path)])
+    assert len(made["rows"]) == 12 and np.isfinite(made["weights"]).all()
+    assert all(row["goodput_mbps_mean"] > 0 for row in made["rows"])
+    assert (tmp_path / "trained.svg").stat().st_size > 1000
 
 
 def test_wrong_actions_and_steps_are_refused(scenario):

@@ -56,6 +56,7 @@ def test_tables_go_to_other_libraries(scenario):
     # The memory is the same for two consumers: nothing is copied.
     buffers = [pyarrow.table(table).column("rtt_s").chunk(0).buffers()[1] for _ in range(2)]
     assert buffers[0].address == buffers[1].address
+    assert rtt.__array_interface__["data"] == (buffers[0].address, True)
 
 
 def test_a_table_outlives_its_run(scenario):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
+import random
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -157,25 +156,34 @@ def test_a_failed_run_stops_nothing(scenario):
 
 
 def test_a_killed_sweep_goes_on(path, tmp_path):
+    """Killed at three random moments and resumed: 2,000 runs, none twice, none another."""
     out = tmp_path / "out"
     code = f"""
 import weirlab as w
-s = w.Scenario.load({str(path)!r}).set("run.duration", "1s")
-r = w.sweep(s, {{"link.bottleneck.delay": ["1ms", "9ms"]}}, seeds=100, out={str(out)!r})
-print(len(set(r.table["run"])), len(r.summary()))
+s = w.Scenario.load({str(path)!r}).set("run.duration", "200ms")
+delays = [f"{{ms}}ms" for ms in range(1, 101)]
+tell = lambda share: print(share, flush=True)
+r = w.sweep(s, {{"link.bottleneck.delay": delays}}, seeds=20, out=OUT, progress=tell)
 """
+    moments = random.Random(16)
+    done = 0.0
     for _ in range(3):
-        process = subprocess.Popen([sys.executable, "-c", code])
-        end = time.monotonic() + 60
-        before = len(list(out.glob("journal/*.json")))
-        while time.monotonic() < end and process.poll() is None:
-            if len(list(out.glob("journal/*.json"))) > before + 5:
+        end = done + moments.uniform(0.05, 0.3)
+        words = [sys.executable, "-c", code.replace("OUT", repr(str(out)))]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        for line in process.stdout:
+            done = float(line)
+            if done >= end:
                 break
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
+        assert process.poll() is None
+        process.kill()
         process.wait()
-    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert made.stdout.split() == ["200", "400"]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    whole = [*words[:2], code.replace("OUT", repr(str(tmp_path / "whole")))]
+    subprocess.run(whole, check=True, stdout=subprocess.DEVNULL)
+    resumed, whole = w.open_sweep(out), w.open_sweep(tmp_path / "whole")
+    assert len(resumed.failed) == 0 and len(resumed.summary()) == 2 * 2000
+    assert resumed.table.to_dict() == whole.table.to_dict()
     assert os.listdir(out / "journal") == []
 
 

@@ -1,8 +1,9 @@
-"""Sweeps on Dask distributed: each run is a task, and the caller commits its record."""
+"""Sweeps on Dask distributed: a task makes some runs, and the caller commits their records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any
@@ -12,8 +13,12 @@ from weirlab.errors import SweepError
 
 #: Tasks that the scheduler has for each thread of a worker.
 _TASKS_A_THREAD = 8
-#: How often Dask begins a run again whose worker died.
+#: How often Dask begins a task again whose worker died.
 _RETRIES = 10
+#: How long a task should take: the scheduler needs about a millisecond for each.
+_TASK_S = 0.25
+#: The most runs of a task.
+_MOST_RUNS = 200
 
 
 @lru_cache(maxsize=4)
@@ -21,9 +26,11 @@ def _plan(json: str) -> _weirlab.Plan:
     return _weirlab.Plan(json)
 
 
-def _work(json: str, run: int) -> str:
-    """What a worker does: makes a run and returns its record."""
-    return _plan(json).run(run)
+def _work(json: str, runs: Sequence[int]) -> tuple[list[str], float]:
+    """What a worker does: makes runs; returns their records and the seconds that it took."""
+    begun = time.monotonic()
+    records = [_plan(json).run(run) for run in runs]
+    return records, time.monotonic() - begun
 
 
 def sweep_with_dask(
@@ -55,30 +62,45 @@ def sweep_with_dask(
     [shared] = client.scatter([json], broadcast=True, hash=True)
     missing = iter(store.missing())
     threads = sum(client.nthreads().values()) or 1
-    runs_of: dict[str, int] = {}
+    runs_of: dict[str, list[int]] = {}
 
-    def submit(run: int) -> Any:
-        future = client.submit(_work, shared, run, pure=False, retries=_RETRIES)
-        runs_of[future.key] = run
+    def submit(runs: list[int]) -> Any:
+        future = client.submit(_work, shared, runs, pure=False, retries=_RETRIES)
+        runs_of[future.key] = runs
         return future
 
-    first = [submit(run) for run in islice(missing, threads * _TASKS_A_THREAD)]
+    first = [submit(runs) for runs in islice(_groups(missing, 1), threads * _TASKS_A_THREAD)]
     pending = as_completed(first)
+    size = 1
     try:
         for future in pending:
-            run = runs_of.pop(future.key)
-            error = future.exception()
-            if error is None:
-                store.commit(future.result())
+            runs = runs_of.pop(future.key)
+            failure = future.exception()
+            if failure is None:
+                records, elapsed = future.result()
+                fitting = int(_TASK_S * len(runs) / max(elapsed, 1e-6))
+                # Slowly upwards, because runs differ in length.
+                size = max(min(fitting, 2 * size, _MOST_RUNS), 1)
+            elif len(runs) > 1:
+                # One of them is guilty, and it fails alone.
+                pending.update([submit([run]) for run in runs])
+                continue
             else:
-                store.commit(_failed(run, error))
+                records = [_failed(runs[0], failure)]
+            for record in records:
+                store.commit(record)
             if progress is not None:
                 progress(store.done()[0])
-            following = next(missing, None)
-            if following is not None:
-                pending.add(submit(following))
+            for runs in islice(_groups(missing, size), 1):
+                pending.add(submit(runs))
     finally:
-        client.cancel([key for key in runs_of], force=True)
+        client.cancel(list(runs_of), force=True)
+
+
+def _groups(runs: Iterator[int], size: int) -> Iterator[list[int]]:
+    """Groups of this many runs, the last one of what is left."""
+    while group := list(islice(runs, size)):
+        yield group
 
 
 def _failed(run: int, error: BaseException) -> str:

@@ -27,18 +27,26 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
+from gymnasium.utils.seeding import np_random
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from weirlab import _weirlab
+from weirlab._weirlab import Ack, ControllerConfig
+from weirlab.controller import Controller
+from weirlab.errors import WeirError
 from weirlab.scenario import Scenario
 from weirlab.units import seconds
 
 #: The numbers of an observation.
 OBSERVED = 8
+#: The least and the greatest window, in packets.
+WINDOW_PACKETS = (1.0, 1e6)
 
 Reward = Callable[[NDArray[np.float32]], float]
+#: What to do after an observation: a number from -1 to 1.
+Policy = Callable[[NDArray[np.float32]], float]
 
 
 def _observation_space() -> Any:
@@ -84,7 +92,7 @@ class CongestionControl(gymnasium.Env[NDArray[np.float32], NDArray[np.float32]])
         """Begins the scenario anew; its seed is drawn unless one is given."""
         super().reset(seed=seed)
         drawn = int(self.np_random.integers(1 << 31))
-        return np.frombuffer(self._inner.reset(0, drawn), "<f4").copy(), {"seed": drawn}
+        return np.frombuffer(self._inner.reset([(0, drawn)]), "<f4").copy(), {"seed": drawn}
 
     def step(
         self, action: NDArray[np.float32]
@@ -131,19 +139,39 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
         inner = [scenario._inner for scenario in scenarios]
         self._inner = _weirlab.Environment(inner, name, seconds(step), pacing)
         self._over = np.zeros(self.num_envs, bool)
+        self._generators: list[np.random.Generator] = []
 
-    def _begin(self, number: int) -> NDArray[np.float32]:
-        drawn = int(self.np_random.integers(1 << 31))
-        return np.frombuffer(self._inner.reset(number, drawn), "<f4")
+    def _begin(self, numbers: Sequence[int]) -> NDArray[np.float32]:
+        """Begins these environments anew, each with a seed of its own generator."""
+        drawn = [(n, int(self._generators[n].integers(1 << 31))) for n in numbers]
+        return np.frombuffer(self._inner.reset(drawn), "<f4").reshape(-1, OBSERVED)
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Begins all scenarios anew; their seeds are drawn."""
-        first = seed[0] if isinstance(seed, list) else seed
-        super().reset(seed=first)
+        """Begins all scenarios anew.
+
+        Args:
+            seed: A seed for each environment, which then does what
+                :class:`CongestionControl` does with it; a number n stands for n, n + 1 …; what has
+                no seed goes on with its generator.
+            options: None are known.
+        """
+        seeds: list[int | None]
+        if isinstance(seed, (int, np.integer)):
+            seeds = [int(seed) + number for number in range(self.num_envs)]
+        else:
+            seeds = [None] * self.num_envs if seed is None else list(seed)
+        if len(seeds) != self.num_envs:
+            raise WeirError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        for number, own in enumerate(seeds):
+            if own is not None or number >= len(self._generators):
+                self._generators[number : number + 1] = [np_random(own)[0]]
         self._over[:] = False
-        return np.stack([self._begin(number) for number in range(self.num_envs)]), {}
+        return self._begin(range(self.num_envs)).copy(), {}
 
     def step(self, actions: NDArray[np.float32]) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """Acts in all environments, and simulates a step in each."""
@@ -157,7 +185,71 @@ class VectorCongestionControl(VectorEnv[Any, Any, Any]):
             # What has ended stays at its end in a step, and begins anew after it.
             observations, values = observations.copy(), values.copy()
             self._over = self._over.copy()
-            for number in ended:
-                observations[number], values[number] = self._begin(number), 0.0
-                self._over[number] = False
+            observations[ended], values[ended] = self._begin(ended), 0.0
+            self._over[ended] = False
         return observations, values, np.zeros(self.num_envs, bool), self._over.copy(), {}
+
+
+def controller_of(policy: Policy, *, step: str | float = "10ms") -> type[Controller]:
+    """A controller that does what the policy says, as an agent of :class:`CongestionControl` with
+    windows would: ``weirlab.register("trained")(controller_of(policy))``.
+
+    It observes at the first acknowledgement after each step; steps without one observe that
+    nothing was delivered.
+
+    Args:
+        policy: From an observation to an action, -1 to 1.
+        step: The time of a step.
+    """
+    period = seconds(step)
+
+    class Trained(Controller):
+        """A trained policy."""
+
+        def __init__(self, config: ControllerConfig) -> None:
+            self.packet = config.max_datagram_size
+            self.window = float(config.initial_window)
+            self.next_step: float | None = None
+            self.acked = self.packets = self.marked = self.lost = 0
+            self.sample = 0.0
+
+        def on_ack(self, ack: Ack) -> None:
+            self.acked += ack.acked
+            self.packets += ack.acked_packets
+            self.marked += ack.marked
+            self.lost += ack.lost
+            if ack.delivery_rate is not None:
+                self.sample = ack.delivery_rate
+            if self.next_step is None:
+                self.next_step = ack.now + period
+            # After a long silence the rest of it counts as one step.
+            missed = min(int((ack.now - self.next_step) // period) + 1, 100)
+            if missed > 0:
+                self.next_step = max(self.next_step + missed * period, ack.now)
+            for _ in range(missed):
+                self.decide(ack)
+
+        def on_timeout(self, now: float) -> None:
+            self.lost += self.packet
+
+        def decide(self, ack: Ack) -> None:
+            sent = self.acked + self.lost
+            observation = np.array(
+                [
+                    ack.smoothed_rtt,
+                    ack.min_rtt,
+                    self.acked * 8e-6 / period,
+                    self.sample * 1e-6,
+                    self.lost / sent if sent else 0.0,
+                    self.marked / self.packets if self.packets else 0.0,
+                    ack.in_flight / self.packet,
+                    self.window / self.packet,
+                ],
+                np.float32,
+            )
+            self.acked = self.packets = self.marked = self.lost = 0
+            action = min(max(float(policy(observation)), -1.0), 1.0)
+            least, most = WINDOW_PACKETS
+            self.window = min(max(self.window * 2**action, least * self.packet), most * self.packet)
+
+    return Trained

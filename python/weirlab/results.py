@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -41,14 +42,15 @@ class Results:
         self._plan = plan
         self._temporary = temporary
         self._runs: OrderedDict[int, Run] = OrderedDict()
-        self._table = Table(store.table())
+        self._store = store
         #: The folder of the sweep.
         self.folder = folder
 
-    @property
+    @cached_property
     def table(self) -> Table:
-        """Every row of every run: flows, groups, links, and one ``total``; see ``kind``."""
-        return self._table
+        """Every row of every run: flows, groups, links, and one ``total``; see ``kind``. It is read
+        into memory at its first use; :attr:`dataset` is what DuckDB reads piece by piece."""
+        return Table(self._store.table())
 
     @property
     def dataset(self) -> str:
@@ -67,9 +69,9 @@ class Results:
         return _table(rows, ["run", *self.parameters, "error"], {})
 
     def _rows(self, kind: str) -> list[dict[str, Any]]:
-        if not len(self._table):
+        if not len(self.table):
             return []
-        rows = [row for row in self._table.rows() if row["kind"] == kind]
+        rows = [row for row in self.table.rows() if row["kind"] == kind]
         for row in rows:
             row["flow" if kind in ("flow", "group") else kind] = row["name"]
         return rows
@@ -109,14 +111,14 @@ class Results:
         then all other measures. ``kind`` may be ``group``, ``link`` or ``total``."""
         rows = self._rows(kind)
         own = ("run", "seed", "status", "error", "kind", "name", *self.parameters)
-        measures = [name for name in self._table.columns if name not in own]
+        measures = [name for name in self.table.columns if name not in own]
         used = [name for name in measures if any(row[name] is not None for row in rows)]
         ordered = [name for name in _FIRST if name in used]
         ordered += [name for name in used if name not in ordered]
         names = ["run", "seed", *self.parameters, *([kind] if kind != "total" else []), *ordered]
         if kind == "group":
             names[names.index("group")] = "flow"
-        return _table(rows, names, self._table.units)
+        return _table(rows, names, self.table.units)
 
     def flows(self, run: int) -> Table:
         """Goodput, delay and losses of all flows of a run over time."""
@@ -147,7 +149,7 @@ class Results:
             mean, error, low, high = _weirlab.sample(values)
             row = dict(zip(columns, key)) | {"runs": len(values), "mean": mean}
             rows.append(row | {"standard_error": error, "low_95": low, "high_95": high})
-        unit = self._table.units.get(column, "")
+        unit = self.table.units.get(column, "")
         numbers = ("mean", "standard_error", "low_95", "high_95")
         return _table(rows, [*columns, "runs", *numbers], dict.fromkeys(numbers, unit))
 
@@ -168,7 +170,7 @@ class Results:
         column = self._measure(measure)
         wanted = [column, *([self._column(hue)] if hue else [])]
         rows = [row for row in self._rows(kind) if row[column] is not None]
-        table = _table(rows, wanted, self._table.units)
+        table = _table(rows, wanted, self.table.units)
         return distribution(table, column, hue=wanted[1] if hue else None, ax=ax)
 
     def compare(
@@ -211,7 +213,7 @@ class Results:
         return [name for name in self.summary(kind).columns if name not in own]
 
     def _measure(self, name: str) -> str:
-        column = self._table.find(name)
+        column = self.table.find(name)
         if column is None:
             raise KeyError(f'no measure "{name}"; measures: {", ".join(self._measures("flow"))}')
         return column

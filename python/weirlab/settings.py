@@ -4,7 +4,7 @@ Each table whose ``kind`` chooses its keys has a class for each kind, by the nam
 ``droptail("250kB")`` is ``{ kind = "droptail", limit = "250kB" }``. A name that two tables share,
 such as ``random``, has the table before it: ``loss_random``. The entries of lists are ``Run``,
 ``Host``, ``Link``, ``Wifi`` and ``Flow``. Keys come by position in the order of the
-[scenario reference](scenario.md), or by name; a key ``from`` is written ``from_``.
+scenario reference, or by name; a key ``from`` is written ``from_``.
 
 A class checks the names of keys at once. Values are checked where the scenario is read, with the
 same messages as everywhere.

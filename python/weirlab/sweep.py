@@ -33,17 +33,11 @@ class Range:
         return f"Range({self.low!r}, {self.high!r}{', log=True' if self.log else ''})"
 
 
-def plan_of(
-    scenario: Scenario,
-    parameters: Mapping[str, Any],
-    *,
-    seeds: int | str | Sequence[int] | None = None,
-    design: str = "grid",
-    points: int | None = None,
-    design_seed: int = 0,
-    max_events: int | None = None,
+def _plan(
+    scenario: Scenario, parameters: Mapping[str, Any], seeds: Any, options: Mapping[str, Any]
 ) -> _weirlab.Plan:
-    """The plan of a sweep, as a file of ``weir sweep`` has it."""
+    """The plan of a sweep, as a file of ``weir sweep`` has it; options that are ``None`` have their
+    default."""
     if not isinstance(scenario, Scenario):
         raise SweepError(f"expected a Scenario, found {type(scenario).__name__}")
     inner = scenario._inner
@@ -52,16 +46,12 @@ def plan_of(
         "text": inner.text,
         "set": [list(pair) for pair in inner.overrides],
         "parameter": [_parameter(path, values) for path, values in parameters.items()],
-        "design": design,
-        "design_seed": design_seed,
     }
     if seeds is not None:
         if isinstance(seeds, (bool, float)):
             raise SweepError(f"seeds is {seeds!r}, expected a number, a text or a list")
         document["seeds"] = seeds if isinstance(seeds, (int, str)) else list(seeds)
-    for key, value in (("points", points), ("max_events", max_events)):
-        if value is not None:
-            document[key] = value
+    document |= {key: value for key, value in options.items() if value is not None}
     try:
         return _weirlab.Plan(json.dumps(document, allow_nan=False))
     except (TypeError, ValueError) as error:
@@ -114,15 +104,13 @@ def sweep(
         SweepError: The plan is wrong, or the folder cannot be used. A run that fails raises
             nothing: it has a row with the error.
     """
-    plan = plan_of(
-        scenario,
-        parameters,
-        seeds=seeds,
-        design=design,
-        points=points,
-        design_seed=design_seed,
-        max_events=max_events,
-    )
+    options = {
+        "design": design,
+        "points": points,
+        "design_seed": design_seed,
+        "max_events": max_events,
+    }
+    plan = _plan(scenario, parameters, seeds, options)
     return _made(plan, out, executor, threads, progress)
 
 

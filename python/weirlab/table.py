@@ -82,11 +82,10 @@ class Table:
         if column is None:
             known = ", ".join(self.columns)
             raise KeyError(f'no column "{name}"; columns: {known}')
-        octets = self._inner.octets(column)
-        if octets is None:
+        numbers = self._inner.numbers(column)
+        if numbers is None:
             return np.array(self._inner.words(column), dtype=object)
-        kind, values = octets
-        return np.frombuffer(values, dtype=kind)
+        return np.asarray(numbers)
 
     def to_dict(self) -> dict[str, list[Any]]:
         """The columns as lists; ``None`` where there is no value."""

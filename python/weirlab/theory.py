@@ -2,7 +2,7 @@
 
 Each law is a function of its parameters, in the words and units of ``weir theory``; a plain number
 is bytes for a size, a share for a probability. The result has an attribute for each value, with
-its unit last: ``theory.mathis(…).rate_bps``.
+its unit last: ``theory.mathis(…).throughput_bps``.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ def seconds(value: str | float) -> float:
         raise ValueError(f"{value!r} is no time: it must be positive and finite")
     return number * scale
 
+
 _RATES = {"bit": 1.0, "kbit": 1e3, "Mbit": 1e6, "Gbit": 1e9}
 _SIZES = {"b": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9}
 _KINDS = {"s": _TIMES, "bit": _RATES, "b": _SIZES}
@@ -39,9 +40,12 @@ def quantity(value: str | float) -> tuple[float, str]:
 
 
 def written(number: float, unit: str) -> str | float:
-    """The number as a scenario has it: ``"0.05s"``, in whole nanoseconds, bits or bytes."""
+    """The number as a scenario has it: ``"50ms"``, in whole nanoseconds, bits or bytes."""
     if not unit:
         return number
     if unit == "s":
-        return f"{round(number * 1e9)}ns"
-    return f"{round(number)}{unit}"
+        whole, units = round(number * 1e9), {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+    else:
+        whole, units = round(number), {k: int(v) for k, v in reversed(_KINDS[unit].items())}
+    name = next(name for name, size in units.items() if whole % size == 0)
+    return f"{whole // units[name]}{name}"

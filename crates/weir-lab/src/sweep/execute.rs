@@ -23,7 +23,12 @@ pub struct SweepOptions<'a> {
     pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
     /// Runs at a time; as many as the machine has cores if absent.
     pub threads: Option<usize>,
+    /// Called in each thread of the sweep with its work, which it must do once.
+    pub each_thread: Option<&'a EachThread<'a>>,
 }
+
+/// Does the work of a thread, and what the caller needs before and after it.
+pub type EachThread<'a> = dyn Fn(&mut (dyn FnMut() + Send)) + Sync + 'a;
 
 /// What came of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +98,7 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
                 .unwrap_or_else(PoisonError::into_inner)
                 .is_some()
     };
-    let work = |_: usize| {
+    let work = || {
         while !is_over() {
             let Some(&run) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 return;
@@ -117,6 +122,10 @@ pub fn sweep(store: &Store, options: &SweepOptions<'_>) -> Result<Outcome, Store
                 progress(store.done().0);
             }
         }
+    };
+    let work = |_: usize| match options.each_thread {
+        Some(each_thread) => each_thread(&mut || work()),
+        None => work(),
     };
     let threads = options
         .threads

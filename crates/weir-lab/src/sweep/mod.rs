@@ -17,7 +17,7 @@ mod store;
 
 pub use columns::measure_columns;
 pub use design::Design;
-pub use execute::{Outcome, SweepOptions, run_item, sweep};
+pub use execute::{EachThread, Outcome, SweepOptions, run_item, sweep};
 pub use parameter::{Label, Parameter, PlanError, Setting};
 pub use plan::{MAX_RUNS, Plan, WorkItem};
 pub use record::{Record, Row};

@@ -57,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         explain: None,
         progress: Some(&progress),
         threads: arguments.threads.map(usize::from),
+        each_thread: None,
     };
     let outcome = sweep(&store, &options)?;
     bar.finish_and_clear();
