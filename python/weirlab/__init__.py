@@ -26,6 +26,7 @@ from weirlab.errors import (
 from weirlab.results import Results
 from weirlab.run import Run
 from weirlab.scenario import Scenario
+from weirlab.search import Found, search
 from weirlab.sweep import Range, open_sweep, run_plan, sweep
 from weirlab.table import Table
 
@@ -35,6 +36,7 @@ __all__ = [
     "Controller",
     "ControllerConfig",
     "ControllerError",
+    "Found",
     "Range",
     "Results",
     "Run",
@@ -49,6 +51,7 @@ __all__ = [
     "open_sweep",
     "register",
     "run_plan",
+    "search",
     "settings",
     "sweep",
     "theory",
