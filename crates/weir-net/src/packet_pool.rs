@@ -10,7 +10,9 @@
 //! in which they became free, so that the packets lie in memory in that order too, and the
 //! processor prefetches them: measurable with a thousand flows.
 
-use std::collections::VecDeque;
+mod slab;
+
+use slab::Slab;
 use std::num::NonZeroU32;
 use weir_proto::event::Event;
 use weir_proto::packet::{FlowId, IpHeader, Packet};
@@ -79,12 +81,6 @@ pub(crate) struct PacketPool {
     slabs: Vec<Slab>,
 }
 
-#[derive(Debug, Default)]
-struct Slab {
-    slots: Vec<Option<Packet>>,
-    free: VecDeque<u32>,
-}
-
 impl PacketPool {
     /// Inserts the packet that `fill` writes into a free slot, if it writes one. Writing it in
     /// place avoids the copies of a packet that is returned, unwrapped and passed on.
@@ -98,17 +94,12 @@ impl PacketPool {
             self.slabs.push(Slab::default());
         }
         let place = &mut self.slabs[slab as usize];
-        let slot = match place.free.front() {
-            Some(&slot) => slot,
-            None => place.grow(),
-        };
-        let packet = &mut place.slots[slot as usize];
+        let (slot, packet) = place.next_free();
         if !fill(packet) {
             return None;
         }
         let packet = packet.as_ref()?;
-        place.free.pop_front();
-        Some(PacketRef {
+        let reference = PacketRef {
             flow: packet.flow,
             ip: packet.ip,
             size: packet.size,
@@ -116,7 +107,9 @@ impl PacketPool {
             slab,
             slot,
             queued: packet.transit.queued.as_nanos(),
-        })
+        };
+        place.take_free();
+        Some(reference)
     }
 
     /// Removes the packet, with the IP header as the network changed it.
@@ -128,9 +121,7 @@ impl PacketPool {
     /// Taking it out is for the caller: the slot counts as free.
     #[inline]
     pub(crate) fn slot_of(&mut self, reference: PacketRef) -> &mut Option<Packet> {
-        let slab = &mut self.slabs[reference.slab as usize];
-        slab.free.push_back(reference.slot);
-        let slot = &mut slab.slots[reference.slot as usize];
+        let slot = self.slabs[reference.slab as usize].free(reference.slot);
         if let Some(packet) = slot {
             packet.ip = reference.ip;
             packet.damaged_at = reference.damaged_at;
@@ -142,7 +133,7 @@ impl PacketPool {
     /// Inserts a copy of the packet that this reference stands for.
     pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
         let slab = self.slabs.get(stub.slab as usize)?;
-        let packet = slab.slots.get(stub.slot as usize)?.clone()?;
+        let packet = slab.get(stub.slot)?.clone();
         let copy = self.insert(stub.slab, |slot| {
             *slot = Some(packet);
             true
@@ -169,24 +160,12 @@ impl PacketPool {
     /// The number of the packet at this place.
     fn number_of(&self, place: u64) -> Option<u64> {
         let slab = self.slabs.get((place >> 32) as usize)?;
-        let packet = slab.slots.get((place & u64::from(u32::MAX)) as usize)?;
-        packet.as_ref()?.number
+        slab.get(place as u32)?.number
     }
 
     /// Packets in the pool.
     pub(crate) fn len(&self) -> usize {
-        let used = |slab: &Slab| slab.slots.len() - slab.free.len();
-        self.slabs.iter().map(used).sum()
-    }
-}
-
-impl Slab {
-    #[cold]
-    fn grow(&mut self) -> u32 {
-        let slot = self.slots.len() as u32;
-        self.slots.push(None);
-        self.free.push_back(slot);
-        slot
+        self.slabs.iter().map(Slab::used).sum()
     }
 }
 
@@ -268,15 +247,5 @@ mod tests {
         }
         let packet = pool.remove(reference).expect("the packet is there");
         assert_eq!(packet.transit.queued, Duration::from_nanos(42));
-    }
-
-    #[test]
-    fn slots_are_used_again() {
-        let mut pool = PacketPool::default();
-        for id in 0..1000 {
-            let reference = insert(&mut pool, id);
-            assert_eq!(pool.remove(reference).map(|packet| packet.id), Some(id));
-        }
-        assert_eq!(pool.slabs[0].slots.len(), 1);
     }
 }

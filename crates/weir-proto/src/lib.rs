@@ -18,6 +18,7 @@ mod named;
 pub mod packet;
 mod payload;
 pub mod quic;
+pub mod ring;
 pub mod rng;
 pub mod settings;
 pub mod tcp;

@@ -33,10 +33,11 @@ use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, drop_event};
 use crate::shaper::TokenBucket;
 use plain::Bookings;
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use transmitter::{ExactTime, Transmitter};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::FlowId;
+use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
 #[derive(Debug)]
@@ -56,7 +57,7 @@ pub struct Link {
     shaper: Option<TokenBucket>,
     policer: Option<TokenBucket>,
     ack_thinning: Option<AckThinning>,
-    flight: VecDeque<InFlight>,
+    flight: Ring<InFlight>,
     /// In place of `queue` and `flight`, if the link is plain.
     plain: Option<Bookings>,
     meter: QueueMeter,
@@ -70,7 +71,7 @@ pub struct Link {
     pub(crate) copies: Vec<(Instant, PacketRef)>,
     counters: LinkCounters,
     /// Drops of each flow.
-    dropped: Vec<u64>,
+    dropped: BTreeMap<FlowId, u64>,
     /// Dropped packets, which the network removes from the pool.
     pub(crate) discarded: Vec<PacketRef>,
     events: Events,
@@ -92,7 +93,7 @@ impl Link {
             shaper: config.shaper.map(TokenBucket::new),
             policer: config.policer.map(PolicerConfig::bucket),
             ack_thinning: config.ack_thinning.map(AckThinning::new),
-            flight: VecDeque::new(),
+            flight: Ring::default(),
             plain: Bookings::new(config),
             meter: QueueMeter::default(),
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
@@ -102,7 +103,7 @@ impl Link {
             stream: (seed, config.name.clone()),
             copies: Vec::new(),
             counters: LinkCounters::default(),
-            dropped: Vec::new(),
+            dropped: BTreeMap::new(),
             discarded: Vec::new(),
             events: Events::default(),
         }
@@ -147,7 +148,7 @@ impl Link {
 
     /// Packets of this flow that the link dropped.
     pub(crate) fn packets_dropped_of(&self, flow: FlowId) -> u64 {
-        self.dropped.get(flow.0 as usize).copied().unwrap_or(0)
+        self.dropped.get(&flow).copied().unwrap_or(0)
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called for exact trace events: at the
@@ -339,11 +340,7 @@ impl Link {
     #[cold]
     fn drop(&mut self, at: Instant, packet: PacketRef, reason: DropReason) {
         self.counters.count_drop(packet.size, reason);
-        let flow = packet.flow.0 as usize;
-        if self.dropped.len() <= flow {
-            self.dropped.resize(flow + 1, 0);
-        }
-        self.dropped[flow] += 1;
+        *self.dropped.entry(packet.flow).or_default() += 1;
         self.events
             .push(at, EventMask::DROP, || drop_event(&packet, reason));
         self.discarded.push(packet);

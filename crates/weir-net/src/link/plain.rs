@@ -11,8 +11,8 @@ use super::{InFlight, Link, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueDisc, QueueLimit};
-use std::collections::VecDeque;
 use weir_proto::event::DropReason;
+use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
 /// A packet with the times that are booked for it.
@@ -28,7 +28,7 @@ struct Booked {
 pub(super) struct Bookings {
     limit: QueueLimit,
     /// In order of their arrival; those that wait come last.
-    booked: VecDeque<Booked>,
+    booked: Ring<Booked>,
     /// What waits, as far as it has been looked at: transmissions may have started since.
     waiting: Backlog,
 }
@@ -48,7 +48,7 @@ impl Bookings {
             && config.rate_trace.is_empty();
         plain.then(|| Self {
             limit: queue.limit,
-            booked: VecDeque::new(),
+            booked: Ring::default(),
             waiting: Backlog::default(),
         })
     }
@@ -203,7 +203,7 @@ impl Link {
             arrives: booked.arrives,
             packet: booked.packet,
         };
-        self.flight.extend(plain.booked.into_iter().map(in_flight));
+        self.flight.extend(plain.booked.drain(..).map(in_flight));
     }
 }
 

@@ -6,6 +6,7 @@ use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 use weir_proto::packet::HostId;
 use weir_proto::units::Probability;
 

@@ -5,8 +5,8 @@
 
 use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, TcName};
 use crate::packet_pool::PacketRef;
-use std::collections::VecDeque;
 use weir_proto::event::DropReason;
+use weir_proto::ring::Ring;
 use weir_proto::rng::Rng;
 use weir_proto::settings::{Diagnostic, Form, Kind, Raw, Reader, Spanned, Value, bytes, count};
 use weir_proto::time::Instant;
@@ -79,7 +79,7 @@ impl QueueDiscConfig for DropTailConfig {
     fn build(&self, _rng: Rng) -> DropTail {
         DropTail {
             limit: self.limit,
-            packets: VecDeque::new(),
+            packets: Ring::default(),
             bytes: 0,
         }
     }
@@ -102,7 +102,7 @@ impl QueueDiscConfig for DropTailConfig {
 #[derive(Debug)]
 pub(crate) struct DropTail {
     limit: QueueLimit,
-    packets: VecDeque<PacketRef>,
+    packets: Ring<PacketRef>,
     bytes: u64,
 }
 

@@ -3,13 +3,13 @@
 
 use super::Backlog;
 use crate::packet_pool::PacketRef;
-use std::collections::VecDeque;
+use weir_proto::ring::Ring;
 use weir_proto::time::Instant;
 
 /// Packets in order of arrival, each with its time of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Fifo {
-    packets: VecDeque<(Instant, PacketRef)>,
+    packets: Ring<(Instant, PacketRef)>,
     bytes: u64,
 }
 

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// The default ack_delay_exponent: ACK Delay counts in 2^3 microseconds (RFC 9000 §18.2).
 const DELAY_EXPONENT: u32 = 3;
 
+/// Lists of older ranges that are kept to be used again.
+const MAX_FORMER: usize = 32;
+
 /// The packets received in a packet-number space, and the acknowledgement that is due.
 #[derive(Clone, Debug)]
 pub struct ReceivedPackets {
@@ -36,6 +39,8 @@ pub struct ReceivedPackets {
     /// The ranges below the newest one as last built, shared with the frames sent.
     older: Option<Arc<OlderRanges>>,
     older_is_stale: bool,
+    /// Lists of before; used again when no frame in the network shares them any more.
+    former: Vec<Arc<OlderRanges>>,
 }
 
 impl ReceivedPackets {
@@ -55,6 +60,7 @@ impl ReceivedPackets {
             ecn: EcnCounts::default(),
             older: None,
             older_is_stale: false,
+            former: Vec::new(),
         }
     }
 
@@ -160,7 +166,7 @@ impl ReceivedPackets {
         let newest = self.numbers.last()?.clone();
         if self.older_is_stale {
             self.older_is_stale = false;
-            self.older = self.build_older(newest.start);
+            self.renew_older(newest.start);
         }
         let delay = now.since(self.largest_at).as_micros() >> DELAY_EXPONENT;
         Some(Ack {
@@ -173,17 +179,24 @@ impl ReceivedPackets {
     }
 
     #[cold]
-    fn build_older(&self, newest_start: u64) -> Option<Arc<OlderRanges>> {
-        let ranges: Vec<AckRange> = self
-            .numbers
-            .descending()
-            .skip(1)
-            .map(|range| AckRange {
-                smallest: range.start,
-                largest: range.end - 1,
-            })
-            .collect();
-        (!ranges.is_empty()).then(|| Arc::new(OlderRanges::new(newest_start, ranges)))
+    fn renew_older(&mut self, newest_start: u64) {
+        let former = self.older.take();
+        self.former
+            .extend(former.filter(|_| self.former.len() < MAX_FORMER));
+        if self.numbers.len() < 2 {
+            return;
+        }
+        let unshared = |list: &mut Arc<OlderRanges>| Arc::get_mut(list).is_some();
+        let found = self.former.iter_mut().position(unshared);
+        let mut list = found.map_or_else(Arc::default, |at| self.former.swap_remove(at));
+        let ranges = self.numbers.descending().skip(1).map(|range| AckRange {
+            smallest: range.start,
+            largest: range.end - 1,
+        });
+        if let Some(list) = Arc::get_mut(&mut list) {
+            list.replace(newest_start, ranges);
+        }
+        self.older = Some(list);
     }
 
     /// The peer has received an acknowledgement of the packets up to `largest`, which need not be

@@ -10,9 +10,9 @@ use super::wire::{Ack, Frame, PacketNumber, StreamFrame};
 use crate::cc::DeliverySnapshot;
 use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
+use crate::ring::Ring;
 use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// kGranularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -30,9 +30,6 @@ pub const PROBE_TIMEOUT: TimeoutRules = TimeoutRules {
 pub const PACKET_THRESHOLD: u64 = 3;
 /// kPersistentCongestionThreshold (RFC 9002 §7.6.1).
 pub const PERSISTENT_THRESHOLD: u64 = 3;
-
-/// Packets for which the ring always keeps room.
-const ROOM: usize = 64;
 
 /// A frame that must be sent again if its packet is lost.
 #[derive(Clone, Debug, PartialEq)]
@@ -110,7 +107,7 @@ pub struct NewlyAcked {
 /// The sent packets of one packet-number space.
 #[derive(Clone, Debug, Default)]
 pub struct SentPackets {
-    packets: VecDeque<SentPacket>,
+    packets: Ring<SentPacket>,
     /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
     largest_acked: Option<u64>,
@@ -273,11 +270,6 @@ impl SentPackets {
         {
             self.packets.pop_front();
             self.base += 1;
-        }
-        // Slow start may fill the ring many times as much as what follows.
-        let (len, capacity) = (self.packets.len(), self.packets.capacity());
-        if capacity > ROOM && len < capacity / 8 {
-            self.packets.shrink_to(capacity / 4);
         }
     }
 

@@ -4,6 +4,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+/// Ranges for which there is always room.
+const ROOM: usize = 32;
+
 /// Half-open ranges in ascending order that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
@@ -47,10 +50,20 @@ impl RangeSet {
         if first < after {
             self.ranges[first] = merged;
             self.ranges.drain(first + 1..after);
+            self.give_back();
         } else {
             self.ranges.insert(first, merged);
         }
         added
+    }
+
+    /// Returns most of the memory that many gaps needed, once few are left.
+    #[inline]
+    fn give_back(&mut self) {
+        let (len, room) = (self.ranges.len(), self.ranges.capacity());
+        if room > ROOM && len < room / 8 {
+            self.ranges.shrink_to(room / 4);
+        }
     }
 
     /// Removes a range.

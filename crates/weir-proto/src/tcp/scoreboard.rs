@@ -7,9 +7,10 @@
 
 use super::rack::Deadline;
 use crate::cc::DeliverySnapshot;
+use crate::ring::Ring;
 use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 /// Why a segment counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,7 @@ type Gaps = SmallVec<[(u64, u64); 2]>;
 /// The segments between HighACK and HighData (RFC 6675 §2).
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
-    segments: VecDeque<SentSegment>,
+    segments: Ring<SentSegment>,
     pipe: u64,
     high_ack: u64,
     high_data: u64,
@@ -63,7 +64,7 @@ pub(super) struct Scoreboard {
     high_rxt: u64,
     /// Transmissions by time, for RACK; those of segments that were delivered, marked lost or sent
     /// again are removed when they come to the front.
-    transmissions: VecDeque<(Instant, u64)>,
+    transmissions: Ring<(Instant, u64)>,
 }
 
 impl SentSegment {
@@ -102,7 +103,7 @@ impl SentSegment {
 impl Scoreboard {
     pub(super) fn new() -> Self {
         Self {
-            segments: VecDeque::with_capacity(64),
+            segments: Ring::default(),
             pipe: 0,
             high_ack: 0,
             high_data: 0,
@@ -112,7 +113,7 @@ impl Scoreboard {
             lost_below: 0,
             waiting: BTreeSet::new(),
             high_rxt: 0,
-            transmissions: VecDeque::new(),
+            transmissions: Ring::default(),
         }
     }
 

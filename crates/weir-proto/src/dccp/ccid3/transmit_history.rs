@@ -1,8 +1,8 @@
 //! The transmit history: the times of sending of packets that are not acknowledged yet.
 
 use crate::dccp::wire::SeqNum;
+use crate::ring::Ring;
 use crate::time::Instant;
-use std::collections::VecDeque;
 
 /// The most records; the oldest is removed first. Five times the packets in flight at 1 Gbit/s with
 /// packets of 1400 octets and a round-trip time of 150 ms.
@@ -21,7 +21,7 @@ pub struct SentRecord {
 /// Records in the order of sequence numbers.
 #[derive(Clone, Debug, Default)]
 pub struct TransmitHistory {
-    entries: VecDeque<SentRecord>,
+    entries: Ring<SentRecord>,
 }
 
 impl TransmitHistory {

@@ -15,7 +15,7 @@ pub struct AckRange {
 
 /// The ranges of an ACK frame below its newest one, newest first. The frames of a receiver share
 /// them, because they change only with the gaps.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub struct OlderRanges {
     ranges: Vec<AckRange>,
     octets: u32,
@@ -23,14 +23,23 @@ pub struct OlderRanges {
 
 impl OlderRanges {
     /// These ranges, below a newest range that begins at `newest_smallest`.
-    pub fn new(newest_smallest: u64, ranges: Vec<AckRange>) -> Self {
+    pub fn new(newest_smallest: u64, ranges: impl IntoIterator<Item = AckRange>) -> Self {
+        let mut list = Self::default();
+        list.replace(newest_smallest, ranges);
+        list
+    }
+
+    /// Becomes these ranges, in the memory of the ones before.
+    pub fn replace(&mut self, newest_smallest: u64, ranges: impl IntoIterator<Item = AckRange>) {
+        self.ranges.clear();
+        self.ranges.extend(ranges);
+        self.octets = 0;
         let mut above = newest_smallest;
-        let mut octets = 0;
-        for range in &ranges {
-            octets += varint::len(gap(above, range)) + varint::len(range.largest - range.smallest);
+        for range in &self.ranges {
+            self.octets += varint::len(gap(above, range));
+            self.octets += varint::len(range.largest - range.smallest);
             above = range.smallest;
         }
-        Self { ranges, octets }
     }
 
     /// The ranges, newest first.

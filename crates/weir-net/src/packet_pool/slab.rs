@@ -1,0 +1,187 @@
+//! Slots for the packets that entered the network by one link.
+
+use std::collections::VecDeque;
+use weir_proto::packet::Packet;
+use weir_proto::ring::RoomMeter;
+
+/// Every slot.
+const ALL: u32 = u32::MAX;
+
+/// Slots of packets. Their number follows the packets that are in the network: slow start needs
+/// many times as many as what follows, and slots are used in turn.
+#[derive(Debug)]
+pub(super) struct Slab {
+    slots: Vec<Option<Packet>>,
+    /// Slots that may be used, in the order in which they became free.
+    free: VecDeque<u32>,
+    meter: RoomMeter,
+    /// Slots from this one on are given up: they are collected in `given_up` when they become free.
+    kept: u32,
+    given_up: Vec<u32>,
+}
+
+impl Default for Slab {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: VecDeque::new(),
+            meter: RoomMeter::default(),
+            kept: ALL,
+            given_up: Vec::new(),
+        }
+    }
+}
+
+impl Slab {
+    /// The next free slot, and its number. It stays free until [`take_free`](Self::take_free).
+    #[inline]
+    pub(super) fn next_free(&mut self) -> (u32, &mut Option<Packet>) {
+        let number = match self.free.front() {
+            Some(&number) => number,
+            None => self.grow(),
+        };
+        (number, &mut self.slots[number as usize])
+    }
+
+    /// The slot of [`next_free`](Self::next_free) has a packet now.
+    #[inline]
+    pub(super) fn take_free(&mut self) {
+        self.free.pop_front();
+        if self.meter.on_push(self.used()) {
+            self.end_period();
+        }
+        if self.free.is_empty() && !self.given_up.is_empty() {
+            self.keep_all();
+        }
+    }
+
+    /// The slot becomes free; taking the packet out is for the caller.
+    #[inline]
+    pub(super) fn free(&mut self, number: u32) -> &mut Option<Packet> {
+        if number < self.kept {
+            self.free.push_back(number);
+        } else {
+            self.given_up.push(number);
+        }
+        &mut self.slots[number as usize]
+    }
+
+    /// The packet in this slot.
+    pub(super) fn get(&self, number: u32) -> Option<&Packet> {
+        self.slots.get(number as usize)?.as_ref()
+    }
+
+    /// Slots with a packet.
+    pub(super) fn used(&self) -> usize {
+        self.slots.len() - self.free.len() - self.given_up.len()
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let number = self.slots.len() as u32;
+        if self.slots.len() == self.slots.capacity() {
+            self.slots.reserve_exact((self.slots.len() / 2).max(8));
+        }
+        self.slots.push(None);
+        self.free.push_back(number);
+        number
+    }
+
+    #[cold]
+    fn end_period(&mut self) {
+        if let Some(enough) = self.meter.end_period(self.slots.len()) {
+            self.shrink(enough as u32);
+        }
+    }
+
+    /// Gives the slots behind the first `enough` ones up, or returns their memory if they were
+    /// given up before and no packet is left in them.
+    fn shrink(&mut self, enough: u32) {
+        if self.kept == ALL {
+            self.kept = enough;
+            let given_up = self.free.iter().copied().filter(|&number| number >= enough);
+            self.given_up.extend(given_up);
+            self.free.retain(|&number| number < enough);
+        } else if self.given_up.len() == self.slots.len() - self.kept as usize {
+            self.slots.truncate(self.kept as usize);
+            self.slots.shrink_to_fit();
+            self.free.shrink_to_fit();
+            self.given_up = Vec::new();
+            self.kept = ALL;
+        }
+    }
+
+    /// More packets came than the slots that were kept: all are used again.
+    #[cold]
+    fn keep_all(&mut self) {
+        self.kept = ALL;
+        self.free.extend(self.given_up.drain(..));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
+
+    fn packet(id: u64) -> Packet {
+        Packet {
+            id,
+            flow: FlowId(0),
+            ip: IpHeader::default(),
+            size: 100,
+            damaged_at: None,
+            transit: Transit::default(),
+            number: None,
+            body: Body::Other(Payload::of_len(60)),
+        }
+    }
+
+    /// Lets so many packets through, of which at most `most` are in the network at a time.
+    fn pass(slab: &mut Slab, used: &mut VecDeque<(u32, u64)>, most: usize, packets: u64) {
+        for id in 0..packets {
+            let (number, slot) = slab.next_free();
+            assert!(slot.is_none(), "slot {number} is free");
+            *slot = Some(packet(id));
+            slab.take_free();
+            used.push_back((number, id));
+            while used.len() > most {
+                let (number, id) = used.pop_front().expect("more than none");
+                assert_eq!(slab.free(number).take().map(|packet| packet.id), Some(id));
+            }
+            assert_eq!(slab.used(), used.len());
+        }
+    }
+
+    #[test]
+    fn slots_are_used_again() {
+        let (mut slab, mut used) = (Slab::default(), VecDeque::new());
+        pass(&mut slab, &mut used, 0, 1000);
+        assert_eq!(slab.slots.len(), 1);
+    }
+
+    #[test]
+    fn the_slots_of_a_burst_are_given_back_and_no_packet_is_lost() {
+        let (mut slab, mut used) = (Slab::default(), VecDeque::new());
+        for burst in [500, 700] {
+            pass(&mut slab, &mut used, burst, 2000);
+            assert!(slab.slots.len() >= burst);
+            pass(&mut slab, &mut used, 20, 100_000);
+            let slots = slab.slots.len();
+            assert!((21..=60).contains(&slots), "{slots}");
+            assert!(slab.slots.capacity() <= 60);
+        }
+    }
+
+    #[test]
+    fn slots_that_were_given_up_are_used_when_packets_come_back() {
+        let (mut slab, mut used) = (Slab::default(), VecDeque::new());
+        pass(&mut slab, &mut used, 300, 1000);
+        pass(&mut slab, &mut used, 200, 1);
+        slab.shrink(30);
+        pass(&mut slab, &mut used, 300, 3000);
+        assert!(slab.slots.len() <= 450, "{}", slab.slots.len());
+        pass(&mut slab, &mut used, 0, 1);
+        assert_eq!(slab.used(), 0);
+    }
+}

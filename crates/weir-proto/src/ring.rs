@@ -1,0 +1,143 @@
+//! A ring whose room follows what it holds.
+//!
+//! A ring passes through all of its room, again and again. Slow start fills the rings of a
+//! connection many times as much as what follows, and a thousand flows that pass through the room
+//! of their slow start leave the processor's caches.
+
+use std::collections::VecDeque;
+use std::ops::{Deref, DerefMut};
+
+/// Items of a period: so many, and some times the room.
+const PERIOD: u32 = 1024;
+const ROUNDS: usize = 4;
+/// Room that is always kept.
+const LEAST: usize = 16;
+
+/// Measures over a period how much of a room is needed.
+#[derive(Clone, Copy, Debug)]
+pub struct RoomMeter {
+    peak: u32,
+    /// Items until the period ends.
+    left: u32,
+}
+
+impl Default for RoomMeter {
+    fn default() -> Self {
+        Self {
+            peak: 0,
+            left: PERIOD,
+        }
+    }
+}
+
+impl RoomMeter {
+    /// An item came, and there are `len` now. True if the period ends.
+    #[inline(always)]
+    pub const fn on_push(&mut self, len: usize) -> bool {
+        if len as u32 > self.peak {
+            self.peak = len as u32;
+        }
+        self.left -= 1;
+        self.left == 0
+    }
+
+    /// A period ends and the next begins. Returns how much of `room` is enough, if less than a
+    /// third was needed: a window that is halved and grows back needs no new room.
+    pub fn end_period(&mut self, room: usize) -> Option<usize> {
+        let peak = self.peak as usize;
+        let enough = (peak + peak / 2).max(LEAST);
+        let shrinks = room > peak * 3 && room > enough;
+        let next = if shrinks { enough } else { room };
+        self.peak = 0;
+        self.left = PERIOD.saturating_add((ROUNDS * next) as u32);
+        shrinks.then_some(enough)
+    }
+}
+
+/// A `VecDeque` that gives back room that it has not needed for some time.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    items: VecDeque<T>,
+    meter: RoomMeter,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self {
+            items: VecDeque::new(),
+            meter: RoomMeter::default(),
+        }
+    }
+}
+
+impl<T> Ring<T> {
+    /// Appends an item.
+    #[inline(always)]
+    pub fn push_back(&mut self, item: T) {
+        self.items.push_back(item);
+        if self.meter.on_push(self.items.len()) {
+            self.end_period();
+        }
+    }
+
+    #[cold]
+    fn end_period(&mut self) {
+        if let Some(enough) = self.meter.end_period(self.items.capacity()) {
+            self.items.shrink_to(enough);
+        }
+    }
+}
+
+impl<T> Deref for Ring<T> {
+    type Target = VecDeque<T>;
+
+    #[inline]
+    fn deref(&self) -> &VecDeque<T> {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for Ring<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut VecDeque<T> {
+        &mut self.items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pushes so many items through a ring that holds `len` of them.
+    fn pass(ring: &mut Ring<u64>, len: usize, pushes: u64) {
+        for item in 0..pushes {
+            ring.push_back(item);
+            while ring.len() > len {
+                ring.pop_front();
+            }
+        }
+    }
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back_and_that_of_a_sawtooth_is_kept() {
+        let mut ring = Ring::default();
+        pass(&mut ring, 1000, 1000);
+        assert!(ring.capacity() >= 1000);
+        pass(&mut ring, 40, 100_000);
+        assert!((41..=64).contains(&ring.capacity()), "{}", ring.capacity());
+        let room = ring.capacity();
+        for _ in 0..100 {
+            pass(&mut ring, 20, 10_000);
+            pass(&mut ring, 40, 100);
+            assert_eq!(ring.capacity(), room);
+        }
+    }
+
+    #[test]
+    fn a_small_ring_stays() {
+        let mut ring = Ring::default();
+        pass(&mut ring, 12, 12);
+        pass(&mut ring, 1, 10_000);
+        assert!((12..=LEAST).contains(&ring.capacity()));
+    }
+}
