@@ -15,7 +15,7 @@ use crate::event_queue::TargetId;
 use crate::network::{EventTarget, Network, Side, SourceKind};
 use crate::packet_pool::PacketRef;
 use std::fmt;
-use weir_proto::event::{EventSource, Probe};
+use weir_proto::event::{EventSource, Events, Probe};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -436,8 +436,11 @@ impl<'a> Run<'a> {
     #[inline]
     fn observe_link(&mut self, id: u32) {
         self.record_link(id);
-        self.network.discard_dropped(id);
-        let place = &mut self.network.links[id as usize];
+        let mut place = &mut self.network.links[id as usize];
+        if !place.link.discarded.is_empty() {
+            self.network.discard_dropped(id);
+            place = &mut self.network.links[id as usize];
+        }
         if let Some(trace_tick) = place.trace_tick {
             let due = place.link.poll_trace_tick();
             self.network.queue.set(trace_tick, due);
@@ -449,7 +452,7 @@ impl<'a> Run<'a> {
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;
         let place = &mut links[id as usize];
-        if place.trace_tick.is_none() {
+        if place.trace_tick.is_none() || place.link.events().is_empty() {
             return;
         }
         for (at, mut event) in place.link.events().drain() {
@@ -461,14 +464,17 @@ impl<'a> Run<'a> {
     fn observe_agent(&mut self, id: u32) {
         let place = &mut self.network.agents[id as usize];
         let source = EventSource(place.target.0);
-        if let Some(events) = place.agent.endpoint_events() {
-            for (at, event) in events.drain() {
-                self.probe.record(at, source, &event);
+        let probe = &mut *self.probe;
+        let mut record = |events: &mut Events| {
+            if !events.is_empty() {
+                let events = events.drain();
+                events.for_each(|(at, event)| probe.record(at, source, &event));
             }
+        };
+        if let Some(events) = place.agent.endpoint_events() {
+            record(events);
         }
-        for (at, event) in place.agent.host_events().drain() {
-            self.probe.record(at, source, &event);
-        }
+        record(place.agent.host_events());
     }
 
     #[cold]

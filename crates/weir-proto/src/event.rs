@@ -340,10 +340,15 @@ impl Events {
     #[inline]
     pub fn push(&mut self, at: Instant, kind: EventMask, make: impl FnOnce() -> Event) {
         if self.wants(kind) {
-            let change = self.bounds.settle(at);
-            self.queue_change(change);
-            self.queue.push((at, make()));
+            self.queue_event(at, make());
         }
+    }
+
+    #[cold]
+    fn queue_event(&mut self, at: Instant, event: Event) {
+        let change = self.bounds.settle(at);
+        self.queue_change(change);
+        self.queue.push((at, event));
     }
 
     /// Says what holds the sender back from now on. Becomes an event if it is a change, after the

@@ -41,6 +41,16 @@ impl Instant {
     }
 }
 
+/// The earliest of the times that there are.
+#[inline]
+pub fn earliest(times: &[Option<Instant>]) -> Option<Instant> {
+    let mut earliest = Instant::FAR_FUTURE;
+    for at in times.iter().flatten() {
+        earliest = earliest.min(*at);
+    }
+    (earliest < Instant::FAR_FUTURE).then_some(earliest)
+}
+
 impl Duration {
     /// A span of zero.
     pub const ZERO: Self = Self(0);

@@ -38,9 +38,7 @@ struct Batch<Row: 'static> {
 impl<Row: Send> RowBatch for Batch<Row> {
     fn into_table(self: Box<Self>) -> Table {
         let mut table = Columns::new(&self.columns);
-        for row in &self.rows {
-            table.push(&self.columns, row);
-        }
+        table.extend(&self.columns, &self.rows);
         table.finish(&self.columns)
     }
 }
@@ -66,21 +64,30 @@ impl Columns {
         }
     }
 
-    fn push<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], row: &Row) {
+    /// Appends rows, column after column.
+    fn extend<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], rows: &[Row]) {
         for (spec, values) in columns.iter().zip(&mut self.values) {
             match (&spec.value, values) {
-                (ValueOf::Number(value), Values::F64(numbers)) => numbers.push(value(row)),
-                (ValueOf::Count(value), Values::U64(counts)) => counts.push(value(row)),
+                (ValueOf::Number(value), Values::F64(numbers)) => {
+                    numbers.extend(rows.iter().map(value));
+                }
+                (ValueOf::Count(value), Values::U64(counts)) => {
+                    counts.extend(rows.iter().map(value));
+                }
                 (ValueOf::Word(value), Values::Text(words)) => {
-                    let word = value(row);
-                    // Mostly the word of the row before.
-                    let same = words.last().filter(|last| &***last == word).cloned();
-                    words.push(same.unwrap_or_else(|| interned(&mut self.words, word)));
+                    words.reserve(rows.len());
+                    for row in rows {
+                        push_word(words, &mut self.words, value(row));
+                    }
                 }
                 // `new` gives every column the values of its kind.
                 _ => {}
             }
         }
+    }
+
+    fn push<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], row: &Row) {
+        self.extend(columns, std::slice::from_ref(row));
     }
 
     fn finish<Row>(self, columns: &[&'static ColumnSpec<Row>]) -> Table {
@@ -92,6 +99,12 @@ impl Columns {
             columns: columns.iter().zip(self.values).map(column).collect(),
         }
     }
+}
+
+/// Appends a word, mostly that of the row before.
+fn push_word(words: &mut Vec<Arc<str>>, known: &mut BTreeSet<Arc<str>>, word: &str) {
+    let same = words.last().filter(|last| &***last == word).cloned();
+    words.push(same.unwrap_or_else(|| interned(known, word)));
 }
 
 /// Where rows go.

@@ -197,9 +197,17 @@ impl Network {
             flow.packets_unreachable += 1;
         }
     }
+
     /// Makes the copies of packets that a link duplicates.
     #[inline]
     pub(crate) fn make_copies(&mut self, link: u32) {
+        if !self.links[link as usize].link.copies.is_empty() {
+            self.make_copies_of(link);
+        }
+    }
+
+    #[cold]
+    fn make_copies_of(&mut self, link: u32) {
         let link = &mut self.links[link as usize].link;
         while let Some((arrives, stub)) = link.copies.pop() {
             if let Some(copy) = self.pool.duplicate(stub) {

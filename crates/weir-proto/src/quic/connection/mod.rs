@@ -22,7 +22,7 @@ use crate::cc::{DeliveryRateSampler, Pacer};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::packet::{Body, Packet, Payload};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 
 /// The state of a connection (for its termination RFC 9000 §10.2).
@@ -314,12 +314,14 @@ impl Endpoint for Connection {
         match self.state {
             State::Closing(until) => Some(until),
             State::Handshaking | State::Established => {
-                let acks = [
+                let deadlines = [
                     self.initial.received.deadline(),
                     self.data.received.deadline(),
+                    self.loss_timer(),
+                    self.idle_deadline(),
+                    self.paced_until,
                 ];
-                let timers = [self.loss_timer(), self.idle_deadline(), self.paced_until];
-                acks.into_iter().chain(timers).flatten().min()
+                earliest(&deadlines)
             }
             State::Idle | State::Draining | State::Closed => None,
         }

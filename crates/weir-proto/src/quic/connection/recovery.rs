@@ -57,7 +57,9 @@ impl Connection {
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
         };
-        let before = self.control();
+        // What nobody watches is not asked for.
+        let watched = self.events.wants(EventMask::CONTROLLER);
+        let before = watched.then(|| self.control());
         self.controller.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
@@ -73,7 +75,7 @@ impl Connection {
         if self.controller.limits_samples() {
             self.sampler.on_app_limited(self.bytes_in_flight);
         }
-        if self.control() != before {
+        if before.is_some_and(|before| self.control() != before) {
             self.emit_window(now);
         }
     }

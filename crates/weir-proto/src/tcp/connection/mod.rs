@@ -21,7 +21,7 @@ use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::settings;
 use crate::settings::{bytes, count, duration};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use persist::Persist;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -364,12 +364,11 @@ impl Endpoint for Connection {
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let deadlines = [
+        earliest(&[
             self.timer.next(),
             self.receiver.deadline(),
             self.paced_until,
-        ];
-        deadlines.into_iter().flatten().min()
+        ])
     }
 
     fn events(&mut self) -> Option<&mut Events> {
