@@ -1,20 +1,27 @@
 //! Controllers that are classes of Python, used by their name in scenarios.
 
+mod arguments;
+mod calls;
+
+pub use arguments::{Ack, Congestion, ControllerConfig};
+pub use calls::calls_in_progress;
+
 use crate::errors::exception;
+use calls::Calls;
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use weir_proto::cc::window::{BoxedController, WindowConfig, added};
 use weir_proto::cc::{
     Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Sent, WindowController,
 };
 use weir_proto::event::Limit;
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::Instant;
 use weir_proto::units::Rate;
 
 /// The greatest window in octets; more is none.
@@ -55,85 +62,6 @@ fn fail(error: PyErr) {
             cancel.store(true, Ordering::Relaxed);
         }
     });
-}
-
-/// A thread that may be inside a controller.
-#[derive(Debug)]
-pub struct Calls {
-    /// Odd while it is inside; counts entries and exits.
-    count: AtomicU64,
-    /// The thread's number in Python.
-    thread: u64,
-}
-
-/// All threads that run controllers.
-static CALLS: Mutex<Vec<Weak<Calls>>> = Mutex::new(Vec::new());
-
-/// The threads that are inside a controller now: number and count of calls.
-pub fn calls_in_progress() -> Vec<(u64, u64)> {
-    let mut calls = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-    calls.retain(|calls| calls.strong_count() > 0);
-    let inside = calls.iter().filter_map(Weak::upgrade).filter_map(|calls| {
-        let count = calls.count.load(Ordering::Relaxed);
-        (count % 2 == 1).then_some((calls.thread, count))
-    });
-    inside.collect()
-}
-
-/// What a controller's class is made with.
-#[pyclass(frozen, get_all, module = "weirlab._weirlab")]
-pub struct ControllerConfig {
-    /// Bytes of the largest datagram, without IP and UDP headers.
-    max_datagram_size: u64,
-    /// The initial window in bytes.
-    initial_window: u64,
-}
-
-/// An acknowledgement, with what it delivered and showed to be lost. Times are seconds, sizes
-/// bytes, rates bit/s.
-#[pyclass(frozen, get_all, module = "weirlab._weirlab")]
-pub struct Ack {
-    /// Virtual time at which it arrived.
-    now: f64,
-    /// Bytes that it newly acknowledges.
-    acked: u64,
-    /// Packets that it newly acknowledges.
-    acked_packets: u64,
-    /// Bytes declared lost since the acknowledgement before it.
-    lost: u64,
-    /// Packets that it newly reports as marked with Congestion Experienced.
-    marked: u64,
-    /// Bytes in flight after it.
-    in_flight: u64,
-    /// The sample of the round-trip time, if it gives one.
-    rtt: Option<f64>,
-    /// The smoothed round-trip time.
-    smoothed_rtt: f64,
-    /// The smallest round-trip time so far.
-    min_rtt: f64,
-    /// The sample of the delivery rate, if it gives one.
-    delivery_rate: Option<f64>,
-    /// The application limited that sample.
-    app_limited: bool,
-    /// Bytes delivered so far.
-    delivered: u64,
-    /// Bytes delivered when the newest acknowledged packet was sent: counts round trips.
-    prior_delivered: u64,
-}
-
-/// Losses or marks.
-#[pyclass(frozen, get_all, module = "weirlab._weirlab")]
-pub struct Congestion {
-    /// Virtual time.
-    now: f64,
-    /// When the latest of the lost or marked packets was sent.
-    sent_at: f64,
-    /// Bytes declared lost; zero for marks.
-    lost: u64,
-    /// Bytes in flight, without the lost packets.
-    in_flight: u64,
-    /// Marks, not losses.
-    ecn: bool,
 }
 
 /// The methods that a class has, bound to its object.
@@ -198,20 +126,9 @@ fn methods(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Methods> {
 impl PythonController {
     fn new(class: &Py<PyAny>, name: &Arc<str>, config: &WindowConfig) -> Self {
         Python::attach(|py| {
-            let thread = py
-                .import("threading")
-                .and_then(|m| m.call_method0("get_ident"));
-            let thread = thread.and_then(|ident| ident.extract()).unwrap_or_default();
-            let calls = Arc::new(Calls {
-                count: AtomicU64::new(0),
-                thread,
-            });
-            let mut all = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-            all.push(Arc::downgrade(&calls));
-            drop(all);
             let mut made = Self {
                 object: None,
-                calls,
+                calls: Calls::of_this_thread(py),
                 name: Arc::clone(name),
                 window: config.initial_window(),
                 pacing_rate: None,
@@ -219,16 +136,13 @@ impl PythonController {
                 state: "python",
                 last_state: None,
             };
-            let config = ControllerConfig {
-                max_datagram_size: config.max_datagram_size,
-                initial_window: config.initial_window(),
-            };
-            made.enter();
+            let config = ControllerConfig::from(config);
+            made.calls.pass();
             let object = class.call1(py, (config,)).and_then(|object| {
                 let methods = methods(py, object.bind(py))?;
                 Ok((object, methods))
             });
-            made.exit();
+            made.calls.pass();
             match object {
                 Ok(object) => {
                     made.object = Some(object);
@@ -238,14 +152,6 @@ impl PythonController {
             }
             made
         })
-    }
-
-    fn enter(&self) {
-        self.calls.count.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn exit(&self) {
-        self.calls.count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records why there is no controller any more, and ends the run.
@@ -293,9 +199,9 @@ impl PythonController {
             let Some(method) = method(methods) else {
                 return;
             };
-            self.enter();
+            self.calls.pass();
             let called = call_method(py, method, argument());
-            self.exit();
+            self.calls.pass();
             match called {
                 Ok(()) => self.read(py),
                 Err(error) => self.give_up(py, name, error),
@@ -406,24 +312,7 @@ impl WindowController for PythonController {
     fn on_ack(&mut self, _: &Acked) {}
 
     fn on_end_acks(&mut self, acks: &EndAcks) {
-        let ack = || {
-            (Ack {
-                now: seconds(acks.now),
-                acked: acks.newly_acked,
-                acked_packets: acks.acked_packets,
-                lost: acks.newly_lost,
-                marked: acks.ecn_ce,
-                in_flight: acks.bytes_in_flight,
-                rtt: acks.rtt_sample.map(Duration::as_secs_f64),
-                smoothed_rtt: acks.rtt.smoothed.as_secs_f64(),
-                min_rtt: acks.rtt.min.as_secs_f64(),
-                delivery_rate: acks.rate.delivery_rate.map(Rate::as_bps),
-                app_limited: acks.rate.app_limited,
-                delivered: acks.rate.total_delivered,
-                prior_delivered: acks.rate.prior_delivered,
-            },)
-        };
-        self.call("on_ack", |methods| &methods.ack, ack);
+        self.call("on_ack", |methods| &methods.ack, || (Ack::from(acks),));
     }
 
     fn wants_acks_in_recovery(&self) -> bool {
@@ -435,16 +324,11 @@ impl WindowController for PythonController {
     }
 
     fn on_congestion_event(&mut self, congestion: &CongestionEvent) {
-        let event = || {
-            (Congestion {
-                now: seconds(congestion.now),
-                sent_at: seconds(congestion.sent_at),
-                lost: congestion.lost_bytes,
-                in_flight: congestion.bytes_in_flight,
-                ecn: congestion.ecn,
-            },)
-        };
-        self.call("on_congestion", |methods| &methods.congestion, event);
+        self.call(
+            "on_congestion",
+            |methods| &methods.congestion,
+            || (Congestion::from(congestion),),
+        );
     }
 
     fn on_persistent_congestion(&mut self, now: Instant) {
