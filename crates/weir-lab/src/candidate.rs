@@ -3,7 +3,7 @@
 use crate::scenario::overrides::{Override, parse_set, parse_with};
 use crate::scenario::{Tcp, Transport};
 use thiserror::Error;
-use weir_proto::cc::window::ControllerEntry;
+use weir_proto::cc::window::{ControllerEntry, WindowConfig};
 
 /// A controller that a suite tests or an evaluation judges, with the transport that carries it.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +97,8 @@ impl Candidate {
         of_flow(flow, &self.settings)
     }
 
-    /// A standard controller over the same transport; over TCP for one that has no choice.
+    /// A standard controller over the same transport; over TCP for one that has no choice. It has
+    /// ECN if this one has: what one of them learns by marks the other must not learn by losses.
     ///
     /// # Errors
     /// A name that no controller has.
@@ -107,7 +108,21 @@ impl Candidate {
             Transport::Quinn(_) => "quinn",
             Transport::Tcp(_) | Transport::Dccp(_) | Transport::Udp(_) => "tcp",
         };
-        Self::parse(&format!("{kind}:{controller}"))
+        let ecn = if self.uses_ecn() { ",ecn=true" } else { "" };
+        Self::parse(&format!("{kind}:{controller}{ecn}"))
+    }
+
+    /// True if its packets are ECN-capable, by a setting or because the controller needs it.
+    fn uses_ecn(&self) -> bool {
+        let needs = |controller: &ControllerEntry| {
+            let made = (controller.make)(&WindowConfig::default());
+            made.ecn().is_some()
+        };
+        match &self.transport {
+            Transport::Quic(quic) => quic.config.ecn || needs(quic.config.controller),
+            Transport::Tcp(tcp) => tcp.config.ecn,
+            Transport::Quinn(_) | Transport::Dccp(_) | Transport::Udp(_) => false,
+        }
     }
 
     /// The controller itself, then CUBIC and Reno unless it is one of them.
@@ -150,6 +165,18 @@ mod tests {
             (
                 "tcp:cubic,rules=rfc",
                 &["tcp:cubic,rules=rfc", "tcp:cubic", "tcp:newreno"],
+            ),
+            (
+                "quic:prague",
+                &[
+                    "quic:prague",
+                    "quic:cubic,ecn=true",
+                    "quic:newreno,ecn=true",
+                ],
+            ),
+            (
+                "tcp:cubic,ecn=true",
+                &["tcp:cubic,ecn=true", "tcp:newreno,ecn=true"],
             ),
         ] {
             let candidate = Candidate::parse(text).unwrap_or_else(|error| panic!("{error}"));

@@ -5,6 +5,8 @@ use crate::report::{Axis, Colour, NamedPlot, Plot, PlotLayer, Shape};
 
 /// Height of a case in pixels.
 const ROW: f64 = 46.0;
+/// Characters of a case's name.
+const MOST_CHARACTERS: usize = 42;
 
 impl Evaluation {
     /// The figures, one a chapter that has its measure.
@@ -24,7 +26,7 @@ impl Evaluation {
             let result = result
                 .into_iter()
                 .find(|one| one.name == chapter.chapter.figure)?;
-            Some((place + 1, result))
+            Some((chapter.cases.len() - place, result))
         });
         let shown: Vec<(usize, &MeasureResult)> = shown.collect();
         let (_, first) = shown.first()?;
@@ -43,10 +45,11 @@ impl Evaluation {
             .from_zero()
             .by_range(values.iter().copied());
         let rows = chapter.cases.len() as f64;
-        let marks: Vec<f64> = (1..=chapter.cases.len()).map(|row| row as f64).collect();
-        let y = Axis::linear("case", "")
+        let names = chapter.cases.iter().enumerate();
+        let names = names.map(|(place, case)| (rows - place as f64, name(place, &case.words)));
+        let y = Axis::linear("", "")
             .within(0.5, rows + 0.5)
-            .marked(&marks);
+            .named(&names.collect::<Vec<_>>());
         let title = format!("{}: {}", chapter.chapter.title, first.words);
         let mut plot = Plot::new(&title, x, y);
         plot.height = 60.0 + ROW * rows;
@@ -57,12 +60,26 @@ impl Evaluation {
             }
         }
         let caption = format!(
-            "A row a case, numbered as in the table; small dots are the runs of {} seeds, large \
+            "A row a case, as in the table; small dots are the runs of {} seeds, large \
              marks their means.",
             self.seeds
         );
         Some(NamedPlot::new(&chapter.chapter.id, &caption, plot))
     }
+}
+
+/// The name of a case on the axis: its number in the table, and its words as far as there is room.
+fn name(place: usize, words: &str) -> String {
+    let mut name = format!("{}", place + 1);
+    for word in words.split(' ') {
+        if name.chars().count() + word.chars().count() >= MOST_CHARACTERS {
+            name.push_str(" …");
+            break;
+        }
+        name.push(' ');
+        name.push_str(word);
+    }
+    name
 }
 
 /// The runs and the means of one controller, a little above or below the line of their case.

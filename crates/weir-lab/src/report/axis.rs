@@ -31,8 +31,9 @@ pub struct Axis {
     pub scale: Scale,
     /// The range to show; from the data if absent.
     pub range: Option<(f64, f64)>,
-    /// Where the labelled ticks stand; by the scale if empty.
-    pub marks: Vec<f64>,
+    /// Where the labelled ticks stand, and what is written there in place of the value; by the
+    /// scale if empty.
+    pub marks: Vec<(f64, Option<String>)>,
     /// True if it starts and ends exactly where the data does, without a margin.
     pub tight: bool,
     /// True if a linear axis starts at zero whatever the data.
@@ -80,7 +81,18 @@ impl Axis {
     /// The same axis with labelled ticks at these values.
     pub fn marked(self, marks: &[f64]) -> Self {
         Self {
-            marks: marks.to_vec(),
+            marks: marks.iter().map(|value| (*value, None)).collect(),
+            ..self
+        }
+    }
+
+    /// The same axis with these names at these values in place of numbers.
+    pub fn named(self, names: &[(f64, String)]) -> Self {
+        Self {
+            marks: names
+                .iter()
+                .map(|(at, name)| (*at, Some(name.clone())))
+                .collect(),
             ..self
         }
     }
@@ -220,8 +232,12 @@ impl ScaledAxis {
     /// Values and labels of the labelled ticks, of which there is room for about `room`.
     pub(super) fn ticks(&self, room: f64) -> Vec<(f64, String)> {
         if !self.axis.marks.is_empty() {
-            let label = |&value: &f64| (value, self.tick_label(value));
-            return self.axis.marks.iter().map(label).collect();
+            let marks = self.axis.marks.iter();
+            let label = |(value, name): &(f64, Option<String>)| {
+                let written = name.clone();
+                (*value, written.unwrap_or_else(|| self.tick_label(*value)))
+            };
+            return marks.map(label).collect();
         }
         match self.axis.scale {
             Scale::Linear => self.linear_ticks(room),

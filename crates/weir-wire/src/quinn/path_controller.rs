@@ -9,7 +9,9 @@
 //! - octets in flight are reported once for each received acknowledgement. In between they are
 //!   counted here, including packets that hold only acknowledgements, which quinn does not count;
 //! - quinn's pacer follows the window, 1.25 of it in a round-trip time, and not the controller's
-//!   pacing rate;
+//!   pacing rate. Where that rate is lower, the window that quinn sees is opened at each
+//!   acknowledgement by what the rate allows since the one before, so that it holds on average and
+//!   acknowledgements, not timers, let packets out; a higher rate has no effect;
 //! - of the packets that are declared lost together only the last is told, with the octets of all,
 //!   and packets that were sent at one time are told apart by the order of their acknowledgements;
 //! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
@@ -29,6 +31,7 @@ use weir_proto::cc::{
     WindowController,
 };
 use weir_proto::time::{Duration, Instant};
+use weir_proto::units::Rate;
 
 /// A window controller of Weir for quinn: the factory that makes one for each path.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,8 @@ impl ControllerConfig {
             bytes_in_flight: 0,
             rtt: Rtt::default(),
             flight: Flight::default(),
+            pace: Pace::default(),
+            mtu: u64::from(max_datagram_size),
         }
     }
 }
@@ -94,6 +99,32 @@ pub struct PathController {
     bytes_in_flight: u64,
     rtt: Rtt,
     flight: Flight,
+    pace: Pace,
+    mtu: u64,
+}
+
+/// Packets that may be in flight whatever the pacing rate is, so that acknowledgements go on to
+/// come.
+const UNPACED_PACKETS: u64 = 4;
+
+/// What a pacing rate has let out so far and has yet to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// Octets that may leave.
+    allowance: u64,
+    /// Until when the allowance is counted.
+    counted: Instant,
+}
+
+impl Pace {
+    /// Counts what the rate allows up to now, at most for a round-trip time.
+    fn count(&mut self, now: Instant, rate: Rate, quantum: u64, rtt: Duration) {
+        let octets = |time: Duration| (rate.as_bps() / 8.0 * time.as_secs_f64()) as u64;
+        let most = octets(rtt).max(quantum);
+        let earned = octets(now.since(self.counted).min(Duration::from_secs(1)));
+        self.allowance = self.allowance.saturating_add(earned).min(most);
+        self.counted = now;
+    }
 }
 
 /// A packet that was sent, and not yet acknowledged.
@@ -182,6 +213,18 @@ impl PathController {
         &*self.inner
     }
 
+    /// The rate of a controller that paces, and the largest burst.
+    fn pacing(&self) -> Option<(Rate, u64)> {
+        self.inner.pacing_rate().zip(self.inner.send_quantum())
+    }
+
+    /// Counts what the pacing rate allows since it was counted last.
+    fn count_pace(&mut self, now: Instant) {
+        if let Some((rate, quantum)) = self.pacing() {
+            self.pace.count(now, rate, quantum, self.rtt.smoothed);
+        }
+    }
+
     fn acknowledge(&mut self, acked: Acked) {
         let bytes = acked.bytes;
         self.inner.on_ack(&Acked {
@@ -211,6 +254,7 @@ impl congestion::Controller for PathController {
             app_limited,
         };
         self.inner.on_sent(&sent);
+        self.pace.allowance = self.pace.allowance.saturating_sub(bytes);
     }
 
     fn on_ack(
@@ -274,6 +318,7 @@ impl congestion::Controller for PathController {
         }
         self.flight
             .forget_before(newest_sent_at - self.rtt.smoothed * 4);
+        self.count_pace(now);
     }
 
     fn on_congestion_event(
@@ -304,11 +349,18 @@ impl congestion::Controller for PathController {
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.mtu = u64::from(new_mtu);
         self.inner.set_max_datagram_size(u64::from(new_mtu));
     }
 
     fn window(&self) -> u64 {
-        self.inner.window()
+        let window = self.inner.window();
+        if self.pacing().is_none() {
+            return window;
+        }
+        // quinn sends while what is in flight stays below the window.
+        let paced = self.bytes_in_flight + self.pace.allowance + 1;
+        window.min(paced.max(UNPACED_PACKETS * self.mtu))
     }
 
     fn metrics(&self) -> ControllerMetrics {

@@ -204,3 +204,17 @@ fn an_error_for_an_unknown_name_lists_the_known_ones() {
         "{text}"
     );
 }
+
+#[test]
+fn a_pacing_rate_opens_the_window_at_each_acknowledgement() {
+    let mut pace = Pace::default();
+    // 8 Mbit/s are 1000 octets in a millisecond, and 40 000 in a round-trip time.
+    let rate = Rate::from_bps(8e6);
+    for (now, allowance) in [(10, 10_000), (15, 15_000), (500, 40_000)] {
+        pace.count(at(now), rate, 2400, Duration::from_millis(40));
+        assert_eq!(pace.allowance, allowance, "{now} ms");
+    }
+    // A quantum is let out even where the round-trip time is short.
+    pace.count(at(501), rate, 2400, Duration::from_millis(1));
+    assert_eq!(pace.allowance, 2400);
+}

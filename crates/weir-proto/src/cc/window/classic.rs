@@ -15,6 +15,8 @@ use crate::units::Rate;
 pub trait Policy {
     /// Its slow start may end by HyStart.
     const HYSTART: bool = false;
+    /// It has a slow start.
+    const SLOW_START: bool = true;
     /// The window after this packet was acknowledged in congestion avoidance.
     fn on_ack(&mut self, cwnd: u64, acked: &Acked) -> u64;
     /// The window that a congestion event leaves, before the minimum is applied.
@@ -31,7 +33,7 @@ pub trait Policy {
         flight.saturating_add(packet)
     }
     /// Forgets what was learnt about the path, after persistent congestion.
-    fn reset(&mut self);
+    fn reset(&mut self) {}
     /// The largest datagram has this many octets from now on.
     fn set_max_datagram_size(&mut self, octets: u64);
     /// Octets acknowledged towards the next increase; zero for a policy that counts none.
@@ -122,6 +124,10 @@ impl<P: Policy + Clone> Classic<P> {
         }
     }
 
+    fn in_slow_start(&self) -> bool {
+        P::SLOW_START && applies(self.cwnd, self.ssthresh)
+    }
+
     /// Reduces ssthresh, and remembers what was before.
     fn reduce(&mut self, now: Instant, flight_size: Option<u64>) -> u64 {
         self.undo = self.config.rules.undo_spurious.then(|| Undo {
@@ -132,7 +138,7 @@ impl<P: Policy + Clone> Classic<P> {
         let in_use = flight_size.map_or(self.cwnd, |size| size.min(self.cwnd));
         let mut reduced = self.policy.on_congestion_event(now, in_use);
         if let Some(percent) = self.config.rules.slow_start_exit_percent
-            && applies(self.cwnd, self.ssthresh)
+            && self.in_slow_start()
         {
             reduced = in_use.saturating_mul(u64::from(percent)) / 100;
         }
@@ -188,7 +194,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             }
             return;
         }
-        let in_slow_start = applies(self.cwnd, self.ssthresh);
+        let in_slow_start = self.in_slow_start();
         if in_recovery {
             if self.config.rules.count_acked_in_recovery && !in_slow_start {
                 self.policy.count_acked(acked.bytes);
@@ -269,7 +275,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
             self.recovery_start = None;
             self.recovering = false;
             self.probe_allowed = false;
-            self.limit = if applies(self.cwnd, self.ssthresh) {
+            self.limit = if self.in_slow_start() {
                 Limit::SlowStart
             } else {
                 Limit::CongestionAvoidance
@@ -304,7 +310,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     fn state(&self) -> &'static str {
         if self.recovering {
             "recovery"
-        } else if applies(self.cwnd, self.ssthresh) {
+        } else if self.in_slow_start() {
             "slow_start"
         } else {
             "congestion_avoidance"

@@ -19,6 +19,7 @@ mod bbr;
 mod classic;
 mod cubic;
 mod dctcp;
+mod ledbat;
 mod new_reno;
 mod pacing;
 mod prague;
@@ -34,6 +35,7 @@ pub use bbr::{Bbr, BbrConfig};
 pub use classic::{Classic, Policy};
 pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::Dctcp;
+pub use ledbat::Ledbat;
 pub use new_reno::NewReno;
 pub use pacing::Pacing;
 pub use prague::Prague;
@@ -136,6 +138,7 @@ pub static REGISTRY: &[ControllerEntry] = &[
     dctcp::ENTRY,
     prague::ENTRY,
     bbr::ENTRY,
+    ledbat::ENTRY,
 ];
 
 /// The names in the registry, in its order.
