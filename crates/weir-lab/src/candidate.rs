@@ -4,6 +4,7 @@ use crate::scenario::overrides::{Override, parse_set, parse_with};
 use crate::scenario::{Tcp, Transport};
 use thiserror::Error;
 use weir_proto::cc::window::{ControllerEntry, WindowConfig};
+use weir_proto::rtp::EcnCodepoint;
 
 /// A controller that a suite tests or an evaluation judges, with the transport that carries it.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,7 +107,7 @@ impl Candidate {
         let kind = match self.transport {
             Transport::Quic(_) => "quic",
             Transport::Quinn(_) => "quinn",
-            Transport::Tcp(_) | Transport::Dccp(_) | Transport::Udp(_) => "tcp",
+            Transport::Tcp(_) | Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => "tcp",
         };
         let ecn = if self.uses_ecn() { ",ecn=true" } else { "" };
         Self::parse(&format!("{kind}:{controller}{ecn}"))
@@ -121,6 +122,7 @@ impl Candidate {
         match &self.transport {
             Transport::Quic(quic) => quic.config.ecn || needs(quic.config.controller),
             Transport::Tcp(tcp) => tcp.config.ecn,
+            Transport::Rtp(rtp) => rtp.ecn != EcnCodepoint::Off,
             Transport::Quinn(_) | Transport::Dccp(_) | Transport::Udp(_) => false,
         }
     }

@@ -44,6 +44,13 @@ transport = { kind = "dccp", ccid = 3 }
 app = { kind = "audio" }
 
 [[flow]]
+name = "call"
+from = "a"
+to = "b"
+transport = { kind = "rtp" }
+app = { kind = "video" }
+
+[[flow]]
 name = "web"
 from = "a"
 to = "b"

@@ -70,6 +70,7 @@ fn output() -> RunOutput {
             events: None,
             writes: None,
             gaps: None,
+            frames: None,
             intervals: None,
         }],
         links: vec![LinkTrace {

@@ -5,7 +5,7 @@
 //! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
-use crate::app::{App, AppReport};
+use crate::app::{App, AppReport, VideoFrame};
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
@@ -113,6 +113,14 @@ impl Agent {
 
     pub(crate) fn app_report(&self, now: Instant) -> AppReport {
         self.app.report(now)
+    }
+
+    pub(crate) fn frames(&self) -> &[VideoFrame] {
+        self.app.frames()
+    }
+
+    pub(crate) fn frame_deadline(&self) -> Option<Duration> {
+        self.app.frame_deadline()
     }
 
     pub(crate) fn app_done(&self) -> bool {

@@ -15,6 +15,7 @@
 use crate::event::Events;
 use crate::packet::{Packet, Payload};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// One end of one connection, without I/O: packets and time go in, packets and timeouts come out.
 pub trait Endpoint {
@@ -42,7 +43,7 @@ pub trait Endpoint {
     /// Ends the connection in good order after everything that was written has been sent.
     fn close(&mut self, now: Instant);
 
-    /// Hands over application data: one datagram (DCCP, UDP) or the next octets of the stream
+    /// Hands over application data: one datagram (DCCP, RTP, UDP) or the next octets of the stream
     /// (QUIC, TCP).
     ///
     /// # Errors
@@ -63,6 +64,12 @@ pub trait Endpoint {
         true
     }
 
+    /// What the transport asks of a source of media; `None` if its rate is the application's own
+    /// affair.
+    fn media_target(&self) -> Option<MediaTarget> {
+        None
+    }
+
     /// The packet with this id has left the host. [`poll_transmit`](Self::poll_transmit) may have
     /// handed it over earlier; each transport decides which of the two it records as the time of
     /// sending.
@@ -70,6 +77,15 @@ pub trait Endpoint {
 
     /// Counters since the start.
     fn statistics(&self) -> Statistics;
+}
+
+/// What a transport asks of a source of media.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MediaTarget {
+    /// The rate that the encoder should come to, in payload bits per second.
+    pub rate: Rate,
+    /// Octets that were written and wait to be sent.
+    pub buffered_bytes: u64,
 }
 
 /// Why a write was not taken.

@@ -29,7 +29,8 @@ named! {
         InitialWindow => "initial_window",
         /// TFRC: one packet per round-trip time, the floor of slow start (RFC 3448 §4.3).
         OnePacketPerRtt => "one_packet_per_rtt",
-        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4).
+        /// TFRC: the nofeedback timer expired (RFC 5348 §4.4). NADA: feedback is missing (RFC 8888
+        /// §5).
         NofeedbackHalving => "nofeedback_halving",
         /// TFRC: one packet in 64 seconds (RFC 5348 §4.3).
         MinimumRate => "minimum_rate",
@@ -62,19 +63,27 @@ named! {
         ProbeRtt => "probe_rtt",
         /// The receiver's flow control.
         FlowControl => "flow_control",
+        /// NADA: the rate ramps up from what arrives, without loss and queue (RFC 8698 §4.3).
+        AcceleratedRampUp => "accelerated_ramp_up",
+        /// NADA: the rate follows the congestion signal (RFC 8698 §4.3).
+        GradualUpdate => "gradual_update",
+        /// NADA: RMIN (RFC 8698 §4.3).
+        MinimumMediaRate => "minimum_media_rate",
+        /// NADA: RMAX (RFC 8698 §4.3).
+        MaximumMediaRate => "maximum_media_rate",
     }
 }
 
-/// The state of a rate controller (TFRC) after a change.
+/// The state of a rate controller (TFRC, NADA) after a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateState {
-    /// X: the allowed sending rate.
+    /// X: the allowed sending rate; r_ref of NADA.
     pub allowed_rate: Rate,
     /// X_calc: the rate of the throughput equation; `None` before the first loss.
     pub equation_rate: Option<Rate>,
     /// X_recv: the receive rate in the last feedback.
     pub receive_rate: Rate,
-    /// p: the loss event rate in [0, 1].
+    /// p: the loss event rate in [0, 1]; of NADA p_loss, the smoothed share of lost packets.
     pub loss_event_rate: f64,
     /// The last round-trip time sample; zero before the first.
     pub rtt: Duration,
@@ -84,10 +93,30 @@ pub struct RateState {
     pub inter_packet_interval: Duration,
     /// s: the segment size in octets.
     pub segment_size: u32,
-    /// `no_feedback_yet`, `no_feedback`, `slow_start` or `congestion_avoidance`.
+    /// `no_feedback_yet`, `no_feedback`, `slow_start` or `congestion_avoidance`; of NADA
+    /// `accelerated_ramp_up` or `gradual_update`.
     pub state: &'static str,
     /// The rule that bound the allowed rate.
     pub limit: Limit,
+    /// What a controller for media has besides.
+    pub media: Option<MediaState>,
+}
+
+/// The state of a controller for media.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MediaState {
+    /// r_vin: what the encoder is asked for (RFC 8698 §5.2.2).
+    pub target_rate: Rate,
+    /// r_send: the rate at which packets leave (RFC 8698 §5.2.2).
+    pub send_rate: Rate,
+    /// d_queue: the queueing delay that it measures.
+    pub queue_delay: Duration,
+    /// x_curr: delay, loss and marks as one delay.
+    pub congestion_signal: Duration,
+    /// p_mark: the smoothed share of marked packets, in [0, 1].
+    pub marking_ratio: f64,
+    /// Octets of media that wait to be sent.
+    pub buffered_bytes: u64,
 }
 
 /// The state of a window controller after a change.
@@ -157,6 +186,8 @@ named! {
         /// The retransmission timer expired, and what was in flight counts as lost (RFC 4341 §5,
         /// RFC 6675 §5.1). TCP presumes it until an acknowledgement says otherwise.
         Timeout => "timeout",
+        /// The receiver reported it as not received (RFC 8888 §3.1).
+        Reported => "reported",
     }
 }
 

@@ -3,14 +3,16 @@
 //! are arguments. The same code runs in the simulator, in the real-time emulator and on sockets.
 //!
 //! Start with [`endpoint`]: the trait that a driver uses. [`cc`] holds the congestion controllers
-//! (TFRC for rates, NewReno and CUBIC for windows); [`dccp`], [`quic`] and [`tcp`] are transports
-//! that use them; [`event`] declares what they trace, [`settings`] how they declare their settings.
+//! (TFRC and NADA for rates, NewReno and CUBIC for windows); [`dccp`], [`quic`], [`rtp`] and
+//! [`tcp`] are transports that use them; [`event`] declares what they trace, [`settings`] how they
+//! declare their settings.
 #![forbid(unsafe_code)]
 
 mod bound;
 pub mod cc;
 pub mod dccp;
 mod duration_range;
+mod ecn;
 pub mod endpoint;
 pub mod event;
 mod flow_id;
@@ -20,6 +22,7 @@ mod payload;
 pub mod quic;
 pub mod ring;
 pub mod rng;
+pub mod rtp;
 pub mod settings;
 pub mod tcp;
 pub mod time;

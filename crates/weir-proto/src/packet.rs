@@ -3,52 +3,17 @@
 //! Stages of the network read [`IpHeader`] and `size`; only endpoints read `body`. A simulated
 //! payload is a length without content, so nothing is allocated per packet.
 
+pub use crate::ecn::Ecn;
 pub use crate::flow_id::FlowId;
 pub use crate::payload::Payload;
 
 use crate::time::{Duration, Instant};
-use crate::{dccp, quic, tcp};
+use crate::{dccp, quic, rtp, tcp};
 use std::num::NonZeroU32;
 
 /// A host: an index into the network's table of hosts, in place of an IP address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
-
-/// The ECN codepoint of the IP header (RFC 3168 §5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
-    /// Not ECN-capable transport.
-    #[default]
-    NotEct,
-    /// ECN-capable, codepoint 10.
-    Ect0,
-    /// ECN-capable, codepoint 01.
-    Ect1,
-    /// Congestion experienced.
-    Ce,
-}
-
-impl Ecn {
-    /// The codepoint in the low two bits of IPv4's TOS octet or IPv6's traffic class.
-    pub const fn from_bits(bits: u8) -> Self {
-        match bits & 0b11 {
-            0b01 => Self::Ect1,
-            0b10 => Self::Ect0,
-            0b11 => Self::Ce,
-            _ => Self::NotEct,
-        }
-    }
-
-    /// The two bits of the codepoint.
-    pub const fn bits(self) -> u8 {
-        match self {
-            Self::NotEct => 0b00,
-            Self::Ect1 => 0b01,
-            Self::Ect0 => 0b10,
-            Self::Ce => 0b11,
-        }
-    }
-}
 
 /// The part of the IP header that the network acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +31,7 @@ pub struct IpHeader {
 impl IpHeader {
     /// Octets of an IPv4 header without options, as counted in [`Packet::size`].
     pub const V4_OCTETS: u32 = 20;
-    /// Octets of a UDP header, as counted in [`Packet::size`] for QUIC.
+    /// Octets of a UDP header, as counted in [`Packet::size`] for QUIC and RTP.
     pub const UDP_OCTETS: u32 = 8;
     /// Initial hop limit.
     pub const DEFAULT_TTL: u8 = 64;
@@ -113,6 +78,8 @@ pub enum Body {
     Quic(quic::Packet),
     /// TCP over IP (RFC 9293).
     Tcp(tcp::Packet),
+    /// RTP and RTCP over UDP (RFC 3550, RFC 8888).
+    Rtp(rtp::Packet),
     /// Anything else, such as plain UDP.
     Other(Payload),
 }

@@ -7,6 +7,8 @@ mod dccp_codec;
 mod dccp_connection;
 #[path = "../../../fuzz/checks/quic_connection.rs"]
 mod quic_connection;
+#[path = "../../../fuzz/checks/rtp_codec.rs"]
+mod rtp_codec;
 #[path = "../../../fuzz/checks/tcp_connection.rs"]
 mod tcp_connection;
 #[path = "../../../fuzz/checks/victim.rs"]
@@ -57,4 +59,9 @@ fn seeds_of_quic_connections_and_their_neighbours_hold() {
 #[test]
 fn seeds_of_tcp_connections_and_their_neighbours_hold() {
     assert!(replay("tcp_connection", tcp_connection::check) >= 4);
+}
+
+#[test]
+fn seeds_of_the_rtp_codec_and_their_neighbours_hold() {
+    assert!(replay("rtp_codec", rtp_codec::check) >= 8);
 }

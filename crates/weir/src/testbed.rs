@@ -130,7 +130,7 @@ const fn port_of(transport: &Transport) -> u16 {
     match transport {
         Transport::Dccp(_) => weir_wire::DEFAULT_PORT,
         Transport::Quic(_) | Transport::Quinn(_) => 443,
-        Transport::Tcp(_) | Transport::Udp(_) => 0,
+        Transport::Rtp(_) | Transport::Tcp(_) | Transport::Udp(_) => 0,
     }
 }
 

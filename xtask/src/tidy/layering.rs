@@ -11,7 +11,7 @@ const RUN: &str = "crates/weir-lab/src/run/";
 const TRACE: &str = "crates/weir-lab/src/trace/";
 const UNITS: &str = "crates/weir-proto/src/units.rs";
 
-const TRANSPORTS: [&str; 3] = ["dccp", "quic", "tcp"];
+const TRANSPORTS: [&str; 4] = ["dccp", "quic", "rtp", "tcp"];
 
 /// The files of weir-proto that may name all transports.
 const NAME_ALL_TRANSPORTS: [&str; 3] = ["event.rs", "lib.rs", "packet.rs"];

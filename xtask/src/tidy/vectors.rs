@@ -5,7 +5,7 @@ use crate::source::Source;
 use crate::vectors::unnamed;
 
 /// The RFCs whose constants must have one.
-const HELD: [u32; 7] = [4342, 5348, 8033, 8289, 8290, 9002, 9438];
+const HELD: [u32; 9] = [4342, 5348, 8033, 8289, 8290, 8698, 8888, 9002, 9438];
 
 pub fn check(sources: &[Source]) -> Vec<Violation> {
     let mut violations = Vec::new();

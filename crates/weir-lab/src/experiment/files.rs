@@ -67,6 +67,17 @@ const EMBEDDED: &[Embedded] = &[
     folder!("cubic-window", ["loss.toml"]),
     folder!("rtt-fairness", ["two-flows.toml"]),
     folder!("slow-start", ["exit.toml", "long.toml"]),
+    folder!(
+        "rfc8867",
+        [
+            "variable-one.toml",
+            "variable-two.toml",
+            "both-ways.toml",
+            "three-flows.toml",
+            "round-trips.toml",
+            "long-tcp.toml",
+        ]
+    ),
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
 ];
 

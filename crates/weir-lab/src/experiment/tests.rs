@@ -250,7 +250,7 @@ fn unknown_experiments_are_named_with_the_known_ones() {
         message,
         "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
          oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, \
-         slow-start, sim-vs-wire"
+         slow-start, rfc8867, sim-vs-wire"
     );
 }
 

@@ -34,11 +34,13 @@ pub fn draws_random_numbers(scenario: &Scenario) -> bool {
 }
 
 fn flow_draws(flow: &Flow) -> bool {
-    // quinn draws its connection IDs, whose octets change no size and no time.
+    // quinn draws its connection IDs and RTP its first number, whose octets change no size and no
+    // time.
     let transport = match &flow.transport {
         Transport::Dccp(_)
         | Transport::Quic(_)
         | Transport::Quinn(_)
+        | Transport::Rtp(_)
         | Transport::Tcp(_)
         | Transport::Udp(_) => false,
     };
@@ -52,6 +54,7 @@ fn flow_draws(flow: &Flow) -> bool {
 fn app_draws(app: &AppConfig) -> bool {
     match app {
         AppConfig::Bulk(_) | AppConfig::Cbr(_) | AppConfig::Audio(_) => false,
+        AppConfig::Video(video) => video.size_variation > 0.0,
         AppConfig::OnOff(on_off) => on_off.lengths != LengthDistribution::Constant,
     }
 }

@@ -3,6 +3,7 @@
 use super::path::Path;
 use crate::scenario::{Flow, Scenario, Transport};
 use weir_net::{AppConfig, QueueConfig};
+use weir_proto::rtp;
 use weir_proto::units::Rate;
 
 /// The law by which a flow reacts to congestion.
@@ -16,7 +17,7 @@ pub(super) enum Control {
     Tfrc,
     /// Another controller.
     Other,
-    /// None: UDP.
+    /// None: UDP, and RTP without a controller.
     None,
 }
 
@@ -34,6 +35,10 @@ impl Control {
             Transport::Quic(quic) => named(quic.config.controller.name),
             Transport::Quinn(quinn) => named(quinn.controller),
             Transport::Tcp(tcp) => named(tcp.controller.name),
+            Transport::Rtp(rtp) => match rtp.controller {
+                rtp::Controller::Nada => Self::Other,
+                rtp::Controller::Uncontrolled => Self::None,
+            },
             Transport::Udp(_) => Self::None,
         }
     }

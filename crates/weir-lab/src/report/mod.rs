@@ -20,6 +20,7 @@ mod folder;
 mod labels;
 mod layers;
 mod legend;
+mod media_plots;
 mod network;
 mod overview;
 pub mod page;

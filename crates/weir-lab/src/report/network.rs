@@ -8,6 +8,7 @@ use crate::natural_order;
 use crate::scenario::{Direction, Flow, Scenario, Transport};
 use std::collections::{BTreeMap, BTreeSet};
 use weir_net::QueueLimit;
+use weir_proto::rtp;
 use weir_proto::settings::Variants as _;
 use weir_proto::time::Duration;
 
@@ -321,6 +322,10 @@ pub(super) fn transport_words(transport: &Transport) -> String {
         Transport::Dccp(dccp) => format!("DCCP CCID {}", dccp.ccid),
         Transport::Quic(quic) => format!("QUIC {}", quic.config.controller.name),
         Transport::Quinn(quinn) => format!("quinn {}", quinn.controller),
+        Transport::Rtp(rtp) => match rtp.controller {
+            rtp::Controller::Nada => "RTP NADA".to_owned(),
+            rtp::Controller::Uncontrolled => "RTP".to_owned(),
+        },
         Transport::Tcp(tcp) => format!("TCP {}", tcp.controller.name),
         Transport::Udp(_) => "UDP".to_owned(),
     }

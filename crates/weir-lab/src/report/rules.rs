@@ -35,13 +35,19 @@ type Categories = (Vec<(String, Colour)>, Vec<usize>);
 
 fn named(limits: &[Arc<str>], words: fn(&str) -> String) -> Categories {
     let colour = |limit: Limit| match limit {
-        Limit::OnePacketPerRtt | Limit::CongestionAvoidance | Limit::MaxInflight => 3,
+        Limit::OnePacketPerRtt
+        | Limit::CongestionAvoidance
+        | Limit::MaxInflight
+        | Limit::GradualUpdate => 3,
         Limit::NofeedbackHalving | Limit::Recovery | Limit::InflightShortterm => 1,
-        Limit::InitialWindow => 0,
+        Limit::InitialWindow | Limit::MaximumMediaRate => 0,
         Limit::Equation | Limit::InflightLongterm => 6,
-        Limit::SlowStart => 4,
+        Limit::SlowStart | Limit::AcceleratedRampUp => 4,
         Limit::TwiceReceiveRate | Limit::ApplicationLimited => 2,
-        Limit::MinimumRate | Limit::Timeout | Limit::PersistentCongestion => 5,
+        Limit::MinimumRate
+        | Limit::MinimumMediaRate
+        | Limit::Timeout
+        | Limit::PersistentCongestion => 5,
         Limit::OscillationReduction | Limit::FlowControl => 9,
         Limit::DataLimited | Limit::ProbeRtt => 8,
         Limit::None | Limit::MinimumWindow => 7,

@@ -4,6 +4,7 @@ use super::axis::Axis;
 use super::columns::of_columns;
 use super::drawing::{Drawing, NamedPlot};
 use super::flow_plots::plots_of_flow;
+use super::media_plots::plots_of_media;
 use super::overview::overview;
 use super::queues::{by_load, queue};
 use super::selection::{PlotError, PlotSelection, selects};
@@ -224,6 +225,12 @@ fn flows(
             continue;
         };
         let mut plots = plots_of_flow(flow, table, subject.colour());
+        plots.extend(plots_of_media(
+            flow,
+            table,
+            data.frames(flow),
+            subject.colour(),
+        ));
         if all.len() > 2 && selection.flows.is_empty() {
             // The inverse of the rate and the last round trips: details for a flow asked for.
             let detail = |name: &str| {

@@ -51,6 +51,12 @@ impl PlotData {
             .map(|trace| &trace.table)
     }
 
+    /// The frames of a flow's video.
+    pub(super) fn frames(&self, flow: &str) -> Option<&Table> {
+        let mut flows = self.output.flows.iter();
+        flows.find(|trace| trace.name == flow)?.frames.as_ref()
+    }
+
     /// When the last row of any table was written, in seconds.
     pub(super) fn end_s(&self) -> f64 {
         let flows = self.output.flows.iter().map(|flow| &flow.table);

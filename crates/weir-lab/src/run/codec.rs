@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
 use weir_proto::quic::wire::HeaderFormat;
-use weir_proto::tcp;
 use weir_proto::time::Instant;
+use weir_proto::{rtp, tcp};
 
 /// The first fault that any codec or tap of a run has found.
 #[derive(Clone, Debug, Default)]
@@ -71,6 +71,16 @@ impl Codec {
                 let octets = segment.encode();
                 match tcp::Packet::decode(&octets) {
                     Some(decoded) if decoded == *segment => Ok(Body::Tcp(decoded)),
+                    _ => Err("does not survive its encoding".to_owned()),
+                }
+            }
+            Body::Rtp(rtp) => {
+                let octets = rtp.encode();
+                let size = octets.len() as u32 + IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+                match rtp::Packet::decode(&octets) {
+                    Some(decoded) if size == packet.size && decoded.encode() == octets => {
+                        Ok(Body::Rtp(decoded))
+                    }
                     _ => Err("does not survive its encoding".to_owned()),
                 }
             }

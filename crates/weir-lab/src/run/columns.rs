@@ -3,10 +3,11 @@
 
 use crate::table::{ColumnSpec, PlotLabel};
 use std::sync::Arc;
-use weir_proto::event::{Bound, Event, Limit, RateState, WindowState};
+use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
+pub use super::frame_columns::{FRAME, Frame, FrameRow};
 pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};
 pub use super::transfer_columns::{TRANSFER, TransferColumn, TransferRow};
 
@@ -99,7 +100,7 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "allowed_rate_bps",
         "bit/s",
-        "X: the rate that TFRC allows",
+        "X: the rate that TFRC allows; r_ref of NADA",
         |row| row.rate(|state| state.allowed_rate.as_bps()),
     )
     .plotted("allowed rate X, bit/s", "X"),
@@ -120,7 +121,7 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "loss_event_rate",
         "",
-        "p: the loss event rate, from 0 to 1",
+        "p: the loss event rate, from 0 to 1; of NADA p_loss, the smoothed share of lost packets",
         |row| row.rate(|state| state.loss_event_rate),
     )
     .plotted_in("%", 100.0, ["loss event rate p, %", "p"]),
@@ -173,8 +174,17 @@ pub const FLOW: &[Flow] = &[
     Flow::number(
         "pacing_rate_bps",
         "bit/s",
-        "the pacing rate of a window controller that has one",
-        |row| row.window(|state| state.pacing_rate.map_or(f64::NAN, Rate::as_bps)),
+        "the pacing rate of a window controller that has one; r_send of NADA",
+        |row| {
+            row.either(
+                |state| {
+                    state
+                        .media
+                        .map_or(f64::NAN, |media| media.send_rate.as_bps())
+                },
+                |state| state.pacing_rate.map_or(f64::NAN, Rate::as_bps),
+            )
+        },
     ),
     Flow::number(
         "segment_bytes",
@@ -241,6 +251,39 @@ pub const FLOW: &[Flow] = &[
         "why there is a row: controller or bound, which has changed, or timeout, before what it \
          changes",
         |row| row.event,
+    ),
+    Flow::number(
+        "target_rate_bps",
+        "bit/s",
+        "r_vin: the rate that a controller for media asks of the encoder",
+        |row| row.media(|media| media.target_rate.as_bps()),
+    )
+    .plotted("target rate of the encoder, bit/s", "target"),
+    Flow::number(
+        "queue_delay_s",
+        "s",
+        "d_queue: the queueing delay that a controller for media measures",
+        |row| row.media(|media| media.queue_delay.as_secs_f64()),
+    )
+    .plotted("queueing delay as measured, s", "queueing delay"),
+    Flow::number(
+        "congestion_signal_s",
+        "s",
+        "x_curr: queueing delay, losses and marks as one delay (NADA)",
+        |row| row.media(|media| media.congestion_signal.as_secs_f64()),
+    )
+    .plotted("congestion signal x_curr, s", "x_curr"),
+    Flow::number(
+        "marking_ratio",
+        "",
+        "p_mark: the smoothed share of marked packets, from 0 to 1 (NADA)",
+        |row| row.media(|media| media.marking_ratio),
+    ),
+    Flow::number(
+        "buffered_bytes",
+        "bytes",
+        "octets of media that wait in the sender",
+        |row| row.media(|media| media.buffered_bytes as f64),
     ),
 ];
 
@@ -393,7 +436,9 @@ pub fn plotted_columns() -> impl Iterator<Item = (&'static str, PlotLabel)> {
     let flow = FLOW.iter().map(|column| (column.name, column.plot));
     let gap = GAP.iter().map(|column| (column.name, column.plot));
     let interval = INTERVAL.iter().map(|column| (column.name, column.plot));
+    let frame = FRAME.iter().map(|column| (column.name, column.plot));
     flow.chain(gap)
+        .chain(frame)
         .chain(interval)
         .filter_map(|(name, plot)| Some((name, plot?)))
 }
@@ -433,6 +478,10 @@ impl FlowRow {
 
     fn rate(&self, value: impl Fn(&RateState) -> f64) -> f64 {
         self.either(value, |_| f64::NAN)
+    }
+
+    fn media(&self, value: impl Fn(&MediaState) -> f64) -> f64 {
+        self.rate(|state| state.media.as_ref().map_or(f64::NAN, &value))
     }
 
     fn window(&self, value: impl Fn(&WindowState) -> f64) -> f64 {

@@ -5,7 +5,7 @@ use super::registry::{EndpointPair, QuinnFlow, TransportRegistry};
 use super::shim::Shimmed;
 use crate::scenario::{Flow, Host, Transport};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::{dccp, quic, tcp, udp};
+use weir_proto::{dccp, quic, rtp, tcp, udp};
 
 /// What the endpoints of a flow depend on besides its settings.
 pub(super) struct FlowEnvironment<'a> {
@@ -43,6 +43,16 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
                 Box::new(tcp::Connection::client(config, near)),
                 Box::new(tcp::Connection::server(config, far)),
             ]
+        }
+        Transport::Rtp(rtp) => {
+            let config = rtp::Config {
+                mtu: path_mtu,
+                seed,
+                ..(**rtp).clone()
+            };
+            [(); 2].map(|()| -> Box<dyn Endpoint + Send> {
+                Box::new(rtp::Session::new(config.clone()))
+            })
         }
         Transport::Udp(udp) => {
             let config = udp::Config {

@@ -41,7 +41,7 @@ fn is_handshake(packet: &Packet) -> bool {
         Body::Dccp(dccp) => matches!(dccp.kind, PacketType::Request | PacketType::Response),
         Body::Quic(quic) => quic.space == SpaceId::Initial,
         Body::Tcp(tcp) => tcp.syn.is_some(),
-        Body::Other(_) => false,
+        Body::Rtp(_) | Body::Other(_) => false,
     }
 }
 

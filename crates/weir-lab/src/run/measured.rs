@@ -323,6 +323,7 @@ mod tests {
             segment_size: 1000,
             state: "slow_start",
             limit: Limit::SlowStart,
+            media: None,
         })
     }
 

@@ -10,6 +10,7 @@ pub mod columns;
 mod delivery_rate;
 mod endpoints;
 mod expectations;
+mod frame_columns;
 mod groups;
 mod handshake;
 mod interval_columns;
@@ -31,6 +32,7 @@ mod tap;
 mod transfer_columns;
 mod transfer_summary;
 mod transfers;
+mod video;
 mod wire_encoding;
 
 pub use expectations::{Judgement, judge};
@@ -50,6 +52,7 @@ pub use summary::{
 pub use tables::{TableKind, column_dictionary, table_kind, table_kinds};
 pub use tap::{SharedTap, Tap, TappedPacket, address_of};
 pub use transfer_summary::TransferSummary;
+pub use video::VideoSummary;
 
 use crate::scenario::Scenario;
 use crate::table::{SharedSink, Table};
@@ -129,6 +132,8 @@ pub struct FlowTrace {
     pub writes: Option<Table>,
     /// For audio, a row per gap: the columns of [`columns::GAP`].
     pub gaps: Option<Table>,
+    /// For video, a row per frame: the columns of [`columns::FRAME`].
+    pub frames: Option<Table>,
     /// A row per interval of the run: the columns of [`columns::INTERVAL`].
     pub intervals: Option<Table>,
 }
@@ -154,12 +159,18 @@ pub struct TransferTrace {
 
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
-    /// `gaps/NAME`, `intervals/NAME`, `transfers/NAME`, `links/NAME` and `packets`.
+    /// `gaps/NAME`, `frames/NAME`, `intervals/NAME`, `transfers/NAME`, `links/NAME` and `packets`.
     /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
         for flow in &self.flows {
-            let optional = [&flow.events, &flow.writes, &flow.gaps, &flow.intervals];
+            let optional = [
+                &flow.events,
+                &flow.writes,
+                &flow.gaps,
+                &flow.frames,
+                &flow.intervals,
+            ];
             let optional = OPTIONAL.iter().zip(optional);
             let optional = optional.filter_map(|(kind, table)| Some((*kind, table.as_ref()?)));
             let all = [("flows", &flow.table)].into_iter().chain(optional);
@@ -180,7 +191,13 @@ impl RunOutput {
     pub fn into_tables(self) -> Vec<(String, Table)> {
         let mut tables = Vec::new();
         for flow in self.flows {
-            let optional = [flow.events, flow.writes, flow.gaps, flow.intervals];
+            let optional = [
+                flow.events,
+                flow.writes,
+                flow.gaps,
+                flow.frames,
+                flow.intervals,
+            ];
             let optional = OPTIONAL.into_iter().zip(optional);
             let optional = optional.filter_map(|(kind, table)| Some((kind, table?)));
             let all = [("flows", flow.table)].into_iter().chain(optional);
@@ -199,7 +216,7 @@ impl RunOutput {
 }
 
 /// The folders of the tables that a flow may have beside its trace.
-const OPTIONAL: [&str; 4] = ["events", "writes", "gaps", "intervals"];
+const OPTIONAL: [&str; 5] = ["events", "writes", "gaps", "frames", "intervals"];
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -255,6 +272,8 @@ mod group_tests;
 mod l4s_tests;
 #[cfg(test)]
 mod link_tests;
+#[cfg(test)]
+mod media_tests;
 #[cfg(test)]
 mod numbers_tests;
 #[cfg(test)]

@@ -304,6 +304,7 @@ impl Recorder {
                     WriteTrace::Off => None,
                 },
                 gaps: None,
+                frames: None,
                 intervals: None,
             }
         });

@@ -1,7 +1,7 @@
 //! A shim around an endpoint: it observes and changes the packets that pass; all else is left to
 //! the endpoint.
 
-use weir_proto::endpoint::{Endpoint, EndpointEvent, Statistics, WriteError};
+use weir_proto::endpoint::{Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
 use weir_proto::event::Events;
 use weir_proto::packet::{Packet, Payload};
 use weir_proto::time::Instant;
@@ -78,6 +78,10 @@ impl<L: Shim> Endpoint for Shimmed<L> {
 
     fn poll_event(&mut self) -> Option<EndpointEvent> {
         self.inner.poll_event()
+    }
+
+    fn media_target(&self) -> Option<MediaTarget> {
+        self.inner.media_target()
     }
 
     fn transmitted(&mut self, now: Instant, packet_id: u64) {

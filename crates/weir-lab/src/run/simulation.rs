@@ -5,6 +5,7 @@
 //! an outside network: so the same endpoints and the same links work on real sockets.
 
 use super::columns::{self, GapRow};
+use super::frame_columns::frame_table;
 use super::intervals::Intervals;
 use super::recorder::Recorder;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
@@ -240,6 +241,8 @@ impl Simulation {
         for (flow, sim_flow) in flows.iter_mut().zip(&self.sim.flows) {
             let playback = self.sim.playback(sim_flow.id);
             flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
+            let video = self.sim.video(sim_flow.id);
+            flow.frames = video.map(|(frames, deadline)| frame_table(&frames, deadline));
         }
         if let Some(traced) = self.traced_flow {
             flows.retain(|flow| flow.name == traced);

@@ -5,7 +5,7 @@ use super::simulation::Simulation;
 use super::transfers::is_complete;
 use super::{
     Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT, RunSummary,
-    Summary, Totals, TransferSummary,
+    Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
 use weir_net::{AppStatistics, Side};
@@ -107,6 +107,10 @@ impl Simulation {
                 .sim
                 .playback(id)
                 .map(|playback| playback.statistics.into()),
+            video: self.sim.video(id).map(|(frames, deadline)| {
+                let from = Instant::ZERO + self.scenario.run.warmup;
+                VideoSummary::of(&frames, [from, end], deadline)
+            }),
             ..flow
         }
     }

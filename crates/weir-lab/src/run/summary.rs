@@ -13,6 +13,7 @@
 use super::groups::{GroupSummary, Totals};
 use super::statistics::{Distribution, MeanCov};
 use super::transfer_summary::TransferSummary;
+use super::video::VideoSummary;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
@@ -183,6 +184,9 @@ pub struct FlowSummary {
     /// The playback, if the application is audio; from the start of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioSummary>,
+    /// The video, if the application is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoSummary>,
     /// How the connection ended, if not in good order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,

@@ -53,6 +53,11 @@ pub fn table_kinds() -> Vec<TableKind> {
             infos(columns::GAP),
         ),
         kind(
+            "frames/NAME",
+            "a frame of video; flows whose application is video",
+            infos(columns::FRAME),
+        ),
+        kind(
             "intervals/NAME",
             "an interval of the run (`[run] interval`)",
             infos(columns::INTERVAL),

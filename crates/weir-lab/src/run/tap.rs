@@ -89,7 +89,7 @@ impl TapEnd {
                 };
                 (SERVER_PORT, protocol, HeaderFormat::RFC9000)
             }
-            Transport::Dccp(_) | Transport::Tcp(_) => {
+            Transport::Dccp(_) | Transport::Rtp(_) | Transport::Tcp(_) => {
                 (SERVER_PORT, IpProtocol::Udp, HeaderFormat::RFC9000)
             }
         };
@@ -167,6 +167,10 @@ impl TapEnd {
                 };
                 *content = segment.encode();
                 IpProtocol::Tcp
+            }
+            Body::Rtp(rtp) => {
+                *content = rtp.encode();
+                IpProtocol::Udp
             }
             Body::Quic(quic) => {
                 quic.encode(&self.quic, content);

@@ -1,7 +1,7 @@
 //! Packets as octets, for sockets that carry them: the form of a flow whose ends have a real
 //! network between them.
 //!
-//! Everything travels in UDP datagrams: QUIC, quinn and UDP as they are, DCCP as RFC 6773 has
+//! Everything travels in UDP datagrams: QUIC, quinn, RTP and UDP as they are, DCCP as RFC 6773 has
 //! it, with a checksum of zero (§3.3), TCP in the same manner. For DCCP and TCP that is eight
 //! octets more than over IP, which the links' MTUs are raised by. A datagram of UDP ends with its
 //! number, eight octets: without it a receiver cannot count what is lost. iperf3 has the number in
@@ -13,8 +13,8 @@ use crate::scenario::Transport;
 use weir_proto::dccp::wire::decode;
 use weir_proto::endpoint::Endpoint;
 use weir_proto::packet::{Body, IpHeader, Packet, Payload};
-use weir_proto::tcp;
 use weir_proto::time::Instant;
+use weir_proto::{rtp, tcp};
 
 /// Octets that packets may have on the wire beyond those that they count themselves.
 pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
@@ -22,6 +22,7 @@ pub(super) const ENCAPSULATION: u32 = IpHeader::UDP_OCTETS;
 /// The format of the octets.
 enum PacketFormat {
     Dccp,
+    Rtp,
     Tcp,
     Udp,
     /// The endpoint itself handles octets.
@@ -39,6 +40,7 @@ impl WireEncoding {
     pub(super) fn new(transport: &Transport) -> Self {
         let format = match transport {
             Transport::Dccp(_) => PacketFormat::Dccp,
+            Transport::Rtp(_) => PacketFormat::Rtp,
             Transport::Tcp(_) => PacketFormat::Tcp,
             Transport::Udp(_) => PacketFormat::Udp,
             Transport::Quinn(_) => PacketFormat::Quinn,
@@ -58,6 +60,7 @@ impl WireEncoding {
             (Body::Quic(quic), PacketFormat::Quic(decoder)) => {
                 quic.encode(decoder.header(), &mut self.buffer);
             }
+            (Body::Rtp(rtp), _) => self.buffer = rtp.encode(),
             (Body::Tcp(segment), _) => self.buffer = segment.encode(),
             (Body::Other(payload), PacketFormat::Quinn) => return Some(payload.clone()),
             (Body::Other(payload), _) => {
@@ -84,6 +87,10 @@ impl WireEncoding {
         packet.size = IpHeader::V4_OCTETS + len;
         packet.body = match &mut self.format {
             PacketFormat::Dccp => Body::Dccp(decode(octets).ok()?.into_packet()),
+            PacketFormat::Rtp => {
+                packet.size += IpHeader::UDP_OCTETS;
+                Body::Rtp(rtp::Packet::decode(octets)?)
+            }
             PacketFormat::Tcp => Body::Tcp(tcp::Packet::decode(octets)?),
             PacketFormat::Udp => {
                 packet.id = octets.last_chunk().map_or(0, |id| u64::from_be_bytes(*id));

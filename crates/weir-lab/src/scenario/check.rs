@@ -409,6 +409,16 @@ impl Check<'_> {
             let help = "write app = { kind = \"cbr\", rate = \"1Mbit\" }, or another transport";
             return self.error(&at("kind"), message, help);
         }
+        let is_stream = matches!(
+            flow.transport,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_)
+        );
+        if is_stream && flow.app.needs_datagrams() {
+            let kind = flow.app.word();
+            let message = format!("{kind}: its packets are datagrams, not octets of a stream");
+            let help = "write transport = { kind = \"rtp\" }, or \"udp\" or \"dccp\"";
+            return self.error(&at("kind"), message, help);
+        }
         match flow.app.check() {
             Ok(()) => Ok(()),
             Err(wrong) => self.error(&at(wrong.key), wrong.message, wrong.help),

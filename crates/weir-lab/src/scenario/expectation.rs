@@ -107,6 +107,16 @@ const FLOW_MEASURES: &[&str] = measures! {
     "audio.gaps",
     "audio.longest_gap_s",
     "audio.silence_s",
+    "video.frames",
+    "video.not_encoded",
+    "video.complete",
+    "video.late",
+    "video.lost",
+    "video.encoder_rate_bps",
+    distribution "video.frame_delay_s",
+    "video.freezes",
+    "video.longest_freeze_s",
+    "video.frozen_s",
 };
 const LINK_MEASURES: &[&str] = measures! {
     "utilisation",

@@ -8,7 +8,7 @@ use weir_proto::cc::window::{
 };
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{count, named};
-use weir_proto::{dccp, kinds, quic, settings, tcp, udp};
+use weir_proto::{dccp, kinds, quic, rtp, settings, tcp, udp};
 
 /// Octets of a TCP header without options (RFC 9293 §3.1).
 const TCP_HEADER: u32 = 20;
@@ -23,6 +23,8 @@ kinds! {
         Quic(Box<Quic>) = "quic",
         /// A reliable stream by the QUIC implementation quinn, with TLS, in virtual time.
         Quinn(Box<Quinn>) = "quinn",
+        /// Media with feedback about each packet (RFC 3550, RFC 8888).
+        Rtp(Box<rtp::Config>) = "rtp",
         /// A reliable stream: the baseline of friendliness.
         Tcp(Box<Tcp>) = "tcp",
         /// Datagrams without reliability and without congestion control.

@@ -179,6 +179,7 @@ fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError> {
         Transport::Quic(_) => Ok("quic"),
         Transport::Tcp(_) => Ok("tcp"),
         Transport::Quinn(_) => Ok("quinn"),
+        Transport::Rtp(_) => Ok("rtp"),
         Transport::Dccp(_) | Transport::Udp(_) => {
             Err(SuiteError::Transport(candidate.name.clone()))
         }
@@ -189,6 +190,7 @@ fn kind_of(candidate: &Candidate) -> Result<&'static str, SuiteError> {
 fn ample(transport: &str) -> &'static [(&'static str, &'static str)] {
     match transport {
         "tcp" => &[("receive_buffer", "200MB"), ("send_buffer", "100MB")],
+        "rtp" => &[],
         "quinn" => &[("stream_window", "12MB"), ("send_window", "100MB")],
         _ => &[
             ("initial_max_data", "200MB"),

@@ -6,7 +6,7 @@ use crate::comparison::HEADLINE;
 pub(super) const OWN_COLUMNS: [&str; 6] = ["run", "seed", "status", "error", "kind", "name"];
 
 /// Measures that tables of runs have beside the headline measures: JSON pointers below a flow.
-const MORE: [&str; 8] = [
+const MORE: [&str; 11] = [
     "active_s",
     "rtt_s/min",
     "rtt_s/p50",
@@ -15,6 +15,9 @@ const MORE: [&str; 8] = [
     "one_way_delay_s/p99",
     "queueing_delay_s/p95",
     "audio/longest_gap_s",
+    "video/frame_delay_s/p50",
+    "video/frame_delay_s/p99",
+    "video/late",
 ];
 
 /// The pointers of all measures.

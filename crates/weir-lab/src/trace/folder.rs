@@ -1,4 +1,4 @@
-//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`,
+//! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `frames/`,
 //! `intervals/`, `transfers/`, `links/`, `packets.parquet`, and the checksums of all of them.
 //!
 //! Every file is compared with its checksum before it is read, so that a damaged one is an error
@@ -113,6 +113,7 @@ impl RunFolder {
                 let events = self.table(&format!("events/{name}"))?;
                 let writes = self.table(&format!("writes/{name}"))?;
                 let gaps = self.table(&format!("gaps/{name}"))?;
+                let frames = self.table(&format!("frames/{name}"))?;
                 let intervals = self.table(&format!("intervals/{name}"))?;
                 flows.push(FlowTrace {
                     name,
@@ -120,6 +121,7 @@ impl RunFolder {
                     events,
                     writes,
                     gaps,
+                    frames,
                     intervals,
                 });
             }

@@ -12,12 +12,14 @@ mod bulk;
 mod cbr;
 mod on_off;
 mod sink;
+mod video;
 
 pub use audio::{AudioConfig, AudioFormat, AudioSink, AudioSource, AudioStatistics, AudioStream};
 pub use bulk::{Bulk, BulkConfig};
 pub use cbr::{Cbr, CbrConfig, OverflowPolicy};
 pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
 pub use sink::Sink;
+pub use video::{VideoConfig, VideoFrame, VideoSink, VideoSource};
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
@@ -29,7 +31,7 @@ macro_rules! applications {
     ($($name:ident($config:ty) = $word:literal),*; planned $($planned:literal),*) => {
         weir_proto::kinds! {
             /// The configuration of any application.
-            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[derive(Clone, Copy, Debug, PartialEq)]
             pub enum AppConfig {
                 $(#[doc = concat!("See [`", stringify!($config), "`].")]
                 $name($config) = $word,)*
@@ -65,7 +67,8 @@ applications! {
     Bulk(BulkConfig) = "bulk",
     Cbr(CbrConfig) = "cbr",
     OnOff(OnOffConfig) = "on_off",
-    Audio(AudioConfig) = "audio";
+    Audio(AudioConfig) = "audio",
+    Video(VideoConfig) = "video";
     planned "trace"
 }
 
@@ -103,6 +106,11 @@ impl AppConfig {
             Self::Bulk(bulk) => bulk.total,
             _ => None,
         }
+    }
+
+    /// True if it must know which octets came in one datagram.
+    pub fn needs_datagrams(&self) -> bool {
+        matches!(self, Self::Video(_))
     }
 
     /// The first contradiction between its keys.
@@ -150,7 +158,7 @@ pub struct AppEnvironment<'a> {
 /// How a transport delivers the data of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Delivery {
-    /// As datagrams, which may be lost: DCCP, UDP.
+    /// As datagrams, which may be lost: DCCP, RTP, UDP.
     #[default]
     Datagrams,
     /// As a reliable stream of octets: TCP, QUIC.
@@ -219,6 +227,16 @@ pub trait App {
 
     /// Its report up to `now`.
     fn report(&self, now: Instant) -> AppReport;
+
+    /// The frames of video that were captured, or of which something arrived, by their numbers.
+    fn frames(&self) -> &[VideoFrame] {
+        &[]
+    }
+
+    /// How long a frame may take; `None` if this is no source of video.
+    fn frame_deadline(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// The report of an application.

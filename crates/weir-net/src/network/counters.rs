@@ -2,7 +2,7 @@
 
 use super::{LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::AppReport;
+use crate::app::{AppReport, VideoFrame};
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
@@ -110,6 +110,16 @@ impl Network {
     /// The report of the application at this end, now.
     pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
         self.agent(flow, side).app_report(self.now)
+    }
+
+    /// The frames of video that an end of the flow captured, or of which something arrived there.
+    pub fn frames(&self, flow: FlowId, side: Side) -> &[VideoFrame] {
+        self.agent(flow, side).frames()
+    }
+
+    /// How long a frame of the flow's video may take; `None` without video.
+    pub fn frame_deadline(&self, flow: FlowId) -> Option<Duration> {
+        self.agent(flow, Side::Sender).frame_deadline()
     }
 
     /// True once the application at this end will neither write nor read any more.

@@ -53,6 +53,24 @@ const DELAYS: &[Column<FlowSummary>] = &[
     }),
 ];
 
+/// What a viewer saw.
+const VIDEO: &[Column<FlowSummary>] = &[
+    ("encoder", |flow| rate(flow.video?.encoder_rate_bps)),
+    ("frames", |flow| Some(flow.video?.frames.to_string())),
+    ("not encoded", |flow| some_count(flow.video?.not_encoded)),
+    ("lost", |flow| Some(flow.video?.lost.to_string())),
+    ("late", |flow| Some(flow.video?.late.to_string())),
+    ("frame delay p50", |flow| {
+        seconds(flow.video?.frame_delay_s?.p50)
+    }),
+    ("p95", |flow| seconds(flow.video?.frame_delay_s?.p95)),
+    ("p99", |flow| seconds(flow.video?.frame_delay_s?.p99)),
+    ("freezes", |flow| Some(flow.video?.freezes.to_string())),
+    ("frozen for", |flow| {
+        seconds(flow.video.filter(|video| video.freezes > 0)?.frozen_s)
+    }),
+];
+
 const GROUPS: &[Column<GroupSummary>] = &[
     ("flows", |group| Some(group.flows.to_string())),
     ("goodput mean", |group| rate(group.goodput_bps.mean)),
@@ -105,6 +123,8 @@ const LINKS: &[Column<LinkSummary>] = &[
 /// All tables.
 pub fn summary_tables(summary: &Summary) -> String {
     let (flows, hidden) = listed_flows(summary);
+    let video = flows.iter().filter(|(_, flow)| flow.video.is_some());
+    let video: Vec<_> = video.copied().collect();
     let groups = natural(&summary.groups);
     let transfers = natural(&summary.transfers);
     let of_groups = groups.iter().filter_map(|(name, group)| {
@@ -128,6 +148,7 @@ pub fn summary_tables(summary: &Summary) -> String {
     let mut text = [
         table("flow", RATES, &flows),
         table("flow", DELAYS, &flows),
+        table("video", VIDEO, &video),
         table("group", GROUPS, &groups),
         table("transfers", TRANSFERS, &transfers),
         table("completion times", COMPLETION, &completion),

@@ -171,6 +171,7 @@ mod tests {
             segment_size: 1000,
             state: "slow_start",
             limit: Limit::SlowStart,
+            media: None,
         });
         probe.record("stream-2", at, &rate);
         probe.record("stream-2", at, &Event::Write(7));

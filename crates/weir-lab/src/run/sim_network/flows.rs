@@ -191,7 +191,7 @@ impl SimNetwork {
     /// The applications that write and read.
     fn applications(&self, plan: &FlowPlan<'_>) -> AppPair {
         let delivery = match plan.flow.transport {
-            Transport::Dccp(_) | Transport::Udp(_) => Delivery::Datagrams,
+            Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => Delivery::Datagrams,
             Transport::Quic(_) | Transport::Quinn(_) | Transport::Tcp(_) => Delivery::Stream,
         };
         plan.app.build(AppEnvironment {

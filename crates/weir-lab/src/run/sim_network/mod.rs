@@ -9,12 +9,13 @@ use super::codec::FirstFault;
 use super::recorder::{Recorder, WriteTrace};
 use super::summary::FlowStatistics;
 use super::tap::SharedTap;
+use super::video::joined;
 use super::{RunError, RunOptions};
 use crate::scenario::{Direction, Host, Link, Scenario, Station, Transfer, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_net::app::PlaybackReport;
+use weir_net::app::{PlaybackReport, VideoFrame};
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::CloseReason;
@@ -281,6 +282,14 @@ impl SimNetwork {
     /// The playback of a flow; `None` without audio.
     pub(super) fn playback(&self, flow: FlowId) -> Option<PlaybackReport> {
         self.network.app_report(flow, Side::Receiver).playback
+    }
+
+    /// The frames of a flow's video and how long one may take; `None` without video.
+    pub(super) fn video(&self, flow: FlowId) -> Option<(Vec<VideoFrame>, Duration)> {
+        let deadline = self.network.frame_deadline(flow)?;
+        let [captured, arrived] =
+            [Side::Sender, Side::Receiver].map(|side| self.network.frames(flow, side));
+        Some((joined(captured, arrived), deadline))
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender reports, or else

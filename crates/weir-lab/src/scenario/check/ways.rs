@@ -6,6 +6,7 @@ use super::super::transport::Transport;
 use super::{Check, Checked};
 use crate::scenario::document::Step::{Index, Key};
 use weir_proto::packet::IpHeader;
+use weir_proto::rtp;
 
 /// The smallest datagram that every QUIC path carries (RFC 9000 §14).
 const MIN_DATAGRAM: u32 = 1200;
@@ -45,11 +46,16 @@ impl Check<'_> {
                 return self.datagram_fits(index, quinn.max_datagram_size, mtu);
             }
             Transport::Tcp(_) => return Ok(()),
-            Transport::Dccp(_) | Transport::Udp(_) => {}
+            Transport::Dccp(_) | Transport::Rtp(_) | Transport::Udp(_) => {}
         }
         let packet = flow.app.packet();
         let fits = match &flow.transport {
             Transport::Dccp(dccp) => dccp.config(mtu).max_payload(),
+            Transport::Rtp(rtp) => rtp::Config {
+                mtu,
+                ..(**rtp).clone()
+            }
+            .max_payload(),
             _ => mtu.saturating_sub(IpHeader::UDP_OCTETS + IpHeader::V4_OCTETS),
         };
         if packet <= fits {

@@ -348,6 +348,7 @@ impl Sender {
                 (FeedbackState::Fresh, true) => "congestion_avoidance",
             },
             limit: self.limit,
+            media: None,
         }
     }
 

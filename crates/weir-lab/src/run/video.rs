@@ -1,0 +1,194 @@
+//! What a viewer saw of a flow's video: its frames from capture to display.
+
+use super::statistics::Distribution;
+use serde::{Deserialize, Serialize};
+use weir_net::app::VideoFrame;
+use weir_proto::time::{Duration, Instant};
+
+/// Intervals between shown frames over which the mean is taken (W3C webrtc-stats, freezeCount).
+const RECENT: usize = 30;
+/// By how much longer than the mean an interval is a freeze, in seconds (W3C webrtc-stats).
+const FREEZE_MARGIN_S: f64 = 0.15;
+/// How many times longer (W3C webrtc-stats).
+const FREEZE_RATIO: f64 = 3.0;
+
+/// The video of a flow: frames that were captured from the warm-up on, and long enough before the
+/// end to be complete in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VideoSummary {
+    /// Frames that were captured.
+    pub frames: u64,
+    /// Of these, frames that were not encoded, because too much waited in the sender.
+    pub not_encoded: u64,
+    /// Frames of which every packet arrived.
+    pub complete: u64,
+    /// Of these, frames whose delay was longer than the deadline.
+    pub late: u64,
+    /// Frames that were encoded and never complete.
+    pub lost: u64,
+    /// The mean of the encoder's rate, in bits per second.
+    pub encoder_rate_bps: f64,
+    /// From the capture of a frame until its last packet arrived, over the complete ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame_delay_s: Option<Distribution>,
+    /// Intervals between two shown frames that were much longer than those before them.
+    pub freezes: u64,
+    /// The longest of them in seconds.
+    pub longest_freeze_s: f64,
+    /// All of them together in seconds.
+    pub frozen_s: f64,
+}
+
+/// The frames of a flow: what the sender captured, with what arrived of it.
+pub(super) fn joined(captured: &[VideoFrame], arrived: &[VideoFrame]) -> Vec<VideoFrame> {
+    let frames = captured.iter().enumerate();
+    let frames = frames.map(|(place, frame)| match arrived.get(place) {
+        Some(there) => VideoFrame {
+            arrived: there.arrived,
+            completed: there.completed,
+            ..*frame
+        },
+        None => *frame,
+    });
+    frames.collect()
+}
+
+/// The delay of a complete frame.
+pub(super) fn delay(frame: &VideoFrame) -> Option<Duration> {
+    Some(frame.completed?.since(frame.captured))
+}
+
+/// The times at which frames are shown: each complete frame, unless a later one was shown before.
+fn shown(frames: &[VideoFrame]) -> Vec<Instant> {
+    let mut complete: Vec<(Instant, u32)> = frames
+        .iter()
+        .filter_map(|frame| Some((frame.completed?, frame.number)))
+        .collect();
+    complete.sort_unstable();
+    let mut newest = None;
+    complete.retain(|(_, number)| {
+        let is_newer = newest.is_none_or(|newest| *number > newest);
+        if is_newer {
+            newest = Some(*number);
+        }
+        is_newer
+    });
+    complete.into_iter().map(|(at, _)| at).collect()
+}
+
+/// The freezes that end in the span, each with its length in seconds. The picture of the last frame
+/// stands until `end`.
+fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
+    let mut times = shown(frames);
+    times.push(end);
+    let mut recent: Vec<f64> = Vec::new();
+    let mut freezes = Vec::new();
+    for pair in times.windows(2) {
+        let interval = pair[1].since(pair[0]).as_secs_f64();
+        let last = &recent[recent.len().saturating_sub(RECENT)..];
+        let mean = last.iter().sum::<f64>() / last.len().max(1) as f64;
+        let is_freeze = interval > (FREEZE_RATIO * mean).max(mean + FREEZE_MARGIN_S);
+        if !last.is_empty() && is_freeze && pair[1] > from {
+            freezes.push(interval);
+        }
+        recent.push(interval);
+    }
+    freezes
+}
+
+impl VideoSummary {
+    /// Of the frames that were captured in the span, of which those of the last `deadline` may be
+    /// on their way.
+    pub(super) fn of(frames: &[VideoFrame], [from, end]: [Instant; 2], deadline: Duration) -> Self {
+        let judged: Vec<&VideoFrame> = frames
+            .iter()
+            .filter(|frame| frame.captured >= from && frame.captured + deadline <= end)
+            .collect();
+        let count = |what: &dyn Fn(&VideoFrame) -> bool| {
+            judged.iter().filter(|frame| what(frame)).count() as u64
+        };
+        let is_encoded = |frame: &VideoFrame| frame.packets > 0;
+        let delays = judged.iter().filter_map(|frame| delay(frame));
+        let rates = judged.iter().map(|frame| f64::from(frame.encoder_rate));
+        let freezes = freezes(frames, [from, end]);
+        Self {
+            frames: judged.len() as u64,
+            not_encoded: count(&|frame| !is_encoded(frame)),
+            complete: count(&|frame| frame.completed.is_some()),
+            late: count(&|frame| delay(frame).is_some_and(|delay| delay > deadline)),
+            lost: count(&|frame| is_encoded(frame) && frame.completed.is_none()),
+            encoder_rate_bps: rates.sum::<f64>() / judged.len().max(1) as f64,
+            frame_delay_s: Distribution::of(delays.map(Duration::as_secs_f64)),
+            freezes: freezes.len() as u64,
+            longest_freeze_s: freezes.iter().copied().fold(0.0, f64::max),
+            frozen_s: freezes.iter().sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(millis)
+    }
+
+    /// A frame each 40 ms with these delays in milliseconds; `None` for one that is never complete.
+    fn video(delays: &[Option<u64>]) -> Vec<VideoFrame> {
+        let frames = delays.iter().zip(0..);
+        let frame = |(delay, number): (&Option<u64>, u64)| VideoFrame {
+            number: number as u32,
+            captured: at(number * 40),
+            bytes: 1000,
+            packets: 1,
+            encoder_rate: 200_000,
+            completed: delay.map(|delay| at(number * 40 + delay)),
+            ..VideoFrame::default()
+        };
+        frames.map(frame).collect()
+    }
+
+    #[test]
+    fn frames_are_complete_late_or_lost_and_the_end_is_not_judged() {
+        let frames = video(&[Some(20), Some(30), None, Some(120), Some(20), None]);
+        let summary = VideoSummary::of(&frames, [at(40), at(260)], Duration::from_millis(100));
+        // Frames 1 to 4: the first is before the warm-up, the last may be on its way.
+        assert_eq!(
+            (summary.frames, summary.complete, summary.late, summary.lost),
+            (4, 3, 1, 1)
+        );
+        let delay = summary.frame_delay_s.expect("frames arrived");
+        assert_eq!((delay.min, delay.p50, delay.max), (0.02, 0.03, 0.12));
+    }
+
+    #[test]
+    fn a_frame_that_comes_after_a_later_one_is_not_shown() {
+        let frames = video(&[Some(10), Some(100), Some(10), Some(10)]);
+        assert_eq!(shown(&frames), [at(10), at(90), at(130)]);
+    }
+
+    #[test]
+    fn a_freeze_is_150_ms_and_three_times_longer_than_before() {
+        // Forty frames at intervals of 40 ms, then so many lost ones and one that arrives: the
+        // interval is 40 ms for each lost one and 40 ms more. Freezes are longer than 190 ms.
+        for (lost, expected) in [(0, None), (3, None), (4, Some(0.2)), (9, Some(0.4))] {
+            let mut delays = vec![Some(20); 40];
+            delays.extend(std::iter::repeat_n(None, lost));
+            delays.push(Some(20));
+            let frames = video(&delays);
+            let end = at(40 * frames.len() as u64);
+            let found = freezes(&frames, [Instant::ZERO, end]);
+            let expected: Vec<f64> = expected.into_iter().collect();
+            assert_eq!(found.len(), expected.len(), "{lost}");
+            let close = found
+                .iter()
+                .zip(&expected)
+                .all(|(a, b)| (a - b).abs() < 1e-9);
+            assert!(close, "{found:?} {expected:?}");
+        }
+        // The last picture stands for a second.
+        let frames = video(&[Some(20); 40]);
+        assert_eq!(freezes(&frames, [Instant::ZERO, at(2580)]).len(), 1);
+    }
+}

@@ -1,0 +1,141 @@
+//! The camera and its encoder.
+
+use super::{HEADER, VideoConfig, VideoFrame};
+use crate::app::{App, AppReport, Session};
+use weir_proto::endpoint::{Endpoint, MediaTarget};
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// The source of a stream that begins at the handshake and has no end.
+#[derive(Debug)]
+pub struct VideoSource {
+    config: VideoConfig,
+    rng: Rng,
+    start: Option<Instant>,
+    /// The rate to which the encoder is set, in bit/s; `None` before the first frame.
+    rate: Option<f64>,
+    /// When it was set.
+    rate_since: Instant,
+    frames: Vec<VideoFrame>,
+    session: Session,
+}
+
+impl VideoSource {
+    /// A source before its first frame.
+    pub fn new(config: VideoConfig, rng: Rng) -> Self {
+        Self {
+            config,
+            rng,
+            start: None,
+            rate: None,
+            rate_since: Instant::ZERO,
+            frames: Vec::new(),
+            session: Session::default(),
+        }
+    }
+
+    fn due(&self) -> Option<Instant> {
+        Some(self.start? + self.config.capture_time(self.frames.len() as u64))
+    }
+
+    /// The encoder's rate for the frame that is captured now.
+    fn encoder_rate(&mut self, now: Instant, target: Option<MediaTarget>) -> f64 {
+        let target = target.map_or(self.config.rate as f64, |target| target.rate.as_bps());
+        let may_change = now.since(self.rate_since) >= self.config.encoder_lag;
+        match self.rate {
+            Some(rate) if rate == target || !may_change => rate,
+            _ => {
+                self.rate = Some(target);
+                self.rate_since = now;
+                target
+            }
+        }
+    }
+
+    /// True if too much waits in the sender for another frame.
+    fn is_backed_up(&self, target: Option<MediaTarget>) -> bool {
+        let (Some(target), Some(longest)) = (target, self.config.drop_above) else {
+            return false;
+        };
+        target.rate.time_for(target.buffered_bytes) > longest
+    }
+
+    /// The frame that is captured now.
+    fn next_frame(&mut self, now: Instant, endpoint: &dyn Endpoint) -> VideoFrame {
+        let target = endpoint.media_target();
+        let rate = self.encoder_rate(now, target);
+        let number = self.frames.len() as u64;
+        let is_key = match self.config.key_frame_period() {
+            Some(period) => number.is_multiple_of(period),
+            None => number == 0,
+        };
+        let mut frame = VideoFrame {
+            number: number as u32,
+            captured: now,
+            is_key,
+            encoder_rate: rate.min(f64::from(u32::MAX)) as u32,
+            ..VideoFrame::default()
+        };
+        if self.is_backed_up(target) {
+            return frame;
+        }
+        let mut bytes = self.config.frame_bytes(rate, is_key);
+        if self.config.size_variation > 0.0 {
+            bytes *= 1.0 + self.config.size_variation * (2.0 * self.rng.uniform() - 1.0);
+        }
+        let packet = self.config.packet.max(HEADER);
+        frame.bytes = (bytes as u32).max(HEADER);
+        frame.packets = u16::try_from(frame.bytes.div_ceil(packet)).unwrap_or(u16::MAX);
+        frame
+    }
+
+    /// Writes the packets of a frame; those for which the sender has no room are lost.
+    fn write(&mut self, now: Instant, endpoint: &mut dyn Endpoint, frame: &VideoFrame) {
+        let packet = self.config.packet.max(HEADER);
+        let mut left = frame.bytes;
+        for index in 0..frame.packets {
+            let len = left.min(packet);
+            left -= len;
+            if !self
+                .session
+                .write_payload(now, endpoint, frame.payload(index, len))
+            {
+                self.session.statistics.writes_skipped += 1;
+            }
+        }
+    }
+}
+
+impl App for VideoSource {
+    fn poll(&mut self, now: Instant, endpoint: &mut dyn Endpoint) {
+        self.session.drain(now, endpoint);
+        if self.start.is_none() {
+            self.start = self.session.statistics.connected_at;
+        }
+        while !self.done() && self.due().is_some_and(|due| due <= now) {
+            let frame = self.next_frame(now, endpoint);
+            self.write(now, endpoint, &frame);
+            self.frames.push(frame);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.due().filter(|_| !self.done())
+    }
+
+    fn done(&self) -> bool {
+        self.session.ended()
+    }
+
+    fn report(&self, _now: Instant) -> AppReport {
+        self.session.statistics.into()
+    }
+
+    fn frames(&self) -> &[VideoFrame] {
+        &self.frames
+    }
+
+    fn frame_deadline(&self) -> Option<Duration> {
+        Some(self.config.deadline)
+    }
+}

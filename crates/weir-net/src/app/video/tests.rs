@@ -1,0 +1,247 @@
+use super::*;
+use crate::app::App;
+use weir_proto::endpoint::{Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
+use weir_proto::packet::{Packet, Payload};
+use weir_proto::time::Instant;
+use weir_proto::units::Rate;
+
+/// A transport that keeps what is written and asks for a rate.
+#[derive(Default)]
+struct Transport {
+    connected: bool,
+    target: Option<MediaTarget>,
+    written: Vec<Payload>,
+    incoming: Vec<Payload>,
+    room: Option<usize>,
+}
+
+impl Endpoint for Transport {
+    fn handle(&mut self, _: Instant, _: Packet) {}
+    fn handle_timeout(&mut self, _: Instant) {}
+    fn poll_transmit(&mut self, _: Instant) -> Option<Packet> {
+        None
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn connect(&mut self, _: Instant) {}
+    fn close(&mut self, _: Instant) {}
+    fn write(&mut self, _: Instant, data: Payload) -> Result<(), WriteError> {
+        if self.room.is_some_and(|room| self.written.len() >= room) {
+            return Err(WriteError::Blocked);
+        }
+        self.written.push(data);
+        Ok(())
+    }
+    fn read(&mut self, _: Instant) -> Option<Payload> {
+        self.incoming.pop()
+    }
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        if !std::mem::replace(&mut self.connected, true) {
+            return Some(EndpointEvent::Connected);
+        }
+        (!self.incoming.is_empty()).then_some(EndpointEvent::Readable)
+    }
+    fn media_target(&self) -> Option<MediaTarget> {
+        self.target
+    }
+    fn transmitted(&mut self, _: Instant, _: u64) {}
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(millis)
+}
+
+fn target(rate: f64, buffered_bytes: u64) -> MediaTarget {
+    MediaTarget {
+        rate: Rate::from_bps(rate),
+        buffered_bytes,
+    }
+}
+
+/// A source of 25 frames per second, 1 Mbit/s: frames of 5000 octets.
+fn source(config: VideoConfig) -> VideoSource {
+    let config = VideoConfig {
+        frame_rate: 25,
+        ..config
+    };
+    VideoSource::new(config, Rng::stream(1, "video"))
+}
+
+/// Polls the source at its times up to `until`; `each` sets what the transport asks for before.
+fn run(
+    source: &mut VideoSource,
+    until: u64,
+    each: impl Fn(u64) -> Option<MediaTarget>,
+) -> Transport {
+    let mut transport = Transport::default();
+    source.poll(Instant::ZERO, &mut transport);
+    while let Some(next) = source.poll_timeout().filter(|next| *next <= at(until)) {
+        transport.target = each(next.as_nanos() / 1_000_000);
+        source.poll(next, &mut transport);
+    }
+    transport
+}
+
+#[test]
+fn the_mean_is_the_rate_whatever_the_key_frames_are() {
+    for (interval, ratio) in [(None, 1.0), (Some(2), 1.0), (Some(2), 5.0), (Some(10), 3.0)] {
+        let mut source = source(VideoConfig {
+            key_frame_interval: interval.map(Duration::from_secs),
+            key_frame_ratio: ratio,
+            ..VideoConfig::default()
+        });
+        let transport = run(&mut source, 19_999, |_| None);
+        let octets: u64 = transport
+            .written
+            .iter()
+            .map(|data| u64::from(data.len()))
+            .sum();
+        let rate = octets as f64 * 8.0 / 20.0;
+        assert!(
+            (0.99e6..1.01e6).contains(&rate),
+            "{interval:?} {ratio}: {rate}"
+        );
+        let sizes: Vec<u32> = source.frames().iter().map(|frame| frame.bytes).collect();
+        let measured = f64::from(sizes[0]) / f64::from(sizes[1]);
+        assert!((measured - ratio).abs() < 0.01, "{measured} is not {ratio}");
+        let keys = source.frames().iter().filter(|frame| frame.is_key).count() as u64;
+        assert_eq!(keys, interval.map_or(1, |interval| 20 / interval));
+    }
+}
+
+#[test]
+fn frames_are_captured_on_time_and_fill_their_packets() {
+    let mut source = source(VideoConfig {
+        key_frame_ratio: 1.0,
+        packet: 1200,
+        ..VideoConfig::default()
+    });
+    let transport = run(&mut source, 100, |_| None);
+    let times: Vec<Instant> = source.frames().iter().map(|frame| frame.captured).collect();
+    assert_eq!(times, [at(0), at(40), at(80)]);
+    let lengths: Vec<u32> = transport.written.iter().map(Payload::len).collect();
+    assert_eq!(lengths[..5], [1200, 1200, 1200, 1200, 200]);
+}
+
+#[test]
+fn the_encoder_follows_the_target_with_its_lag() {
+    let mut source = source(VideoConfig {
+        encoder_lag: Duration::from_millis(200),
+        ..VideoConfig::default()
+    });
+    // 1 Mbit/s until 100 ms, then 2 until 200 ms, then 3.
+    run(&mut source, 500, |millis| match millis {
+        0..100 => Some(target(1e6, 0)),
+        100..200 => Some(target(2e6, 0)),
+        _ => Some(target(3e6, 0)),
+    });
+    let rates = source.frames().iter();
+    let rates: Vec<(u64, u32)> = rates
+        .map(|frame| {
+            (
+                frame.captured.as_nanos() / 1_000_000,
+                frame.encoder_rate / 1_000_000,
+            )
+        })
+        .collect();
+    let change = rates.iter().find(|(_, rate)| *rate > 1);
+    assert_eq!(change, Some(&(200, 3)), "{rates:?}");
+}
+
+#[test]
+fn frames_are_dropped_while_too_much_waits() {
+    let backed_up = |millis| {
+        let waiting = if (200..400).contains(&millis) {
+            20_000
+        } else {
+            0
+        };
+        Some(target(1e6, waiting))
+    };
+    // 20,000 octets take 160 ms at 1 Mbit/s.
+    for (drop_above, dropped) in [(None, 0), (Some(150), 5), (Some(170), 0)] {
+        let mut source = source(VideoConfig {
+            drop_above: drop_above.map(Duration::from_millis),
+            ..VideoConfig::default()
+        });
+        run(&mut source, 600, backed_up);
+        let frames = source.frames();
+        let empty = frames.iter().filter(|frame| frame.packets == 0);
+        assert_eq!(empty.count(), dropped, "{drop_above:?}");
+        assert_eq!(frames.len(), 16);
+    }
+}
+
+#[test]
+fn sizes_vary_within_their_bounds() {
+    let mut source = source(VideoConfig {
+        size_variation: 0.3,
+        key_frame_interval: None,
+        key_frame_ratio: 1.0,
+        ..VideoConfig::default()
+    });
+    run(&mut source, 20_000, |_| None);
+    let sizes: Vec<f64> = source
+        .frames()
+        .iter()
+        .map(|frame| f64::from(frame.bytes))
+        .collect();
+    let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
+    assert!((4900.0..5100.0).contains(&mean), "{mean}");
+    assert!(sizes.iter().all(|size| (3499.0..=6500.0).contains(size)));
+    assert!(sizes.iter().any(|size| *size < 3700.0) && sizes.iter().any(|size| *size > 6300.0));
+}
+
+#[test]
+fn a_frame_is_complete_with_its_last_packet_and_copies_count_once() {
+    let mut source = source(VideoConfig::default());
+    let transport = run(&mut source, 50, |_| None);
+    let first = usize::from(source.frames()[0].packets);
+    let mut sink = VideoSink::new();
+    let receive = |sink: &mut VideoSink, millis: u64, packets: &[Payload]| {
+        let mut transport = Transport {
+            connected: true,
+            incoming: packets.to_vec(),
+            ..Transport::default()
+        };
+        sink.poll(at(millis), &mut transport);
+    };
+    // Frame 1 but for its last packet, then frame 0 with a copy in place of its last packet.
+    let packets = &transport.written;
+    receive(&mut sink, 60, &packets[first..packets.len() - 1]);
+    receive(&mut sink, 70, &packets[..first - 1]);
+    receive(&mut sink, 80, &packets[..1]);
+    assert!(sink.frames().iter().all(|frame| frame.completed.is_none()));
+    receive(&mut sink, 90, &packets[first - 1..first]);
+    let damaged = packets[packets.len() - 1].clone().damaged();
+    receive(
+        &mut sink,
+        95,
+        &[damaged, Payload::of_len(3), Payload::from_bytes(&[1; 3])],
+    );
+    let frames = sink.frames();
+    assert_eq!(frames[0].completed, Some(at(90)));
+    assert_eq!(
+        (frames[0].bytes, frames[0].is_key),
+        (source.frames()[0].bytes, true)
+    );
+    assert_eq!(frames[1].completed, None);
+    assert_eq!(frames[1].arrived, frames[1].packets - 1);
+}
+
+#[test]
+fn packets_without_room_are_lost() {
+    let mut source = source(VideoConfig::default());
+    let mut transport = Transport {
+        room: Some(2),
+        ..Transport::default()
+    };
+    source.poll(at(0), &mut transport);
+    assert_eq!(transport.written.len(), 2);
+    let skipped = source.report(at(0)).statistics.writes_skipped;
+    assert_eq!(skipped, u64::from(source.frames()[0].packets) - 2);
+}

@@ -1,0 +1,400 @@
+//! One end of a session as an endpoint: a sender and a receiver of media.
+
+use super::history::{History, Outcome};
+use super::receiver::{Accepted, Receiver};
+use super::wire::{CcFeedback, MediaPacket, Packet as RtpPacket};
+use super::{Config, Controller};
+use crate::cc::Pacer;
+use crate::cc::nada::{Nada, PacketOutcome, Report};
+use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, MediaTarget, Statistics, WriteError};
+use crate::event::{Bound, Event, EventMask, Events, LossTrigger, PacketContent};
+use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::units::Rate;
+use std::collections::VecDeque;
+
+/// A dynamic payload type (RFC 3551 §3).
+const PAYLOAD_TYPE: u8 = 96;
+/// Ticks of the clock of video in a second (RFC 3551 §5).
+const VIDEO_CLOCK: u128 = 90_000;
+/// First sequence numbers are less, so that a receiver that misses the first packets extends the
+/// numbers as the sender does.
+const FIRST_BELOW: u64 = 1 << 15;
+
+/// A payload that waits.
+#[derive(Debug)]
+struct Waiting {
+    payload: Payload,
+    written: Instant,
+}
+
+/// One end of a session.
+#[derive(Debug)]
+pub struct Session {
+    config: Config,
+    ssrc: u32,
+    is_open: bool,
+    is_closing: bool,
+    /// A write was refused, and the application has not been told of room since.
+    is_blocked: bool,
+    queue: VecDeque<Waiting>,
+    queued_bytes: u64,
+    control: Option<Nada>,
+    pacer: Pacer,
+    history: History,
+    /// Since when packets have been on their way without a report.
+    waits_since: Option<Instant>,
+    receiver: Receiver,
+    reports: VecDeque<CcFeedback>,
+    reports_sent: u64,
+    received: VecDeque<Payload>,
+    endpoint_events: VecDeque<EndpointEvent>,
+    next_id: u64,
+    statistics: Statistics,
+    events: Events,
+}
+
+impl Session {
+    /// One end of a session; both ends are alike.
+    pub fn new(config: Config) -> Self {
+        let mut rng = Rng::stream(config.seed, "rtp");
+        let ssrc = rng.next_u64() as u32;
+        let first = 1 + rng.below(FIRST_BELOW - 1);
+        let interval = config.feedback_interval;
+        Self {
+            control: (config.controller == Controller::Nada)
+                .then(|| Nada::new(config.nada, interval)),
+            receiver: Receiver::new(interval),
+            history: History::new(first),
+            config,
+            ssrc,
+            is_open: false,
+            is_closing: false,
+            is_blocked: false,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            pacer: Pacer::default(),
+            waits_since: None,
+            reports: VecDeque::new(),
+            reports_sent: 0,
+            received: VecDeque::new(),
+            endpoint_events: VecDeque::new(),
+            next_id: 0,
+            statistics: Statistics::default(),
+            events: Events::default(),
+        }
+    }
+
+    fn open(&mut self) {
+        if !self.is_open && !self.is_closing {
+            self.is_open = true;
+            self.endpoint_events.push_back(EndpointEvent::Connected);
+        }
+    }
+
+    fn on_media(&mut self, now: Instant, media: &MediaPacket, ecn: Ecn) {
+        let numbers = [media.ssrc, u32::from(media.sequence)];
+        let Some(accepted) = self.receiver.on_packet(now, numbers, ecn) else {
+            return;
+        };
+        self.open();
+        let size = media.wire_len() as u32 + IpHeader::UDP_OCTETS;
+        self.count_received(size);
+        self.statistics.data_packets_received += 1;
+        self.statistics.data_bytes_received += u64::from(size);
+        let Accepted::New(number) = accepted else {
+            return;
+        };
+        self.statistics.payload_received += u64::from(media.payload.len());
+        self.received.push_back(media.payload.clone());
+        self.endpoint_events.push_back(EndpointEvent::Readable);
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received {
+                number,
+                size,
+                content: PacketContent::Data,
+            });
+    }
+
+    fn count_received(&mut self, size: u32) {
+        self.statistics.packets_received += 1;
+        self.statistics.bytes_received += u64::from(size);
+    }
+
+    fn on_feedback(&mut self, now: Instant, feedback: &CcFeedback, size: u32) {
+        self.count_received(size);
+        self.events
+            .push(now, EventMask::PACKET, || Event::Received {
+                number: u64::from(feedback.timestamp),
+                size,
+                content: PacketContent::Acknowledgement,
+            });
+        let outcome = self.history.on_report(now, self.ssrc, feedback);
+        self.waits_since = (self.history.in_flight() > 0).then_some(now);
+        self.count_lost(now, &outcome);
+        if let Some(rtt) = outcome.rtt {
+            self.events.push(now, EventMask::RTT, || Event::Rtt(rtt));
+        }
+        let Some(control) = &mut self.control else {
+            return;
+        };
+        control.on_report(&Report {
+            now,
+            made_at: outcome.made_at,
+            rtt: outcome.rtt,
+            packets: &outcome.packets,
+        });
+        self.statistics.loss_events = control.loss_events();
+        self.statistics.smoothed_rtt = control.smoothed_rtt();
+        self.push_state(now);
+    }
+
+    fn count_lost(&mut self, now: Instant, outcome: &Outcome) {
+        let lost = outcome.packets.iter();
+        for packet in lost.filter(|packet| packet.outcome == PacketOutcome::Lost) {
+            self.statistics.packets_lost += 1;
+            self.events.push(now, EventMask::PACKET, || Event::Lost {
+                number: packet.sequence,
+                size: media_size(packet.bytes),
+                trigger: LossTrigger::Reported,
+            });
+        }
+        let lost = &mut self.statistics.packets_lost;
+        *lost = lost.saturating_sub(outcome.late);
+    }
+
+    fn push_state(&mut self, now: Instant) {
+        let (queued, payload) = (self.queued_bytes, self.config.max_payload());
+        if let Some(control) = &self.control {
+            self.events.push(now, EventMask::CONTROLLER, || {
+                Event::Rate(control.state(queued, payload))
+            });
+        }
+    }
+
+    /// When the first packet that waits may leave; `None` if none waits.
+    fn release(&self) -> Option<Instant> {
+        let first = self.queue.front()?;
+        let bytes = u64::from(first.payload.len());
+        let rate = self.send_rate();
+        Some(rate.map_or(Instant::ZERO, |rate| self.pacer.release(bytes, rate, bytes)))
+    }
+
+    fn send_rate(&self) -> Option<Rate> {
+        let control = self.control.as_ref()?;
+        Some(control.send_rate(self.queued_bytes))
+    }
+
+    /// When the rate is halved unless feedback comes.
+    fn feedback_deadline(&self) -> Option<Instant> {
+        let since = self.waits_since.filter(|_| self.is_open)?;
+        Some(self.control.as_ref()?.feedback_deadline(since))
+    }
+
+    fn packet(&mut self, body: RtpPacket, ecn: Ecn, number: u64) -> Packet {
+        let id = self.next_id;
+        self.next_id += 1;
+        let size = body.wire_len() as u32 + IpHeader::UDP_OCTETS;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += u64::from(size);
+        Packet {
+            id,
+            flow: crate::packet::FlowId::default(),
+            ip: IpHeader {
+                ecn,
+                ..IpHeader::default()
+            },
+            size: size + IpHeader::V4_OCTETS,
+            damaged_at: None,
+            transit: Transit::default(),
+            number: Some(number),
+            body: Body::Rtp(body),
+        }
+    }
+
+    fn send_report(&mut self, now: Instant) -> Option<Packet> {
+        let report = self.reports.pop_front()?;
+        let number = self.reports_sent;
+        self.reports_sent += 1;
+        let packet = self.packet(RtpPacket::Feedback(report), Ecn::NotEct, number);
+        let size = packet.size - IpHeader::V4_OCTETS;
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number,
+            size,
+            content: PacketContent::Acknowledgement,
+        });
+        Some(packet)
+    }
+
+    fn send_media(&mut self, now: Instant) -> Packet {
+        let Waiting { payload, written } = self.queue.pop_front().unwrap_or(Waiting {
+            payload: Payload::default(),
+            written: now,
+        });
+        let bytes = payload.len();
+        if let Some(rate) = self.send_rate() {
+            self.pacer.on_sent(now, u64::from(bytes), rate);
+        }
+        self.queued_bytes -= u64::from(bytes);
+        let number = self.history.next();
+        let next = self.queue.front();
+        let media = MediaPacket {
+            marker: next.is_none_or(|next| next.written != written),
+            payload_type: PAYLOAD_TYPE,
+            sequence: number as u16,
+            timestamp: (u128::from(written.as_nanos()) * VIDEO_CLOCK / 1_000_000_000) as u32,
+            ssrc: self.ssrc,
+            payload,
+        };
+        let ecn = self.config.ecn.codepoint();
+        let packet = self.packet(RtpPacket::Media(media), ecn, number);
+        self.history.on_sent(now, packet.id, bytes);
+        self.waits_since.get_or_insert(now);
+        self.statistics.data_packets_sent += 1;
+        self.events.push(now, EventMask::PACKET, || Event::Sent {
+            number,
+            size: media_size(bytes),
+            content: PacketContent::Data,
+        });
+        if std::mem::take(&mut self.is_blocked) {
+            self.endpoint_events.push_back(EndpointEvent::Writable);
+        }
+        self.finish_if_closing();
+        packet
+    }
+
+    /// Ends the session once everything that was written has been sent.
+    fn finish_if_closing(&mut self) {
+        if self.is_closing && self.is_open && self.queue.is_empty() {
+            self.is_open = false;
+            let finished = EndpointEvent::Closed(CloseReason::Finished);
+            self.endpoint_events.push_back(finished);
+        }
+    }
+}
+
+/// Octets of a packet with so much payload, without the IP header.
+const fn media_size(payload: u32) -> u32 {
+    payload + super::wire::HEADER_OCTETS + IpHeader::UDP_OCTETS
+}
+
+impl Endpoint for Session {
+    fn handle(&mut self, now: Instant, packet: Packet) {
+        // Damage fails the checksum of UDP.
+        if packet.damaged_at.is_some() {
+            return;
+        }
+        let size = packet.size.saturating_sub(IpHeader::V4_OCTETS);
+        match &packet.body {
+            Body::Rtp(RtpPacket::Media(media)) => self.on_media(now, media, packet.ip.ecn),
+            Body::Rtp(RtpPacket::Feedback(feedback)) => self.on_feedback(now, feedback, size),
+            _ => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if self.receiver.due().is_some_and(|due| due <= now) {
+            let headers = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS;
+            let octets = self.config.mtu.saturating_sub(headers) as usize;
+            let reports = self.receiver.report(now, self.ssrc, octets);
+            self.reports.extend(reports);
+        }
+        if self.feedback_deadline().is_some_and(|at| at <= now) {
+            self.waits_since = Some(now);
+            if let Some(control) = &mut self.control {
+                self.events
+                    .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff: 0 });
+                control.on_feedback_timeout();
+            }
+            self.push_state(now);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
+        if let Some(report) = self.send_report(now) {
+            return Some(report);
+        }
+        match self.release() {
+            Some(release) if release <= now => return Some(self.send_media(now)),
+            Some(_) => self.events.block(now, Bound::Rate),
+            None if self.is_open => self.events.block(now, Bound::Application),
+            None => self.events.block(now, Bound::Nothing),
+        }
+        None
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let times = [
+            self.release(),
+            self.receiver.due(),
+            self.feedback_deadline(),
+        ];
+        times.into_iter().flatten().min()
+    }
+
+    fn events(&mut self) -> Option<&mut Events> {
+        Some(&mut self.events)
+    }
+
+    fn connect(&mut self, now: Instant) {
+        self.open();
+        self.push_state(now);
+    }
+
+    fn close(&mut self, _now: Instant) {
+        self.is_closing = true;
+        self.finish_if_closing();
+    }
+
+    fn write(&mut self, now: Instant, data: Payload) -> Result<(), WriteError> {
+        if !self.is_open || self.is_closing {
+            return Err(WriteError::Closed);
+        }
+        let largest = self.config.max_payload();
+        if data.len() > largest {
+            return Err(WriteError::TooLarge(largest));
+        }
+        if self.queue.len() >= self.config.send_queue as usize {
+            self.is_blocked = true;
+            return Err(WriteError::Blocked);
+        }
+        let len = data.len();
+        self.events
+            .push(now, EventMask::WRITE, || Event::Write(len));
+        self.queued_bytes += u64::from(len);
+        self.queue.push_back(Waiting {
+            payload: data,
+            written: now,
+        });
+        Ok(())
+    }
+
+    fn read(&mut self, _now: Instant) -> Option<Payload> {
+        self.received.pop_front()
+    }
+
+    fn poll_event(&mut self) -> Option<EndpointEvent> {
+        self.endpoint_events.pop_front()
+    }
+
+    fn has_event(&self) -> bool {
+        !self.endpoint_events.is_empty()
+    }
+
+    fn media_target(&self) -> Option<MediaTarget> {
+        let control = self.control.as_ref()?;
+        Some(MediaTarget {
+            rate: control.target_rate(self.queued_bytes),
+            buffered_bytes: self.queued_bytes,
+        })
+    }
+
+    fn transmitted(&mut self, now: Instant, packet_id: u64) {
+        self.history.on_transmitted(now, packet_id);
+    }
+
+    fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+}
