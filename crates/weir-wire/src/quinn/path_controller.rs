@@ -112,7 +112,7 @@ const UNPACED_PACKETS: u64 = 4;
 struct Pace {
     /// Octets that may leave.
     allowance: u64,
-    /// Until when the allowance is counted.
+    /// Until when the allowance is counted; zero before the first acknowledgement.
     counted: Instant,
 }
 
@@ -355,7 +355,8 @@ impl congestion::Controller for PathController {
 
     fn window(&self) -> u64 {
         let window = self.inner.window();
-        if self.pacing().is_none() {
+        // Nothing but quinn's pacer spreads the initial window: no acknowledgement has come yet.
+        if self.pacing().is_none() || self.pace.counted == Instant::default() {
             return window;
         }
         // quinn sends while what is in flight stays below the window.
