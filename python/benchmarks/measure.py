@@ -23,16 +23,18 @@ import numpy as np
 
 import weirlab as w
 
-HUNDRED = """
-[run]
-duration = "10s"
-
-[[link]]
+#: The path of both scenarios.
+LINK = """[[link]]
 name = "bottleneck"
 between = ["server", "client"]
 rate = "100Mbit"
 delay = "10ms"
 queue = { kind = "droptail", limit = "250kB" }
+"""
+
+HUNDRED = LINK + """
+[run]
+duration = "10s"
 
 [[flow]]
 name = "flow"
@@ -43,16 +45,9 @@ start = "0s..1s"
 transport = { kind = "tcp", controller = "cubic" }
 """
 
-ONE = """
+ONE = LINK + """
 [run]
 duration = "20s"
-
-[[link]]
-name = "bottleneck"
-between = ["server", "client"]
-rate = "100Mbit"
-delay = "10ms"
-queue = { kind = "droptail", limit = "250kB" }
 
 [[flow]]
 name = "file"

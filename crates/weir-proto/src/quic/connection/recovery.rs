@@ -57,7 +57,7 @@ impl Connection {
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
         };
-        // What nobody watches is not asked for.
+        // The controller states where it is only if an observer records it.
         let watched = self.events.wants(EventMask::CONTROLLER);
         let before = watched.then(|| self.control());
         self.controller.on_end_acks(&EndAcks {

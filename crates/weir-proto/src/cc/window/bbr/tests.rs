@@ -72,6 +72,16 @@ impl Flow {
         });
     }
 
+    /// A packet that was sent just now with so much in flight is lost, and so much since then.
+    fn lose_of(&mut self, tx_in_flight: u64, lost_since_sent: u64) {
+        self.lose(Lost {
+            sent_at: at(self.now),
+            tx_in_flight,
+            lost_since_sent,
+            ..Lost::default()
+        });
+    }
+
     fn lose(&mut self, lost: Lost) {
         self.bbr.on_lost(&Lost {
             now: at(self.now),
@@ -262,24 +272,14 @@ fn too_much_loss_in_a_probe_sets_the_long_term_bound_where_it_crossed_the_thresh
     // draft-bbr §5.5.10.2, InflightAtLoss: 120,000 in flight, 4000 lost with this packet:
     // 119,000 + (0.02 · 119,000 - 3000) / 0.98 = 118,367.
     let mut flow = Flow::probing();
-    flow.lose(Lost {
-        sent_at: at(flow.now),
-        tx_in_flight: 120_000,
-        lost_since_sent: 4000,
-        ..Lost::default()
-    });
+    flow.lose_of(120_000, 4000);
     assert_eq!(flow.bbr.state(), "probe_bw_down");
     assert_eq!(flow.bbr.model.inflight_longterm, 118_367);
     // §5.3.3.10: the headroom is 15 %.
     assert_eq!(flow.bbr.inflight_with_headroom(), 118_367 - 17_755);
     // What did not exceed 2 % changes nothing.
     let mut flow = Flow::probing();
-    flow.lose(Lost {
-        sent_at: at(flow.now),
-        tx_in_flight: 120_000,
-        lost_since_sent: 2400,
-        ..Lost::default()
-    });
+    flow.lose_of(120_000, 2400);
     assert_eq!(flow.bbr.state(), "probe_bw_up");
     assert_eq!(flow.bbr.model.inflight_longterm, u64::MAX);
 }
@@ -304,12 +304,7 @@ fn a_round_with_loss_lowers_the_short_term_bounds_by_at_most_beta() {
 fn spurious_losses_restore_the_bounds_and_the_probe() {
     // draft-bbr §5.5.11.2.
     let mut flow = Flow::probing();
-    flow.lose(Lost {
-        sent_at: at(flow.now),
-        tx_in_flight: 120_000,
-        lost_since_sent: 4000,
-        ..Lost::default()
-    });
+    flow.lose_of(120_000, 4000);
     // A second loss does not overwrite what the first has saved.
     flow.lose(Lost {
         sent_at: at(flow.now),
