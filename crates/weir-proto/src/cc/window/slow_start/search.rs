@@ -183,6 +183,27 @@ mod tests {
         assert_eq!(exit(f64::INFINITY, 0..0), None, "while the rate doubles");
     }
 
+    /// Two windows with a round-trip time of ten bins between them: 1000 octets, of which 2000 are
+    /// expected next. A share of 0.35 is missing at 1300: slow start ends, and the last five of ten
+    /// bins were too much.
+    #[test]
+    fn a_window_that_lacks_the_threshold_ends_slow_start() {
+        for (last, overshoot) in [(130, Some(650)), (131, None)] {
+            let mut bins = Bins::new(Instant::ZERO, Duration::from_millis(100), 0).expect("bins");
+            let mut delivered = 0;
+            for bin in 1..=21 {
+                delivered += match bin {
+                    1 => 0,
+                    2..=11 => 100,
+                    12..=20 => 130,
+                    _ => last,
+                };
+                assert!(bins.advance(bins.end, delivered));
+            }
+            assert_eq!(bins.overshoot(Duration::from_millis(350)), overshoot);
+        }
+    }
+
     #[test]
     fn a_pause_of_more_than_a_window_begins_anew() {
         // Without it slow start ends at about 770 ms; the pause is from 700 to 1400 ms.
