@@ -3,7 +3,7 @@
 //! A constant is a `const` whose documentation cites a section. A vector is a comment in a test of
 //! the same crate that cites the section and names the constant: the numbers below it are worked by
 //! hand from that text. A citation does not prove that the numbers fail with the constant; mutation
-//! testing does (`scripts/mutants.sh`).
+//! testing does (`cargo xtask mutants`).
 
 use std::collections::BTreeSet;
 

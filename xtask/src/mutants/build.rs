@@ -1,0 +1,186 @@
+//! The test program with all mutants of a folder: a copy of the repository, changed and compiled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::Mutant;
+use super::sites::{Kind, Site};
+use super::switch::{self, Mark, Numbers};
+use crate::source::Source;
+use crate::{output, tree};
+
+/// How often mutants that do not compile are taken out before the task gives up. The compiler tells
+/// errors of types before those of borrows.
+const ROUNDS: usize = 20;
+
+/// A crate with its mutants.
+pub struct Program {
+    /// Where lists, the copy and its target lie.
+    pub folder: PathBuf,
+    /// The compiled tests.
+    pub binary: PathBuf,
+    package: String,
+    copy: PathBuf,
+}
+
+impl Program {
+    /// Copies the tracked text of the repository, as it is in the work tree, to `mutants.out/tree`.
+    pub fn new(root: &Path, package: &str) -> Result<Self, String> {
+        let folder = root.join("mutants.out");
+        let copy = folder.join("tree");
+        for file in tree::text_files(root)? {
+            write_if_changed(&copy.join(&file.path), &file.text)?;
+        }
+        let module = copy.join(format!("crates/{package}/src/mutants.rs"));
+        write_if_changed(&module, switch::MODULE)?;
+        let home = copy.join(format!("crates/{package}/src/lib.rs"));
+        let text = read(&home)?;
+        write_if_changed(
+            &home,
+            &(text + "\n#[path = \"mutants.rs\"]\nmod mutants;\n"),
+        )?;
+        Ok(Self {
+            folder,
+            binary: PathBuf::new(),
+            package: package.to_owned(),
+            copy,
+        })
+    }
+
+    /// Compiles all mutants that compile: how many there are, and those that compile by number.
+    pub fn compile(
+        &mut self,
+        files: &[&Source],
+        sites: &[Site],
+    ) -> Result<(usize, BTreeMap<usize, Mutant>), String> {
+        let (mut numbers, mut mutants) = numbered(sites);
+        let count = mutants.len();
+        output::line(format_args!("{}: {count} mutants", self.package));
+        for _ in 0..ROUNDS {
+            let mut texts = BTreeMap::new();
+            for file in files {
+                let own = sites
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, site)| site.path == file.path);
+                let text = switch::text(&file.text, own, &numbers);
+                write_if_changed(&self.copy.join(&file.path), &text)?;
+                texts.insert(file.path.as_str(), text);
+            }
+            let marks = self.build(&texts)?;
+            if marks.is_empty() {
+                let kept: BTreeSet<usize> = numbers.values().copied().collect();
+                mutants.retain(|id, _| kept.contains(id));
+                return Ok((count, mutants));
+            }
+            numbers.retain(|(site, _), id| {
+                !marks.contains(&Mark::Site(*site)) && !marks.contains(&Mark::Mutant(*id))
+            });
+        }
+        Err(format!(
+            "the mutants of {} do not compile after {ROUNDS} rounds",
+            self.package
+        ))
+    }
+
+    /// Builds the tests; the marks of what the compiler refused.
+    fn build(&mut self, texts: &BTreeMap<&str, String>) -> Result<Vec<Mark>, String> {
+        let built = Command::new("cargo")
+            .args([
+                "test",
+                "--offline",
+                "--lib",
+                "--no-run",
+                "--message-format=json",
+                "-p",
+            ])
+            .arg(&self.package)
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .env("RUSTFLAGS", "--cap-lints=allow")
+            .stderr(Stdio::inherit())
+            .output()
+            .map_err(|error| format!("cargo: {error}"))?;
+        let mut marks = Vec::new();
+        let mut unplaced = Vec::new();
+        for line in String::from_utf8_lossy(&built.stdout).lines() {
+            let Ok(message) = serde_json::from_str::<Value>(line) else {
+                continue;
+            };
+            if let Some(binary) = message["executable"].as_str() {
+                self.binary = PathBuf::from(binary);
+            }
+            let told = &message["message"];
+            if told["level"] != "error" {
+                continue;
+            }
+            match place(told, texts) {
+                Some(mark) => marks.push(mark),
+                None => unplaced.push(told["rendered"].as_str().unwrap_or_default().to_owned()),
+            }
+        }
+        if !built.status.success() && marks.is_empty() {
+            return Err(unplaced.concat());
+        }
+        output::line(format_args!(
+            "  {} mutants refused by the compiler",
+            marks.len()
+        ));
+        Ok(if built.status.success() {
+            Vec::new()
+        } else {
+            marks
+        })
+    }
+}
+
+/// What the first place of an error is about that lies in a mutated file.
+fn place(told: &Value, texts: &BTreeMap<&str, String>) -> Option<Mark> {
+    let spans = told["spans"].as_array()?;
+    let primary = spans.iter().filter(|span| span["is_primary"] == true);
+    primary.chain(spans).find_map(|span| {
+        let text = texts.get(span["file_name"].as_str()?)?;
+        switch::marked(text, usize::try_from(span["byte_start"].as_u64()?).ok()?)
+    })
+}
+
+/// A number for each mutant; the uses of a constant have one number.
+fn numbered(sites: &[Site]) -> (Numbers, BTreeMap<usize, Mutant>) {
+    let mut numbers = Numbers::new();
+    let mut mutants = BTreeMap::new();
+    let mut constants: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    for (index, site) in sites.iter().enumerate() {
+        for (at, change) in site.mutants.iter().enumerate() {
+            let next = mutants.len();
+            let mutant = change.mutant.clone();
+            let id = match site.kind {
+                Kind::Constant => *constants
+                    .entry((mutant.path.clone(), mutant.line))
+                    .or_insert(next),
+                _ => next,
+            };
+            numbers.insert((index, at), id);
+            mutants.insert(id, mutant);
+        }
+    }
+    (numbers, mutants)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Keeps the time of a file whose text stays, so that cargo does not compile it again.
+fn write_if_changed(path: &Path, text: &str) -> Result<(), String> {
+    if read(path).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let fail = |error: std::io::Error| format!("{}: {error}", path.display());
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(fail)?;
+    }
+    std::fs::write(path, text).map_err(fail)
+}

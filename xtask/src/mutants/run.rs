@@ -1,0 +1,180 @@
+//! The tests beside each mutant: only those that execute its place, the quickest first, until one
+//! fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::build::Program;
+use super::{Mutant, Verdict};
+use crate::output;
+
+/// A mutant may allocate without end: kilobytes of address space.
+const MEMORY_KB: u32 = 6_000_000;
+
+/// How many mutants or tests pass between two lines of progress.
+const PROGRESS: usize = 100;
+
+/// A test that takes longer gets a process of its own, after those that do not.
+const SLOW: Duration = Duration::from_millis(100);
+
+/// One test of the crate without any mutant.
+struct Test {
+    name: String,
+    time: Duration,
+    reached: BTreeSet<usize>,
+}
+
+/// Runs the tests of the crate that reach each mutant.
+pub fn judge(
+    program: &Program,
+    mutants: &BTreeMap<usize, Mutant>,
+) -> Result<BTreeMap<usize, Verdict>, String> {
+    let names = names(&program.binary)?;
+    output::line(format_args!("  {} tests", names.len()));
+    let tests = on_all_cores(&names, |at, name| reached(program, at, name));
+    let mut tests: Vec<Test> = tests.into_iter().collect::<Result<_, String>>()?;
+    tests.sort_by_key(|test| test.time);
+    let ids: Vec<usize> = mutants.keys().copied().collect();
+    output::line(format_args!("  {} mutants", ids.len()));
+    let verdicts = on_all_cores(&ids, |_, id| {
+        let reaching: Vec<&Test> = tests
+            .iter()
+            .filter(|test| test.reached.contains(id))
+            .collect();
+        verdict(&program.binary, &reaching, *id)
+    });
+    Ok(ids.into_iter().zip(verdicts).collect())
+}
+
+fn names(binary: &Path) -> Result<Vec<String>, String> {
+    let list = Command::new(binary).arg("--list").output();
+    let list = list.map_err(|error| format!("{}: {error}", binary.display()))?;
+    let text = String::from_utf8_lossy(&list.stdout).into_owned();
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Runs one test alone and reads which mutants it reaches.
+fn reached(program: &Program, at: usize, name: &String) -> Result<Test, String> {
+    let list = program.folder.join(format!("reached-{at}.txt"));
+    let begin = Instant::now();
+    let mut command = tests(&program.binary, &[name]);
+    let passed = command
+        .env("MUTANTS_REACHED", &list)
+        .status()
+        .map_err(|error| error.to_string())?;
+    if !passed.success() {
+        return Err(format!("{name} fails without any mutant"));
+    }
+    let time = begin.elapsed();
+    let text = std::fs::read_to_string(&list).unwrap_or_default();
+    let _ = std::fs::remove_file(&list);
+    let reached = text.lines().filter_map(|line| line.parse().ok()).collect();
+    Ok(Test {
+        name: name.clone(),
+        time,
+        reached,
+    })
+}
+
+fn tests(binary: &Path, names: &[&String]) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("ulimit -v {MEMORY_KB}; exec \"$0\" \"$@\"");
+    command
+        .args(["-c", &script])
+        .arg(binary)
+        .args(["--test-threads=1", "--exact"])
+        .args(names);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    command
+}
+
+/// What the tests say that reach a mutant; `tests` are in the order of their times.
+fn verdict(binary: &Path, tests: &[&Test], id: usize) -> Verdict {
+    if tests.is_empty() {
+        return Verdict::Unreached;
+    }
+    let (quick, slow): (Vec<&&Test>, Vec<&&Test>) = tests.iter().partition(|test| test.time < SLOW);
+    let mut groups = vec![quick];
+    groups.extend(slow.into_iter().map(|test| vec![test]));
+    for group in groups.iter().filter(|group| !group.is_empty()) {
+        let names: Vec<&String> = group.iter().map(|test| &test.name).collect();
+        let time: Duration = group.iter().map(|test| test.time).sum();
+        let verdict = one(binary, &names, id, time * 10 + Duration::from_secs(5));
+        if verdict != Verdict::Missed {
+            return verdict;
+        }
+    }
+    Verdict::Missed
+}
+
+/// Runs these tests with one mutant until one of them fails.
+fn one(binary: &Path, names: &[&String], id: usize, limit: Duration) -> Verdict {
+    let Ok(mut child) = tests(binary, names).env("MUTANT", id.to_string()).spawn() else {
+        return Verdict::Unreached;
+    };
+    let lines = child.stdout.take().map(BufReader::new);
+    std::thread::scope(|scope| {
+        let failed = scope.spawn(|| {
+            let mut lines = lines
+                .into_iter()
+                .flat_map(BufRead::lines)
+                .map_while(Result::ok);
+            lines.any(|line| line.ends_with("... FAILED"))
+        });
+        let begin = Instant::now();
+        while !failed.is_finished() {
+            if begin.elapsed() > limit {
+                end(&mut child);
+                return Verdict::Timeout;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if failed.join().unwrap_or(true) {
+            end(&mut child);
+            return Verdict::Caught;
+        }
+        match child.wait() {
+            Ok(status) if status.success() => Verdict::Missed,
+            _ => Verdict::Caught,
+        }
+    })
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The results of `work` for each item, in their order, with a line of progress now and then.
+fn on_all_cores<I: Sync, R: Send>(items: &[I], work: impl Fn(usize, &I) -> R + Sync) -> Vec<R> {
+    let results = Mutex::new(BTreeMap::new());
+    let next = AtomicUsize::new(0);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..cores {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    let result = work(at, item);
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results.insert(at, result);
+                    if results.len() % PROGRESS == 0 {
+                        output::line(format_args!("  {} of {}", results.len(), items.len()));
+                    }
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_values().collect()
+}
