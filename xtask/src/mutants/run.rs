@@ -66,9 +66,9 @@ fn reached(program: &Program, at: usize, name: &String) -> Result<Test, String> 
     let mut command = tests(&program.binary, &[name]);
     let passed = command
         .env("MUTANTS_REACHED", &list)
-        .status()
+        .output()
         .map_err(|error| error.to_string())?;
-    if !passed.success() {
+    if !passed.status.success() {
         return Err(format!("{name} fails without any mutant"));
     }
     let time = begin.elapsed();
@@ -91,6 +91,7 @@ fn tests(binary: &Path, names: &[&String]) -> Command {
         .args(["--test-threads=1", "--exact"])
         .args(names);
     command
+        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
