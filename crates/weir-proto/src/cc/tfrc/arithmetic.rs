@@ -29,9 +29,9 @@ impl Arithmetic {
         rate.min(MAX_RATE)
     }
 
-    /// A rate times `numerator / denominator`.
-    pub(super) fn scaled(self, rate: f64, numerator: u32, denominator: u32) -> f64 {
-        let exact = rate * f64::from(numerator) / f64::from(denominator.max(1));
+    /// A rate divided by a number above zero.
+    pub(super) fn divided(self, rate: f64, divisor: f64) -> f64 {
+        let exact = rate / divisor;
         match self {
             Self::Float => exact,
             Self::KernelIntegers => ((exact * FRACTION) as u64) as f64 / FRACTION,
@@ -139,5 +139,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_kernel_divides_by_a_microsecond_and_64ths_of_an_octet_at_least() {
+        for span in [Duration::ZERO, Duration::from_micros(1)] {
+            assert_eq!(KERNEL.rate(1.0, span), 1_000_000.0, "{span}");
+        }
+        // An octet at 1/64 octet per second takes 64 s.
+        for rate in [0.0, 1.0 / 64.0] {
+            assert_eq!(
+                KERNEL.interval(1.0, rate),
+                Duration::from_secs(64),
+                "{rate}"
+            );
+        }
+        // floor(64/3)/64.
+        assert_eq!(KERNEL.divided(1.0, 3.0), 21.0 / 64.0);
+    }
+
+    #[test]
+    fn averages_and_weights_are_rounded_to_the_nearest() {
+        let nano = Duration::from_nanos(1);
+        for (weight, expected) in [(0.49, nano), (0.52, Duration::ZERO)] {
+            let average = Arithmetic::Float.smoothed(Duration::ZERO, nano, weight);
+            assert_eq!(average, expected, "{weight}");
+        }
+        // Weights of 900 and 1000 thousandths.
+        assert_eq!(smooth_integer(0, 1000, 0.900_48), 100);
+        assert_eq!(smooth_integer(10, 20, 2.0), 10);
     }
 }

@@ -34,7 +34,7 @@ fn entry(p_millionths: u64) -> u64 {
     (response(p_millionths as f64 / 1e6) * 1e6 + 0.5) as u64
 }
 
-/// 10^6·f(p) as the kernel's tables have it, for p in 10^-6.
+/// 10^6·f(p) as the kernel's tables have it, for p in 10^-6; never zero.
 pub fn kernel_response(p_millionths: u32) -> u64 {
     let p = u64::from(p_millionths).min(MILLION);
     let step = if p <= FINE_END {
@@ -47,13 +47,13 @@ pub fn kernel_response(p_millionths: u32) -> u64 {
 
 /// The smallest tabulated p in 10^-6 whose entry is at least `response`.
 pub fn kernel_reverse_lookup(response: u64) -> u32 {
-    let (step, first) = if response <= entry(FINE_END) {
-        (FINE_STEP, 1)
+    let step = if response <= entry(FINE_END) {
+        FINE_STEP
     } else {
-        (COARSE_STEP, 1)
+        COARSE_STEP
     };
     // Entries grow with p: find the first that is at least the value.
-    let (mut low, mut high) = (first, ENTRIES);
+    let (mut low, mut high) = (1, ENTRIES);
     while low < high {
         let middle = u64::midpoint(low, high);
         if entry(middle * step) < response {
@@ -65,10 +65,10 @@ pub fn kernel_reverse_lookup(response: u64) -> u32 {
     (low * step) as u32
 }
 
-/// p with f(p) = `target`, by bisection; between 10^-12 and 1.
+/// p with f(p) = `target`, by bisection; between 10^-12 and 1, which is also that of NaN.
 pub fn loss_event_rate_for(target: f64) -> f64 {
     let (mut low, mut high) = (1e-12_f64, 1.0_f64);
-    if target.is_nan() || target >= response(high) {
+    if target.is_nan() {
         return high;
     }
     // Bisection of the exponent: sixty halvings of 40 octaves.
@@ -111,7 +111,7 @@ impl Equation {
                 let micros = rtt.as_micros().max(1);
                 let per_rtt = (segment as u64).saturating_mul(MILLION) / micros;
                 let table = kernel_response((p * 1e6 + 0.5) as u32);
-                let rate = per_rtt.saturating_mul(MILLION) / table.max(1);
+                let rate = per_rtt.saturating_mul(MILLION) / table;
                 rate.min(u64::from(u32::MAX)) as f64
             }
         }
@@ -160,6 +160,8 @@ mod tests {
         for (p, golden) in [
             (100, 8172),
             (2000, 37_172),
+            // 10^6·f = 39 055.484.
+            (2200, 39_055),
             (50_000, 271_305),
             (1_000_000, 243_315_981),
         ] {
@@ -243,5 +245,45 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_kernels_quotients_are_truncated() {
+        let table = equation(EquationForm::KernelTable);
+        let millis = Duration::from_millis;
+        // s/R in octets per second, times 10^6 over the table's entry: 1.4·10^12/8172 and, with
+        // at least a microsecond for R, 10^12/243 315 981. p is rounded to 10^-6 before its step.
+        for (segment, rtt, p, rate) in [
+            (1400.0, millis(1), 0.0001, 171_316_691.0),
+            (1400.0, millis(1), 0.000_199_48, 171_316_691.0),
+            (1.0, Duration::from_micros(1), 1.0, 4109.0),
+            (1.0, Duration::ZERO, 1.0, 4109.0),
+        ] {
+            assert_eq!(table.rate(segment, rtt, p), rate, "{segment} {rtt} {p}");
+        }
+        // f of 0.01 is reached at p = 0.02 % (f = 0.011568), f of 1 at 14.6 % (f = 1.001557).
+        for (rtt, rate, packets) in [
+            (Duration::from_micros(1), 1e8, 5000.0),
+            (Duration::ZERO, 1e8, 5000.0),
+            (Duration::from_secs(1), 1.0, 6.0),
+            (Duration::from_secs(1), 0.0, 6.0),
+        ] {
+            assert_eq!(table.interval_for(1.0, rtt, rate), packets, "{rtt} {rate}");
+        }
+    }
+
+    #[test]
+    fn the_inverse_is_the_smallest_p_whose_response_is_at_least_the_value() {
+        for p in [0.001, 0.25, 0.5] {
+            let target = response(p);
+            let found = loss_event_rate_for(target);
+            assert!(response(found) >= target, "{p}");
+            assert!(response(found.next_down()) < target, "{p}");
+        }
+        for (target, p) in [(0.0, 1e-12), (f64::INFINITY, 1.0), (f64::NAN, 1.0)] {
+            let found = loss_event_rate_for(target);
+            assert!((found / p - 1.0).abs() < 1e-9, "{target}: {found}");
+        }
+        assert_eq!(loss_event_rate_for(response(1.0)), 1.0);
     }
 }

@@ -98,7 +98,7 @@ impl LossIntervals {
     /// p; zero before the first loss.
     pub fn loss_event_rate(&self) -> f64 {
         if self.mean > 0.0 {
-            (1.0 / self.mean).min(1.0)
+            1.0 / self.mean
         } else {
             0.0
         }
@@ -108,17 +108,16 @@ impl LossIntervals {
     pub fn on_first_loss(&mut self, before: ReportedInterval, synthetic: f64, open: f64) {
         self.events = 1;
         let synthetic = synthetic.max(1.0);
-        let older = Interval {
-            length: synthetic,
-            discount: 1.0,
-            reported: ReportedInterval {
-                data_length: data_length(synthetic),
-                ..before
-            },
-        };
         match self.arithmetic {
             Arithmetic::Float => {
-                self.intervals[1] = older;
+                self.intervals[1] = Interval {
+                    length: synthetic,
+                    discount: 1.0,
+                    reported: ReportedInterval {
+                        data_length: data_length(synthetic),
+                        ..before
+                    },
+                };
                 self.intervals[0] = Interval {
                     length: open.max(1.0),
                     discount: 1.0,
@@ -127,8 +126,8 @@ impl LossIntervals {
                 self.len = 2;
                 self.update_mean();
             }
+            // The second loss replaces the synthetic interval by its true length.
             Arithmetic::KernelIntegers => {
-                self.intervals[0] = older;
                 self.len = 1;
                 self.mean = synthetic;
             }
@@ -144,24 +143,21 @@ impl LossIntervals {
         for interval in self.intervals.iter_mut().take(self.len).skip(1) {
             interval.discount *= self.discount;
         }
-        self.discount = 1.0;
         self.intervals.copy_within(0..KEPT - 1, 1);
         self.intervals[0] = Interval {
             length: open.max(1.0),
             discount: 1.0,
             reported: ReportedInterval::default(),
         };
-        self.len = (self.len + 1).min(KEPT);
+        // Two at least: the closed interval and the open one.
+        self.len = (self.len + 1).clamp(2, KEPT);
         self.update_mean();
     }
 
     /// The open interval has grown. True if the mean became smaller.
     pub fn on_growth(&mut self, open: f64) -> bool {
-        if self.len == 0 || open <= self.intervals[0].length {
-            return false;
-        }
-        if self.len == 1 {
-            // Linux keeps the synthetic interval until the second loss.
+        // Linux keeps the synthetic interval, its only one, until the second loss.
+        if self.len < 2 || open <= self.intervals[0].length {
             return false;
         }
         let old = self.mean;
@@ -186,7 +182,8 @@ impl LossIntervals {
         };
     }
 
-    /// I_mean of RFC 5348 §5.5; without discounting all factors are one, as in §5.4.
+    /// I_mean of RFC 5348 §5.5 for at least two intervals; without discounting all factors are one,
+    /// as in §5.4.
     fn float_mean(&mut self) -> f64 {
         let newest = self.intervals[0].length;
         let older = || self.intervals.iter().take(self.len).skip(1).zip(WEIGHTS);
@@ -196,14 +193,11 @@ impl LossIntervals {
             total += interval.length * weight;
             weights += weight;
         }
-        let mean = if weights > 0.0 {
-            total / weights
-        } else {
-            newest
-        };
+        let mean = total / weights;
+        let discounted_from = DISCOUNTED_FROM * mean;
         let discount = match self.discounting {
-            Discounting::Threshold(threshold) if newest > DISCOUNTED_FROM * mean => {
-                (DISCOUNTED_FROM * mean / newest).max(threshold)
+            Discounting::Threshold(threshold) if newest > discounted_from => {
+                (discounted_from / newest).max(threshold)
             }
             _ => 1.0,
         };
@@ -217,8 +211,9 @@ impl LossIntervals {
         self.discount = discount;
         if discount >= 1.0 {
             // I_0 counts where (I_0 + the other terms) / weights is more than the mean.
-            let counts_from = mean * weights_0 - (total_0 - newest);
-            self.quiet_below = counts_from.min(DISCOUNTED_FROM * mean) * SURELY_QUIET;
+            let others = total_0 - newest;
+            let counts_from = mean * weights_0 - others;
+            self.quiet_below = counts_from.min(discounted_from) * SURELY_QUIET;
         }
         if self.open_is_short {
             return mean;
@@ -226,20 +221,23 @@ impl LossIntervals {
         (total_0 / weights_0).max(mean)
     }
 
-    /// I_mean of Linux: both sums over the same total weight, truncated.
+    /// I_mean of Linux for at least two intervals: both sums over the same total weight, truncated.
     fn integer_mean(&self) -> u64 {
         let closed = self.len.saturating_sub(1);
-        let length = |at: usize| self.intervals.get(at).map_or(0, |i| i.length as u64);
-        let (mut with_open, mut without, mut weights) = (0_u64, 0_u64, 0_u64);
-        for (at, weight) in WEIGHTS.iter().enumerate().take(closed) {
-            with_open = with_open.saturating_add(length(at).saturating_mul(*weight));
-            without = without.saturating_add(length(at + 1).saturating_mul(*weight));
+        let (mut with_open, mut without) = (0_u64, 0_u64);
+        let mut weights = 0_u64;
+        for (pair, weight) in self.intervals.windows(2).zip(WEIGHTS).take(closed) {
+            let weighted = |interval: &Interval| (interval.length as u64).saturating_mul(weight);
+            with_open = with_open.saturating_add(weighted(&pair[0]));
+            without = without.saturating_add(weighted(&pair[1]));
             weights += weight;
         }
-        if self.open_is_short {
-            with_open = 0;
-        }
-        (with_open.max(without) / weights.max(1)).max(1)
+        let counted = if self.open_is_short {
+            without
+        } else {
+            with_open.max(without)
+        };
+        counted / weights
     }
 }
 
@@ -324,6 +322,14 @@ mod tests {
         let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[50.0; 8]);
         it.on_growth(49.0);
         assert!((it.mean() - 50.0).abs() < 1e-9);
+        // The mean stays at the length from which it would grow, and is no smaller.
+        assert!(!it.on_growth(50.0));
+        assert!((it.mean() - 50.0).abs() < 1e-9);
+        // (60 + 5·50) / 6, (70 + 5·50) / 6.
+        it.on_growth(60.0);
+        assert!((it.mean() - 310.0 / 6.0).abs() < 1e-9);
+        it.on_growth(70.0);
+        assert!((it.mean() - 320.0 / 6.0).abs() < 1e-9);
         it.on_growth(110.0);
         assert!((it.mean() - 60.0).abs() < 1e-9);
         assert!((it.loss_event_rate() - 1.0 / 60.0).abs() < 1e-12);
@@ -350,6 +356,8 @@ mod tests {
         let mut it = with_closed(Arithmetic::Float, by_default, &[10.0; 8]);
         // RFC 5348 §5.5, DISCOUNTED_FROM and DISCOUNT_THRESHOLD: DF = max(2·I_mean/I_0, 0.25) where
         // I_0 is more than twice I_mean = 10.
+        it.on_growth(15.0);
+        assert!((it.discount - 1.0).abs() < 1e-12);
         it.on_growth(20.0);
         assert!((it.discount - 1.0).abs() < 1e-12);
         it.on_growth(25.0);
@@ -364,6 +372,66 @@ mod tests {
         it.on_loss(NONE, 1000.0, 1.0);
         assert!((it.intervals[2].discount - 0.25).abs() < 1e-12);
         assert!((it.intervals[1].discount - 1.0).abs() < 1e-12);
+        // The older intervals keep DF_i = 0.25: (1000 + 0.25·5·10) / (1 + 0.25·5), and with I_0
+        // (500 + 1000 + 0.25·4·10) / (2 + 0.25·4).
+        assert!((it.mean() - 450.0).abs() < 1e-9, "{}", it.mean());
+        it.on_growth(500.0);
+        assert!((it.mean() - 1510.0 / 3.0).abs() < 1e-9, "{}", it.mean());
+    }
+
+    #[test]
+    fn an_open_interval_counts_from_the_very_length_that_enlarges_the_mean() {
+        // I_8 is 1 000 001, the others a million: from 0.2·(5·10^6 + 1) = 1 000 000.2 on.
+        let mut closed = [1e6; 8];
+        closed[0] += 1.0;
+        let mut it = with_closed(Arithmetic::Float, Discounting::Off, &closed);
+        it.on_growth(1_000_001.0);
+        assert!((it.mean() - 6_000_001.0 / 6.0).abs() < 1e-6);
+        // After intervals of 100 and an open one of 500, whose discount was 0.4, eight of 10.
+        let by_default = Profile::rfc5348().discounting;
+        let mut it = with_closed(Arithmetic::Float, by_default, &[100.0; 8]);
+        it.on_growth(500.0);
+        for _ in 0..8 {
+            it.on_loss(NONE, 10.0, 1.0);
+        }
+        it.on_growth(20.0);
+        assert!((it.mean() - 70.0 / 6.0).abs() < 1e-9, "{}", it.mean());
+        // I_mean = (5.8 + 0.2·13) / 6 = 1.4: three packets are discounted, but do not count.
+        let mut closed = [1.0; 8];
+        closed[0] = 13.0;
+        let mut it = with_closed(Arithmetic::Float, by_default, &closed);
+        it.on_growth(3.0);
+        assert!((it.discount - 2.8 / 3.0).abs() < 1e-12);
+        assert!((it.mean() - 1.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_interval_is_shorter_than_a_packet() {
+        for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+            let mut it = intervals(arithmetic, Discounting::Off);
+            it.on_first_loss(NONE, 0.5, 0.0);
+            assert_eq!(it.mean(), 1.0);
+            it.on_loss(NONE, 0.0, 0.0);
+            assert_eq!((it.mean(), it.loss_event_rate()), (1.0, 1.0));
+        }
+        let mut it = with_closed(Arithmetic::Float, Discounting::Off, &[10.0]);
+        it.on_growth(12.0);
+        assert_eq!(it.mean(), 11.0);
+    }
+
+    #[test]
+    fn a_short_open_interval_does_not_count() {
+        // RFC 4828 §3. The mean becomes smaller only when the open interval turns short.
+        for arithmetic in [Arithmetic::Float, Arithmetic::KernelIntegers] {
+            let mut it = with_closed(arithmetic, Discounting::Off, &[50.0; 8]);
+            assert!(!it.on_growth(110.0));
+            assert_eq!(it.mean(), 60.0);
+            it.set_open_is_short(true);
+            assert!(!it.on_growth(110.0), "it has not grown");
+            assert_eq!(it.mean(), 60.0);
+            assert!(it.on_growth(111.0));
+            assert_eq!(it.mean(), 50.0);
+        }
     }
 
     #[test]
@@ -371,6 +439,11 @@ mod tests {
         assert_eq!(mean_interval([0].into_iter()), None);
         let mean = mean_interval([1, 50, 50, 50].into_iter());
         assert!((mean.unwrap_or(0.0) - 50.0).abs() < 1e-9);
+        assert_eq!(mean_interval([1, 50].into_iter()), Some(50.0));
+        assert_eq!(mean_interval([0, 0, 1].into_iter()), Some(1.0));
+        // I_0 counts with the others' weights: (110 + 5·50) / 6.
+        let mean = mean_interval([110, 50, 50, 50, 50, 50, 50, 50, 50].into_iter());
+        assert!((mean.unwrap_or(0.0) - 60.0).abs() < 1e-9);
         let lengths = std::iter::repeat_n(u32::MAX, 40);
         assert!(mean_interval(lengths).is_some_and(f64::is_finite));
     }
@@ -387,5 +460,10 @@ mod tests {
                 assert!(p > 0.0 && p <= 1.0, "{p}");
             }
         }
+    }
+
+    #[test]
+    fn a_length_is_reported_to_the_nearest_packet() {
+        assert_eq!([2.48, 2.5, -1.0].map(data_length), [2, 3, 0]);
     }
 }

@@ -76,7 +76,8 @@ impl OscillationReduction {
             Arithmetic::Float => interval.mul_f64(root / divisor.max(f64::MIN_POSITIVE)),
             Arithmetic::KernelIntegers => {
                 let product = u128::from(interval.as_micros()) * root as u128;
-                Duration::from_micros((product / (divisor as u128).max(1)) as u64)
+                // A root is at least that of 2^10.
+                Duration::from_micros((product / divisor as u128) as u64)
             }
         };
         // RFC 5348 §4.5: X_inst is not below s/t_mbi.
@@ -151,5 +152,26 @@ mod tests {
             assert_eq!(slow, MAX_BACKOFF);
             assert!(reduction.reduced_interval(Duration::ZERO, 0.01, IPI) <= MAX_BACKOFF);
         }
+    }
+
+    #[test]
+    fn the_kernels_first_packet_sets_the_mean_and_roots_are_scaled_by_1024() {
+        // floor(sqrt(1024·3)) = 55 and floor(sqrt(1024·100)) = 320, of 0 µs and 4 µs 32 and 64:
+        // t_ipi = floor(10 000·320/55) and 10 000·64/32 µs.
+        for (seed, sample, micros) in [(3, 100, 58_181), (0, 4, 20_000)] {
+            let mut reduction = OscillationReduction::new(&Profile {
+                arithmetic: Arithmetic::KernelIntegers,
+                ..Profile::rfc5348()
+            });
+            reduction.seed(Duration::from_micros(seed));
+            reduction.seed(Duration::from_secs(1));
+            let interval = reduction.reduced_interval(Duration::from_micros(sample), 0.01, IPI);
+            assert_eq!(interval, Duration::from_micros(micros), "{seed}");
+        }
+        // RFC 5348 §4.5: the first sample is R_sqmean.
+        let mut reduction = OscillationReduction::new(&Profile::rfc5348());
+        reduction.seed(Duration::from_secs(1));
+        let first = Duration::from_millis(100);
+        assert_eq!(reduction.reduced_interval(first, 0.01, IPI), IPI);
     }
 }

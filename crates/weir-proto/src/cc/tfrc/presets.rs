@@ -141,4 +141,17 @@ mod tests {
         }
         assert_eq!(Profile::named("rfc9999"), None);
     }
+
+    #[test]
+    fn presets_have_the_numbers_of_their_revisions() {
+        // RFC 3448 §5.5: THRESHOLD is 0.5.
+        assert_eq!(Profile::rfc3448().discounting, Discounting::Threshold(0.5));
+        for linux in [Profile::linux_2008(), Profile::linux_mainline()] {
+            // The first entry of Linux's table is that of 10^-4.
+            assert_eq!(linux.loss_event_rate(20_000), 1e-4);
+            // ccid3.c: a packet leaves if less than a millisecond is left.
+            let ahead = SendAhead::Constant(Duration::from_micros(1000));
+            assert_eq!(linux.send_ahead, ahead);
+        }
+    }
 }

@@ -530,3 +530,45 @@ impl Profile {
         p.max(self.loss_event_rate_floor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_loss_event_rate_is_inverted() {
+        // RFC 4342 §8.5: 2^32 - 1 means no loss. Linux has p in 10^-6, truncated.
+        let kernel = Profile {
+            arithmetic: Arithmetic::KernelIntegers,
+            ..Profile::rfc5348()
+        };
+        for (inverse, exact, truncated) in [
+            (0, 1.0, 1.0),
+            (1, 1.0, 1.0),
+            (4, 0.25, 0.25),
+            (3, 1.0 / 3.0, 0.333_333),
+            (u32::MAX, 0.0, 0.0),
+        ] {
+            assert_eq!(Profile::rfc5348().loss_event_rate(inverse), exact);
+            assert_eq!(kernel.loss_event_rate(inverse), truncated);
+        }
+    }
+
+    #[test]
+    fn idle_round_trips_are_forgotten_where_no_rule_counts_them() {
+        for (idle_rule, kept) in [
+            (IdleRule::WindowCounter, 7),
+            (IdleRule::Never, 2),
+            (IdleRule::DataLimitedIntervals, 2),
+        ] {
+            let mut profile = Profile {
+                idle_rule,
+                idle_round_trips: 7,
+                ..Profile::rfc5348()
+            };
+            profile.forget_unused();
+            assert_eq!(profile.idle_round_trips, kept, "{idle_rule:?}");
+        }
+        assert_eq!(Profile::linux_2008().idle_round_trips, 2);
+    }
+}

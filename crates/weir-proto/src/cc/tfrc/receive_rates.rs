@@ -162,8 +162,8 @@ mod tests {
         assert_eq!(set.max(), 7.0);
         set.halve();
         assert_eq!(set.max(), 3.5);
-        set.replace(1.0, at(30));
-        assert_eq!(set.max(), 1.0);
+        set.replace(0.25, at(30));
+        assert_eq!(set.max(), 0.25);
     }
 
     #[test]
@@ -225,5 +225,37 @@ mod tests {
         assert!(data_limited.covers(at(400), at(300), RTT));
         data_limited.on_not_limited(at(420));
         assert!(!data_limited.covers(at(600), at(500), RTT));
+    }
+
+    #[test]
+    fn times_move_as_the_rules_of_the_rfc_say() {
+        // RFC 5348 §8.2.1, at a feedback about t_new = 100: if NotLimited1 <= t_new and NotLimited2
+        // > t_new, NotLimited1 = NotLimited2.
+        for (times, first) in [
+            ([100, 150], 150),
+            ([90, 150], 150),
+            ([90, 100], 90),
+            ([90, 0], 90),
+            ([110, 150], 110),
+        ] {
+            let mut data_limited = DataLimited::new();
+            data_limited.not_limited = times.map(at);
+            data_limited.covers(at(200), at(100), RTT);
+            assert_eq!(data_limited.not_limited[0], at(first), "{times:?}");
+        }
+        // At t_now = 300: if NotLimited1 <= t_new it is t_now, else if NotLimited2 <= t_next it is.
+        for (times, expected) in [
+            ([100, 0], [300, 0]),
+            ([101, 200], [101, 300]),
+            ([101, 201], [101, 201]),
+        ] {
+            let mut data_limited = DataLimited {
+                not_limited: times.map(at),
+                t_new: at(100),
+                t_next: at(200),
+            };
+            data_limited.on_not_limited(at(300));
+            assert_eq!(data_limited.not_limited, expected.map(at), "{times:?}");
+        }
     }
 }

@@ -152,4 +152,40 @@ mod tests {
         rtt.on_data(Instant::ZERO + Duration::from_millis(50), 4, false);
         assert_eq!(rtt.get(), Some(Duration::from_millis(7)));
     }
+
+    #[test]
+    fn the_first_packet_with_a_counter_gives_the_sample() {
+        // T(K+2) is 10 ms: 10·4/2 = 20 ms, when the counter is far ahead or has wrapped to K.
+        let table: [&[(u64, u8)]; 3] = [
+            &[(0, 0), (10, 2), (14, 2), (40, 7)],
+            &[(0, 0), (5, 1), (10, 2), (40, 7)],
+            &[(0, 0), (10, 2), (90, 0)],
+        ];
+        for packets in table {
+            for profile in [Profile::rfc5348(), Profile::linux_2008()] {
+                assert_eq!(estimate(&profile, packets), Some(20_000), "{packets:?}");
+            }
+        }
+        // RFC 4342 §8.1 takes no sample of D = 1; Linux does: 5·4/1 = 20 ms.
+        let packets = [(0, 0), (5, 1), (40, 7)];
+        assert_eq!(estimate(&Profile::rfc5348(), &packets), None);
+        assert_eq!(estimate(&Profile::linux_2008(), &packets), Some(20_000));
+    }
+
+    #[test]
+    fn samples_are_filtered_with_nine_tenths_and_in_mainline_until_the_first_loss() {
+        let packets = [(0, 0), (20, 4), (60, 8)];
+        // 0.9·20 + 0.1·40 ms.
+        assert_eq!(estimate(&Profile::rfc5348(), &packets), Some(22_000));
+        let at = |millis| Instant::ZERO + Duration::from_millis(millis);
+        for (profile, expected) in [
+            (Profile::rfc5348(), Some(Duration::from_millis(20))),
+            (Profile::linux_mainline(), None),
+        ] {
+            let mut rtt = ReceiverRtt::new(&profile);
+            rtt.on_data(at(0), 0, false);
+            rtt.on_data(at(20), 4, true);
+            assert_eq!(rtt.get(), expected);
+        }
+    }
 }

@@ -101,6 +101,7 @@ mod tests {
     fn only_short_intervals_count_their_losses() {
         assert_eq!(interval_length(20.0, 4, true), 5.0);
         assert_eq!(interval_length(20.0, 4, false), 20.0);
+        assert_eq!(interval_length(20.0, 2, true), 10.0);
         assert_eq!(interval_length(20.0, 1, true), 20.0);
         assert_eq!(interval_length(3.0, 9, true), 1.0);
     }

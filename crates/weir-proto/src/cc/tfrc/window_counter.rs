@@ -148,4 +148,35 @@ mod tests {
         counter.on_ack(0, &linux);
         assert_eq!(counter.advance(at(1), RTT, &linux), 0);
     }
+
+    #[test]
+    fn each_arithmetic_counts_whole_quarters() {
+        let quarter = |profile: &Profile, passed: Duration, rtt: Duration| {
+            WindowCounter::new(at(0)).advance(at(0) + passed, rtt, profile)
+        };
+        let (nanos, micros) = (Duration::from_nanos, Duration::from_micros);
+        let (rfc, linux) = (Profile::rfc5348(), Profile::linux_mainline());
+        let frozen = Profile {
+            counter_guard: CounterGuard::FreezeBelow4Micros,
+            ..Profile::rfc5348()
+        };
+        for (profile, passed, rtt, steps) in [
+            // A quarter of 100 ms.
+            (&rfc, micros(24_999), RTT, 0),
+            (&rfc, micros(25_000), RTT, 1),
+            (&linux, micros(24_999), RTT, 0),
+            (&linux, micros(25_000), RTT, 1),
+            // R counts as a nanosecond, and for Linux as a microsecond, at least.
+            (&rfc, nanos(1), nanos(1), 4),
+            (&rfc, nanos(1), Duration::ZERO, 4),
+            (&linux, micros(1), micros(1), 4),
+            (&linux, micros(1), nanos(1), 4),
+            // The guard of 2008, below 4 µs only.
+            (&frozen, micros(100), nanos(3999), 0),
+            (&frozen, micros(1), micros(4), 1),
+            (&frozen, micros(2), micros(5), 1),
+        ] {
+            assert_eq!(quarter(profile, passed, rtt), steps, "{passed} {rtt}");
+        }
+    }
 }

@@ -101,6 +101,8 @@ settings! {
 
 /// A loss is random with fewer packets than this in the path's queue.
 const BACKLOG: f64 = 3.0;
+/// g: the share of the window that TCP Reno keeps after a loss.
+const DECREASE: f64 = 0.5;
 /// g: the share of the window that Veno keeps after a random loss.
 const RANDOM_DECREASE: f64 = 0.8;
 /// Weights of the last loss events, newest first: RFC 5348 §5.4's.
@@ -121,6 +123,7 @@ pub(super) struct FeedbackSample {
     pub smoothed: Duration,
     /// X_recv in octets per second.
     pub receive_rate: f64,
+    /// s in octets, at least one.
     pub segment_size: f64,
     /// There was a new loss event, or the loss event rate has increased.
     pub loss: bool,
@@ -175,7 +178,7 @@ impl WirelessExtensions {
 
     fn backlog(observed: &FeedbackSample, shortest: Duration) -> f64 {
         let queueing = observed.sample.saturating_sub(shortest).as_secs_f64();
-        observed.receive_rate * queueing / observed.segment_size.max(1.0)
+        observed.receive_rate * queueing / observed.segment_size
     }
 
     fn follow_spike(&mut self, sample: Duration, shortest: Duration) {
@@ -217,19 +220,17 @@ impl WirelessExtensions {
 
     /// The factor of X_calc.
     pub(super) fn factor(&self, p: f64) -> f64 {
-        let g = match self.rules.veno {
-            Veno::Off => 0.5,
-            Veno::Equation => RANDOM_DECREASE,
-            Veno::PerEvent => 0.5 + (RANDOM_DECREASE - 0.5) * self.random_share(),
+        let than_reno = |g: f64| veno_response(p, DECREASE) / veno_response(p, g);
+        let equation = match self.rules.veno {
+            Veno::Off => 1.0,
+            Veno::Equation => than_reno(RANDOM_DECREASE),
+            Veno::PerEvent => {
+                than_reno(DECREASE + (RANDOM_DECREASE - DECREASE) * self.random_share())
+            }
         };
         let flows = match self.rules.emulated_flows {
             EmulatedFlows::One => 1.0,
             EmulatedFlows::ByQueueingDelay => self.flows,
-        };
-        let equation = if self.rules.veno == Veno::Off {
-            1.0
-        } else {
-            veno_response(p, 0.5) / veno_response(p, g)
         };
         flows * equation
     }
@@ -309,8 +310,9 @@ mod tests {
         let table = [
             (302, true),
             (110, true),
+            (102, true),
             (100, false),
-            (150, false),
+            (152, false),
             (153, true),
         ];
         for (millis, spike) in table {
@@ -348,5 +350,93 @@ mod tests {
             (wireless.factor(0.02), wireless.minimum_rate()),
             (1.0, None)
         );
+    }
+
+    #[test]
+    fn flows_grow_by_their_inverse_and_fall_by_one_above_a_fifth_of_r_min() {
+        let mut wireless = WirelessExtensions::new(WirelessRules {
+            emulated_flows: EmulatedFlows::ByQueueingDelay,
+            ..WirelessRules::default()
+        });
+        // R_min = 5 s: at R = 6 s the queueing delay is a fifth, and not above it.
+        for (millis, flows) in [
+            (5000, 2.0),
+            (6000, 2.5),
+            (6001, 1.5),
+            (6001, 1.0),
+            (6001, 1.0),
+            (6000, 2.0),
+        ] {
+            wireless.on_feedback(&feedback(millis, 0.0, false));
+            assert_eq!(wireless.factor(0.01), flows, "{millis} ms");
+        }
+    }
+
+    #[test]
+    fn the_share_of_random_losses_has_the_weights_of_the_intervals() {
+        let rules = WirelessRules {
+            random_losses: RandomLosses::IgnoreByBacklog,
+            veno: Veno::PerEvent,
+            ..WirelessRules::default()
+        };
+        let mut wireless = WirelessExtensions::new(rules);
+        assert_eq!(wireless.random_share(), 0.0);
+        assert_eq!(wireless.loss_event_rate(0.02), 0.02);
+        wireless.on_feedback(&feedback(2, 0.0, false));
+        // R_min is 2 ms and the backlog 500 packets or none: two events by congestion, then six
+        // random ones. The weights are 1, 1, 1, 1, 0.8, 0.6, 0.4 and 0.2, the newest first.
+        for (millis, share) in [
+            (502, 0.0),
+            (502, 0.0),
+            (2, 1.0 / 3.0),
+            (2, 2.0 / 4.0),
+            (2, 3.0 / 4.8),
+            (2, 4.0 / 5.4),
+            (2, 4.8 / 5.8),
+            (2, 5.4 / 6.0),
+        ] {
+            wireless.on_feedback(&feedback(millis, 1e6, true));
+            assert!((wireless.random_share() - share).abs() < 1e-12, "{share}");
+            let p = wireless.loss_event_rate(0.02);
+            assert!((p - 0.02 * (1.0 - share)).abs() < 1e-12, "{share}: {p}");
+        }
+        for _ in 0..2 {
+            wireless.on_feedback(&feedback(2, 1e6, true));
+        }
+        assert_eq!(wireless.loss_event_rate(0.02), 1e-8, "all are random");
+    }
+
+    #[test]
+    fn half_of_the_losses_random_give_the_decrease_halfway() {
+        // g = 0.65, for p towards zero: sqrt((1-0.5)/(1+0.5) / ((1-0.65)/(1+0.65))) = 1.253566.
+        let mut wireless = WirelessExtensions::new(WirelessRules {
+            veno: Veno::PerEvent,
+            ..WirelessRules::default()
+        });
+        wireless.on_feedback(&feedback(2, 1e6, true));
+        wireless.on_feedback(&feedback(502, 1e6, true));
+        assert!((wireless.factor(1e-9) - 1.253_566).abs() < 1e-5);
+    }
+
+    #[test]
+    fn three_packets_of_s_octets_are_no_small_backlog() {
+        // 3000 octets per second for 1 ms: three packets of one octet.
+        for (receive_rate, random) in [(3000.0, 0.0), (2999.0, 1.0)] {
+            let mut wireless = wireless(WirelessRules::default());
+            wireless.on_feedback(&FeedbackSample {
+                segment_size: 1.0,
+                ..feedback(3, receive_rate, true)
+            });
+            assert_eq!(wireless.random_share(), random);
+        }
+    }
+
+    #[test]
+    fn the_minimum_rate_is_in_octets() {
+        let wireless = wireless(WirelessRules {
+            minimum_rate: Some(80_000),
+            ..WirelessRules::default()
+        });
+        assert_eq!(wireless.minimum_rate(), Some(10_000.0));
     }
 }

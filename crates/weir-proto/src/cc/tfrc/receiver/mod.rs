@@ -11,6 +11,10 @@
 
 mod decision;
 #[cfg(test)]
+mod interval_vectors;
+#[cfg(test)]
+mod report_vectors;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod vectors;
@@ -24,7 +28,7 @@ use super::profile::{
     ReceiveRateRule,
 };
 use super::receiver_rtt::ReceiverRtt;
-use super::small_packets::{SmallPackets, interval_length};
+use super::small_packets::interval_length;
 use super::wireless_extensions::LossDiscriminator;
 use crate::time::{Duration, Instant};
 
@@ -295,7 +299,7 @@ impl Receiver {
             Some(event) => ReportedInterval {
                 lossless_length: clamp(settled - event.last_lost),
                 loss_length: clamp(event.last_lost - self.first_lost(event) + 1),
-                data_length: data_length(self.open_length(event).max(1.0)),
+                data_length: data_length(self.open_length(event)),
                 drop_count: event.drops.min(MAX_DROP_COUNT) as u32,
             },
         };
@@ -333,6 +337,7 @@ impl Receiver {
         } else {
             // The octets of the first packet do not count: it starts the measurement.
             self.any_data = true;
+            self.newest_counter = counter;
             self.last_counter = counter;
             self.due = FeedbackReason::FirstPacket;
         }
@@ -427,7 +432,7 @@ impl Receiver {
             let reported = ReportedInterval {
                 lossless_length: clamp(hole.before.seq - old.last_lost),
                 loss_length: clamp(old.last_lost - self.first_lost(&old) + 1),
-                data_length: data_length(closed.max(1.0)),
+                data_length: data_length(closed),
                 drop_count: old.drops.min(MAX_DROP_COUNT) as u32,
             };
             let short = self.is_short(&old, at);
@@ -490,9 +495,10 @@ impl Receiver {
     /// The length of the synthetic interval before the first loss (RFC 5348 §6.3.1).
     fn first_interval(&self, now: Instant) -> f64 {
         let rtt = self.rtt.get().unwrap_or(DEFAULT_RTT);
-        let segment = match &self.profile.small_packets {
-            None => self.segment_size.max(1.0),
-            Some(rules) => f64::from(rules.nominal_size),
+        let size = self.segment_size.max(1.0);
+        let (segment, share) = match &self.profile.small_packets {
+            None => (size, 1.0),
+            Some(rules) => (f64::from(rules.nominal_size), rules.share(size)),
         };
         let half_a_packet = LEAST_TARGET * segment / rtt.as_secs_f64();
         let measured = self.measured_rate(now);
@@ -515,8 +521,6 @@ impl Receiver {
         } else {
             rate
         };
-        let share = |rules: &SmallPackets| rules.share(self.segment_size.max(1.0));
-        let share = self.profile.small_packets.as_ref().map_or(1.0, share);
         self.equation.interval_for(segment, rtt, rate / share)
     }
 
@@ -584,7 +588,7 @@ impl Receiver {
         match self.profile.arithmetic {
             Arithmetic::Float => octets as f64 / span.as_secs_f64(),
             Arithmetic::KernelIntegers => {
-                let micros = u128::from(span.as_micros().max(1));
+                let micros = u128::from(span.as_micros());
                 (u128::from(octets) * 1_000_000 / micros) as f64
             }
         }
@@ -594,8 +598,9 @@ impl Receiver {
 
     /// The last sequence number that belongs to an interval.
     fn settled_end(&self) -> i64 {
-        let greatest = self.history.as_ref().map_or(0, LossHistory::greatest);
-        greatest - i64::from(self.skip())
+        let before_the_first = self.first_seq - 1;
+        let history = self.history.as_ref();
+        history.map_or(before_the_first, LossHistory::greatest) - i64::from(self.skip())
     }
 
     fn skip(&self) -> u8 {
@@ -610,8 +615,8 @@ impl Receiver {
 /// When the first packet of a hole would have arrived (RFC 5348 §5.2).
 fn interpolated(hole: &Hole) -> Instant {
     let span = hole.after.at.since(hole.before.at);
-    let steps = (hole.after.seq - hole.before.seq).max(1);
-    hole.before.at + span / steps as u64
+    let steps = (hole.after.seq - hole.before.seq).unsigned_abs();
+    hole.before.at + span / steps
 }
 
 fn clamp(length: i64) -> u32 {

@@ -1,15 +1,15 @@
 //! The receiver against values worked by hand from RFC 4342 and RFC 5348, rule by rule.
 
 use super::*;
-use crate::cc::tfrc::response;
+use crate::cc::tfrc::{SmallPackets, response};
 
 const S: u32 = 1000;
 
-fn at(millis: u64) -> Instant {
+pub(super) fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn data(seq: i64, counter: u8) -> ArrivedPacket {
+pub(super) fn data(seq: i64, counter: u8) -> ArrivedPacket {
     ArrivedPacket {
         seq,
         counter: counter & 15,
@@ -20,7 +20,7 @@ fn data(seq: i64, counter: u8) -> ArrivedPacket {
 }
 
 /// A receiver of data packets with these numbers and window counters, 1 ms apart.
-fn received(profile: Profile, packets: &[(i64, u8)]) -> Receiver {
+pub(super) fn received(profile: Profile, packets: &[(i64, u8)]) -> Receiver {
     let mut receiver = Receiver::new(profile);
     for (n, &(seq, counter)) in (0..).zip(packets) {
         receiver.on_packet(at(n), &data(seq, counter));
@@ -226,7 +226,13 @@ fn the_inverse_loss_event_rate_is_rounded_up() {
     // RFC 4342 §8.5: "the inverse of the loss event rate, rounded UP"; 2^32 - 1 without loss.
     let mut receiver = received(Profile::rfc5348(), &[(0, 0)]);
     assert_eq!(receiver.inverse_loss_event_rate(), u32::MAX);
-    for (length, expected) in [(10.0, 10), (10.25, 11), (9.999, 10), (5e9, u32::MAX - 1)] {
+    for (length, expected) in [
+        (1.0, 1),
+        (10.0, 10),
+        (10.25, 11),
+        (9.999, 10),
+        (5e9, u32::MAX - 1),
+    ] {
         let mut intervals = LossIntervals::new(&Profile::rfc5348());
         intervals.on_first_loss(ReportedInterval::default(), length, 1.0);
         receiver.intervals = intervals;

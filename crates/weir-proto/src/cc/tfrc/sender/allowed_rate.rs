@@ -32,9 +32,9 @@ pub(super) struct RateBound {
 }
 
 impl Sender {
-    /// W_init/R, once R is known.
-    pub(super) fn initial_rate(&self) -> Option<f64> {
-        let window = match self.profile.initial_window {
+    /// W_init in octets.
+    fn initial_window(&self) -> f64 {
+        match self.profile.initial_window {
             InitialWindow::OneSegment => self.segment_size,
             InitialWindow::Rfc3390 => {
                 let base = match self.profile.initial_window_base {
@@ -43,9 +43,17 @@ impl Sender {
                 };
                 (MOST_SEGMENTS * base).min((FEWEST_SEGMENTS * base).max(INITIAL_OCTETS))
             }
-        };
-        let rtt = self.smoothed_rtt?;
-        Some(self.profile.arithmetic.rate(window, rtt))
+        }
+    }
+
+    /// W_init/R for this R.
+    pub(super) fn initial_rate_for(&self, rtt: Duration) -> f64 {
+        self.profile.arithmetic.rate(self.initial_window(), rtt)
+    }
+
+    /// W_init/R, once R is known.
+    pub(super) fn initial_rate(&self) -> Option<f64> {
+        self.smoothed_rtt.map(|rtt| self.initial_rate_for(rtt))
     }
 
     /// s/t_mbi (RFC 5348 §4.3).
@@ -137,9 +145,8 @@ impl Sender {
             IdleRule::WindowCounter => {
                 let arithmetic = self.profile.arithmetic;
                 let silence = now.since(self.window_counter.last_change());
-                let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT).as_nanos().max(1);
-                arithmetic.time(silence).as_nanos() / rtt
-                    >= u64::from(self.profile.idle_round_trips)
+                let rtt = self.smoothed_rtt.unwrap_or(DEFAULT_RTT);
+                arithmetic.time(silence) >= rtt * u64::from(self.profile.idle_round_trips)
             }
         }
     }
@@ -199,9 +206,7 @@ impl Sender {
                 arithmetic.rate(self.segment_size, rtt),
                 Limit::OnePacketPerRtt,
             ),
-            SlowStartFloor::InitialRate => {
-                (self.initial_rate().unwrap_or(0.0), Limit::InitialWindow)
-            }
+            SlowStartFloor::InitialRate => (self.initial_rate_for(rtt), Limit::InitialWindow),
         };
         let doubled = SLOW_START * self.allowed_rate;
         let wanted = if doubled <= bound.rate {

@@ -8,6 +8,12 @@
 mod allowed_rate;
 mod nofeedback;
 #[cfg(test)]
+mod nofeedback_vectors;
+#[cfg(test)]
+mod rate_vectors;
+#[cfg(test)]
+mod schedule_vectors;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod vectors;
@@ -410,7 +416,7 @@ impl Sender {
         if interval > base {
             self.limit = Limit::OscillationReduction;
         }
-        self.inter_packet_interval = interval;
+        self.inter_packet_interval = interval.max(self.least_interval());
     }
 
     // ---- Segment size ----
@@ -432,7 +438,7 @@ impl Sender {
             SegmentSizeRule::Average => payload,
             SegmentSizeRule::MaximumSegmentSize => f64::from(self.maximum_segment_size),
         };
-        if old > 0.0 && self.segment_size != old {
+        if self.segment_size != old {
             self.allowed_rate = self.allowed_rate.max(self.minimum_rate());
             self.set_interval();
             self.dirty = true;

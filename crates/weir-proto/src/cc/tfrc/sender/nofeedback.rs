@@ -7,7 +7,7 @@
 use super::allowed_rate::{RECEIVE_LIMIT, RateBound};
 use super::{FeedbackState, INITIAL_TIMEOUT, Sender};
 use crate::cc::tfrc::profile::{
-    Arithmetic, BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
+    BeforeFeedback, HalvingWithoutLoss, IdleRule, NofeedbackExemption, TimerTick,
 };
 use crate::event::{Event, EventMask, Events, Limit};
 use crate::time::{Duration, Instant};
@@ -162,12 +162,12 @@ impl Sender {
                 self.feedback_state != FeedbackState::None
                     && self.receive_rate < arithmetic.rate(KEPT_PACKETS * self.segment_size, rtt)
             }
-            (NofeedbackExemption::InitialRate, Some(_)) => {
+            (NofeedbackExemption::InitialRate, Some(rtt)) => {
                 self.feedback_state != FeedbackState::None
-                    && self.allowed_rate < KEPT_RATE * self.initial_rate().unwrap_or(0.0)
+                    && self.allowed_rate < KEPT_RATE * self.initial_rate_for(rtt)
             }
-            (NofeedbackExemption::RecoverRate, Some(_)) => {
-                let recover = self.initial_rate().unwrap_or(0.0);
+            (NofeedbackExemption::RecoverRate, Some(rtt)) => {
+                let recover = self.initial_rate_for(rtt);
                 if p > 0.0 {
                     self.receive_rate_set.max() < recover
                 } else {
@@ -181,7 +181,7 @@ impl Sender {
         let direct = self.profile.halving_without_loss == HalvingWithoutLoss::Direct;
         let lossless = self.loss_event_rate == 0.0;
         if self.feedback_state == FeedbackState::None || (lossless && direct) {
-            let half = self.profile.arithmetic.scaled(self.allowed_rate, 1, 2);
+            let half = self.profile.arithmetic.divided(self.allowed_rate, 2.0);
             self.set_rate(half, Limit::NofeedbackHalving);
             self.set_interval();
             return;
@@ -205,14 +205,10 @@ impl Sender {
         // Without loss there is no X_calc: X_recv is the limit.
         let equation_rate = self.equation_rate.unwrap_or(f64::INFINITY);
         self.receive_rate = if equation_rate > RECEIVE_LIMIT * self.receive_rate {
-            let least = self.minimum_rate() / 2.0;
-            let half = arithmetic.scaled(self.receive_rate, 1, 2);
-            half.max(match arithmetic {
-                Arithmetic::Float => least,
-                Arithmetic::KernelIntegers => arithmetic.scaled(least, 1, 1),
-            })
+            let least = arithmetic.divided(self.minimum_rate(), 2.0);
+            arithmetic.divided(self.receive_rate, 2.0).max(least)
         } else {
-            arithmetic.scaled(equation_rate, 1, 4)
+            arithmetic.divided(equation_rate, 4.0)
         };
         self.last_value_bound(now)
     }
@@ -249,5 +245,33 @@ mod tests {
         for tick in [TimerTick::Ideal, TimerTick::Hz(0), TimerTick::Hz(u32::MAX)] {
             assert!(expiry(at(5), Duration::ZERO, tick) > at(5));
         }
+    }
+
+    #[test]
+    fn a_timer_runs_whole_ticks_from_the_start_of_its_tick() {
+        let nanos = Instant::from_nanos;
+        let hundred = Duration::from_millis(100);
+        for (now, span, tick, expected) in [
+            (5, Duration::ZERO, TimerTick::Ideal, 6),
+            (5, Duration::ZERO, TimerTick::Hz(1), 6),
+            // One tick a second: 1.5 s and 100 ms give the start at 1 s and one tick.
+            (1_500_000_000, hundred, TimerTick::Hz(1), 2_000_000_000),
+            // More ticks than nanoseconds are as exact as a nanosecond.
+            (5, Duration::from_nanos(3), TimerTick::Hz(u32::MAX), 8),
+        ] {
+            let found = expiry(nanos(now), span, tick);
+            assert_eq!(found, nanos(expected), "{now} {span} {tick:?}");
+        }
+    }
+
+    #[test]
+    fn a_suspended_timer_expires_each_nanosecond_at_most() {
+        let mut timer = NofeedbackTimer::default();
+        timer.suspend(Instant::ZERO, Duration::ZERO);
+        timer.on_sent(Instant::from_nanos(4));
+        let State::Set(expiry) = timer.state else {
+            panic!("{:?}", timer.state)
+        };
+        assert_eq!(expiry, Instant::from_nanos(5));
     }
 }

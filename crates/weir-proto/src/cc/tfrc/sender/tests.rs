@@ -540,6 +540,7 @@ fn halving_through_the_receive_rate_can_be_selected_alone() {
     expire(&mut sender);
     assert_eq!(sender.receive_rate, 4000.0);
     assert_eq!(bytes(&sender), 10_000.0, "s/R");
+    assert_eq!(sender.limit(), Limit::OnePacketPerRtt);
 }
 
 /// An action of a hostile network or peer.

@@ -3,16 +3,16 @@
 use super::super::profile::{IdleRule, Oscillation, TimerTick};
 use super::*;
 
-const S: u32 = 1000;
-const RTT: Duration = Duration::from_millis(100);
+pub(super) const S: u32 = 1000;
+pub(super) const RTT: Duration = Duration::from_millis(100);
 /// X_calc for s = 1000, R = 100 ms and p = 0.01 %: f = 0.008165 + 0.000007 = 0.008172 (§3.1).
 const EQUATION_RATE: f64 = 1_223_700.0;
 
-fn at(millis: u64) -> Instant {
+pub(super) fn at(millis: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(millis)
 }
 
-fn without_oscillation_reduction() -> Profile {
+pub(super) fn without_oscillation_reduction() -> Profile {
     Profile {
         oscillation: Oscillation::Off,
         ..Profile::rfc5348()
@@ -20,7 +20,7 @@ fn without_oscillation_reduction() -> Profile {
 }
 
 /// A sender that knows R = 100 ms and sent a packet of 1000 octets at 0; MSS as given.
-fn started(profile: Profile, mss: u32) -> Sender {
+pub(super) fn started(profile: Profile, mss: u32) -> Sender {
     let mut sender = Sender::new(profile, mss);
     sender.on_handshake_rtt(RTT);
     sender.on_sent(at(0), S);
@@ -28,7 +28,7 @@ fn started(profile: Profile, mss: u32) -> Sender {
 }
 
 /// Feedback at this time about a packet sent R before.
-fn feed(sender: &mut Sender, now: Instant, receive_rate: u32, p: f64) {
+pub(super) fn feed(sender: &mut Sender, now: Instant, receive_rate: u32, p: f64) {
     let feedback = Feedback {
         sent_at: now - RTT,
         elapsed_time: Duration::ZERO,
@@ -45,12 +45,12 @@ fn send_all_that_is_allowed(sender: &mut Sender, now: Instant) {
     sender.on_sent(now, S);
 }
 
-fn expire(sender: &mut Sender) {
+pub(super) fn expire(sender: &mut Sender) {
     let due = sender.poll_timeout().expect("a timer");
     sender.handle_timeout(due, &mut Events::default());
 }
 
-fn rate(sender: &Sender) -> f64 {
+pub(super) fn rate(sender: &Sender) -> f64 {
     sender.allowed_rate().as_bytes_per_sec()
 }
 
@@ -192,6 +192,12 @@ fn a_receive_rate_of_zero_is_not_data_limited() {
     feed(&mut sender, at(400), 40_000, 0.0001);
     feed(&mut sender, at(601), 0, 0.0001);
     assert_eq!(rate(&sender), 15.625);
+    // One octet per second is data-limited: the rate of 40 000 is maximized.
+    let mut sender = started(without_oscillation_reduction(), 1460);
+    feed(&mut sender, at(100), 0, 0.0001);
+    feed(&mut sender, at(400), 40_000, 0.0001);
+    feed(&mut sender, at(601), 1, 0.0001);
+    assert_eq!(rate(&sender), 80_000.0);
 }
 
 #[test]
