@@ -426,7 +426,11 @@ impl<'a> Run<'a> {
         let Network { media, pool, .. } = &mut *self.network;
         let place = &mut media[id as usize];
         for (station, target) in place.stations.iter().enumerate() {
-            for (at, mut event) in place.medium.events(station).drain() {
+            let events = place.medium.events(station);
+            if events.is_empty() {
+                continue;
+            }
+            for (at, mut event) in events.drain() {
                 pool.number_event(&mut event);
                 self.probe.record(at, EventSource(target.0), &event);
             }

@@ -103,6 +103,10 @@ struct Antenna {
 #[derive(Debug)]
 pub(super) struct Channel {
     path_loss: PathLossConfig,
+    /// The noise of a receiver in milliwatts.
+    noise: f64,
+    /// The same in dBm.
+    noise_dbm: f64,
     antennas: Vec<Antenna>,
     /// Ratios that are given for all.
     signal: Schedule<f64>,
@@ -135,8 +139,11 @@ impl Channel {
                 signal: signal_of(Some(station)),
             }
         };
+        let noise = milliwatts(config.path_loss.noise);
         Self {
             path_loss: config.path_loss,
+            noise,
+            noise_dbm: 10.0 * libm::log10(noise),
             antennas: radios.iter().enumerate().map(antenna).collect(),
             signal: signal_of(None),
             rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
@@ -226,7 +233,6 @@ impl Channel {
         );
         cuts.sort_unstable();
         cuts.dedup();
-        let noise = milliwatts(self.path_loss.noise);
         let length = frame.end.since(frame.start).as_secs_f64().max(1e-9);
         let full_frames = f64::from(frame.octets.max(1)) / 1500.0;
         // Survival falls along the frame; the first damage is where it reaches `level`.
@@ -236,8 +242,13 @@ impl Channel {
             let on = interference
                 .iter()
                 .filter(|i| i.0 <= part[0] && i.1 >= part[1]);
-            let disturbance = noise + on.map(|i| i.2).sum::<f64>();
-            let ratio_db = signal_dbm - 10.0 * libm::log10(disturbance);
+            let power: f64 = on.map(|i| i.2).sum();
+            // Most frames meet none, and logarithms take time.
+            let disturbance_dbm = match power {
+                0.0 => self.noise_dbm,
+                power => 10.0 * libm::log10(self.noise + power),
+            };
+            let ratio_db = signal_dbm - disturbance_dbm;
             let share = |at: Instant| at.since(frame.start).as_secs_f64() / length;
             let survives = libm::log(1.0 - octet_error(frame, ratio_db)) * full_frames;
             let after = survival * libm::exp(survives * (share(part[1]) - share(part[0])));
