@@ -132,6 +132,13 @@ mod tests {
         add("of-a-test", "what it is", twice(30)).unwrap();
         assert_eq!(window(), 30 * 1252);
         assert_eq!(add("cubic", "", twice(1)), Err(AddError::BuiltIn));
-        assert_eq!(add("two words", "", twice(1)), Err(AddError::Name));
+        for (name, outcome) in [
+            ("two words", Err(AddError::Name)),
+            ("", Err(AddError::Name)),
+            (&"n".repeat(65), Err(AddError::Name)),
+            (&"n".repeat(64), Ok(())),
+        ] {
+            assert_eq!(add(name, "", twice(1)), outcome, "{name}");
+        }
     }
 }

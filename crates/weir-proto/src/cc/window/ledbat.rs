@@ -77,11 +77,9 @@ impl Ledbat {
     fn update_delays(&mut self, now: Instant, delay: Duration) {
         let minute = now.as_nanos() / MINUTE.as_nanos();
         let passed = (minute - self.minute.min(minute)).min(BASE_HISTORY as u64) as usize;
-        if passed > 0 {
-            self.base_delays.rotate_right(passed);
-            self.base_delays[..passed].fill(None);
-            self.minute = minute;
-        }
+        self.base_delays.rotate_right(passed);
+        self.base_delays[..passed].fill(None);
+        self.minute = minute;
         let least = self.base_delays[0].map_or(delay, |base| base.min(delay));
         self.base_delays[0] = Some(least);
         self.current_delays.rotate_right(1);
@@ -111,8 +109,9 @@ impl Policy for Ledbat {
         let off_target = (target - self.queueing_delay().as_secs_f64()) / target;
         let change = GAIN * off_target * acked.bytes as f64 * self.packet as f64 / cwnd as f64;
         let next = cwnd as f64 + self.fraction + change;
-        let whole = next.max(0.0) as u64;
-        self.fraction = next.max(0.0) - whole as f64;
+        // Zero if `next` is negative.
+        let whole = next as u64;
+        self.fraction = (next - whole as f64).max(0.0);
         let max_allowed = self.flight.1.saturating_add(ALLOWED_INCREASE * self.packet);
         whole.min(max_allowed).max(MIN_CWND * self.packet)
     }
@@ -209,6 +208,50 @@ mod tests {
             }
             let queueing = ledbat.queueing_delay();
             assert_eq!(queueing, Duration::from_millis(queueing_ms), "{minutes}");
+        }
+    }
+
+    /// A packet of a window of 1500 octets is acknowledged, without a queue.
+    fn grow(ledbat: &mut Ledbat, at_ms: u64) -> u64 {
+        let acked = Acked {
+            now: Instant::ZERO + Duration::from_millis(at_ms),
+            bytes: PACKET,
+            bytes_in_flight: 10 * PACKET,
+            ..Acked::default()
+        };
+        ledbat.on_ack(1500, &acked)
+    }
+
+    #[test]
+    fn growth_of_less_than_an_octet_waits_until_a_reduction_or_a_reset() {
+        // RFC 6817 §2.4.2: GAIN · off_target · bytes_newly_acked · MSS / cwnd, with off_target 1:
+        // 1000 · 1000 / 1500 = 666.67; twice the fraction is 1.33.
+        let reduce = |ledbat: &mut Ledbat| {
+            ledbat.on_congestion_event(Instant::ZERO, 10_000);
+        };
+        for forget in [reduce, Policy::reset] {
+            let mut ledbat = ledbat();
+            assert_eq!(grow(&mut ledbat, 1), 2166);
+            assert_eq!(grow(&mut ledbat, 2), 2167);
+            forget(&mut ledbat);
+            assert_eq!(grow(&mut ledbat, 3), 2166);
+        }
+        // 1000 · 1100 / 1500 = 733.33.
+        let mut ledbat = ledbat();
+        ledbat.set_max_datagram_size(1100);
+        assert_eq!(grow(&mut ledbat, 1), 2233);
+    }
+
+    #[test]
+    fn a_silence_of_any_length_forgets_the_base_delay() {
+        for minutes in [10, 11, 1000] {
+            let mut ledbat = ledbat();
+            ledbat.update_delays(Instant::ZERO, Duration::from_millis(50));
+            let later = Instant::ZERO + Duration::from_secs(60 * minutes);
+            for _ in 0..CURRENT_FILTER {
+                ledbat.update_delays(later, Duration::from_millis(100));
+            }
+            assert_eq!(ledbat.queueing_delay(), Duration::ZERO, "{minutes}");
         }
     }
 }

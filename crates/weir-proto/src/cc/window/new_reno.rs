@@ -106,3 +106,69 @@ impl Policy for NewReno {
         self.partial_bytes_acked
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::window::Rules;
+
+    fn policy(increase: Increase, max_datagram_size: u64) -> NewReno {
+        NewReno::new(&WindowConfig {
+            max_datagram_size,
+            rules: Rules {
+                increase,
+                ..Rules::RFC9002
+            },
+            ..WindowConfig::default()
+        })
+    }
+
+    fn acked(bytes: u64) -> Acked {
+        Acked {
+            bytes,
+            ..Acked::default()
+        }
+    }
+
+    #[test]
+    fn the_approximate_increase_begins_without_a_remainder() {
+        // RFC 9002 appendix B.5: 1000 · 999 / 999 001 is less than an octet, by one part of it.
+        let mut reno = policy(Increase::Approximate, 1000);
+        assert_eq!(reno.on_ack(999_001, &acked(999)), 999_001);
+        reno.reset();
+        assert_eq!(reno.on_ack(999_001, &acked(999)), 999_001);
+        // Without the reset the remainder of 999 000 would come to it.
+        assert_eq!(reno.on_ack(999_001, &acked(999)), 999_002);
+    }
+
+    #[test]
+    fn a_window_of_nothing_counts_as_an_octet() {
+        for cwnd in [0, 1] {
+            let mut reno = policy(Increase::Approximate, 1001);
+            for _ in 0..2 {
+                // 1001 · 1 / 1, and nothing remains.
+                assert_eq!(reno.on_ack(cwnd, &acked(1)), cwnd + 1001);
+            }
+        }
+    }
+
+    #[test]
+    fn byte_counting_keeps_what_is_beyond_the_window() {
+        // RFC 3465 §2.1: bytes_acked falls by cwnd when cwnd grows by a packet.
+        let mut reno = policy(Increase::ByteCounting, 1000);
+        assert_eq!(reno.partial_bytes_acked(), 0);
+        for (cwnd, bytes, next, rest) in [(5000, 4999, 5000, 4999), (5000, 700, 6000, 699)] {
+            assert_eq!(reno.on_ack(cwnd, &acked(bytes)), next);
+            assert_eq!(reno.partial_bytes_acked(), rest);
+        }
+        reno.reset();
+        assert_eq!(reno.partial_bytes_acked(), 0);
+    }
+
+    #[test]
+    fn another_datagram_size_is_the_next_increase() {
+        let mut reno = policy(Increase::ByteCounting, 1000);
+        reno.set_max_datagram_size(1400);
+        assert_eq!(reno.on_ack(5000, &acked(5000)), 6400);
+    }
+}

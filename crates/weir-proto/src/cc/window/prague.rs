@@ -85,3 +85,53 @@ impl Marking for PragueMarking {
         Some((Rate::from_bps(octets_per_s * 8.0), quantum as u64))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rate_of_a_short_round_trip_is_held_back_from_the_500th_round_after_slow_start() {
+        // TRANSITION_ROUNDS 500 and RTT_TARGET 25 ms: (5/25)² = 0.04 packets a round.
+        let mut marking = PragueMarking::default();
+        let increase = |marking: &PragueMarking, ms| {
+            marking.increase(Rtt {
+                smoothed: Duration::from_millis(ms),
+                ..Rtt::default()
+            })
+        };
+        marking.on_round(true);
+        for _ in 0..499 {
+            marking.on_round(false);
+        }
+        assert_eq!(marking.interval(), Duration::ZERO);
+        assert_eq!(increase(&marking, 5), 1.0);
+        marking.on_round(false);
+        assert_eq!(marking.interval(), Duration::from_millis(25));
+        assert!((increase(&marking, 5) - 0.04).abs() < 1e-12);
+        for ms in [0, 25, 50] {
+            assert_eq!(increase(&marking, ms), 1.0, "{ms} ms");
+        }
+    }
+
+    #[test]
+    fn it_paces_at_the_window_and_below_half_of_the_threshold_at_twice_that() {
+        // A window in 100 ms; a burst is 1/4096 s: of 100 MB/s, 24,414 octets, or a packet.
+        for (window, ssthresh, octets_per_s, burst) in [
+            (1e5, 200_000.0, 1e6, 1000),
+            (1e5, 200_001.0, 2e6, 1000),
+            (1e5, 100_000.0, 1e6, 1000),
+            (1e7, 0.0, 1e8, 24_414),
+        ] {
+            let flow = Pace {
+                window,
+                ssthresh,
+                packet: 1000.0,
+                rtt: Duration::from_millis(100),
+            };
+            let paced = PragueMarking::default().pacing(&flow);
+            let rate = Rate::from_bytes_per_sec(octets_per_s);
+            assert_eq!(paced, Some((rate, burst)), "{window} {ssthresh}");
+        }
+    }
+}

@@ -48,6 +48,7 @@ mod tests {
     use super::*;
     use crate::cc::window::{BoxedController, Rules, WindowConfig, named};
     use crate::cc::{Acked, CongestionEvent, Sent};
+    use crate::event::Limit;
     use crate::time::{Duration, Instant};
 
     const PACKET: u64 = 1000;
@@ -103,6 +104,45 @@ mod tests {
                 });
             }
             self.controller.window() / PACKET
+        }
+    }
+
+    #[test]
+    fn the_largest_flight_begins_anew_with_each_reduction() {
+        // draft-ietf-ccwg-ratelimited-increase §3: maxFS.
+        let mut largest = LargestFlight::new(10);
+        let mut after = |flight| {
+            largest.update(flight);
+            largest.octets()
+        };
+        assert_eq!([5, 20, 7].map(&mut after), [10, 20, 20]);
+        largest.reset();
+        assert_eq!(largest.octets(), 0);
+        largest.update(3);
+        assert_eq!(largest.octets(), 3);
+    }
+
+    #[test]
+    fn the_flight_is_what_binds_only_where_it_takes_something_away() {
+        // §3: twice the flight of ten is the window of twenty that slow start has reached.
+        let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+        assert_eq!(sender.round(10), 20);
+        assert_eq!(sender.controller.limit(), Limit::SlowStart);
+        sender.round(4);
+        assert_eq!(sender.controller.limit(), Limit::ApplicationLimited);
+    }
+
+    #[test]
+    fn an_idle_time_that_reduces_nothing_keeps_the_largest_flight() {
+        // §3: maxFS begins anew when cwnd is reduced (RFC 5681 §4.1), which RW = IW is not.
+        for (rounds, window) in [(0, 14), (1, 8)] {
+            let mut sender = Sender::new("newreno", RateLimitedGrowth::Flight);
+            (0..rounds).for_each(|_| {
+                sender.round(10);
+            });
+            sender.controller.on_idle_restart();
+            assert_eq!(sender.controller.window(), 10 * PACKET);
+            assert_eq!(sender.round(4), window, "{rounds}");
         }
     }
 

@@ -175,3 +175,219 @@ fn prague_paces_its_window_over_the_round_trip_time() {
     // BURST_S: 2.55 MB/s for 1/4096 s is less than a packet.
     assert_eq!(controller.send_quantum(), Some(PACKET));
 }
+
+const fn ms(millis: u64) -> Instant {
+    Instant::from_nanos(1_000_000 * millis)
+}
+
+/// So many packets, of which some are marked, acknowledged at `now`, the newest sent at `sent_at`.
+fn acks(now: u64, sent_at: u64, acked_packets: u64, ecn_ce: u64) -> EndAcks {
+    EndAcks {
+        now: ms(now),
+        newest_sent_at: ms(sent_at),
+        acked_packets,
+        ecn_ce,
+        ..EndAcks::default()
+    }
+}
+
+#[test]
+fn alpha_moves_by_a_sixteenth_of_the_share_of_each_round() {
+    // RFC 8257 §3.3, steps 4 to 8, and g = 1/16 (§4.2).
+    let mut share = MarkedShare::new();
+    for (acks, ends, alpha) in [
+        // Nothing was marked ever.
+        (acks(100, 0, 4, 0), true, 1.0),
+        // Sent at the beginning of the round: 1 + (1/4 - 1)/16.
+        (acks(200, 100, 4, 1), true, 0.953_125),
+        (acks(250, 150, 4, 0), false, 0.953_125),
+        // 0.953125 + (4/8 - 0.953125)/16.
+        (acks(300, 200, 4, 4), true, 0.924_804_687_5),
+        // One packet without a mark: 15/16 of it.
+        (acks(400, 300, 1, 0), true, 0.867_004_394_531_25),
+        // Nothing acknowledged has no share.
+        (acks(500, 400, 0, 0), true, 0.867_004_394_531_25),
+    ] {
+        assert_eq!(share.on_end_acks(&acks, Duration::ZERO), ends, "{acks:?}");
+        assert_eq!(share.alpha, alpha, "{acks:?}");
+    }
+}
+
+#[test]
+fn the_share_of_marks_is_one_at_the_most() {
+    let mut share = MarkedShare::new();
+    share.on_end_acks(&acks(100, 0, 4, 8), Duration::ZERO);
+    assert_eq!(share.alpha, 1.0);
+}
+
+#[test]
+fn alpha_is_updated_once_in_the_interval() {
+    // Rounds of 10 ms, all packets marked once and none later: at 25 ms after the update.
+    let mut share = MarkedShare::new();
+    let interval = Duration::from_millis(25);
+    let updates = [(100, 1), (110, 0), (125, 0), (149, 0)].map(|(now, marked)| {
+        share.on_end_acks(&acks(now, now, 1, marked), interval);
+        share.alpha
+    });
+    // 1 + (0/2 - 1)/16.
+    assert_eq!(updates, [1.0, 1.0, 0.9375, 0.9375]);
+}
+
+fn acked(sent_at: u64, bytes: u64) -> Acked {
+    Acked {
+        sent_at: ms(sent_at),
+        bytes,
+        ..Acked::default()
+    }
+}
+
+fn congestion(now: u64, sent_at: u64, ecn: bool) -> CongestionEvent {
+    CongestionEvent {
+        now: ms(now),
+        sent_at: ms(sent_at),
+        ecn,
+        ..CongestionEvent::default()
+    }
+}
+
+#[test]
+fn slow_start_grows_by_what_arrives_without_a_mark() {
+    // RFC 8257 §3.4 and RFC 5681 §3.1: by the octets acknowledged.
+    for (bytes, packets, marked, grown) in [
+        (2000, 2, 0, 2000),
+        (2000, 2, 1, 1000),
+        (1000, 1, 1, 0),
+        (1, 1, 0, 1),
+    ] {
+        let mut controller = dctcp();
+        assert_eq!(controller.limit(), Limit::InitialWindow);
+        assert_eq!(controller.state(), "slow_start");
+        controller.on_ack(&acked(0, bytes));
+        controller.on_end_acks(&acks(20, 0, packets, marked));
+        assert_eq!(
+            controller.window(),
+            100 * PACKET + grown,
+            "{bytes} {marked}"
+        );
+        assert_eq!(controller.limit(), Limit::SlowStart);
+    }
+}
+
+#[test]
+fn an_acknowledgement_that_may_not_grow_the_window_leaves_what_bounds_it() {
+    let mut controller = dctcp();
+    controller.on_ack(&Acked {
+        app_limited: true,
+        ..acked(0, PACKET)
+    });
+    controller.on_end_acks(&acks(20, 0, 1, 0));
+    assert_eq!(controller.window(), 100 * PACKET);
+    assert_eq!(controller.limit(), Limit::InitialWindow);
+}
+
+#[test]
+fn dctcp_grows_by_a_packet_a_round_from_what_left_after_the_reduction() {
+    // RFC 8257 §3.4: marks halve 100 packets (alpha = 1); what left before 20 ms does not count, at
+    // 20 ms it does: a window of it adds a packet.
+    let mut controller = dctcp();
+    controller.on_congestion_event(&congestion(20, 10, true));
+    for (sent_at, window) in [(19, 50_000), (20, 51_000)] {
+        controller.on_ack(&acked(sent_at, 50_000));
+        controller.on_end_acks(&acks(40, sent_at, 50, 0));
+        assert_eq!(controller.window(), window, "{sent_at}");
+    }
+    assert_eq!(controller.state(), "congestion_avoidance");
+}
+
+#[test]
+fn a_recovery_ends_with_a_packet_that_left_after_it_began() {
+    // RFC 9002 §7.3.2, of losses found at 20 ms (RFC 8257 §3.5).
+    let mut controller = dctcp();
+    controller.on_congestion_event(&congestion(20, 10, false));
+    assert_eq!(controller.window(), 50_000);
+    controller.on_ack(&acked(20, PACKET));
+    controller.on_end_acks(&acks(40, 20, 1, 0));
+    assert_eq!(controller.state(), "recovery");
+    controller.on_congestion_event(&congestion(41, 20, false));
+    assert_eq!(controller.window(), 50_000, "neither grows nor shrinks");
+    let mut copy = controller.clone();
+    copy.on_congestion_event(&congestion(41, 21, false));
+    assert_eq!(copy.window(), 25_000);
+    controller.on_end_acks(&acks(42, 21, 1, 0));
+    assert_eq!(controller.state(), "congestion_avoidance");
+}
+
+#[test]
+fn a_reduction_leaves_two_packets_at_the_least() {
+    let config = WindowConfig {
+        initial_window: Some(3 * PACKET),
+        ..config()
+    };
+    let mut controller = Dctcp::new(&config, crate::cc::window::dctcp::DctcpMarking);
+    controller.on_congestion_event(&congestion(20, 10, false));
+    assert_eq!(controller.window(), 2 * PACKET);
+    assert_eq!(controller.ssthresh(), Some(2 * PACKET));
+}
+
+#[test]
+fn prague_reduces_again_25_ms_after_a_reduction() {
+    // RTT_TARGET, once the rate does not depend on the round-trip time. alpha = 1 halves.
+    let mut marking = crate::cc::window::prague::PragueMarking::default();
+    (0..500).for_each(|_| marking.on_round(false));
+    let mut controller = Prague::new(&config(), marking);
+    for (now, window) in [(100, 50_000), (124, 50_000), (125, 25_000)] {
+        controller.on_congestion_event(&congestion(now, now, true));
+        assert_eq!(controller.window(), window, "{now}");
+    }
+}
+
+#[test]
+fn a_timeout_leaves_a_packet_and_half_of_the_window_as_threshold() {
+    // RFC 5681 §3.1, equation (4), and LW = 1; a repeated timeout keeps ssthresh.
+    for (packets, repeated, ssthresh) in [
+        (100, false, Some(50_000)),
+        (3, false, Some(2000)),
+        (100, true, None),
+    ] {
+        let config = WindowConfig {
+            initial_window: Some(packets * PACKET),
+            ..config()
+        };
+        let mut controller = Dctcp::new(&config, crate::cc::window::dctcp::DctcpMarking);
+        controller.on_retransmission_timeout(&RetransmissionTimeout {
+            repeated,
+            ..RetransmissionTimeout::default()
+        });
+        assert_eq!(controller.ssthresh(), ssthresh, "{packets} {repeated}");
+        assert_eq!(controller.window(), PACKET);
+        assert_eq!(controller.limit(), Limit::Timeout);
+    }
+}
+
+#[test]
+fn what_is_in_flight_beyond_the_window_is_paced_too() {
+    // RFC 9002 §7.7: 1.25 · 200,000 octets in 20 ms.
+    let config = WindowConfig {
+        rules: crate::cc::window::Rules {
+            pacing: crate::cc::window::Pacing::Rfc9002,
+            ..crate::cc::window::Rules::RFC9002
+        },
+        ..config()
+    };
+    let mut controller = Dctcp::new(&config, crate::cc::window::dctcp::DctcpMarking);
+    controller.on_end_acks(&EndAcks {
+        rtt: Rtt {
+            smoothed: RTT,
+            ..Rtt::default()
+        },
+        ..EndAcks::default()
+    });
+    for (bytes_in_flight, octets_per_s) in [(99_000, 6.25e6), (200_000, 1.25e7)] {
+        controller.on_sent(&Sent {
+            bytes_in_flight,
+            ..Sent::default()
+        });
+        let rate = controller.pacing_rate().expect("a sample");
+        assert!((rate.as_bytes_per_sec() - octets_per_s).abs() < 1.0);
+    }
+}

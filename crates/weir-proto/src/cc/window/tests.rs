@@ -291,3 +291,94 @@ fn a_copy_continues_independently_from_the_same_state() {
         assert!(copy.window() < window.window(), "{}", entry.name);
     }
 }
+
+#[test]
+fn the_loss_that_ends_slow_start_leaves_its_own_share_by_rule() {
+    // 85 % of ten packets of 1252 octets are 10,642; the loss after it halves (RFC 9002 §7.3.2).
+    let mut window = newreno(Rules {
+        slow_start_exit_percent: Some(85),
+        ..Rules::RFC9002
+    });
+    for (now, left) in [(4, 10_642), (9, 5321)] {
+        window.on_congestion_event(&lost(now, now - 1));
+        assert_eq!(window.window(), left);
+        assert_eq!(window.ssthresh(), Some(left));
+    }
+}
+
+#[test]
+fn a_window_that_paces_by_rule_follows_the_round_trip_time_of_what_is_sent() {
+    // RFC 9002 §7.7, N = 1.25: 12,520 octets in 100 ms are 1,001,600 bit/s.
+    let mut window = newreno(Rules {
+        pacing: Pacing::Rfc9002,
+        ..Rules::RFC9002
+    });
+    assert_eq!(window.pacing_rate(), None, "before the first sample");
+    window.on_sent(&Sent {
+        rtt: Rtt {
+            smoothed: Duration::from_millis(100),
+            ..Rtt::default()
+        },
+        ..sent(0)
+    });
+    let rate = window.pacing_rate().expect("a sample").as_bps();
+    assert!((rate - 1.25 * 1_001_600.0).abs() < 1e-3, "{rate}");
+    assert_eq!(window.send_quantum(), Some(12_520));
+}
+
+#[test]
+fn a_reduction_to_exactly_two_packets_is_bound_by_the_minimum() {
+    // RFC 9002 §7.2, kMinimumWindow = 2 · max_datagram_size.
+    for (packets, limit) in [(4, Limit::MinimumWindow), (6, Limit::Recovery)] {
+        let config = WindowConfig {
+            initial_window: Some(packets * MDS),
+            ..WindowConfig::default()
+        };
+        let mut window = named("newreno", &config).unwrap();
+        window.on_congestion_event(&lost(4, 2));
+        assert_eq!(window.window(), packets / 2 * MDS);
+        assert_eq!(window.limit(), limit);
+    }
+}
+
+#[test]
+fn a_window_that_has_grown_back_is_not_undone() {
+    let mut window = newreno(Rules {
+        undo_spurious: true,
+        increase: Increase::ByteCounting,
+        ..Rules::RFC9002
+    });
+    window.on_congestion_event(&lost(4, 2));
+    // RFC 3465 §2.1: 5 + 6 + 7 + 8 + 9 packets for five more.
+    for _ in 0..35 {
+        window.on_ack(&acked(6, 5, 20 * MDS));
+    }
+    assert_eq!(window.window(), 10 * MDS);
+    window.on_spurious_congestion_event(at(7));
+    assert_eq!(window.ssthresh(), Some(5 * MDS));
+}
+
+#[test]
+fn only_policies_that_count_acknowledged_octets_report_a_count() {
+    let mut cubic = named("cubic", &WindowConfig::default()).unwrap();
+    cubic.on_congestion_event(&lost(4, 2));
+    cubic.on_ack(&acked(6, 5, 20 * MDS));
+    assert_eq!(cubic.partial_bytes_acked(), 0);
+}
+
+#[test]
+fn a_datagram_size_of_nothing_counts_as_an_octet() {
+    for name in ["newreno", "tfrc", "dctcp", "prague", "bbr"] {
+        let mut window = named(name, &WindowConfig::default()).unwrap();
+        window.set_max_datagram_size(0);
+        // RFC 9002 §7.2: min(10 · 1, max(2 · 1, 14720)).
+        assert_eq!(window.window(), 10, "{name}");
+    }
+}
+
+#[test]
+fn an_entry_of_the_registry_is_its_name() {
+    assert_eq!(find("cubic"), Some(&cubic::ENTRY));
+    assert_ne!(find("cubic"), Some(&new_reno::ENTRY));
+    assert_eq!(WindowConfig::default().seed, 0);
+}

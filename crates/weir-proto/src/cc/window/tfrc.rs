@@ -306,9 +306,7 @@ impl WindowController for TfrcWindow {
             now: timeout.now,
             sent_at: timeout.sent_at,
             lost_bytes: self.config.max_datagram_size,
-            bytes_in_flight: 0,
-            flight_size: None,
-            ecn: false,
+            ..CongestionEvent::default()
         });
     }
 

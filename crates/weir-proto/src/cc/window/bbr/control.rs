@@ -35,7 +35,8 @@ impl Bbr {
     /// SetPacingRateWithGain (draft-bbr §5.6.2).
     pub(super) fn set_pacing_rate_with_gain(&mut self, gain: f64) {
         let rate = gain * self.model.bw * (1.0 - self.config.pacing_margin);
-        if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
+        let has_bw = rate > 0.0;
+        if has_bw && (self.full.reached || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
     }
@@ -81,12 +82,12 @@ impl Bbr {
 
     /// SaveCwnd (draft-bbr §5.6.4.4).
     pub(super) fn save_cwnd(&mut self) {
-        let known = if self.recovery_start.is_none() && self.state != State::ProbeRtt {
-            0
+        let is_reduced = self.recovery_start.is_some() || self.state == State::ProbeRtt;
+        self.prior_cwnd = if is_reduced {
+            self.prior_cwnd.max(self.cwnd)
         } else {
-            self.prior_cwnd
+            self.cwnd
         };
-        self.prior_cwnd = known.max(self.cwnd);
     }
 
     /// RestoreCwnd (draft-bbr §5.6.4.4).
@@ -137,3 +138,7 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

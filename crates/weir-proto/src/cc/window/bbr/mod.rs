@@ -25,6 +25,8 @@
 mod config;
 mod control;
 mod drain;
+#[cfg(test)]
+mod event_tests;
 mod model;
 mod probe_bw;
 mod probe_rtt;
@@ -215,7 +217,8 @@ impl Bbr {
         let inflight_prev = lost.tx_in_flight.saturating_sub(lost.bytes) as f64;
         let lost_prev = lost.lost_since_sent.saturating_sub(lost.bytes) as f64;
         let lost_prefix = (threshold * inflight_prev - lost_prev) / (1.0 - threshold).max(1e-9);
-        let inflight = (inflight_prev + lost_prefix).max(0.0) as u64;
+        // Zero if the sum is negative.
+        let inflight = (inflight_prev + lost_prefix) as u64;
         self.handle_inflight_too_high(lost.now, inflight, lost.app_limited);
     }
 }

@@ -239,3 +239,7 @@ impl Model {
 pub(super) fn delivery_rate(acks: &EndAcks) -> f64 {
     acks.rate.delivery_rate.map_or(0.0, Rate::as_bytes_per_sec)
 }
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

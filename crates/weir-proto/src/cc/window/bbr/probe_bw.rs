@@ -255,3 +255,7 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "probe_bw_tests.rs"]
+mod tests;

@@ -74,3 +74,43 @@ impl Bbr {
             .max(self.min_pipe_cwnd())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{at, on_path};
+    use super::*;
+    use crate::cc::RateSample;
+
+    #[test]
+    fn an_idle_time_is_over_with_the_first_octet_that_is_delivered() {
+        // draft-bbr §5.3.4.3, CheckProbeRTT: RS.delivered > 0.
+        for (delivered, idle) in [(0, true), (1, false)] {
+            let mut bbr = on_path();
+            bbr.idle_restart = true;
+            bbr.check_probe_rtt(&EndAcks {
+                rate: RateSample {
+                    delivered,
+                    ..RateSample::default()
+                },
+                ..EndAcks::default()
+            });
+            assert_eq!(bbr.idle_restart, idle, "{delivered}");
+        }
+    }
+
+    #[test]
+    fn a_visit_is_over_after_its_time_also_where_an_idle_sender_restarts() {
+        // draft-bbr §5.3.4.3, CheckProbeRTTDone: Now() > probe_rtt_done_stamp; §5.4.1.
+        for (now, state) in [(1000, State::ProbeRtt), (1001, State::Cruise)] {
+            let mut bbr = on_path();
+            bbr.full.reached = true;
+            bbr.state = State::ProbeRtt;
+            bbr.visit.done = Some(at(1000));
+            let mut idle = bbr.clone();
+            bbr.check_probe_rtt_done(at(now));
+            assert_eq!(bbr.state, state, "{now}");
+            idle.handle_restart_from_idle(at(now));
+            assert_eq!(idle.state, state, "{now}");
+        }
+    }
+}

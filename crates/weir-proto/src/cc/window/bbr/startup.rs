@@ -76,3 +76,87 @@ impl Bbr {
         self.model.inflight_longterm = bdp.max(self.model.inflight_latest);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{Flow, at};
+    use super::*;
+    use crate::cc::RateSample;
+    use crate::units::Rate;
+
+    #[test]
+    fn a_round_with_a_rate_and_without_a_limit_by_the_application_is_judged() {
+        // draft-bbr §5.3.1.2, CheckFullBWReached: the baseline is 1000 octets per second, growth is
+        // 1250.
+        for (rate, round_start, app_limited, count, baseline) in [
+            (Some(1249.0), true, false, 1, 1000.0),
+            (Some(1250.0), true, false, 0, 1250.0),
+            (Some(1249.0), false, false, 0, 1000.0),
+            (Some(1249.0), true, true, 0, 1000.0),
+            (Some(1250.0), false, true, 0, 1000.0),
+            (Some(0.5), true, false, 1, 1000.0),
+            (None, true, false, 0, 1000.0),
+        ] {
+            let mut bbr = Flow::new().bbr;
+            bbr.full.reset(1000.0);
+            bbr.model.round_start = round_start;
+            bbr.check_full_bw_reached(&EndAcks {
+                rate: RateSample {
+                    delivery_rate: rate.map(Rate::from_bytes_per_sec),
+                    app_limited,
+                    ..RateSample::default()
+                },
+                ..EndAcks::default()
+            });
+            let found = (bbr.full.count, bbr.full.bw);
+            assert_eq!(found, (count, baseline), "{rate:?} {round_start}");
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_is_full_is_not_judged_again() {
+        let mut bbr = Flow::new().bbr;
+        bbr.full.now = true;
+        bbr.model.round_start = true;
+        bbr.check_full_bw_reached(&EndAcks {
+            rate: RateSample {
+                delivery_rate: Some(Rate::from_bytes_per_sec(1e6)),
+                ..RateSample::default()
+            },
+            ..EndAcks::default()
+        });
+        assert_eq!(bbr.full.bw, 0.0);
+        assert!(bbr.full.now);
+    }
+
+    #[test]
+    fn losses_end_startup_after_a_round_in_recovery() {
+        // draft-bbr §5.3.1.3: six ranges and more than 2 % of 100,000 octets, at the end of a round
+        // with losses, in recovery.
+        for (loss_round_start, in_recovery, ranges, lost, ends) in [
+            (true, true, 6, 2001, true),
+            (false, true, 6, 2001, false),
+            (true, false, 6, 2001, false),
+            (true, true, 5, 2001, false),
+            (true, true, 6, 2000, false),
+            (false, false, 6, 2001, false),
+        ] {
+            let mut bbr = Flow::new().bbr;
+            bbr.model.loss_round_start = loss_round_start;
+            bbr.recovery_start = in_recovery.then_some(at(10));
+            bbr.model.loss_ranges_in_round = ranges;
+            bbr.model.inflight_latest = 70_000;
+            bbr.check_startup_done(&EndAcks {
+                rate: RateSample {
+                    lost,
+                    tx_in_flight: 100_000,
+                    ..RateSample::default()
+                },
+                ..EndAcks::default()
+            });
+            let longterm = if ends { 70_000 } else { u64::MAX };
+            assert_eq!(bbr.state == State::Drain, ends, "{ranges} {lost}");
+            assert_eq!(bbr.model.inflight_longterm, longterm);
+        }
+    }
+}

@@ -4,22 +4,22 @@ use super::*;
 use crate::cc::{RateSample, Rtt};
 use crate::time::Duration;
 
-const MDS: u64 = 1000;
-const MS: fn(u64) -> Duration = Duration::from_millis;
+pub(super) const MDS: u64 = 1000;
+pub(super) const MS: fn(u64) -> Duration = Duration::from_millis;
 
-fn at(millis: u64) -> Instant {
+pub(super) fn at(millis: u64) -> Instant {
     Instant::ZERO + MS(millis)
 }
 
 /// A flow over a path of 100 ms whose samples the test gives. Each acknowledgement is a round.
-struct Flow {
-    bbr: Bbr,
+pub(super) struct Flow {
+    pub(super) bbr: Bbr,
     now: u64,
     delivered: u64,
 }
 
 impl Flow {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let config = WindowConfig {
             max_datagram_size: MDS,
             ..WindowConfig::default()
@@ -43,7 +43,7 @@ impl Flow {
         self.ack(after, rate, bytes_in_flight, RateSample::default());
     }
 
-    fn ack(&mut self, after: u64, rate: f64, bytes_in_flight: u64, sample: RateSample) {
+    pub(super) fn ack(&mut self, after: u64, rate: f64, bytes_in_flight: u64, sample: RateSample) {
         self.now += after;
         let acked = 10 * MDS;
         let prior_delivered = self.delivered;
@@ -92,7 +92,7 @@ impl Flow {
     }
 
     /// In ProbeBW_CRUISE at 1 MB/s, where the bandwidth-delay product is 100,000 octets.
-    fn cruising() -> Self {
+    pub(super) fn cruising() -> Self {
         let mut flow = Self::new();
         for _ in 0..4 {
             flow.round(100, 1e6, 200_000);
@@ -117,6 +117,15 @@ impl Flow {
     fn pacing(&self) -> f64 {
         self.bbr.pacing_rate
     }
+}
+
+/// A flow whose path is known: 1 MB/s and 100 ms, a bandwidth-delay product of 100,000 octets.
+pub(super) fn on_path() -> Bbr {
+    let mut bbr = Flow::new().bbr;
+    bbr.model.min_rtt = Some(MS(100));
+    bbr.model.bw = 1e6;
+    bbr.model.max_bw = 1e6;
+    bbr
 }
 
 #[test]

@@ -95,4 +95,56 @@ mod tests {
         assert_eq!(ended_by(3, 113, 16), Some(7));
         assert_eq!(ended_by(3, 112, 16), None);
     }
+
+    /// An acknowledgement of a path of `min` ms at a window of 16 packets.
+    fn on_path(min: u64, acked: Acked) -> Acked {
+        Acked {
+            rtt: Rtt {
+                min: MS(min),
+                ..acked.rtt
+            },
+            ..acked
+        }
+    }
+
+    #[test]
+    fn a_delay_that_is_more_by_exactly_the_threshold_ends_slow_start() {
+        // 80 + 80 / 8 = 90 ms; bounds of 4 and 16 ms.
+        for (min, rtt, ends) in [
+            (80, 90, true),
+            (80, 89, false),
+            (16, 20, true),
+            (16, 19, false),
+            (160, 176, true),
+            (160, 175, false),
+        ] {
+            let mut hystart = HyStart::default();
+            let ended = (0..8).any(|n| {
+                let acked = acked(1000 + 3 * n, 900, rtt);
+                hystart.on_ack(&on_path(min, acked), 16)
+            });
+            assert_eq!(ended, ends, "{min} {rtt}");
+        }
+    }
+
+    #[test]
+    fn a_round_begins_with_the_packet_that_left_at_the_beginning_of_the_last() {
+        // The least of the first round is 100 ms, of the second 113 ms, its eighth sample.
+        let mut hystart = HyStart::default();
+        for n in 0..9 {
+            assert!(!hystart.on_ack(&acked(1000 + 3 * n, 900, 100), 16));
+        }
+        let ended = (0..8).position(|n| hystart.on_ack(&acked(1100 + 3 * n, 1000, 113), 16));
+        assert_eq!(ended, Some(7));
+    }
+
+    #[test]
+    fn the_ninth_sample_of_a_round_does_not_count() {
+        let mut hystart = HyStart::default();
+        for n in 0..8 {
+            // Below the low window.
+            assert!(!hystart.on_ack(&acked(1000 + 3 * n, 900, 113), 15));
+        }
+        assert!(hystart.on_ack(&acked(1024, 900, 100), 16));
+    }
 }

@@ -206,13 +206,15 @@ mod tests {
         // RFC 9406 §4.3: L = 8 without pacing, infinite with it.
         for (packet, grown) in [(Some(1000), 8000), (None, 12_000)] {
             let mut hystart = HyStartPlusPlus::default();
-            let acked = Acked {
-                now: Instant::ZERO + Duration::from_millis(100),
-                bytes: 3000,
-                ..Acked::default()
-            };
-            let sum: u64 = (0..4).map(|_| hystart.on_ack(&acked, packet).0).sum();
-            assert_eq!(sum, grown, "{packet:?}");
+            for now in [100, 101] {
+                let acked = Acked {
+                    now: Instant::ZERO + Duration::from_millis(now),
+                    bytes: 3000,
+                    ..Acked::default()
+                };
+                let sum: u64 = (0..4).map(|_| hystart.on_ack(&acked, packet).0).sum();
+                assert_eq!(sum, grown, "{packet:?} {now}");
+            }
         }
     }
 }

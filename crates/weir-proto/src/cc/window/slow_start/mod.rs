@@ -109,3 +109,111 @@ impl SlowStart {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Rtt;
+    use crate::time::{Duration, Instant};
+
+    const PACKET: u64 = 1000;
+
+    fn window(octets: u64, first: bool) -> SlowWindow {
+        SlowWindow {
+            octets,
+            packet: PACKET,
+            first,
+        }
+    }
+
+    fn acked(now_ms: u64, rtt_ms: u64) -> Acked {
+        Acked {
+            now: Instant::ZERO + Duration::from_millis(now_ms),
+            bytes: PACKET,
+            rtt: Rtt {
+                latest: Duration::from_millis(rtt_ms),
+                min: Duration::from_millis(100),
+                ..Rtt::default()
+            },
+            ..Acked::default()
+        }
+    }
+
+    #[test]
+    fn the_rules_choose_what_ends_slow_start_and_hystart_needs_a_policy_that_takes_it() {
+        let rules = |hystart, hystart_plus_plus, search| Rules {
+            hystart,
+            hystart_plus_plus,
+            search,
+            ..Rules::RFC9002
+        };
+        for (rules, takes_it, chosen) in [
+            (rules(false, false, false), true, "Standard"),
+            (rules(true, false, false), false, "Standard"),
+            (rules(true, false, false), true, "HyStart("),
+            (rules(true, true, false), true, "HyStartPlusPlus"),
+            (rules(true, true, true), true, "Search"),
+        ] {
+            let found = format!("{:?}", SlowStart::new(&rules, takes_it));
+            assert!(found.starts_with(chosen), "{chosen}: {found}");
+        }
+    }
+
+    #[test]
+    fn hystart_counts_the_window_after_the_acknowledgement_in_packets() {
+        // hystart_low_window = 16; eight samples of 113 ms on a path of 100 ms.
+        for (octets, ends) in [(15_000, true), (14_999, false)] {
+            let mut slow_start = SlowStart::HyStart(HyStart::default());
+            let mut on_ack = |n: u64| {
+                let acked = acked(1000 + 3 * n, 113);
+                slow_start.on_ack(&acked, window(octets, true), &Rules::RFC9002)
+            };
+            let last = (0..8).map(&mut on_ack).last().expect("eight");
+            let window = octets + PACKET;
+            assert_eq!(last, Growth { window, ends });
+        }
+    }
+
+    #[test]
+    fn hystart_plus_plus_limits_the_first_slow_start_of_a_sender_that_does_not_pace() {
+        // RFC 9406 §4.3: L = 8 packets for each acknowledgement, only in the first slow start.
+        for (pacing, first, grown) in [
+            (Pacing::Off, true, 8000),
+            (Pacing::Linux, true, 12_000),
+            (Pacing::Off, false, 12_000),
+        ] {
+            let mut slow_start = SlowStart::HyStartPlusPlus(HyStartPlusPlus::default());
+            let acked = Acked {
+                bytes: 12 * PACKET,
+                ..acked(100, 100)
+            };
+            let rules = Rules {
+                pacing,
+                ..Rules::RFC9002
+            };
+            let growth = slow_start.on_ack(&acked, window(10_000, first), &rules);
+            assert_eq!(growth.window, 10_000 + grown, "{pacing:?} {first}");
+        }
+    }
+
+    #[test]
+    fn search_takes_back_what_was_too_much_down_to_two_packets() {
+        // A packet in each bin of 35 ms: what is expected to double stays as it is, and the last
+        // five packets were too much. Bin 14 is the first with a window a round-trip time (two
+        // bins and 30/35) before it.
+        for (octets, first, window_after) in [
+            (50_000, true, Some(46_000)),
+            (1000, true, Some(2000)),
+            (50_000, false, None),
+        ] {
+            let mut slow_start = SlowStart::Search(Box::default());
+            let end = (0..60).find_map(|n| {
+                let acked = acked(36 * n, 100);
+                slow_start.on_delivered(acked.bytes);
+                let growth = slow_start.on_ack(&acked, window(octets, first), &Rules::RFC9002);
+                growth.ends.then_some(growth.window)
+            });
+            assert_eq!(end, window_after, "{octets} {first}");
+        }
+    }
+}

@@ -124,7 +124,8 @@ impl Bins {
         let expected =
             2.0 * ((1.0 - fraction) * self.window(previous) + fraction * self.window(previous - 1));
         let missing = expected - self.window(self.ended);
-        let over = expected > 0.0 && missing / expected >= THRESHOLD;
+        // Where nothing is expected, the quotient is negative or not a number.
+        let over = missing / expected >= THRESHOLD;
         over.then(|| {
             let late_bins = 200 / BIN_PERCENT;
             self.total(self.ended)
@@ -209,5 +210,81 @@ mod tests {
         // Without it slow start ends at about 770 ms; the pause is from 700 to 1400 ms.
         let (at, ..) = exit(64_000.0, 100..200).expect("an end");
         assert!(at > 1400 + 440, "{at}: thirteen bins after the pause");
+    }
+
+    /// Bins of 35 ms, the end of a path of 100 ms, which all got as many octets.
+    fn steady(bins: u64) -> Bins {
+        let mut steady = Bins::new(Instant::ZERO, Duration::from_millis(100), 0).expect("bins");
+        for bin in 1..=bins {
+            assert!(steady.advance(steady.end, 100 * bin));
+        }
+        steady
+    }
+
+    #[test]
+    fn a_bin_is_over_after_its_end() {
+        // 0.35 · 100 ms.
+        let mut search = Search::default();
+        let mut ended_at = |nanos| {
+            search.on_ack(&Acked {
+                now: Instant::from_nanos(nanos),
+                rtt: Rtt {
+                    latest: Duration::from_millis(100),
+                    ..Rtt::default()
+                },
+                ..Acked::default()
+            });
+            search.bins.as_ref().map(|bins| bins.ended)
+        };
+        assert_eq!(ended_at(0), Some(0));
+        assert_eq!(ended_at(35_000_000), Some(0));
+        assert_eq!(ended_at(35_000_001), Some(1));
+    }
+
+    #[test]
+    fn bins_without_an_acknowledgement_hold_what_came_before() {
+        let mut bins = steady(1);
+        let end = bins.end;
+        // Two bins later than the end of the second, so that three end.
+        assert!(bins.advance(end + bins.duration * 2, 900));
+        let totals: Vec<u64> = (0..=4).map(|bin| bins.total(bin)).collect();
+        assert_eq!(totals, [0, 100, 100, 100, 900]);
+        assert_eq!(bins.ended, 4);
+        assert_eq!(bins.end, end + bins.duration * 3);
+    }
+
+    #[test]
+    fn ten_bins_without_an_acknowledgement_are_too_many() {
+        // W = 10.
+        for (early, counted) in [(0, false), (1, true)] {
+            let mut bins = steady(1);
+            let late = bins.duration * 10 - Duration::from_nanos(early);
+            assert_eq!(bins.advance(bins.end + late, 900), counted, "{early}");
+        }
+    }
+
+    #[test]
+    fn a_comparison_reaches_back_by_fifteen_bins_and_no_further() {
+        // EXTRA_BINS = 15, of which 525 ms are exactly all; 15 + 10 + 1 bins must have ended.
+        // Where nothing grows, half of what is expected is missing: five bins were too much.
+        for (ended, bins, overshoot) in [
+            (26, 15, Some(500)),
+            (25, 15, None),
+            (40, 16, None),
+            (40, 17, None),
+            (40, 14, Some(500)),
+        ] {
+            let rtt = Duration::from_millis(35) * bins;
+            assert_eq!(steady(ended).overshoot(rtt), overshoot, "{ended} {bins}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_is_delivered_nothing_is_missing() {
+        let mut bins = Bins::new(Instant::ZERO, Duration::from_millis(100), 0).expect("bins");
+        for _ in 0..30 {
+            assert!(bins.advance(bins.end, 0));
+        }
+        assert_eq!(bins.overshoot(Duration::from_millis(100)), None);
     }
 }
