@@ -9,6 +9,7 @@
 
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
+use std::mem::take;
 
 /// The state of the connection when a packet was sent (draft-bbr §4.1.2.1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +23,8 @@ pub struct DeliverySnapshot {
     /// P.first_send_time: when the first packet of its flight was sent.
     pub first_send_time: Instant,
     /// P.tx_in_flight: octets in flight when it had been sent, itself included.
-    pub tx_in_flight: u64,
+    /// At most 4 GiB, so that the snapshots of many packets stay small.
+    pub tx_in_flight: u32,
     /// P.is_app_limited: the application limited sending when it was sent.
     pub app_limited: bool,
 }
@@ -134,7 +136,11 @@ impl DeliveryRateSampler {
             lost: self.lost,
             delivered_time: self.delivered_time,
             first_send_time: self.first_send_time,
-            tx_in_flight: bytes_in_flight,
+            tx_in_flight: if bytes_in_flight > u32::MAX as u64 {
+                u32::MAX
+            } else {
+                bytes_in_flight as u32
+            },
             app_limited: self.app_limited != 0,
         }
     }
@@ -159,6 +165,7 @@ impl DeliveryRateSampler {
         let Some(&snapshot) = snapshot else { return };
         let is_newest = progress
             .newest
+            .as_ref()
             .is_none_or(|newest| (sent_at, id) > (newest.sent_at, newest.id));
         if is_newest {
             progress.newest = Some(Newest {
@@ -189,14 +196,17 @@ impl DeliveryRateSampler {
         if self.progress.acked_packets == 0 {
             return None;
         }
-        let progress = std::mem::take(&mut self.progress);
+        let progress = &mut self.progress;
+        let (newly_acked, packets) = (take(&mut progress.acked), take(&mut progress.acked_packets));
+        let newly_lost = take(&mut progress.lost);
+        let newest_sent_at = take(&mut progress.newest_sent_at);
         let mut rate = RateSample {
             total_delivered: self.delivered,
             ..RateSample::default()
         };
         if let Some(Newest {
             sent_at, snapshot, ..
-        }) = progress.newest
+        }) = &progress.newest
         {
             let send_elapsed = sent_at.since(snapshot.first_send_time);
             let ack_elapsed = self.delivered_time.since(snapshot.delivered_time);
@@ -204,7 +214,7 @@ impl DeliveryRateSampler {
             rate.interval = send_elapsed.max(ack_elapsed);
             rate.app_limited = snapshot.app_limited;
             rate.prior_delivered = snapshot.delivered;
-            rate.tx_in_flight = snapshot.tx_in_flight;
+            rate.tx_in_flight = u64::from(snapshot.tx_in_flight);
             rate.lost = self.lost - snapshot.lost;
             // A shorter interval is none in which the path can have delivered a flight.
             if rate.interval >= min_rtt && !rate.interval.is_zero() {
@@ -212,11 +222,12 @@ impl DeliveryRateSampler {
                 rate.delivery_rate = Some(Rate::from_bytes_per_sec(per_second));
             }
         }
+        progress.newest = None;
         Some(Delivered {
-            newly_acked: progress.acked,
-            packets: progress.acked_packets,
-            newly_lost: progress.lost,
-            newest_sent_at: progress.newest_sent_at,
+            newly_acked,
+            packets,
+            newly_lost,
+            newest_sent_at,
             rate,
         })
     }

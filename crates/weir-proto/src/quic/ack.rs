@@ -199,11 +199,18 @@ impl ReceivedPackets {
         self.older = Some(list);
     }
 
-    /// The peer has received an acknowledgement of the packets up to `largest`, which need not be
-    /// reported again (RFC 9000 §13.2.4).
-    pub fn forget_up_to(&mut self, largest: u64) {
+    /// The peer has received an acknowledgement of the packets with numbers below `end`, which need
+    /// not be reported again (RFC 9000 §13.2.4).
+    #[inline]
+    pub fn forget_below(&mut self, end: u64) {
+        if end > self.floor {
+            self.raise_floor(end);
+        }
+    }
+
+    fn raise_floor(&mut self, end: u64) {
         // The newest number stays, so that an ACK always has a range.
-        let end = (largest + 1).min(self.expected().saturating_sub(1));
+        let end = end.min(self.expected().saturating_sub(1));
         if end > self.floor {
             self.numbers.remove(0..end);
             self.floor = end;
@@ -355,7 +362,7 @@ mod tests {
         for number in [0, 1, 3, 4] {
             received.on_packet(at(1), number, true, Ecn::NotEct);
         }
-        received.forget_up_to(3);
+        received.forget_below(4);
         let ranges: Vec<_> = received.take_ack(at(1)).unwrap().ranges().collect();
         assert_eq!(
             ranges,

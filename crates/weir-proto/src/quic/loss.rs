@@ -12,7 +12,7 @@ use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::ring::Ring;
 use crate::time::{Duration, Instant};
-use smallvec::SmallVec;
+use std::slice;
 
 /// kGranularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -42,6 +42,50 @@ pub enum RetransmitFrame {
     FlowControl(Box<Frame>),
 }
 
+/// The frames of a packet that must be sent again if it is lost: almost always one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum RetransmitFrames {
+    /// None.
+    #[default]
+    None,
+    /// One.
+    One(RetransmitFrame),
+    /// More.
+    Many(Box<[RetransmitFrame]>),
+}
+
+impl RetransmitFrames {
+    /// Adds a frame behind the others.
+    #[inline]
+    pub fn push(&mut self, frame: RetransmitFrame) {
+        *self = match std::mem::take(self) {
+            Self::None => Self::One(frame),
+            Self::One(first) => Self::Many([first, frame].into()),
+            Self::Many(frames) => {
+                let mut frames = frames.into_vec();
+                frames.push(frame);
+                Self::Many(frames.into())
+            }
+        };
+    }
+
+    /// All of them.
+    #[inline]
+    pub fn as_slice(&self) -> &[RetransmitFrame] {
+        match self {
+            Self::None => &[],
+            Self::One(frame) => slice::from_ref(frame),
+            Self::Many(frames) => frames,
+        }
+    }
+
+    /// True if there is none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        matches!(self, Self::None)
+    }
+}
+
 /// The state of a sent packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PacketState {
@@ -59,10 +103,10 @@ enum PacketState {
 pub struct SentPacket {
     /// When it was handed over.
     pub sent_at: Instant,
-    /// The largest packet number that its ACK frame acknowledged.
-    pub acked_up_to: Option<u64>,
+    /// Its ACK frame acknowledged packets with numbers below this one; zero if it has none.
+    pub acked_below: u64,
     /// The frames to send again if it is lost.
-    pub retransmit: SmallVec<[RetransmitFrame; 1]>,
+    pub retransmit: RetransmitFrames,
     /// Octets that count as in flight.
     pub size: u32,
     /// The peer must acknowledge it.
@@ -110,6 +154,8 @@ pub struct SentPackets {
     packets: Ring<SentPacket>,
     /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
+    /// Packets at the front of the ring that are known to be in flight no more.
+    settled: usize,
     largest_acked: Option<u64>,
     loss_time: Option<Instant>,
     eliciting_in_flight: u64,
@@ -166,12 +212,12 @@ impl SentPackets {
         }
     }
 
-    /// Moves the packets that the frame acknowledges for the first time into `acked`, largest
-    /// first.
+    /// Marks the packets that the frame acknowledges for the first time, and adds their numbers to
+    /// `acked`, largest first. They stay until [`trim`](Self::trim).
     pub fn acknowledge(
         &mut self,
         ack: &Ack,
-        acked: &mut Vec<(PacketNumber, SentPacket)>,
+        acked: &mut Vec<PacketNumber>,
     ) -> Result<NewlyAcked, TransportError> {
         // RFC 9000 §13.1: acknowledging a packet that was not sent is an error.
         if ack.largest >= self.next_number() {
@@ -197,20 +243,37 @@ impl SentPackets {
                 if packet.state != PacketState::InFlight {
                     continue;
                 }
-                let mut taken = std::mem::take(packet);
                 packet.state = PacketState::Acked;
-                taken.state = PacketState::Acked;
                 let number = self.base + at;
                 if number == ack.largest {
-                    newly_acked.largest_sent_at = Some(taken.sent_at);
+                    newly_acked.largest_sent_at = Some(packet.sent_at);
                 }
-                newly_acked.ack_eliciting |= taken.ack_eliciting;
-                self.eliciting_in_flight -= u64::from(taken.ack_eliciting);
-                acked.push((number, taken));
+                newly_acked.ack_eliciting |= packet.ack_eliciting;
+                self.eliciting_in_flight -= u64::from(packet.ack_eliciting);
+                acked.push(number);
             }
         }
         self.largest_acked = self.largest_acked.max(Some(ack.largest));
         Ok(newly_acked)
+    }
+
+    /// A packet that was not trimmed yet.
+    #[inline]
+    pub fn get(&self, number: PacketNumber) -> Option<&SentPacket> {
+        self.packets.get(number.checked_sub(self.base)? as usize)
+    }
+
+    /// True if a packet is in flight that is older than the largest acknowledged one: only then
+    /// may one be lost. Otherwise the time threshold is not running.
+    #[inline]
+    pub fn has_gap(&mut self) -> bool {
+        self.settle();
+        let largest = self.largest_acked;
+        let has_gap = largest.is_some_and(|largest| self.base + self.settled as u64 <= largest);
+        if !has_gap {
+            self.loss_time = None;
+        }
+        has_gap
     }
 
     /// Moves the packets that are lost by now into `lost`, oldest first. Returns true if they
@@ -228,7 +291,7 @@ impl SentPackets {
         };
         let delay = loss_delay(rtt);
         let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
-        let mut number = self.base;
+        let mut number = self.base + self.settled as u64;
         while number <= largest {
             let Some(packet) = self.packets.get_mut((number - self.base) as usize) else {
                 break;
@@ -258,18 +321,25 @@ impl SentPackets {
             }
             number += 1;
         }
-        self.trim();
         period.is_persistent
     }
 
-    fn trim(&mut self) {
-        while self
-            .packets
-            .front()
-            .is_some_and(|packet| packet.state != PacketState::InFlight)
-        {
+    /// Passes over the packets at the front that are in flight no more.
+    #[inline]
+    fn settle(&mut self) {
+        let settled = |packet: &SentPacket| packet.state != PacketState::InFlight;
+        while self.packets.get(self.settled).is_some_and(settled) {
+            self.settled += 1;
+        }
+    }
+
+    /// Forgets the packets at the front that are in flight no more.
+    #[inline]
+    pub fn trim(&mut self) {
+        self.settle();
+        self.base += self.settled as u64;
+        for _ in 0..std::mem::take(&mut self.settled) {
             self.packets.pop_front();
-            self.base += 1;
         }
     }
 
@@ -280,7 +350,7 @@ impl SentPackets {
             .iter()
             .filter(|packet| packet.state == PacketState::InFlight);
         open.find(|packet| !packet.retransmit.is_empty())
-            .map_or(&[], |packet| &packet.retransmit)
+            .map_or(&[], |packet| packet.retransmit.as_slice())
     }
 
     /// Discards all packets (RFC 9002 §6.4); returns the octets that were in flight.
@@ -291,6 +361,7 @@ impl SentPackets {
             .filter(|packet| packet.state == PacketState::InFlight);
         let octets = open.map(|packet| u64::from(packet.size)).sum();
         self.base = self.next_number();
+        self.settled = 0;
         self.packets.clear();
         self.loss_time = None;
         self.eliciting_in_flight = 0;

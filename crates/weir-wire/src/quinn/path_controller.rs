@@ -190,7 +190,7 @@ impl Flight {
     fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant) -> Lost {
         let unknown = DeliverySnapshot {
             lost: self.sampler.lost(),
-            tx_in_flight: bytes,
+            tx_in_flight: u32::try_from(bytes).unwrap_or(u32::MAX),
             ..DeliverySnapshot::default()
         };
         let snapshot = self.find(sent_at).map_or(unknown, |packet| packet.snapshot);
@@ -198,7 +198,7 @@ impl Flight {
             now,
             sent_at,
             bytes,
-            tx_in_flight: snapshot.tx_in_flight,
+            tx_in_flight: u64::from(snapshot.tx_in_flight),
             lost_since_sent: self.sampler.on_lost(bytes, &snapshot),
             delivered: self.sampler.delivered(),
             app_limited: snapshot.app_limited,

@@ -13,7 +13,7 @@ mod tests;
 use super::ack::ReceivedPackets;
 use super::config::{Config, Handshake};
 use super::error::TransportError;
-use super::loss::{LostPacket, PROBE_TIMEOUT, SentPacket, SentPackets};
+use super::loss::{LostPacket, PROBE_TIMEOUT, SentPackets};
 use super::streams::{Role, Streams};
 use super::wire::{PacketNumber, SpaceId};
 use crate::cc::rtt::RttEstimator;
@@ -73,6 +73,8 @@ struct CloseFrame {
 /// One end of a QUIC connection.
 pub struct Connection {
     config: Config,
+    /// Octets of a full datagram.
+    datagram_size: u32,
     role: Role,
     state: State,
     initial: PacketSpace,
@@ -115,7 +117,8 @@ pub struct Connection {
     next_id: u64,
     events: Events,
     statistics: Statistics,
-    acked: Vec<(PacketNumber, SentPacket)>,
+    /// Numbers that the acknowledgement in progress acknowledges for the first time.
+    acked: Vec<PacketNumber>,
     lost: Vec<LostPacket>,
 }
 
@@ -143,6 +146,7 @@ impl Connection {
             received: ReceivedPackets::new(config.ack, never_delay),
         };
         Self {
+            datagram_size: config.datagram_size(),
             role,
             state: State::Idle,
             initial: space(true),
@@ -301,12 +305,14 @@ impl Endpoint for Connection {
 
     #[inline]
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.transmit(now);
-        if packet.is_none() && self.events.wants(EventMask::BOUND) {
+        if let Some(plan) = self.next_packet(now) {
+            return Some(self.build(now, plan));
+        }
+        if self.events.wants(EventMask::BOUND) {
             let bound = self.bound();
             self.events.block(now, bound);
         }
-        packet
+        None
     }
 
     #[inline]

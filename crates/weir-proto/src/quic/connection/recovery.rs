@@ -1,6 +1,6 @@
 //! Processes acknowledgements and the loss timer (RFC 9002 §5, §6 and appendix A).
 
-use super::{Connection, State};
+use super::{Connection, PacketSpace, State};
 use crate::cc::{Acked, CongestionEvent, EndAcks, Lost};
 use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
@@ -12,6 +12,8 @@ use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
+/// Lost packets for which there is always room.
+const MOST_LOST_KEPT: usize = 16;
 /// The most doublings of the probe timeout.
 const MAX_BACKOFF: u32 = 20;
 
@@ -23,12 +25,14 @@ impl Connection {
         space: SpaceId,
         ack: &Ack,
     ) -> Result<(), TransportError> {
-        let mut acked = std::mem::take(&mut self.acked);
-        acked.clear();
-        let newly_acked = self.space(space).sent.acknowledge(ack, &mut acked)?;
+        self.acked.clear();
+        let sent = match space {
+            SpaceId::Initial => &mut self.initial.sent,
+            SpaceId::Data => &mut self.data.sent,
+        };
+        let newly_acked = sent.acknowledge(ack, &mut self.acked)?;
         self.detect_spurious_losses(now, ack);
-        if acked.is_empty() {
-            self.acked = acked;
+        if self.acked.is_empty() {
             return Ok(());
         }
         if space == SpaceId::Initial {
@@ -36,7 +40,6 @@ impl Connection {
             self.amplification = None;
         }
         let rtt_sample = self.sample_rtt(now, space, ack, newly_acked);
-        self.acked = acked;
         let ecn_ce = self.process_ecn(now, space, ack, newly_acked);
         if self.config.rules.losses_before_acks {
             self.detect_losses(now, space);
@@ -45,6 +48,7 @@ impl Connection {
             self.process_acked(now, space);
             self.detect_losses(now, space);
         }
+        self.space(space).sent.trim();
         self.end_acks(now, rtt_sample, ecn_ce);
         self.pto_count = 0;
         self.probes_due = 0;
@@ -158,25 +162,30 @@ impl Connection {
     }
 
     fn process_acked(&mut self, now: Instant, space: SpaceId) {
-        let mut acked = std::mem::take(&mut self.acked);
-        for (number, packet) in acked.drain(..) {
+        for at in 0..self.acked.len() {
+            let number = self.acked[at];
+            let PacketSpace { sent, received } = match space {
+                SpaceId::Initial => &mut self.initial,
+                SpaceId::Data => &mut self.data,
+            };
+            let Some(packet) = sent.get(number) else {
+                continue;
+            };
             let bytes = u64::from(packet.size);
-            let sent = (packet.sent_at, number);
+            let sent_at = packet.sent_at;
             self.sampler
-                .on_acked(now, bytes, sent, Some(&packet.snapshot));
+                .on_acked(now, bytes, (sent_at, number), Some(&packet.snapshot));
             self.controller.on_ack(&Acked {
                 now,
-                sent_at: packet.sent_at,
+                sent_at,
                 bytes,
                 bytes_in_flight: self.bytes_in_flight,
                 rtt: self.rtt.get(),
                 app_limited: self.app_limited,
             });
             self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
-            if let Some(largest) = packet.acked_up_to {
-                self.space(space).received.forget_up_to(largest);
-            }
-            for frame in &packet.retransmit {
+            received.forget_below(packet.acked_below);
+            for frame in packet.retransmit.as_slice() {
                 match frame {
                     RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
                     RetransmitFrame::Crypto => self.crypto_due = false,
@@ -185,11 +194,17 @@ impl Connection {
             }
             self.emit_window(now);
         }
-        self.acked = acked;
     }
 
     /// Detects lost packets and reacts (RFC 9002 appendices A.10 and B.8).
+    #[inline]
     fn detect_losses(&mut self, now: Instant, space: SpaceId) {
+        if self.space(space).sent.has_gap() {
+            self.look_for_losses(now, space);
+        }
+    }
+
+    fn look_for_losses(&mut self, now: Instant, space: SpaceId) {
         let mut lost = std::mem::take(&mut self.lost);
         lost.clear();
         let rtt = self.rtt;
@@ -208,7 +223,7 @@ impl Connection {
             let (number, size, trigger) = (lost.number, lost.packet.size, lost.trigger);
             lost_bytes += u64::from(size);
             self.note_lost(now, number, &lost.packet);
-            self.retransmit(&lost.packet.retransmit);
+            self.retransmit(lost.packet.retransmit.as_slice());
             self.events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
                 size,
@@ -234,6 +249,9 @@ impl Connection {
             self.recovery_probe = false;
             self.spurious_candidates.clear();
         }
+        // Slow start loses many times as much at once as what follows.
+        lost.clear();
+        lost.shrink_to(MOST_LOST_KEPT);
         self.lost = lost;
         self.emit_window(now);
     }
@@ -248,7 +266,7 @@ impl Connection {
             now,
             sent_at: packet.sent_at,
             bytes,
-            tx_in_flight: snapshot.tx_in_flight,
+            tx_in_flight: u64::from(snapshot.tx_in_flight),
             lost_since_sent,
             delivered: self.sampler.delivered(),
             app_limited: snapshot.app_limited,
@@ -296,7 +314,8 @@ impl Connection {
             return Some(at);
         }
         // RFC 9002 §6.2.2.1: a server at its anti-amplification limit sets no timer.
-        if self.is_amplification_limited() || self.probes_due > 0 {
+        let limited = self.amplification.is_some() && self.is_amplification_limited();
+        if limited || self.probes_due > 0 {
             return None;
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
@@ -324,6 +343,8 @@ impl Connection {
             self.detect_losses(now, SpaceId::Data);
         }
         if initial_lost || data_lost {
+            self.initial.sent.trim();
+            self.data.sent.trim();
             return;
         }
         let backoff = self.pto_count;

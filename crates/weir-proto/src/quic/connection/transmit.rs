@@ -19,39 +19,73 @@ const INITIAL_DATAGRAM: u32 = 1200;
 /// Octets of the handshake message, about as many as a TLS ClientHello has.
 const CRYPTO_LEN: u32 = 300;
 
+/// What the next packet carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Plan {
+    /// CONNECTION_CLOSE.
+    Close,
+    /// The handshake message or an acknowledgement, in an Initial packet.
+    Initial { ack_due: bool },
+    /// Anything in the Data space.
+    Data(DataPlan),
+}
+
+/// What the next packet of the Data space carries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataPlan {
+    /// An acknowledgement that cannot wait.
+    ack_due: bool,
+    flow_control: bool,
+    stream_data: bool,
+    /// A probe without anything else in it.
+    ping: bool,
+}
+
 /// A packet under construction.
 struct PacketBuilder {
     space: SpaceId,
     number_len: u8,
+    /// Octets of the header and the tag.
+    overhead: u32,
     /// Octets left for frames.
     room: u32,
     frames: SmallVec<[Frame; 2]>,
+    /// Octets of the frames, each with all of its fields.
+    frames_len: u32,
     sent: SentPacket,
-    /// It carries stream data that was sent before.
-    repeats: bool,
+    content: PacketContent,
+    /// It carries PADDING.
+    padded: bool,
 }
 
 impl PacketBuilder {
+    #[inline]
     fn push(&mut self, frame: Frame) {
-        self.room = self.room.saturating_sub(frame.len(false));
+        let len = frame.len(false);
+        self.room = self.room.saturating_sub(len);
+        self.frames_len = self.frames_len.saturating_add(len);
+        match frame {
+            Frame::Ack(_) => {}
+            Frame::Padding(_) => self.padded = true,
+            Frame::Stream(_) if self.content == PacketContent::Retransmission => {}
+            Frame::Stream(_) => self.content = PacketContent::Data,
+            _ if self.content == PacketContent::Acknowledgement => {
+                self.content = PacketContent::Control;
+            }
+            _ => {}
+        }
         self.frames.push(frame);
     }
 
-    /// What the packet carries.
-    fn content(&self) -> PacketContent {
-        let mut content = PacketContent::Acknowledgement;
-        for frame in &self.frames {
-            content = match frame {
-                Frame::Stream(_) if self.repeats => return PacketContent::Retransmission,
-                Frame::Stream(_) => return PacketContent::Data,
-                Frame::Ack(_) | Frame::Padding(_) => continue,
-                _ => PacketContent::Control,
-            };
-        }
-        content
+    /// Octets of the frames as they are sent: the last one may leave out its length.
+    #[inline]
+    fn octets(&self) -> u32 {
+        let left_out = self.frames.last().map_or(0, Frame::length_len);
+        self.frames_len - left_out
     }
 
     /// Adds a frame that is sent again if the packet is lost.
+    #[inline]
     fn push_retransmittable(&mut self, frame: Frame, retransmit: RetransmitFrame) {
         self.push(frame);
         self.sent.retransmit.push(retransmit);
@@ -84,34 +118,47 @@ impl Connection {
         }
     }
 
-    /// The next packet that leaves now.
-    pub(super) fn transmit(&mut self, now: Instant) -> Option<Packet> {
+    /// What the next packet that leaves now carries.
+    #[inline]
+    pub(super) fn next_packet(&mut self, now: Instant) -> Option<Plan> {
         match self.state {
             State::Closing(_) => {
                 let due = std::mem::take(&mut self.close_due);
-                return due.then(|| self.build_close(now));
+                return due.then_some(Plan::Close);
             }
             State::Handshaking | State::Established => {}
             State::Idle | State::Draining | State::Closed => return None,
         }
-        if self.is_amplification_limited() {
+        if self.amplification.is_some() && self.is_amplification_limited() {
             return None;
         }
-        if self.has_initial
-            && let Some(packet) = self.build_initial(now)
-        {
-            return Some(packet);
+        if self.has_initial {
+            let ack_due = self.initial.received.ack_is_due(now);
+            if self.crypto_due || ack_due {
+                return Some(Plan::Initial { ack_due });
+            }
         }
         if self.state != State::Established {
             return None;
         }
-        self.build_data(now)
+        self.plan_data(now).map(Plan::Data)
+    }
+
+    /// The packet that was planned.
+    pub(super) fn build(&mut self, now: Instant, plan: Plan) -> Packet {
+        let builder = match plan {
+            Plan::Close => self.build_close(now),
+            Plan::Initial { ack_due } => self.build_initial(now, ack_due),
+            Plan::Data(plan) => self.build_data(now, plan),
+        };
+        self.finish(now, builder)
     }
 
     /// Octets of the largest datagram that may leave. Before the client's address is validated, a
     /// server sends at most three times what it received (RFC 9000 §8.1).
+    #[inline]
     fn datagram_limit(&self) -> u32 {
-        let largest = self.config.datagram_size();
+        let largest = self.datagram_size;
         self.amplification.map_or(largest, |budget| {
             largest.min(u32::try_from(budget.left()).unwrap_or(u32::MAX))
         })
@@ -120,9 +167,10 @@ impl Connection {
     /// True if the budget before address validation is too small for a datagram with an Initial
     /// packet (RFC 9000 §14.1).
     pub(super) fn is_amplification_limited(&self) -> bool {
-        self.datagram_limit() < self.config.datagram_size().min(INITIAL_DATAGRAM)
+        self.datagram_limit() < self.datagram_size.min(INITIAL_DATAGRAM)
     }
 
+    #[inline]
     fn builder(&self, now: Instant, space: SpaceId) -> PacketBuilder {
         let sent = match space {
             SpaceId::Initial => &self.initial.sent,
@@ -134,14 +182,18 @@ impl Connection {
         PacketBuilder {
             space,
             number_len,
+            overhead,
             room: self.datagram_limit().saturating_sub(overhead),
             frames: SmallVec::new(),
+            frames_len: 0,
             sent: SentPacket::new(now, 0),
-            repeats: false,
+            content: PacketContent::Acknowledgement,
+            padded: false,
         }
     }
 
-    fn build_close(&mut self, now: Instant) -> Packet {
+    #[cold]
+    fn build_close(&mut self, now: Instant) -> PacketBuilder {
         let close_frame = self.close_frame;
         // RFC 9000 §10.2.3: an Initial packet carries CONNECTION_CLOSE of type 0x1c only.
         let space = if self.has_initial {
@@ -156,15 +208,12 @@ impl Connection {
             frame_type: (!by_application).then_some(0),
             reason_len: 0,
         });
-        self.finish(now, builder)
+        builder
     }
 
     /// An Initial packet with the handshake message or an acknowledgement.
-    fn build_initial(&mut self, now: Instant) -> Option<Packet> {
-        let ack_due = self.initial.received.ack_is_due(now);
-        if !self.crypto_due && !ack_due {
-            return None;
-        }
+    #[cold]
+    fn build_initial(&mut self, now: Instant, ack_due: bool) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Initial);
         if ack_due {
             self.push_ack(now, &mut builder);
@@ -180,26 +229,24 @@ impl Connection {
         // RFC 9000 §14.1: a client pads all of its Initial packets, a server those that are
         // ack-eliciting.
         if self.role == Role::Client || !builder.sent.retransmit.is_empty() {
-            let header = &self.config.header;
-            let frames: u32 = builder.frames.iter().map(|frame| frame.len(false)).sum();
-            let len = header.overhead(SpaceId::Initial, builder.number_len) + frames;
+            let len = builder.overhead + builder.frames_len;
             if len < INITIAL_DATAGRAM {
                 builder.push(Frame::Padding(INITIAL_DATAGRAM - len));
             }
         }
-        Some(self.finish(now, builder))
+        builder
     }
 
     fn push_ack(&mut self, now: Instant, builder: &mut PacketBuilder) {
         if let Some(ack) = self.space(builder.space).received.take_ack(now) {
-            builder.sent.acked_up_to = Some(ack.largest);
+            builder.sent.acked_below = ack.largest + 1;
             builder.push(Frame::Ack(ack));
         }
     }
 
     /// True if the window, a probe timeout or the start of recovery allows a packet.
     fn may_send(&self) -> bool {
-        let mds = u64::from(self.config.datagram_size());
+        let mds = u64::from(self.datagram_size);
         let cwnd = self.controller.window();
         self.config.rules.lets_out(cwnd, self.bytes_in_flight, mds)
             || self.recovery_probe
@@ -215,7 +262,7 @@ impl Connection {
         let Some((rate, quantum)) = pacing else {
             return true;
         };
-        let mds = u64::from(self.config.datagram_size());
+        let mds = u64::from(self.datagram_size);
         let at = self.pacer.release(mds, rate, quantum);
         if at > now && (self.streams.has_stream_data() || self.streams.unsent() > 0) {
             self.paced_until = Some(at);
@@ -223,7 +270,7 @@ impl Connection {
         at <= now
     }
 
-    fn build_data(&mut self, now: Instant) -> Option<Packet> {
+    fn plan_data(&mut self, now: Instant) -> Option<DataPlan> {
         let ack_due = self.data.received.ack_is_due(now);
         self.paced_until = None;
         // A probe does not wait for the pacer, as it does not wait for the window.
@@ -231,8 +278,7 @@ impl Connection {
         let mut has_stream_data = may_send && self.streams.has_stream_data();
         if may_send && !has_stream_data && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
-            let retransmit: SmallVec<[RetransmitFrame; 1]> =
-                self.data.sent.oldest_retransmit().into();
+            let retransmit = self.data.sent.oldest_retransmit().to_vec();
             self.retransmit(&retransmit);
             has_stream_data = self.streams.has_stream_data();
         }
@@ -244,29 +290,36 @@ impl Connection {
                 self.sampler.on_app_limited(self.bytes_in_flight);
             }
         }
-        if !ack_due && !has_stream_data && !has_flow_control && !ping {
-            return None;
-        }
+        let leaves = ack_due || has_stream_data || has_flow_control || ping;
+        leaves.then_some(DataPlan {
+            ack_due,
+            flow_control: has_flow_control,
+            stream_data: has_stream_data,
+            ping,
+        })
+    }
 
+    /// A packet of the Data space. An acknowledgement rides along.
+    fn build_data(&mut self, now: Instant, plan: DataPlan) -> PacketBuilder {
         let mut builder = self.builder(now, SpaceId::Data);
         let received = &self.data.received;
-        if ack_due
+        if plan.ack_due
             || received.has_unacked_eliciting()
             || (self.config.bundle_acks && received.has_unacked_others())
         {
             self.push_ack(now, &mut builder);
         }
-        if has_flow_control {
+        if plan.flow_control {
             self.push_flow_control_frames(&mut builder);
         }
-        if has_stream_data {
+        if plan.stream_data {
             self.push_stream_frames(&mut builder);
         }
-        if ping {
+        if plan.ping {
             builder.push(Frame::Ping);
             builder.sent.ack_eliciting = true;
         }
-        Some(self.finish(now, builder))
+        builder
     }
 
     /// True if flow control frames leave now. They wait for a packet that is sent anyway, unless
@@ -296,48 +349,50 @@ impl Connection {
             && let Some(frame) = self.streams.next_frame(builder.room)
         {
             // Lost data comes first, and only new data lowers what was not sent.
-            builder.repeats |= self.streams.unsent() == unsent && frame.len > 0;
+            let repeats = self.streams.unsent() == unsent && frame.len > 0;
             unsent = self.streams.unsent();
+            if repeats {
+                builder.content = PacketContent::Retransmission;
+            }
             builder.push_retransmittable(Frame::Stream(frame), RetransmitFrame::Stream(frame));
         }
-        let low = self.config.send_queue_limit as f64 * self.config.low_water_ratio;
-        if self.write_blocked && self.streams.unsent() as f64 <= low {
-            self.write_blocked = false;
-            self.endpoint_events.push_back(EndpointEvent::Writable);
+        if self.write_blocked {
+            let low = self.config.send_queue_limit as f64 * self.config.low_water_ratio;
+            if self.streams.unsent() as f64 <= low {
+                self.write_blocked = false;
+                self.endpoint_events.push_back(EndpointEvent::Writable);
+            }
         }
     }
 
     /// Completes the packet with its number and size, and records it as sent.
+    #[inline]
     fn finish(&mut self, now: Instant, mut builder: PacketBuilder) -> Packet {
-        let header = self.config.header;
-        let mut frames_len = wire::frames_len(&builder.frames);
+        let mut frames_len = builder.octets();
         // RFC 9001 §5.4.2: packet number and frames have at least four octets, so that there is a
         // sample for header protection.
         let shortest = 4 - u32::from(builder.number_len.min(4));
-        if header.tag_len > 0 && frames_len < shortest {
-            builder.frames.push(Frame::Padding(shortest - frames_len));
+        if frames_len < shortest && self.config.header.tag_len > 0 {
+            builder.push(Frame::Padding(shortest - frames_len));
             frames_len = shortest;
         }
-        let size = header.overhead(builder.space, builder.number_len) + frames_len;
+        let size = builder.overhead + frames_len;
         let ack_eliciting = builder.sent.ack_eliciting || !builder.sent.retransmit.is_empty();
-        // RFC 9002 §2: packets that are ack-eliciting or contain PADDING are in flight.
-        let padded = builder
-            .frames
-            .iter()
-            .any(|frame| matches!(frame, Frame::Padding(_)));
-        let content = builder.content();
         let space = builder.space;
         let number = self.space(space).sent.next_number();
-        let closes = matches!(builder.frames.first(), Some(Frame::ConnectionClose { .. }));
-
-        if ack_eliciting || (padded && !closes) {
+        // RFC 9002 §2: packets that are ack-eliciting or contain PADDING are in flight.
+        let padded = || {
+            let closes = matches!(builder.frames.first(), Some(Frame::ConnectionClose { .. }));
+            builder.padded && !closes
+        };
+        if ack_eliciting || padded() {
             builder.sent.size = size;
             builder.sent.ack_eliciting = ack_eliciting;
             self.count_in_flight(now, space, builder.sent);
         } else {
             self.space(space).sent.skip();
         }
-        self.count_sent(now, number, size, content);
+        self.count_sent(now, number, size, builder.content);
         let packet = wire::Packet {
             number,
             number_len: builder.number_len,
@@ -371,6 +426,7 @@ impl Connection {
         self.emit_window(now);
     }
 
+    #[inline]
     fn count_sent(
         &mut self,
         now: Instant,
@@ -407,6 +463,7 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn wrap(&mut self, packet: wire::Packet, size: u32) -> Packet {
         let id = self.next_id;
         self.next_id += 1;

@@ -118,7 +118,7 @@ fn each_packet_is_acknowledged_once_and_the_largest_first() {
     let newly_acked = packets
         .acknowledge(&ack(&[(3, 4), (0, 1)]), &mut acked)
         .unwrap();
-    let order: Vec<u64> = acked.iter().map(|(number, _)| *number).collect();
+    let order = acked.clone();
     assert_eq!(order, [4, 3, 1, 0]);
     assert!(newly_acked.ack_eliciting && newly_acked.largest_sent_at.is_some());
     acked.clear();

@@ -74,13 +74,19 @@ impl Streams {
         id & 1 == self.first_local_id()
     }
 
+    /// Where this stream is among all, or where it belongs.
+    #[inline]
+    fn find(&self, id: u64) -> Result<usize, usize> {
+        // One stream is the common case.
+        match self.all.first() {
+            Some(first) if first.id == id => Ok(0),
+            _ => self.all.binary_search_by_key(&id, |stream| stream.id),
+        }
+    }
+
     /// The index of a stream, which is opened if it does not exist.
     fn open(&mut self, id: u64) -> Result<usize, TransportError> {
-        // One stream is the common case.
-        if self.all.first().is_some_and(|stream| stream.id == id) {
-            return Ok(0);
-        }
-        let at = match self.all.binary_search_by_key(&id, |stream| stream.id) {
+        let at = match self.find(id) {
             Ok(at) => return Ok(at),
             Err(at) => at,
         };
@@ -105,8 +111,7 @@ impl Streams {
     /// The index of a stream in a frame of the peer. A stream of this end must exist already
     /// (RFC 9000 §19.8).
     fn open_for_peer(&mut self, id: u64) -> Result<usize, TransportError> {
-        let known = self.all.binary_search_by_key(&id, |stream| stream.id);
-        match known {
+        match self.find(id) {
             Ok(at) => Ok(at),
             Err(_) if self.is_local(id) => Err(TransportError::stream_state(
                 "the peer used a stream that was not opened",
@@ -116,18 +121,12 @@ impl Streams {
     }
 
     fn sender(&mut self, id: u64) -> Option<&mut SendStream> {
-        let at = self
-            .all
-            .binary_search_by_key(&id, |stream| stream.id)
-            .ok()?;
+        let at = self.find(id).ok()?;
         self.all.get_mut(at)?.send.as_mut()
     }
 
     fn receiver(&mut self, id: u64) -> Option<&mut ReceiveStream> {
-        let at = self
-            .all
-            .binary_search_by_key(&id, |stream| stream.id)
-            .ok()?;
+        let at = self.find(id).ok()?;
         self.all.get_mut(at)?.receive.as_mut()
     }
 

@@ -247,6 +247,15 @@ impl Frame {
         )
     }
 
+    /// Octets of the length that the frame leaves out as the last one of a packet.
+    #[inline]
+    pub fn length_len(&self) -> u32 {
+        match self {
+            Self::Stream(frame) => varint::len(u64::from(frame.len)),
+            _ => 0,
+        }
+    }
+
     /// Octets on the wire. A STREAM frame that is the `last` frame of its packet has no Length.
     pub fn len(&self, last: bool) -> u32 {
         match self {
@@ -259,11 +268,7 @@ impl Frame {
             Self::Stream(StreamFrame {
                 id, offset, len, ..
             }) => {
-                let length = if last {
-                    0
-                } else {
-                    varint::len(u64::from(*len))
-                };
+                let length = if last { 0 } else { self.length_len() };
                 len.saturating_add(StreamFrame::head_len(*id, *offset) + length)
             }
             Self::MaxData(value) | Self::DataBlocked(value) => 1 + varint::len(*value),

@@ -459,7 +459,7 @@ fn lost(
         now,
         sent_at: segment.sent_at,
         bytes,
-        tx_in_flight: snapshot.tx_in_flight,
+        tx_in_flight: u64::from(snapshot.tx_in_flight),
         lost_since_sent: sampler.on_lost(bytes, snapshot),
         delivered: sampler.delivered(),
         app_limited: snapshot.app_limited,
