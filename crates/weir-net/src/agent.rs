@@ -220,15 +220,14 @@ impl Agent {
 
     /// Polls the endpoint for its next packet and writes it, with its addresses, into `slot`; true
     /// if there is one.
-    #[inline]
+    #[inline(always)]
     fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        *slot = self.endpoint.poll_transmit(now);
-        if slot.is_none() && std::mem::take(&mut self.has_sent) && self.notify_app(now) {
-            *slot = self.endpoint.poll_transmit(now);
+        let mut polled = self.endpoint.poll_transmit(now);
+        if polled.is_none() && std::mem::take(&mut self.has_sent) && self.notify_app(now) {
+            polled = self.endpoint.poll_transmit(now);
         }
-        let Some(packet) = slot else {
-            return false;
-        };
+        let Some(polled) = polled else { return false };
+        let packet = slot.insert(polled);
         packet.flow = self.address.flow;
         packet.transit.sent_at = Some(now);
         packet.ip.source = self.address.host;
@@ -259,6 +258,7 @@ impl Agent {
     }
 
     /// Moves packets from the endpoint into the transmit delay.
+    #[inline(never)]
     fn send_down(&mut self, now: Instant) {
         let mut slot = None;
         while self.poll_endpoint(now, &mut slot) {

@@ -5,10 +5,8 @@
 //! leaves its endpoint, and out of it when it reaches the other. Slots are reused, so that nothing
 //! is allocated once the pool has grown to the number of packets in the network.
 //!
-//! The pool has a slab for each link by which packets enter the network. Packets of one link
-//! mostly arrive in the order in which they left, and the slots of a slab are used in the order
-//! in which they became free, so that the packets lie in memory in that order too, and the
-//! processor prefetches them: measurable with a thousand flows.
+//! All flows share the slots: what one flow's slow start needed serves the others, and a packet
+//! that enters takes the place of one that has just left, which is still in the caches.
 
 mod slab;
 
@@ -29,7 +27,6 @@ pub(crate) struct PacketRef {
     pub(crate) size: u32,
     /// Offset of the first octet that was damaged on the way.
     pub(crate) damaged_at: Option<NonZeroU32>,
-    slab: u32,
     slot: u32,
     /// Nanoseconds in queues so far; while it waits, less the time at which it came (wrapping).
     queued: u64,
@@ -57,7 +54,7 @@ impl PacketRef {
     /// Its place in the pool, by which a stage names the packet in trace events: the network
     /// replaces it by the packet's number ([`PacketPool::number_of`]).
     pub(crate) fn place(&self) -> u64 {
-        u64::from(self.slab) << 32 | u64::from(self.slot)
+        u64::from(self.slot)
     }
 
     /// A second reference to the same packet, only for [`PacketPool::duplicate`] and only while the
@@ -68,7 +65,6 @@ impl PacketRef {
             ip: self.ip,
             size: self.size,
             damaged_at: self.damaged_at,
-            slab: self.slab,
             slot: self.slot,
             queued: self.queued,
         }
@@ -78,7 +74,7 @@ impl PacketRef {
 /// All packets in the network.
 #[derive(Debug, Default)]
 pub(crate) struct PacketPool {
-    slabs: Vec<Slab>,
+    slab: Slab,
 }
 
 impl PacketPool {
@@ -87,14 +83,9 @@ impl PacketPool {
     #[inline]
     pub(crate) fn insert(
         &mut self,
-        slab: u32,
         fill: impl FnOnce(&mut Option<Packet>) -> bool,
     ) -> Option<PacketRef> {
-        while self.slabs.len() <= slab as usize {
-            self.slabs.push(Slab::default());
-        }
-        let place = &mut self.slabs[slab as usize];
-        let (slot, packet) = place.next_free();
+        let (slot, packet) = self.slab.next_free();
         if !fill(packet) {
             return None;
         }
@@ -104,11 +95,10 @@ impl PacketPool {
             ip: packet.ip,
             size: packet.size,
             damaged_at: packet.damaged_at,
-            slab,
             slot,
             queued: packet.transit.queued.as_nanos(),
         };
-        place.take_free();
+        self.slab.take_free();
         Some(reference)
     }
 
@@ -121,7 +111,7 @@ impl PacketPool {
     /// Taking it out is for the caller: the slot counts as free.
     #[inline]
     pub(crate) fn slot_of(&mut self, reference: PacketRef) -> &mut Option<Packet> {
-        let slot = self.slabs[reference.slab as usize].free(reference.slot);
+        let slot = self.slab.free(reference.slot);
         if let Some(packet) = slot {
             packet.ip = reference.ip;
             packet.damaged_at = reference.damaged_at;
@@ -132,14 +122,12 @@ impl PacketPool {
 
     /// Inserts a copy of the packet that this reference stands for.
     pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
-        let slab = self.slabs.get(stub.slab as usize)?;
-        let packet = slab.get(stub.slot)?.clone();
-        let copy = self.insert(stub.slab, |slot| {
+        let packet = self.slab.get(stub.slot)?.clone();
+        let copy = self.insert(|slot| {
             *slot = Some(packet);
             true
         })?;
         Some(PacketRef {
-            slab: copy.slab,
             slot: copy.slot,
             ..stub
         })
@@ -159,13 +147,12 @@ impl PacketPool {
 
     /// The number of the packet at this place.
     fn number_of(&self, place: u64) -> Option<u64> {
-        let slab = self.slabs.get((place >> 32) as usize)?;
-        slab.get(place as u32)?.number
+        self.slab.get(place as u32)?.number
     }
 
     /// Packets in the pool.
     pub(crate) fn len(&self) -> usize {
-        self.slabs.iter().map(Slab::used).sum()
+        self.slab.used()
     }
 }
 
@@ -181,7 +168,6 @@ pub(crate) mod fixture {
             ip: IpHeader::default(),
             size,
             damaged_at: None,
-            slab: 0,
             slot: number as u32,
             queued: 0,
         }
@@ -216,7 +202,7 @@ mod tests {
     }
 
     fn insert(pool: &mut PacketPool, id: u64) -> PacketRef {
-        let reference = pool.insert(0, |slot| {
+        let reference = pool.insert(|slot| {
             *slot = Some(packet(id));
             true
         });

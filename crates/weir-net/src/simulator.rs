@@ -147,7 +147,7 @@ pub fn inject(network: &mut Network, packet: Packet, probe: &mut dyn Probe) -> R
     network.update_routes();
     let (from, to) = (packet.ip.source, packet.ip.destination);
     let link = network.ports.first_link(from, to);
-    let stored = network.pool.insert(link.unwrap_or(0), |slot| {
+    let stored = network.pool.insert(|slot| {
         *slot = Some(packet);
         true
     });
@@ -234,13 +234,33 @@ impl<'a> Run<'a> {
     #[inline]
     fn call_link(&mut self, id: u32) -> Outcome<()> {
         let now = self.network.now;
-        let place = &mut self.network.links[id as usize];
-        let (to, plain) = (place.to, place.link.is_plain());
-        if !plain {
-            place.link.handle_timeout(now);
-            self.network.make_copies(id);
-            self.record_link(id);
+        let mut place = &mut self.network.links[id as usize];
+        let to = place.to;
+        if !place.link.is_plain() {
+            return self.call_watched_link(id);
         }
+        while let Some((packet, more)) = place.link.poll_booked(now) {
+            self.deliver(to, packet)?;
+            place = &mut self.network.links[id as usize];
+            if !more {
+                break;
+            }
+        }
+        self.network
+            .queue
+            .reset(place.target, place.link.poll_timeout());
+        Ok(())
+    }
+
+    /// Moves the packets that arrive at the end of a link that is not plain.
+    #[inline(never)]
+    fn call_watched_link(&mut self, id: u32) -> Outcome<()> {
+        let now = self.network.now;
+        let place = &mut self.network.links[id as usize];
+        let to = place.to;
+        place.link.handle_timeout(now);
+        self.network.make_copies(id);
+        self.record_link(id);
         while let Some(packet) = self.network.links[id as usize].link.poll_transmit(now) {
             self.deliver(to, packet)?;
         }
@@ -248,9 +268,7 @@ impl<'a> Run<'a> {
         self.network
             .queue
             .reset(place.target, place.link.poll_timeout());
-        if !plain {
-            self.observe_link(id);
-        }
+        self.observe_link(id);
         Ok(())
     }
 
@@ -337,7 +355,7 @@ impl<'a> Run<'a> {
             let network = &mut *self.network;
             let place = &mut network.agents[id as usize];
             let fill = |slot: &mut _| place.agent.poll_transmit(now, slot);
-            let Some(packet) = network.pool.insert(first_link.unwrap_or(0), fill) else {
+            let Some(packet) = network.pool.insert(fill) else {
                 break;
             };
             sent += 1;

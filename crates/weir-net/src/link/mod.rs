@@ -409,15 +409,26 @@ impl Link {
 
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
-        let packet = if let Some(plain) = &mut self.plain {
-            plain.poll_arrived(now)?
-        } else {
-            self.flight.front().filter(|first| first.arrives <= now)?;
-            self.flight.pop_front()?.packet
-        };
+        if self.is_plain() {
+            return self.poll_booked(now).map(|(packet, _)| packet);
+        }
+        self.flight.front().filter(|first| first.arrives <= now)?;
+        let packet = self.flight.pop_front()?.packet;
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
         Some(packet)
+    }
+
+    /// The next packet that arrives at the end of a plain link, and whether another one has
+    /// arrived by now.
+    #[inline]
+    pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
+        let plain = self.plain.as_mut()?;
+        let packet = plain.poll_arrived(now)?;
+        let more = plain.next_arrival().is_some_and(|at| at <= now);
+        self.counters.packets_delivered += 1;
+        self.counters.bytes_delivered += u64::from(packet.size);
+        Some((packet, more))
     }
 
     #[inline]

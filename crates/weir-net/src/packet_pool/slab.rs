@@ -1,6 +1,5 @@
-//! Slots for the packets that entered the network by one link.
+//! Slots for packets.
 
-use std::collections::VecDeque;
 use weir_proto::packet::Packet;
 use weir_proto::ring::RoomMeter;
 
@@ -8,12 +7,13 @@ use weir_proto::ring::RoomMeter;
 const ALL: u32 = u32::MAX;
 
 /// Slots of packets. Their number follows the packets that are in the network: slow start needs
-/// many times as many as what follows, and slots are used in turn.
+/// many times as many as what follows. The slot that became free last is used first, because it is
+/// still in the processor's caches.
 #[derive(Debug)]
 pub(super) struct Slab {
     slots: Vec<Option<Packet>>,
-    /// Slots that may be used, in the order in which they became free.
-    free: VecDeque<u32>,
+    /// Slots that may be used, in the order in which they became free; the last is next.
+    free: Vec<u32>,
     meter: RoomMeter,
     /// Slots from this one on are given up: they are collected in `given_up` when they become free.
     kept: u32,
@@ -24,7 +24,7 @@ impl Default for Slab {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
-            free: VecDeque::new(),
+            free: Vec::new(),
             meter: RoomMeter::default(),
             kept: ALL,
             given_up: Vec::new(),
@@ -36,7 +36,7 @@ impl Slab {
     /// The next free slot, and its number. It stays free until [`take_free`](Self::take_free).
     #[inline]
     pub(super) fn next_free(&mut self) -> (u32, &mut Option<Packet>) {
-        let number = match self.free.front() {
+        let number = match self.free.last() {
             Some(&number) => number,
             None => self.grow(),
         };
@@ -46,7 +46,7 @@ impl Slab {
     /// The slot of [`next_free`](Self::next_free) has a packet now.
     #[inline]
     pub(super) fn take_free(&mut self) {
-        self.free.pop_front();
+        self.free.pop();
         if self.meter.on_push(self.used()) {
             self.end_period();
         }
@@ -59,7 +59,7 @@ impl Slab {
     #[inline]
     pub(super) fn free(&mut self, number: u32) -> &mut Option<Packet> {
         if number < self.kept {
-            self.free.push_back(number);
+            self.free.push(number);
         } else {
             self.given_up.push(number);
         }
@@ -83,7 +83,7 @@ impl Slab {
             self.slots.reserve_exact((self.slots.len() / 2).max(8));
         }
         self.slots.push(None);
-        self.free.push_back(number);
+        self.free.push(number);
         number
     }
 
@@ -115,13 +115,14 @@ impl Slab {
     #[cold]
     fn keep_all(&mut self) {
         self.kept = ALL;
-        self.free.extend(self.given_up.drain(..));
+        self.free.append(&mut self.given_up);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::VecDeque;
     use weir_proto::packet::{Body, FlowId, IpHeader, Payload, Transit};
 
     fn packet(id: u64) -> Packet {
