@@ -8,7 +8,7 @@
 )]
 
 use std::process::ExitCode;
-use weir_net::bench::{Bench, Topology, Transport, WARM_UP};
+use weir_net::bench::{Bench, Topology, Transport, warm_up};
 use weir_proto::time::Duration;
 
 fn main() -> ExitCode {
@@ -41,7 +41,9 @@ fn run(words: &[String]) -> Result<String, String> {
     };
     let (flows, seconds) = (number(flows)?, number(seconds)?);
     let mut bench = Bench::of(transport, topology, flows).map_err(|error| error.to_string())?;
-    bench.run(WARM_UP).map_err(|stuck| stuck.to_string())?;
+    bench
+        .run(warm_up(flows))
+        .map_err(|stuck| stuck.to_string())?;
     let time = Duration::from_secs(u64::from(seconds));
     let counts = bench.run(time).map_err(|stuck| stuck.to_string())?;
     Ok(format!(

@@ -1,8 +1,9 @@
 //! Static routing: the shortest path in hops; of equal ones, the link that was added first.
 //!
-//! A breadth-first search backwards from each host that is the target of some flow finds the
-//! routes. Only hosts in the middle of a path get a table, with one entry for each host; an agent
-//! stores its first link. Memory therefore grows with routers times hosts.
+//! A breadth-first search backwards from each host that is the target of some flow, or from the
+//! router before it if nothing else is connected to it, finds the routes. Only hosts in the middle
+//! of a path get a table, with one entry for each host; an agent stores its first link. Memory
+//! therefore grows with routers times hosts.
 
 use weir_proto::packet::HostId;
 
@@ -25,41 +26,38 @@ impl Routes {
         links: &[Edge],
         pairs: &[(HostId, HostId)],
     ) -> (Self, Vec<Option<u32>>) {
-        let mut into: Vec<Vec<u32>> = vec![Vec::new(); hosts];
-        for (number, (_, to)) in links.iter().enumerate() {
-            into[to.0 as usize].push(number as u32);
-        }
+        let graph = Graph::new(hosts, links);
         let mut routes = Self {
             tables: vec![None; hosts],
         };
         let mut first_links = vec![None; pairs.len()];
-        let mut by_target: Vec<usize> = (0..pairs.len()).collect();
-        by_target.sort_by_key(|&pair| pairs[pair].1);
+        let mut by_gate: Vec<usize> = (0..pairs.len()).collect();
+        by_gate.sort_by_key(|&pair| graph.gate(pairs[pair].1));
         let mut tree = None;
-        for pair in by_target {
+        let mut way = Vec::new();
+        for pair in by_gate {
             let (source, target) = pairs[pair];
-            if tree.as_ref().is_none_or(|(found, _)| *found != target) {
-                tree = Some((target, towards(target, links, &into)));
+            let gate = graph.gate(target);
+            if tree.as_ref().is_none_or(|(found, _)| *found != gate) {
+                tree = Some((gate, graph.towards(gate)));
             }
             if let Some((_, next)) = &tree {
-                first_links[pair] = next[source.0 as usize];
-                routes.follow(source, target, links, next);
+                graph.find_way(source, target, next, &mut way);
+                first_links[pair] = way.first().copied();
+                routes.enter(target, links, &way);
             }
         }
         (routes, first_links)
     }
 
-    /// Enters the way from `source` into the tables of the hosts between.
-    fn follow(&mut self, source: HostId, target: HostId, links: &[Edge], next: &[Option<u32>]) {
+    /// Enters a way into the tables of the hosts between its ends.
+    fn enter(&mut self, target: HostId, links: &[Edge], way: &[u32]) {
         let hosts = self.tables.len();
-        let mut at = source;
-        while let Some(link) = next[at.0 as usize] {
-            if at != source {
-                let table = self.tables[at.0 as usize]
-                    .get_or_insert_with(|| vec![NONE; hosts].into_boxed_slice());
-                table[target.0 as usize] = link;
-            }
-            at = links[link as usize].1;
+        for &link in way.iter().skip(1) {
+            let at = links[link as usize].0;
+            let table = self.tables[at.0 as usize]
+                .get_or_insert_with(|| vec![NONE; hosts].into_boxed_slice());
+            table[target.0 as usize] = link;
         }
     }
 
@@ -72,22 +70,92 @@ impl Routes {
     }
 }
 
-/// For each host the first link of its shortest way to the target.
-fn towards(target: HostId, links: &[Edge], into: &[Vec<u32>]) -> Vec<Option<u32>> {
-    let mut next = vec![None; into.len()];
-    let mut reached = vec![target];
-    let mut at = 0;
-    while let Some(&host) = reached.get(at) {
-        at += 1;
-        for &link in &into[host.0 as usize] {
-            let from = links[link as usize].0;
-            if from != target && next[from.0 as usize].is_none() {
-                next[from.0 as usize] = Some(link);
-                reached.push(from);
-            }
+/// A host with one link to another and one link back, through which no way leads.
+#[derive(Clone, Copy)]
+struct Stub {
+    router: HostId,
+    up: u32,
+    down: u32,
+}
+
+/// The links, by the host where they end.
+struct Graph<'a> {
+    links: &'a [Edge],
+    into: Vec<Vec<u32>>,
+    stubs: Vec<Option<Stub>>,
+}
+
+impl<'a> Graph<'a> {
+    fn new(hosts: usize, links: &'a [Edge]) -> Self {
+        let mut into: Vec<Vec<u32>> = vec![Vec::new(); hosts];
+        let mut out_of: Vec<Vec<u32>> = vec![Vec::new(); hosts];
+        for (number, (from, to)) in links.iter().enumerate() {
+            out_of[from.0 as usize].push(number as u32);
+            into[to.0 as usize].push(number as u32);
+        }
+        let ends = out_of.iter().zip(&into);
+        let stubs = ends.map(|ends| {
+            let (&[up], &[down]) = (&ends.0[..], &ends.1[..]) else {
+                return None;
+            };
+            let router = links[up as usize].1;
+            (links[down as usize].0 == router).then_some(Stub { router, up, down })
+        });
+        let stubs = stubs.collect();
+        Self { links, into, stubs }
+    }
+
+    /// The host at which every way to the target arrives before it: thousands of hosts behind one
+    /// router need one search.
+    fn gate(&self, target: HostId) -> HostId {
+        self.stubs[target.0 as usize].map_or(target, |stub| stub.router)
+    }
+
+    /// The links from the source to the target; none without a way. `next` leads to the target's
+    /// gate.
+    fn find_way(&self, source: HostId, target: HostId, next: &[Option<u32>], way: &mut Vec<u32>) {
+        way.clear();
+        if source == target {
+            return;
+        }
+        let gate = self.gate(target);
+        let mut at = source;
+        if let Some(stub) = self.stubs[source.0 as usize] {
+            way.push(stub.up);
+            at = stub.router;
+        }
+        if at == target {
+            return;
+        }
+        while at != gate {
+            let Some(link) = next[at.0 as usize] else {
+                return way.clear();
+            };
+            way.push(link);
+            at = self.links[link as usize].1;
+        }
+        if let Some(stub) = self.stubs[target.0 as usize] {
+            way.push(stub.down);
         }
     }
-    next
+
+    /// For each host the first link of its shortest way to the target.
+    fn towards(&self, target: HostId) -> Vec<Option<u32>> {
+        let mut next = vec![None; self.into.len()];
+        let mut reached = vec![target];
+        let mut at = 0;
+        while let Some(&host) = reached.get(at) {
+            at += 1;
+            for &link in &self.into[host.0 as usize] {
+                let from = self.links[link as usize].0;
+                if from != target && next[from.0 as usize].is_none() {
+                    next[from.0 as usize] = Some(link);
+                    reached.push(from);
+                }
+            }
+        }
+        next
+    }
 }
 
 #[cfg(test)]
@@ -124,5 +192,48 @@ mod tests {
         assert_eq!(routes.next(HostId(2), HostId(0)), None);
         assert_eq!(routes.next(HostId(3), HostId(3)), None);
         assert_eq!(routes.next(HostId(99), HostId(3)), None);
+    }
+
+    #[test]
+    fn hosts_with_one_link_each_way_are_reached_through_their_router() {
+        // 0 and 1 hang on router 4, 2 on router 5; 3 has a link to 5 and none back.
+        let links = [
+            edge(0, 4),
+            edge(4, 0),
+            edge(1, 4),
+            edge(4, 1),
+            edge(4, 5),
+            edge(5, 4),
+            edge(5, 2),
+            edge(2, 5),
+            edge(3, 5),
+        ];
+        let cases = [
+            (
+                "over both routers",
+                edge(0, 2),
+                Some(0),
+                vec![(4, 4), (5, 6)],
+            ),
+            ("behind one router", edge(0, 1), Some(0), vec![(4, 3)]),
+            ("from a router", edge(5, 0), Some(5), vec![(4, 1)]),
+            ("to a router", edge(2, 4), Some(7), vec![(5, 5)]),
+            ("to its own router", edge(2, 5), Some(7), vec![]),
+            ("from its own router", edge(4, 1), Some(3), vec![]),
+            ("one way only", edge(3, 1), Some(8), vec![(5, 5), (4, 3)]),
+            ("no way back", edge(1, 3), None, vec![]),
+            ("to itself", edge(1, 1), None, vec![]),
+        ];
+        for (name, pair, first, between) in cases {
+            let (routes, found) = Routes::find(6, &links, &[pair]);
+            assert_eq!(found, [first], "{name}");
+            for host in 0..6 {
+                let link = between.iter().find(|(at, _)| *at == host).map(|way| way.1);
+                assert_eq!(routes.next(HostId(host), pair.1), link, "{name} at {host}");
+            }
+        }
+        let two = [edge(0, 1), edge(1, 0)];
+        let (_, found) = Routes::find(2, &two, &[edge(0, 1), edge(1, 0)]);
+        assert_eq!(found, [Some(0), Some(1)], "two hosts alone");
     }
 }

@@ -2,7 +2,7 @@
 //! a flow holds.
 
 use allocation_counter::{AllocationInfo, measure};
-use weir_net::bench::{Bench, Counts, Topology, Transport, WARM_UP};
+use weir_net::bench::{Bench, Counts, Topology, Transport, warm_up};
 use weir_proto::time::Duration;
 
 const FLOWS: u32 = 10;
@@ -19,7 +19,7 @@ fn steady(transport: Transport) -> Steady {
     let mut bench = None;
     let building = measure(|| {
         let mut network = Bench::of(transport, Topology::Dumbbell, FLOWS).expect("a network");
-        network.run(WARM_UP * 2).expect("no standstill");
+        network.run(warm_up(FLOWS) * 2).expect("no standstill");
         bench = Some(network);
     });
     let network = bench.as_mut().expect("just built");

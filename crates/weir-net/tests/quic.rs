@@ -4,7 +4,7 @@ mod common;
 
 use common::{Recorder, at};
 use weir_net::app::{Bulk, BulkConfig, Sink};
-use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, Topology, WARM_UP};
+use weir_net::bench::{Bench, Counts, FlowEndpoints, ROUND_TRIP, Topology, warm_up};
 use weir_net::loss::PeriodicLossConfig;
 use weir_net::{FlowConfig, HostTiming, LossConfig, Network, Side, simulate};
 use weir_proto::endpoint::CloseReason;
@@ -21,7 +21,7 @@ fn ends() -> FlowEndpoints {
 
 fn bench(flows: u32) -> Counts {
     let mut bench = Bench::new(Topology::OneLink, flows, 15_000, |_| ends()).unwrap();
-    bench.run(WARM_UP).unwrap();
+    bench.run(warm_up(flows)).unwrap();
     bench.run(Duration::from_secs(20)).unwrap()
 }
 

@@ -10,7 +10,7 @@
 
 use crate::limits::resident_bytes;
 use serde_json::{Value, json};
-use weir_net::bench::{Bench, Counts, EventQueueBench, Topology, Transport, WARM_UP};
+use weir_net::bench::{Bench, Counts, EventQueueBench, Topology, Transport, warm_up};
 
 /// Entries of the event queue whose operations are timed as a baseline.
 pub const QUEUE_ENTRIES: u32 = 10_000;
@@ -59,6 +59,7 @@ impl Measured {
             "packets": self.counts.packets,
             "packets_dropped": self.counts.dropped,
             "events": self.counts.events,
+            "warmup_s": warm_up(self.case.flows).as_secs_f64(),
             "simulated_s": self.counts.simulated.as_secs_f64(),
             "utilisation": self.counts.utilisation,
             "cpu_s": self.cpu_s,
@@ -81,7 +82,9 @@ pub fn measure(case: Case, packets: u64) -> Result<Measured, String> {
         flows,
     } = case;
     let mut bench = Bench::of(transport, topology, flows).map_err(|error| error.to_string())?;
-    bench.run(WARM_UP).map_err(|stuck| stuck.to_string())?;
+    bench
+        .run(warm_up(flows))
+        .map_err(|stuck| stuck.to_string())?;
     let time = bench.time_for(packets, transport.packet_size());
     let start = cpu_seconds();
     let counts = bench.run(time).map_err(|stuck| stuck.to_string())?;

@@ -3,8 +3,8 @@
 //! The bottleneck carries 10 Mbit/s for each flow, so that the share of a flow does not depend on
 //! their number; the base round-trip time is 20 ms; the bottleneck's queue is drop-tail of one
 //! bandwidth-delay product, rate * 20 ms. The way back has the same rate and delay. Flows start 1/n
-//! of a second apart, so that they are not synchronised, and are counted after the first
-//! [`WARM_UP`]. [`Topology`] says what else is on the way.
+//! of a second apart, so that they are not synchronised, and are counted after their
+//! [`warm_up`]. [`Topology`] says what else is on the way.
 
 mod transport;
 
@@ -27,8 +27,11 @@ pub const RATE_PER_FLOW: u64 = 10_000_000;
 /// The round-trip time of the empty path.
 pub const ROUND_TRIP: Duration = Duration::from_millis(20);
 
-/// Virtual time before the counting starts: handshakes, slow start and its losses.
-pub const WARM_UP: Duration = Duration::from_secs(5);
+/// Virtual time before the counting starts: handshakes, slow start and its losses. So many flows
+/// that five seconds are tens of millions of packets get a second after the start of the last one.
+pub const fn warm_up(flows: u32) -> Duration {
+    Duration::from_secs(if flows > 1000 { 2 } else { 5 })
+}
 
 /// Bits per second of an access link.
 const ACCESS_RATE: u64 = 10 * RATE_PER_FLOW;

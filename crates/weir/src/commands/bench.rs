@@ -10,7 +10,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::process::Command;
-use weir_net::bench::{RATE_PER_FLOW, ROUND_TRIP, Topology, Transport, WARM_UP};
+use weir_net::bench::{RATE_PER_FLOW, ROUND_TRIP, Topology, Transport};
 
 /// Measure the simulator's speed.
 #[derive(Args, Clone, Debug)]
@@ -91,7 +91,6 @@ fn about() -> Value {
         "rate_per_flow_bps": RATE_PER_FLOW,
         "round_trip_s": ROUND_TRIP.as_secs_f64(),
         "queue": "droptail, one bandwidth-delay product",
-        "warmup_s": WARM_UP.as_secs_f64(),
         "queue_entries": QUEUE_ENTRIES,
     })
 }
