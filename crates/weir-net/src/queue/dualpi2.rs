@@ -202,7 +202,8 @@ impl DualPi2 {
             self.update(self.next_update);
             self.next_update += period;
             updates += 1;
-            let saturated = self.base >= 1.0 && self.old_delay >= self.config.target;
+            let full = self.base >= 1.0;
+            let saturated = full && self.old_delay >= self.config.target;
             let still = before == (self.base, self.old_delay) || saturated && before.0 >= 1.0;
             if still || updates >= MOST_UPDATES {
                 self.skip_silence(now);

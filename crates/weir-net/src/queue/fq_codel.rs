@@ -375,4 +375,41 @@ mod tests {
         let backlog = queue.backlog();
         assert_eq!((backlog.packets, backlog.bytes), (51, 51_000));
     }
+
+    #[test]
+    fn flows_are_spread_by_the_finaliser_of_splitmix64() {
+        // The first outputs of SplitMix64 (Steele, Lea, Flood 2014) with a seed of zero finalise
+        // multiples of the golden gamma; 65 536 queues take their low 16 bits.
+        const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut queue = build(FqCodelConfig {
+            flows: u32::MAX,
+            ..FqCodelConfig::default()
+        });
+        assert_eq!(queue.queues.len(), 65_536);
+        let mut packet = packet(3, 1000);
+        packet.ip.source.0 = 5;
+        let key = 0x0000_0003_0000_0005;
+        for (multiple, output) in [
+            (1_u64, 0xe220_a839_7b1d_cdaf_u64),
+            (2, 0x6e78_9e6a_a1b9_65f4),
+            (3, 0x06c4_5d18_8009_454f),
+        ] {
+            queue.salt = GAMMA.wrapping_mul(multiple) ^ key;
+            assert_eq!(u64::from(queue.queue_of(&packet)), output & 0xffff);
+        }
+        let one = build(FqCodelConfig {
+            flows: 0,
+            ..FqCodelConfig::default()
+        });
+        assert_eq!(one.queues.len(), 1);
+    }
+
+    #[test]
+    fn an_emptied_old_queue_leaves_the_list() {
+        // RFC 8290 §4.2: two queues become old, and each is removed when it is empty.
+        let mut queue = filled(&[(1, 1514, 3), (2, 1514, 3)]);
+        assert_eq!(order(&mut queue, 7), [1, 2, 1, 2, 1, 2]);
+        assert!(queue.new.is_empty() && queue.old.is_empty());
+        assert!(queue.queues.iter().all(|queue| !queue.listed));
+    }
 }

@@ -229,6 +229,9 @@ fn mark(packet: &mut PacketRef, effects: &mut DropsAndMarks) -> bool {
 }
 
 #[cfg(test)]
+mod all_disciplines;
+
+#[cfg(test)]
 mod tests {
     use crate::packet_pool::{PacketRef, fixture};
     use weir_proto::packet::Ecn;

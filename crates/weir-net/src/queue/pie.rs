@@ -561,4 +561,22 @@ mod tests {
         assert!(next > years && next <= years + queue.config.period());
         assert_eq!(next.as_nanos() % queue.config.period().as_nanos(), 0);
     }
+
+    #[test]
+    fn a_new_queue_waits_a_period() {
+        let queue = pie();
+        assert_eq!(queue.next_update, Instant::ZERO + MS * 15);
+        assert_eq!((queue.probability, queue.accumulated), (0.0, 0.0));
+    }
+
+    #[test]
+    fn after_a_million_updates_in_a_row_only_the_last_tick_counts() {
+        // MOST_UPDATES: a delay of a nanosecond beyond the target adds 0.125e-9/2048 each time.
+        let mut queue = pie();
+        queue.delay = MS * 15 + Duration::from_nanos(1);
+        queue.old_delay = queue.delay;
+        queue.catch_up(Instant::ZERO + MS * 15 * 1_000_005);
+        let expected = 0.125e-9 / 2048.0 * 1_000_001.0;
+        assert!((queue.probability / expected - 1.0).abs() < 1e-7);
+    }
 }

@@ -291,4 +291,86 @@ mod tests {
                 .any(|(_, reason)| *reason == DropReason::Aqm)
         );
     }
+
+    #[test]
+    fn the_mean_ages_by_packet_times_of_a_nanosecond_at_least() {
+        for (packet_time, factor) in [(0, 0.25), (1, 0.25), (2, 0.5)] {
+            let mut queue = red(RedConfig {
+                packet_time: Duration::from_nanos(packet_time),
+                weight: 0.75,
+                ..CONFIG
+            });
+            queue.mean = 1000.0;
+            queue.update_mean(Instant::from_nanos(1));
+            // An arrival at an empty queue: another 0.25.
+            let expected = 1000.0 * factor * 0.25;
+            assert!((queue.mean - expected).abs() < 1e-9, "{}", queue.mean);
+        }
+    }
+
+    #[test]
+    fn the_thresholds_themselves_belong_to_the_region_above_them() {
+        // Floyd and Jacobson 1993, figure 2: min <= avg < max counts, max <= avg drops each. At min
+        // the probability is zero; at max the gentle variant has max_p.
+        for (gentle, mean, decision, count) in [
+            (false, 4999.0, Decision::Enqueue, None),
+            (false, 5000.0, Decision::Enqueue, Some(0)),
+            (false, 15_000.0, Decision::Forced, Some(0)),
+            (true, 30_000.0, Decision::Forced, Some(0)),
+        ] {
+            let mut queue = red(RedConfig { gentle, ..CONFIG });
+            queue.mean = mean;
+            assert_eq!((queue.decide(), queue.count), (decision, count), "{mean}");
+        }
+    }
+
+    #[test]
+    fn gentle_rises_in_proportion_to_one_at_twice_max() {
+        // Floyd 2000: at 1.5 max it is max_p + (1 - max_p)/2 = 0.55, six deviations of 0.0025.
+        let mut queue = red(RedConfig {
+            gentle: true,
+            ..CONFIG
+        });
+        queue.mean = 22_500.0;
+        let early = (0..40_000).filter(|_| {
+            queue.count = None;
+            queue.decide() == Decision::Early
+        });
+        let share = early.count() as f64 / 40_000.0;
+        assert!((share - 0.55).abs() < 0.015, "{share}");
+    }
+
+    #[test]
+    fn the_last_packet_of_a_gap_is_dropped_without_chance() {
+        // Floyd and Jacobson 1993: pa = pb/(1 - count·pb), with pb = 1/2 and count = 2.
+        let mut queue = red(RedConfig {
+            probability: 1.0,
+            ..CONFIG
+        });
+        (queue.mean, queue.count) = (10_000.0, Some(1));
+        assert_eq!(queue.decide(), Decision::Early);
+        let mut fresh = Rng::stream(1, "red");
+        assert_eq!(queue.rng.next_u64(), fresh.next_u64());
+    }
+
+    #[test]
+    fn the_queue_is_idle_from_when_it_became_empty() {
+        let at = Instant::from_nanos;
+        let mut effects = DropsAndMarks::default();
+        let mut queue = red(RedConfig {
+            limit: 2000,
+            ..CONFIG
+        });
+        // A packet that does not fit leaves an empty queue idle from its time on.
+        queue.enqueue(at(7), packet(0, 2001), &mut effects);
+        assert_eq!(queue.idle_since, Some(at(7)));
+        queue.enqueue(at(8), packet(0, 1000), &mut effects);
+        queue.enqueue(at(9), packet(0, 1001), &mut effects);
+        assert_eq!((queue.idle_since, effects.dropped.len()), (None, 2));
+        queue.enqueue(at(10), packet(0, 1000), &mut effects);
+        for (now, idle_since) in [(11, None), (12, Some(at(12))), (13, Some(at(12)))] {
+            queue.dequeue(at(now), &mut effects);
+            assert_eq!(queue.idle_since, idle_since, "{now}");
+        }
+    }
 }

@@ -243,3 +243,126 @@ fn a_long_silence_is_skipped_once_an_update_changes_nothing() {
         assert_eq!(queue.old_delay, delay, "as if every tick had been taken");
     }
 }
+
+#[test]
+fn the_sum_of_likelihoods_keeps_what_is_beyond_one() {
+    // RFC 9332 figure 4: with 0.26 the k-th signal comes when 0.26 n passes k.
+    let mut side = Side::default();
+    let signals: Vec<_> = (1..=49).filter(|_| side.recurs(0.26)).collect();
+    assert_eq!(signals, [4, 8, 12, 16, 20, 24, 27, 31, 35, 39, 43, 47]);
+}
+
+#[test]
+fn a_new_queue_waits_a_period_and_prefers_the_low_latency_at_most() {
+    assert_eq!(dualpi2().next_update, at(16));
+    // 1500 (2·0.9 - 1) would be above zero.
+    let config = DualPi2Config {
+        classic_protection: 0.9,
+        ..DualPi2Config::default()
+    };
+    assert_eq!(config.first_credit(), 0.0);
+}
+
+#[test]
+fn the_credit_decides_between_packets_of_both_queues() {
+    for (low, classic, credit, low_is_next) in [
+        (1, 1, 0.0, true),
+        (1, 1, 0.5, false),
+        (1, 2, 0.0, true),
+        (2, 0, 0.5, true),
+        (0, 1, -5.0, false),
+        (0, 0, -5.0, false),
+    ] {
+        let mut queue = dualpi2();
+        for _ in 0..low {
+            queue.low.fifo.push(at(0), packet(0, 1000));
+        }
+        for _ in 0..classic {
+            queue.classic.fifo.push(at(0), packet(0, 1000));
+        }
+        queue.credit = credit;
+        assert_eq!(queue.low_is_next(), low_is_next, "{low} {classic} {credit}");
+    }
+}
+
+#[test]
+fn the_credit_moves_while_the_other_queue_holds_a_packet() {
+    // A packet of L of 1000 octets adds a tenth, one of C takes nine tenths; alone they do not.
+    for (low, classic, credit, expected) in [
+        (1, 1, 0.0, 100.0),
+        (3, 0, 0.0, 0.0),
+        (1, 1, 1.0, -899.0),
+        (0, 3, 1.0, 1.0),
+    ] {
+        let mut queue = dualpi2();
+        let mut effects = DropsAndMarks::default();
+        for _ in 0..low {
+            queue.low.fifo.push(at(0), packet(0, 1000));
+        }
+        for _ in 0..classic {
+            queue.classic.fifo.push(at(0), packet(0, 1000));
+        }
+        queue.credit = credit;
+        assert!(queue.dequeue(at(0), &mut effects).is_some());
+        assert_eq!(queue.credit, expected, "{low} {classic} {credit}");
+    }
+}
+
+#[test]
+fn a_saturated_queue_that_was_drained_is_followed_tick_by_tick() {
+    // p' was 1 at a delay of a second. At 1600 ms the first packet has waited 20 ms: the growth of
+    // -0.98 s takes p' to zero, and nine ticks add 3.2·16 ms and 0.16 (20 + 16 k - 15) ms each:
+    // 9·0.0512 + 0.16·(9·0.005 + 0.016·45) = 0.583 2.
+    let mut queue = dualpi2();
+    (queue.base, queue.old_delay) = (1.0, MS * 1000);
+    queue.next_update = at(1600);
+    queue.classic.fifo.push(at(1580), packet(0, 1000));
+    queue.catch_up(at(1600 + 9 * 16));
+    assert!((queue.base - 0.583_2).abs() < 1e-12, "{}", queue.base);
+    // Nothing waits: p' falls by 0.16·15 ms a tick from 1 on.
+    let mut queue = dualpi2();
+    queue.base = 1.0;
+    queue.catch_up(at(160));
+    assert!((queue.base - 0.976).abs() < 1e-12, "{}", queue.base);
+}
+
+#[test]
+fn a_saturated_queue_below_its_target_is_followed_tick_by_tick() {
+    // alpha = 1/s, beta = 1.01/s, a target of 100 ms and ticks of 1 ms. At 50 ms p' stays at 1,
+    // because the delay has grown by 50 ms; then each tick adds (k - 50 + 1.01) ms·1/s: after ten
+    // 1 - 0.5 + 0.055 + 0.0101.
+    let config = DualPi2Config {
+        alpha: 1.0,
+        beta: 1.01,
+        target: MS * 100,
+        tupdate: MS,
+        ..DualPi2Config::default()
+    };
+    let mut queue = config.build(Rng::stream(1, "dualpi2"));
+    (queue.base, queue.next_update) = (1.0, at(50));
+    queue.classic.fifo.push(at(0), packet(0, 1000));
+    queue.catch_up(at(60));
+    assert!((queue.base - 0.565_1).abs() < 1e-12, "{}", queue.base);
+}
+
+#[test]
+fn after_a_million_updates_in_a_row_only_the_last_tick_counts() {
+    // MOST_UPDATES: N ticks of 16 ms take alpha (16 ms k - 15 ms) + beta 16 ms each, and then the
+    // last one, the M-th.
+    let updates = 1e6;
+    for more in [2, 5] {
+        let config = DualPi2Config {
+            alpha: 1e-11,
+            beta: 1e-6,
+            ..DualPi2Config::default()
+        };
+        let mut queue = config.build(Rng::stream(1, "dualpi2"));
+        queue.classic.fifo.push(at(0), packet(0, 1000));
+        let last = 1_000_000 + more;
+        queue.catch_up(at(16 * last));
+        let errors = 0.016 * updates * (updates + 1.0) / 2.0 - 0.015 * updates;
+        let error = 0.016 * last as f64 - 0.015;
+        let expected = 1e-11 * (errors + error) + 1e-6 * 0.016 * (updates + 1.0);
+        assert!((queue.base - expected).abs() < 2e-9, "{}", queue.base);
+    }
+}

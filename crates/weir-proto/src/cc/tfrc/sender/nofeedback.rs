@@ -257,7 +257,7 @@ mod tests {
             // One tick a second: 1.5 s and 100 ms give the start at 1 s and one tick.
             (1_500_000_000, hundred, TimerTick::Hz(1), 2_000_000_000),
             // More ticks than nanoseconds are as exact as a nanosecond.
-            (5, Duration::from_nanos(3), TimerTick::Hz(u32::MAX), 8),
+            (4, Duration::from_nanos(3), TimerTick::Hz(u32::MAX), 7),
         ] {
             let found = expiry(nanos(now), span, tick);
             assert_eq!(found, nanos(expected), "{now} {span} {tick:?}");
