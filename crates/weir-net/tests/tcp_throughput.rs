@@ -1,8 +1,8 @@
 //! TCP's throughput, timeouts and declared losses against theory and against what links drop.
 //!
 //! Random loss: the throughput never rises with the loss rate; NewReno stays below the law of
-//! Mathis et al. in its form for random loss and within a band of that of Padhye et al. (PFTK), CUBIC
-//! within a band of PFTK or of its own law, whichever is greater.
+//! Mathis et al. in its form for random loss and within a band of that of Padhye et al. (PFTK),
+//! CUBIC within a band of PFTK or of its own law, whichever is greater.
 //! A satellite path, a deep queue behind a slow line and a fast path, in which timeouts that need
 //! not be would show.
 
@@ -205,7 +205,7 @@ fn mathis_random(rtt: f64, p: f64) -> f64 {
 /// CUBIC's own law with C = 0.4 and beta = 0.7, in packets per second: an average window of
 /// 1.054 (R/p)^(3/4) (RFC 9438 §5.1).
 fn cubic_law(rtt: f64, p: f64) -> f64 {
-    1.054 * (rtt / p).powf(0.75) / rtt
+    1.054 * libm::pow(rtt / p, 0.75) / rtt
 }
 
 const LOSS: [f64; 8] = [0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2];
