@@ -421,7 +421,7 @@ impl Link {
 
     /// The next packet that arrives at the end of a plain link, and whether another one has
     /// arrived by now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
         let plain = self.plain.as_mut()?;
         let packet = plain.poll_arrived(now)?;
