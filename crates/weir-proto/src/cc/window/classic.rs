@@ -37,7 +37,7 @@ pub trait Policy {
     /// The largest datagram has this many octets from now on.
     fn set_max_datagram_size(&mut self, octets: u64);
     /// Octets acknowledged towards the next increase; zero for a policy that counts none.
-    fn partial_bytes_acked(&self) -> u64 {
+    fn counted_acked(&self) -> u64 {
         0
     }
 }
@@ -288,7 +288,7 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
     }
 
     fn partial_bytes_acked(&self) -> u64 {
-        self.policy.partial_bytes_acked()
+        self.policy.counted_acked()
     }
 
     fn ssthresh(&self) -> Option<u64> {

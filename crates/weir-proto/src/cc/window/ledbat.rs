@@ -232,8 +232,10 @@ mod tests {
         for forget in [reduce, Policy::reset] {
             let mut ledbat = ledbat();
             assert_eq!(grow(&mut ledbat, 1), 2166);
+            assert!((ledbat.fraction - 2.0 / 3.0).abs() < 1e-9);
             assert_eq!(grow(&mut ledbat, 2), 2167);
             forget(&mut ledbat);
+            assert_eq!(ledbat.fraction, 0.0);
             assert_eq!(grow(&mut ledbat, 3), 2166);
         }
         // 1000 · 1100 / 1500 = 733.33.

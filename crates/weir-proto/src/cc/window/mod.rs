@@ -80,7 +80,8 @@ impl WindowConfig {
     /// The initial window in octets (RFC 9002 §7.2).
     pub fn initial_window(&self) -> u64 {
         let mds = self.max_datagram_size;
-        let standard = (10 * mds).min((2 * mds).max(14_720));
+        let ten = 10 * mds;
+        let standard = ten.min((2 * mds).max(14_720));
         self.initial_window
             .unwrap_or(standard)
             .max(self.minimum_window())

@@ -102,7 +102,7 @@ impl Policy for NewReno {
         self.max_datagram_size = octets;
     }
 
-    fn partial_bytes_acked(&self) -> u64 {
+    fn counted_acked(&self) -> u64 {
         self.partial_bytes_acked
     }
 }
@@ -156,13 +156,13 @@ mod tests {
     fn byte_counting_keeps_what_is_beyond_the_window() {
         // RFC 3465 §2.1: bytes_acked falls by cwnd when cwnd grows by a packet.
         let mut reno = policy(Increase::ByteCounting, 1000);
-        assert_eq!(reno.partial_bytes_acked(), 0);
+        assert_eq!(reno.counted_acked(), 0);
         for (cwnd, bytes, next, rest) in [(5000, 4999, 5000, 4999), (5000, 700, 6000, 699)] {
             assert_eq!(reno.on_ack(cwnd, &acked(bytes)), next);
-            assert_eq!(reno.partial_bytes_acked(), rest);
+            assert_eq!(reno.counted_acked(), rest);
         }
         reno.reset();
-        assert_eq!(reno.partial_bytes_acked(), 0);
+        assert_eq!(reno.counted_acked(), 0);
     }
 
     #[test]
