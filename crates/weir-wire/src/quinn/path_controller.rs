@@ -3,8 +3,9 @@
 //! quinn detects losses and counts the octets in flight; the controller sets the window. quinn
 //! calls it like the lean endpoint of `weir-proto` does, with these differences:
 //! - acknowledgements are reported before the losses that they reveal, whatever the rules say;
-//! - an acknowledgement is reported before its round-trip time is sampled, so the first one comes
-//!   with quinn's initial smoothed time of 333 ms;
+//! - an acknowledgement is reported before its round-trip time is sampled. Until quinn has a
+//!   sample, the first comes with itself as the smoothed and the least time, not with quinn's
+//!   initial 333 ms;
 //! - the variation of the round-trip time is not reported and stays zero;
 //! - octets in flight are reported once for each received acknowledgement. In between they are
 //!   counted here, including packets that hold only acknowledgements, which quinn does not count;
@@ -12,8 +13,9 @@
 //!   pacing rate. Where that rate is lower, the window that quinn sees is opened at each
 //!   acknowledgement by what the rate allows since the one before, so that it holds on average and
 //!   acknowledgements, not timers, let packets out; a higher rate has no effect;
-//! - of the packets that are declared lost together only the last is told, with the octets of all,
-//!   and packets that were sent at one time are told apart by the order of their acknowledgements;
+//! - of the packets that are declared lost together quinn tells the last one's time and the octets
+//!   of all. The single packets are found here: they are the oldest that were not acknowledged;
+//! - packets that were sent at one time are told apart by the order of their acknowledgements;
 //! - spurious losses are not reported, and no packet is sent beyond the window at the start of a
 //!   recovery. The rules `undo_spurious`, `recovery_probe`, `losses_before_acks`, `send_gate`,
 //!   `ack_first_at_once` and `pto_probes` have no effect.
@@ -77,6 +79,7 @@ impl ControllerConfig {
             base: now,
             bytes_in_flight: 0,
             rtt: Rtt::default(),
+            has_rtt: false,
             flight: Flight::default(),
             pace: Pace::default(),
             mtu: u64::from(max_datagram_size),
@@ -98,6 +101,8 @@ pub struct PathController {
     base: time::Instant,
     bytes_in_flight: u64,
     rtt: Rtt,
+    /// quinn has a sample of the round-trip time.
+    has_rtt: bool,
     flight: Flight,
     pace: Pace,
     mtu: u64,
@@ -114,11 +119,17 @@ struct Pace {
     allowance: u64,
     /// Until when the allowance is counted; zero before the first acknowledgement.
     counted: Instant,
+    /// The controller's window had no room for another packet since then.
+    is_window_full: bool,
 }
 
 impl Pace {
-    /// Counts what the rate allows up to now, at most for a round-trip time.
+    /// Counts what the rate allows up to now, at most for a round-trip time. Of what was allowed
+    /// before and not used because the window was full, a quantum is left.
     fn count(&mut self, now: Instant, rate: Rate, quantum: u64, rtt: Duration) {
+        if std::mem::take(&mut self.is_window_full) {
+            self.allowance = self.allowance.min(quantum);
+        }
         let octets = |time: Duration| (rate.as_bps() / 8.0 * time.as_secs_f64()) as u64;
         let most = octets(rtt).max(quantum);
         let earned = octets(now.since(self.counted).min(Duration::from_secs(1)));
@@ -127,13 +138,15 @@ impl Pace {
     }
 }
 
-/// A packet that was sent, and not yet acknowledged.
+/// A packet that was sent.
 #[derive(Clone, Copy, Debug)]
 struct SentPacket {
     at: Instant,
     number: u64,
+    bytes: u64,
     snapshot: DeliverySnapshot,
-    acknowledged: bool,
+    /// It was acknowledged or declared lost.
+    done: bool,
 }
 
 /// What quinn does not keep for a controller: the state at the sending of each packet.
@@ -143,6 +156,8 @@ struct Flight {
     /// In the order of sending.
     packets: VecDeque<SentPacket>,
     sent: u64,
+    /// The number of the packet that was declared lost last.
+    last_lost: u64,
 }
 
 impl Flight {
@@ -151,22 +166,23 @@ impl Flight {
         self.packets.push_back(SentPacket {
             at: now,
             number: self.sent,
+            bytes,
             snapshot: self.sampler.on_sent(now, bytes, bytes_in_flight),
-            acknowledged: false,
+            done: false,
         });
     }
 
-    /// The first packet of this time that was not acknowledged.
+    /// The first packet of this time that is in flight.
     fn find(&mut self, sent_at: Instant) -> Option<&mut SentPacket> {
         let from = self.packets.partition_point(|packet| packet.at < sent_at);
         let mut same = self.packets.range_mut(from..);
-        same.find(|packet| !packet.acknowledged)
+        same.find(|packet| !packet.done)
             .filter(|packet| packet.at == sent_at)
     }
 
     fn on_ack(&mut self, now: Instant, bytes: u64, sent_at: Instant) {
         let found = self.find(sent_at).map(|packet| {
-            packet.acknowledged = true;
+            packet.done = true;
             (packet.number, packet.snapshot)
         });
         let number = found.map_or(0, |(number, _)| number);
@@ -179,31 +195,53 @@ impl Flight {
     /// it must be lost.
     fn forget_before(&mut self, time: Instant) {
         while let Some(front) = self.packets.front() {
-            if !front.acknowledged && front.at >= time {
+            if !front.done && front.at >= time {
                 break;
             }
             self.packets.pop_front();
         }
     }
 
-    /// So many octets were lost, of which this packet was the last.
-    fn on_lost(&mut self, now: Instant, bytes: u64, sent_at: Instant) -> Lost {
-        let unknown = DeliverySnapshot {
-            lost: self.sampler.lost(),
-            tx_in_flight: u32::try_from(bytes).unwrap_or(u32::MAX),
-            ..DeliverySnapshot::default()
-        };
-        let snapshot = self.find(sent_at).map_or(unknown, |packet| packet.snapshot);
-        Lost {
-            now,
-            sent_at,
-            bytes,
-            tx_in_flight: u64::from(snapshot.tx_in_flight),
-            lost_since_sent: self.sampler.on_lost(bytes, &snapshot),
-            delivered: self.sampler.delivered(),
-            app_limited: snapshot.app_limited,
-            continues_range: false,
+    /// Octets of packets were lost that were sent up to this time. quinn's thresholds are such that
+    /// every older packet that is in flight is lost with it (RFC 9002 §6.1). Each call returns one,
+    /// the oldest, and takes its octets from `bytes`, until none are left.
+    fn next_lost(&mut self, now: Instant, bytes: &mut u64, sent_at: Instant) -> Option<Lost> {
+        if *bytes == 0 {
+            return None;
         }
+        let mut packets = self.packets.iter_mut();
+        let found = packets
+            .find(|packet| !packet.done)
+            .filter(|packet| packet.at <= sent_at)
+            .map(|packet| {
+                packet.done = true;
+                *packet
+            });
+        // Packets that are no longer remembered make up the rest.
+        let packet = found.unwrap_or_else(|| SentPacket {
+            at: sent_at,
+            number: 0,
+            bytes: *bytes,
+            snapshot: DeliverySnapshot {
+                lost: self.sampler.lost(),
+                tx_in_flight: u32::try_from(*bytes).unwrap_or(u32::MAX),
+                ..DeliverySnapshot::default()
+            },
+            done: true,
+        });
+        let lost = packet.bytes.min(*bytes);
+        *bytes -= lost;
+        let before = std::mem::replace(&mut self.last_lost, packet.number);
+        Some(Lost {
+            now,
+            sent_at: packet.at,
+            bytes: lost,
+            tx_in_flight: u64::from(packet.snapshot.tx_in_flight),
+            lost_since_sent: self.sampler.on_lost(lost, &packet.snapshot),
+            delivered: self.sampler.delivered(),
+            app_limited: packet.snapshot.app_limited,
+            continues_range: before != 0 && before + 1 == packet.number,
+        })
     }
 }
 
@@ -254,6 +292,7 @@ impl congestion::Controller for PathController {
             app_limited,
         };
         self.inner.on_sent(&sent);
+        self.pace.is_window_full |= self.bytes_in_flight + self.mtu > self.inner.window();
         self.pace.allowance = self.pace.allowance.saturating_sub(bytes);
     }
 
@@ -265,11 +304,14 @@ impl congestion::Controller for PathController {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
+        let latest = Duration::from(now.saturating_duration_since(sent));
+        let measured = self.has_rtt.then(|| (rtt.get().into(), rtt.min().into()));
+        let (smoothed, min) = measured.unwrap_or((latest, latest));
         let rtt = Rtt {
-            latest: now.saturating_duration_since(sent).into(),
-            smoothed: rtt.get().into(),
+            latest,
+            smoothed,
             variation: Duration::ZERO,
-            min: rtt.min().into(),
+            min,
         };
         self.rtt = rtt;
         let (now, sent_at) = (self.at(now), self.at(sent));
@@ -292,6 +334,8 @@ impl congestion::Controller for PathController {
         _largest_packet_num_acked: Option<u64>,
     ) {
         self.bytes_in_flight = in_flight;
+        // quinn takes its sample after this call.
+        self.has_rtt = self.rtt != Rtt::default();
         let now = self.at(now);
         let sampler = &mut self.flight.sampler;
         if app_limited {
@@ -330,8 +374,8 @@ impl congestion::Controller for PathController {
     ) {
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);
         let (now, sent_at) = (self.at(now), self.at(sent));
-        if lost_bytes > 0 {
-            let lost = self.flight.on_lost(now, lost_bytes, sent_at);
+        let mut unreported = lost_bytes;
+        while let Some(lost) = self.flight.next_lost(now, &mut unreported, sent_at) {
             self.inner.on_lost(&lost);
         }
         let congestion = CongestionEvent {

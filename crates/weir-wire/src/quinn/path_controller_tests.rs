@@ -217,4 +217,40 @@ fn a_pacing_rate_opens_the_window_at_each_acknowledgement() {
     // A quantum is let out even where the round-trip time is short.
     pace.count(at(501), rate, 2400, Duration::from_millis(1));
     assert_eq!(pace.allowance, 2400);
+    // What a full window held back is lost but for a quantum.
+    pace.count(at(511), rate, 2400, Duration::from_millis(40));
+    pace.is_window_full = true;
+    pace.count(at(512), rate, 2400, Duration::from_millis(40));
+    assert_eq!(pace.allowance, 2400 + 1000);
+}
+
+#[test]
+fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
+    let mut flight = Flight::default();
+    for number in 0..6 {
+        flight.on_sent(at(number / 2), PACKET, (number + 1) * PACKET);
+    }
+    flight.on_ack(at(40), PACKET, at(1));
+    // Of the packets of 0, 0, 1, 1, 2 and 2 ms the third has arrived; three others are lost.
+    let mut unreported = 3 * PACKET;
+    let mut told = Vec::new();
+    while let Some(lost) = flight.next_lost(at(40), &mut unreported, at(1)) {
+        told.push((
+            lost.sent_at,
+            lost.tx_in_flight / PACKET,
+            lost.lost_since_sent / PACKET,
+            lost.continues_range,
+        ));
+    }
+    assert_eq!(
+        told,
+        [
+            (at(0), 1, 1, false),
+            (at(0), 2, 2, true),
+            (at(1), 4, 3, false)
+        ]
+    );
+    // What nothing is known of is told in one piece.
+    let lost = flight.next_lost(at(41), &mut 7000, at(1)).unwrap();
+    assert_eq!((lost.bytes, lost.tx_in_flight), (7000, 7000));
 }
