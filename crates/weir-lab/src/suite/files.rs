@@ -50,6 +50,10 @@ const BBR: &[(&str, &str)] = cases!(
         "23-probe-wait",
         "24-min-rtt-expiry",
         "25-aggregation-ends",
+        "26-startup-loss-ranges",
+        "27-loss-below-threshold",
+        "28-slow-growth",
+        "29-reno-rounds",
     ]
 );
 
