@@ -66,6 +66,7 @@ const EMBEDDED: &[Embedded] = &[
     folder!("friendliness", ["dumbbell.toml"]),
     folder!("cubic-window", ["loss.toml"]),
     folder!("rtt-fairness", ["two-flows.toml"]),
+    folder!("dualq-coupling", ["two-classes.toml"]),
     folder!("slow-start", ["exit.toml", "long.toml"]),
     folder!(
         "rfc8867",

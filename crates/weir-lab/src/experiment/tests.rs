@@ -249,7 +249,7 @@ fn unknown_experiments_are_named_with_the_known_ones() {
     assert_eq!(
         message,
         "there is no experiment \"loopbak\"; known are loopback, lossy-link, \
-         oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, \
+         oscillation, deep-fifo, cut-off, friendliness, cubic-window, rtt-fairness, dualq-coupling, \
          slow-start, rfc8867, sim-vs-wire"
     );
 }

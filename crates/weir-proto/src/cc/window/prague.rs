@@ -5,15 +5,15 @@
 //! - every unmarked packet lets the window grow, also in the round of a reduction;
 //! - from the 500th round after slow start on, a flow with a round-trip time R below the target of
 //!   25 ms grows by (R/25 ms)² packets a round, and updates alpha and reduces at most once in
-//!   25 ms, so that it has the rate of a flow of 25 ms;
+//!   25 ms, so that it has the rate of a flow of 25 ms, unless the rule `rtt_independence` is off;
 //! - packets are paced at the window over the smoothed round-trip time, at twice that in slow start
 //!   below half of the threshold, in bursts of at most 1/4096 s.
 //!
 //! Not here: the fall-back for classic queues that mark ECT(1), which Linux has off by default.
 
-use super::ControllerEntry;
 use super::pacing::Pace;
 use super::scalable::{Marking, Scalable};
+use super::{ControllerEntry, WindowConfig};
 use crate::cc::{EcnCapability, Rtt};
 use crate::time::Duration;
 use crate::units::Rate;
@@ -22,7 +22,7 @@ use crate::units::Rate;
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "prague",
     doc: "Prague (L4S), with ECT(1); needs the receiver's count of marks, as QUIC has it",
-    make: |config| Box::new(Prague::new(config, PragueMarking::default())),
+    make: |config| Box::new(Prague::new(config, PragueMarking::new(config))),
 };
 
 /// The round-trip time whose rate shorter flows have.
@@ -36,15 +36,24 @@ const BURST_S: f64 = 1.0 / 4096.0;
 pub type Prague = Scalable<PragueMarking>;
 
 /// What Prague does with marks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct PragueMarking {
     /// Rounds since slow start.
     rounds: u32,
+    /// The rate shall not depend on a short round-trip time.
+    rtt_independence: bool,
 }
 
 impl PragueMarking {
-    fn is_independent(self) -> bool {
-        self.rounds >= TRANSITION_ROUNDS
+    pub(super) const fn new(config: &WindowConfig) -> Self {
+        Self {
+            rounds: 0,
+            rtt_independence: config.rules.rtt_independence,
+        }
+    }
+
+    const fn is_independent(self) -> bool {
+        self.rtt_independence && self.rounds >= TRANSITION_ROUNDS
     }
 }
 
@@ -93,7 +102,7 @@ mod tests {
     #[test]
     fn the_rate_of_a_short_round_trip_is_held_back_from_the_500th_round_after_slow_start() {
         // TRANSITION_ROUNDS 500 and RTT_TARGET 25 ms: (5/25)² = 0.04 packets a round.
-        let mut marking = PragueMarking::default();
+        let mut marking = PragueMarking::new(&WindowConfig::default());
         let increase = |marking: &PragueMarking, ms| {
             marking.increase(Rtt {
                 smoothed: Duration::from_millis(ms),
@@ -129,7 +138,7 @@ mod tests {
                 packet: 1000.0,
                 rtt: Duration::from_millis(100),
             };
-            let paced = PragueMarking::default().pacing(&flow);
+            let paced = PragueMarking::new(&WindowConfig::default()).pacing(&flow);
             let rate = Rate::from_bytes_per_sec(octets_per_s);
             assert_eq!(paced, Some((rate, burst)), "{window} {ssthresh}");
         }

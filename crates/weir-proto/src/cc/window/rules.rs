@@ -88,6 +88,10 @@ settings! {
             => or_word("policy", count(1..=100, "percent")),
         /// How packets leave that the window lets out, for a controller without a rate of its own.
         pub pacing: Pacing = Pacing::Off,
+        /// Prague with a round-trip time below 25 ms has the rate of a flow of 25 ms, from 500
+        /// rounds after slow start on (Reduced RTT-Dependence in
+        /// draft-briscoe-iccrg-prague-congestion-control).
+        pub rtt_independence: bool = true,
         /// How the window grows while the application or the receiver limits sending.
         pub rate_limited_growth: RateLimitedGrowth = RateLimitedGrowth::Hold,
     }

@@ -110,14 +110,18 @@ fn marks_reduce_by_half_of_alpha_once_a_round_and_losses_by_half() {
     assert_eq!(controller.state(), "recovery");
 }
 
+fn prague(config: &WindowConfig) -> Prague {
+    Prague::new(
+        config,
+        crate::cc::window::prague::PragueMarking::new(config),
+    )
+}
+
 #[test]
 fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
     // RFC 9332 appendix C, equation (6): r_L = 2 / (R p), so two marks in a round. A network that
     // marks one packet in fifty holds Prague at a hundred.
-    let mut controller = Prague::new(
-        &config(),
-        crate::cc::window::prague::PragueMarking::default(),
-    );
+    let mut controller = prague(&config());
     assert_eq!(controller.ecn(), Some(EcnCapability::Ect1));
     let (mut debt, mut sum) = (0.0, 0.0);
     for n in 1..=4000 {
@@ -143,29 +147,27 @@ fn a_steady_share_of_marks_holds_the_window_at_two_packets_of_them_a_round() {
 fn prague_grows_as_if_its_round_trip_took_25_ms_after_500_rounds() {
     // RTT_TARGET 25 ms, TRANSITION_ROUNDS 500: at 5 ms a round adds (5/25)² = 0.04 packets, where
     // it added one before.
-    let mut controller = Prague::new(
-        &config(),
-        crate::cc::window::prague::PragueMarking::default(),
-    );
-    let rtt = Duration::from_millis(5);
-    round(&mut controller, 1, rtt, 2);
-    let mut grown = Vec::new();
-    for n in 2..=620 {
-        let before = controller.window;
-        round(&mut controller, n, rtt, 0);
-        grown.push((controller.window - before) / PACKET as f64);
+    for (rtt_independence, at_last) in [(true, 0.04), (false, 1.0)] {
+        let mut config = config();
+        config.rules.rtt_independence = rtt_independence;
+        let mut controller = prague(&config);
+        let rtt = Duration::from_millis(5);
+        round(&mut controller, 1, rtt, 2);
+        let mut grown = Vec::new();
+        for n in 2..=620 {
+            let before = controller.window;
+            round(&mut controller, n, rtt, 0);
+            grown.push((controller.window - before) / PACKET as f64);
+        }
+        assert!((grown[10] - 1.0).abs() < 0.05, "{}", grown[10]);
+        let last = grown[610];
+        assert!((last / at_last - 1.0).abs() < 0.05, "{last}");
     }
-    assert!((grown[10] - 1.0).abs() < 0.05, "{}", grown[10]);
-    let last = grown[610];
-    assert!((last / 0.04 - 1.0).abs() < 0.05, "{last}");
 }
 
 #[test]
 fn prague_paces_its_window_over_the_round_trip_time() {
-    let mut controller = Prague::new(
-        &config(),
-        crate::cc::window::prague::PragueMarking::default(),
-    );
+    let mut controller = prague(&config());
     assert_eq!(controller.pacing_rate(), None, "before the first sample");
     round(&mut controller, 1, RTT, 2);
     round(&mut controller, 2, RTT, 0);
@@ -332,7 +334,7 @@ fn a_reduction_leaves_two_packets_at_the_least() {
 #[test]
 fn prague_reduces_again_25_ms_after_a_reduction() {
     // RTT_TARGET, once the rate does not depend on the round-trip time. alpha = 1 halves.
-    let mut marking = crate::cc::window::prague::PragueMarking::default();
+    let mut marking = crate::cc::window::prague::PragueMarking::new(&WindowConfig::default());
     (0..500).for_each(|_| marking.on_round(false));
     let mut controller = Prague::new(&config(), marking);
     for (now, window) in [(100, 50_000), (124, 50_000), (125, 25_000)] {
