@@ -315,6 +315,10 @@ mod tests {
                 it.mean()
             );
         }
+        // In integers, with I_8 = 70: floor((58·10 + 2·70) / 60). The first is replaced.
+        let closed = [1.0, 70.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0];
+        let it = with_closed(Arithmetic::KernelIntegers, Discounting::Off, &closed);
+        assert_eq!(it.mean(), 12.0);
     }
 
     #[test]
