@@ -172,6 +172,10 @@ impl Agent {
         &mut self.events
     }
 
+    pub(crate) fn flow(&self) -> FlowId {
+        self.address.flow
+    }
+
     pub(crate) fn host(&self) -> HostId {
         self.address.host
     }

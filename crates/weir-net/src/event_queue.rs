@@ -45,6 +45,8 @@ pub struct EventQueue {
     slots: Vec<Slot>,
     heap: Vec<u128>,
     changes: u64,
+    /// Below this, orders of changes are reserved.
+    reserved: u64,
 }
 
 impl EventQueue {
@@ -66,6 +68,22 @@ impl EventQueue {
         if time_of(self.slots[target.0 as usize].due) != at {
             self.change(target, at);
         }
+    }
+
+    /// Reserves the orders of this many changes, which come before all that are made from now on;
+    /// returns the first.
+    pub fn reserve(&mut self, changes: u64) -> u64 {
+        let first = self.changes;
+        self.changes += changes;
+        self.reserved = self.changes;
+        first
+    }
+
+    /// Sets the time of a target that is not due, in an order that was reserved.
+    pub fn set_in_order(&mut self, target: TargetId, at: Option<Instant>, order: u64) {
+        let changes = std::mem::replace(&mut self.changes, order);
+        self.set(target, at);
+        self.changes = changes;
     }
 
     /// The target that is due first, and when.
@@ -127,7 +145,8 @@ impl EventQueue {
         }
     }
 
-    /// Counts the changes from zero again; keeps the order of everything that is due.
+    /// Counts the changes from the reserved ones on again; keeps the order of everything that is
+    /// due.
     #[cold]
     fn renumber(&mut self) {
         let mut due: Vec<u128> = self.slots.iter().map(|slot| slot.due).collect();
@@ -137,7 +156,7 @@ impl EventQueue {
             .iter_mut()
             .for_each(|slot| slot.position = ABSENT);
         self.heap.clear();
-        self.changes = 0;
+        self.changes = self.reserved;
         for entry in due {
             self.change(TargetId(target_of(entry)), time_of(entry));
         }

@@ -120,6 +120,12 @@ impl PacketPool {
         slot
     }
 
+    /// The flow of each packet.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> {
+        let packets = self.slabs.iter().flat_map(Slab::packets);
+        packets.map(|packet| packet.flow)
+    }
+
     /// Inserts a copy of the packet that this reference stands for.
     pub(crate) fn duplicate(&mut self, stub: PacketRef) -> Option<PacketRef> {
         let packet = self.slab.get(stub.slot)?.clone();

@@ -20,6 +20,10 @@ pub(crate) struct Ports {
 }
 
 impl Ports {
+    pub(crate) fn any(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
     pub(crate) fn has(&self, host: HostId) -> bool {
         self.hosts.contains(&host)
     }

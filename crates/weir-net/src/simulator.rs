@@ -206,7 +206,10 @@ impl<'a> Run<'a> {
                 EventTarget::Agent(agent) => self.call_agent(agent)?,
             }
         }
-        self.network.now = self.network.now.max(horizon.until);
+        if horizon.until > self.network.now {
+            self.network.now = horizon.until;
+            self.network.at_this_instant = 0;
+        }
         Ok(true)
     }
 

@@ -267,7 +267,7 @@ fn a_loss_at_the_socket_is_seen_by_the_probe_only() {
     assert_eq!(counters.receiver.packets_delivered, 5);
     let transmitted = |entry: &&EndpointAction| matches!(entry, EndpointAction::Transmitted { .. });
     assert_eq!(log.lock().unwrap().iter().filter(transmitted).count(), 7);
-    let source = network.source_of_flow(flow, Side::Sender);
+    let source = network.source_of_flow(flow, Side::Sender).unwrap();
     let lost = |number: u64| Event::Drop {
         flow,
         number: Some(number),

@@ -96,11 +96,15 @@ fn counts_must_fit_each_other() {
 
 /// Transfers over a wire of 10 Mbit/s.
 fn transfers(arrivals: &str, seed: u64, transport: &str) -> RunOutput {
-    full(&format!(
+    full(&transfers_text(arrivals, seed, transport))
+}
+
+fn transfers_text(arrivals: &str, seed: u64, transport: &str) -> String {
+    format!(
         "[run]\nduration = \"20s\"\nseed = {seed}\n\n[[link]]\nname = \"wire\"\n\
          between = [\"a\", \"b\"]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n\n[[flow]]\nname = \"web\"\n\
          from = \"a\"\nto = \"b\"\ntransport = {{ kind = \"{transport}\" }}\narrivals = {arrivals}\n"
-    ))
+    )
 }
 
 #[test]
@@ -196,5 +200,83 @@ fn only_one_flow_is_traced_if_only_one_is_asked_for() {
         assert_eq!(flow.table, all.flows[place].table);
         assert_eq!(flow.writes, all.flows[place].writes);
         assert!(one.links.is_empty() && flow.intervals.is_none());
+    }
+}
+
+/// The sizes of transfers, and when they begin: several at once, some at the end of the warm-up;
+/// the last does not end.
+const LISTED: [(f64, u64); 6] = [
+    (0.0, 900),
+    (0.0, 50_000),
+    (0.3, 1),
+    (0.3, 70_000),
+    (0.5, 20_000),
+    (0.9, 3_000_000),
+];
+
+#[test]
+fn arrivals_are_the_same_run_as_flows_that_are_there_from_the_start() {
+    let network = "[run]\nduration = \"1s\"\nwarmup = \"300ms\"\n\n[[link]]\nname = \"wire\"\n\
+                   between = [\"a\", \"b\"]\nrate = \"10Mbit\"\ndelay = \"5ms\"\n";
+    for transport in ["tcp", "quic", "dccp"] {
+        let flow = |name: &str| {
+            format!(
+                "\n[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\ntransport = \
+                 {{ kind = \"{transport}\" }}\nloss = {{ kind = \"random\", rate = 0.01 }}\n"
+            )
+        };
+        let pairs = LISTED.map(|(at, size)| format!("[{at:?}, {size}]"));
+        let arrivals = format!(
+            "arrivals = {{ kind = \"list\", transfers = [{}] }}",
+            pairs.join(",")
+        );
+        let single = |(number, (at, size)): (usize, (f64, u64))| {
+            let flow = flow(&format!("web-{}", number + 1));
+            format!("{flow}start = \"{at}s\"\napp = {{ kind = \"bulk\", total = {size} }}\n")
+        };
+        let singles: String = LISTED.into_iter().enumerate().map(single).collect();
+        let (web, beside) = (flow("web"), flow("beside"));
+        let together = full(&format!("{network}{web}{arrivals}\n{beside}"));
+        let apart = full(&format!("{network}{singles}{beside}"));
+        let events = |output: &RunOutput| output.summary.run.events;
+        assert_eq!(events(&together), events(&apart), "{transport}");
+        assert_eq!(together.links, apart.links, "{transport}");
+        let beside = |output: &RunOutput| output.summary.flows["beside"].clone();
+        assert_eq!(beside(&together), beside(&apart), "{transport}");
+        let table = &together.transfers[0].table;
+        let times = table.numbers("completion_time_s").unwrap();
+        for (number, time) in (1..).zip(times) {
+            let flow = &apart.summary.flows[&format!("web-{number}")];
+            let expected = flow.completion_time_s;
+            assert_eq!(Some(*time).filter(|s| !s.is_nan()), expected, "{transport}");
+        }
+        assert!(times[5].is_nan() && !times[0].is_nan(), "{transport}");
+    }
+}
+
+#[test]
+fn transfers_that_are_done_are_removed_and_keep_their_numbers() {
+    let size = "{ kind = \"constant\", bytes = 1000 }";
+    let arrivals = format!("{{ kind = \"poisson\", per_second = 100, size = {size} }}");
+    for transport in ["tcp", "quic"] {
+        let text = transfers_text(&arrivals, 1, transport);
+        let scenario = scenario::parse(&text, "test.toml").unwrap();
+        let options = RunOptions::default();
+        let mut run = Simulation::new(&scenario, &options, Scope::Whole).unwrap();
+        let mut most = 0;
+        for millis in (0..=20_000).step_by(10) {
+            let until = Instant::ZERO + weir_proto::time::Duration::from_millis(millis);
+            run.advance(&options, until).unwrap();
+            most = most.max(run.sim.network.open_flows());
+        }
+        // A few at a time are alive, and with 64 of them it is looked for those that are not.
+        assert!((64..80).contains(&most), "{transport}: {most} connections");
+        let web = &run.finish().summary.transfers["web"];
+        assert!(
+            web.completed > 1800 && web.completed + 10 > web.transfers,
+            "{web:?}"
+        );
+        let packets = web.packets_sent as f64 / web.completed as f64;
+        assert!((3.0..9.0).contains(&packets), "{transport}: {packets} each");
     }
 }

@@ -104,11 +104,18 @@ impl Simulation {
                 self.intervals.as_ref().and_then(|i| i.next(now)),
             ];
             let next = stops.into_iter().flatten().fold(end, Instant::min);
+            let arrival = self.sim.next_arrival();
+            if let Some(at) = arrival.filter(|&at| at < next && at <= until) {
+                self.simulate_to(options, before(at))?;
+                self.sim.open_arrivals(&self.scenario, options.registry)?;
+                continue;
+            }
             if next > until {
                 return self.simulate_to(options, Horizon::including(until));
             }
             self.simulate_to(options, before(next))?;
             self.stop_at(next);
+            self.sim.open_arrivals(&self.scenario, options.registry)?;
         }
     }
 
@@ -202,7 +209,8 @@ impl Simulation {
 
     /// When the next event is due.
     pub fn next_event(&mut self) -> Option<Instant> {
-        self.sim.network.next_event()
+        let next = self.sim.network.next_event();
+        next.into_iter().chain(self.sim.next_arrival()).min()
     }
 
     /// Of [`Scope::Links`]: each link and medium with its ends.

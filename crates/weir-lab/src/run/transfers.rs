@@ -5,8 +5,9 @@ use super::sim_network::{SimNetwork, SimTransfers};
 use super::statistics::Distribution;
 use super::summary::FlowStatistics;
 use super::transfer_summary::TransferSummary;
+use crate::scenario::Transfer;
 use crate::table::{Table, TableRecorder};
-use weir_net::{AppStatistics, Side};
+use weir_net::AppStatistics;
 use weir_proto::endpoint::CloseReason;
 use weir_proto::time::{Duration, Instant};
 
@@ -17,18 +18,13 @@ pub(super) fn is_complete(source: &AppStatistics, sink: &AppStatistics) -> bool 
     source.finished && (all_read || sink.closed == Some(CloseReason::Finished))
 }
 
-/// When the last octet of each transfer was delivered; `None` for one that is not complete.
+/// What each transfer of a set took.
 fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {
-    let row = |&(id, transfer)| {
-        let report = |side| sim.network.app_report(id, side).statistics;
-        let (source, sink) = (report(Side::Sender), report(Side::Receiver));
-        let last = sink.last_read_at.filter(|_| is_complete(&source, &sink));
-        TransferRow {
-            transfer,
-            completion: last.map(|at| at.since(Instant::ZERO + transfer.start)),
-        }
+    let row = |(transfer, completed): (Transfer, Option<Instant>)| TransferRow {
+        transfer,
+        completion: completed.map(|at| at.since(Instant::ZERO + transfer.start)),
     };
-    set.connections.iter().map(row).collect()
+    sim.completions(set).map(row).collect()
 }
 
 impl TransferSummary {

@@ -6,7 +6,7 @@ use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
 use super::expectation::ExpectedOf;
 use super::files::{leaves_folder, read_text};
-use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, Scenario};
+use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, MAX_TRANSFERS, Scenario};
 use super::rate_trace;
 use super::transport::Transport;
 use super::wifi::Wifi;
@@ -295,9 +295,10 @@ impl Check<'_> {
             return Ok(());
         };
         let transfers = expected * f64::from(flow.count);
-        if transfers > MAX_FLOWS as f64 {
-            let message =
-                format!("arrivals: about {transfers:.0} transfers, expected at most {MAX_FLOWS}");
+        if transfers > MAX_TRANSFERS as f64 {
+            let message = format!(
+                "arrivals: about {transfers:.0} transfers, expected at most {MAX_TRANSFERS}"
+            );
             let help = "let fewer begin in a second, or run shorter";
             return self.error(&at("arrivals"), message, help);
         }

@@ -24,6 +24,9 @@ pub(super) const MAX_NODES: u64 = 10_000;
 /// The most flows of a scenario, `count` included.
 pub const MAX_FLOWS: u64 = 100_000;
 
+/// The most transfers of a scenario: each leaves a row of its numbers.
+pub(super) const MAX_TRANSFERS: u64 = 1_000_000;
+
 settings! {
     /// A scenario: the run, its hosts, links and flows.
     #[derive(Clone, Debug, PartialEq)]

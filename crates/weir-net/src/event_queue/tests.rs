@@ -71,6 +71,17 @@ fn the_order_survives_the_end_of_the_numbers() {
     assert_eq!(drain(&mut queue), [(4, 1), (5, 3), (5, 0), (5, 2)]);
 }
 
+#[test]
+fn reserved_orders_come_before_later_changes_of_the_same_time() {
+    let mut queue = queue_of(4);
+    queue.set(TargetId(0), Some(at(5)));
+    let first = queue.reserve(2);
+    queue.set(TargetId(1), Some(at(5)));
+    queue.set_in_order(TargetId(2), Some(at(5)), first + 1);
+    queue.set_in_order(TargetId(3), Some(at(5)), first);
+    assert_eq!(drain(&mut queue), [(5, 0), (5, 3), (5, 2), (5, 1)]);
+}
+
 proptest! {
     #[test]
     fn agrees_with_an_ordered_set(

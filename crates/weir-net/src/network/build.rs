@@ -1,7 +1,7 @@
 //! Building a network: hosts, links, media, flows and ports, each checked when it is added.
 
 use super::{
-    AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network,
+    ABSENT, AgentSlot, EventTarget, Flow, Host, LinkId, LinkSlot, MediumId, MediumSlot, Network,
     RecentPackets, Side,
 };
 use crate::agent::{Address, Agent, HostSide, Parts, Schedule};
@@ -58,6 +58,13 @@ impl fmt::Display for NetworkError {
 }
 
 impl std::error::Error for NetworkError {}
+
+impl NetworkError {
+    /// Why a flow of this name cannot be added.
+    pub(super) fn of_flow(name: &str, wrong: &str) -> Self {
+        Self(format!("flow \"{name}\": {wrong}"))
+    }
+}
 
 const FULL: &str = "there are too many links and flows, expected at most 8 million";
 
@@ -153,22 +160,51 @@ impl Network {
     /// # Errors
     /// If a host does not exist, both ends are at the same host, or the start has passed.
     pub fn add_flow(&mut self, config: FlowConfig) -> Result<FlowId, NetworkError> {
-        let wrong = if self.is_full() {
+        let ends = [config.source, config.target];
+        let wrong = self.wrong_ends(ends).or_else(|| {
+            let passed = config.start < self.now;
+            passed.then_some("its start has passed")
+        });
+        if let Some(wrong) = wrong {
+            return Err(NetworkError::of_flow(&config.name, wrong));
+        }
+        let flow = self.add_closed_flow(ends);
+        for (agent, side) in self.agents_of(flow, config) {
+            let at = agent.poll_timeout();
+            let target = self.add_agent(agent, side);
+            self.queue.set(target, at);
+        }
+        self.stale_routes = true;
+        Ok(flow)
+    }
+
+    /// What is wrong with a flow between these hosts.
+    pub(super) fn wrong_ends(&self, [source, target]: [HostId; 2]) -> Option<&'static str> {
+        if self.is_full() {
             Some(FULL)
-        } else if !self.has_host(config.source) || !self.has_host(config.target) {
+        } else if !self.has_host(source) || !self.has_host(target) {
             Some("one of its hosts does not exist")
-        } else if config.source == config.target {
+        } else if source == target {
             Some("both ends are at the same host, expected two hosts with links between them")
-        } else if config.start < self.now {
-            Some("its start has passed")
         } else {
             None
-        };
-        if let Some(wrong) = wrong {
-            let name = &config.name;
-            return Err(NetworkError(format!("flow \"{name}\": {wrong}")));
         }
-        let flow = FlowId(self.flows.len() as u32);
+    }
+
+    /// A flow without agents.
+    pub(super) fn add_closed_flow(&mut self, [source, target]: [HostId; 2]) -> FlowId {
+        self.flows.push(Flow {
+            name: String::new(),
+            source,
+            target,
+            agents: [ABSENT; 2],
+            packets_unreachable: 0,
+        });
+        FlowId(self.flows.len() as u32 - 1)
+    }
+
+    /// The two ends of a flow, which gets its name.
+    pub(super) fn agents_of(&mut self, flow: FlowId, config: FlowConfig) -> [(Agent, Side); 2] {
         let loss = Loss::new(
             &config.loss,
             self.seed,
@@ -179,43 +215,36 @@ impl Network {
             stop: config.stop.filter(|_| side == Side::Sender),
             connects: config.connects == side,
         };
-        let (sender, receiver) = (schedule(Side::Sender), schedule(Side::Receiver));
+        let (of_sender, of_receiver) = (schedule(Side::Sender), schedule(Side::Receiver));
         let address = |host, peer| Address { flow, host, peer };
-        let of_sender = HostSide {
-            timing: self.timing(config.source),
-            interface: self.interface(config.source, config.access_delay, &config.name),
-            loss,
-        };
-        let of_receiver = HostSide {
-            timing: self.timing(config.target),
-            interface: self.interface(config.target, Duration::ZERO, &config.name),
-            loss: Loss::new(&LossConfig::None, self.seed, ""),
-        };
-        self.add_agent(Agent::new(
+        let sender = Agent::new(
             Parts {
                 endpoint: config.sender,
                 app: config.app,
             },
             address(config.source, config.target),
-            sender,
             of_sender,
-        ));
-        self.add_agent(Agent::new(
+            HostSide {
+                timing: self.timing(config.source),
+                interface: self.interface(config.source, config.access_delay, &config.name),
+                loss,
+            },
+        );
+        let receiver = Agent::new(
             Parts {
                 endpoint: config.receiver,
                 app: config.sink,
             },
             address(config.target, config.source),
-            receiver,
             of_receiver,
-        ));
-        self.flows.push(Flow {
-            name: config.name,
-            source: config.source,
-            packets_unreachable: 0,
-        });
-        self.stale_routes = true;
-        Ok(flow)
+            HostSide {
+                timing: self.timing(config.target),
+                interface: self.interface(config.target, Duration::ZERO, &config.name),
+                loss: Loss::new(&LossConfig::None, self.seed, ""),
+            },
+        );
+        self.flows[flow.0 as usize].name = config.name;
+        [(sender, Side::Sender), (receiver, Side::Receiver)]
     }
 
     /// Gives a host a port.
@@ -230,17 +259,29 @@ impl Network {
         Ok(())
     }
 
-    fn add_agent(&mut self, agent: Agent) {
-        let target = self.add_target(EventTarget::Agent(self.agents.len() as u32));
-        self.queue.set(target, agent.poll_timeout());
+    /// Adds this end of its flow; returns its target, which is not due yet.
+    pub(super) fn add_agent(&mut self, agent: Agent, side: Side) -> TargetId {
+        let place = self.agents.len() as u32;
+        let event_target = EventTarget::Agent(place);
+        let target = match self.free_targets.pop() {
+            Some(target) => {
+                self.targets[target.0 as usize] = event_target;
+                target
+            }
+            None => self.add_target(event_target),
+        };
+        let flow = &mut self.flows[agent.flow().0 as usize];
+        flow.agents[usize::from(side == Side::Receiver)] = place;
         self.agents.push(AgentSlot {
             agent,
+            side,
             target,
             first_link: None,
             traced: false,
             idle_calls: 0,
             recent: RecentPackets::default(),
         });
+        target
     }
 
     pub(super) fn add_target(&mut self, target: EventTarget) -> TargetId {
@@ -249,7 +290,7 @@ impl Network {
     }
 
     /// True if there is no room for a flow, or for a link and its trace tick.
-    fn is_full(&self) -> bool {
+    pub(super) fn is_full(&self) -> bool {
         // Each link may need one more target once it is watched.
         self.targets.len() + self.links.len() + 2 > MAX_TARGETS
     }

@@ -1,6 +1,6 @@
 //! The names and counters of the links, media and flows of a network.
 
-use super::{LinkId, LinkSlot, MediumId, Network, Side};
+use super::{ABSENT, LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
 use crate::app::{AppReport, VideoFrame};
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
@@ -65,15 +65,15 @@ impl Network {
         self.media[medium.0 as usize].medium.packets_queued()
     }
 
-    /// The name of a flow.
+    /// The name of a flow; empty unless it is open.
     pub fn flow_name(&self, flow: FlowId) -> &str {
         &self.flows[flow.0 as usize].name
     }
 
     /// The hosts that a flow goes from and to.
     pub fn ends_of_flow(&self, flow: FlowId) -> (HostId, HostId) {
-        let sender = self.agent(flow, Side::Sender);
-        (sender.host(), sender.peer())
+        let flow = &self.flows[flow.0 as usize];
+        (flow.source, flow.target)
     }
 
     /// The counters of a link, now.
@@ -90,8 +90,8 @@ impl Network {
     pub fn flow_counters(&self, flow: FlowId) -> FlowCounters {
         let dropped = |place: &LinkSlot| place.link.packets_dropped_of(flow);
         FlowCounters {
-            sender: self.agent(flow, Side::Sender).counters(),
-            receiver: self.agent(flow, Side::Receiver).counters(),
+            sender: self.agent_counters(flow, Side::Sender),
+            receiver: self.agent_counters(flow, Side::Receiver),
             packets_dropped: self.links.iter().map(dropped).sum::<u64>()
                 + self
                     .media
@@ -102,48 +102,54 @@ impl Network {
         }
     }
 
-    /// The endpoint's own counters.
-    pub fn statistics(&self, flow: FlowId, side: Side) -> Statistics {
-        self.agent(flow, side).statistics()
+    fn agent_counters(&self, flow: FlowId, side: Side) -> AgentCounters {
+        let agent = self.agent(flow, side);
+        agent.map(Agent::counters).unwrap_or_default()
     }
 
-    /// The report of the application at this end, now.
+    /// The endpoint's own counters; zeros unless the flow is open.
+    pub fn statistics(&self, flow: FlowId, side: Side) -> Statistics {
+        let agent = self.agent(flow, side);
+        agent.map(Agent::statistics).unwrap_or_default()
+    }
+
+    /// The report of the application at this end, now; zeros unless the flow is open.
     pub fn app_report(&self, flow: FlowId, side: Side) -> AppReport {
-        self.agent(flow, side).app_report(self.now)
+        let agent = self.agent(flow, side);
+        agent.map_or_else(AppReport::default, |agent| agent.app_report(self.now))
     }
 
     /// The frames of video that an end of the flow captured, or of which something arrived there.
     pub fn frames(&self, flow: FlowId, side: Side) -> &[VideoFrame] {
-        self.agent(flow, side).frames()
+        self.agent(flow, side).map_or(&[], Agent::frames)
     }
 
     /// How long a frame of the flow's video may take; `None` without video.
     pub fn frame_deadline(&self, flow: FlowId) -> Option<Duration> {
-        self.agent(flow, Side::Sender).frame_deadline()
+        self.agent(flow, Side::Sender)?.frame_deadline()
     }
 
     /// True once the application at this end will neither write nor read any more.
     pub fn app_done(&self, flow: FlowId, side: Side) -> bool {
-        self.agent(flow, side).app_done()
+        self.agent(flow, side).is_none_or(Agent::app_done)
     }
 
     /// The round-trip time of a flow whose packets neither wait nor take time to transmit:
     /// propagation, access links and hosts. 802.11 media count nothing, jitter its least. `None`
-    /// without a way, or if it leads through a port.
+    /// without a way, if it leads through a port, or unless the flow is open.
     pub fn base_rtt(&mut self, flow: FlowId) -> Option<Duration> {
         self.update_routes();
         let ends = [Side::Sender, Side::Receiver];
-        let hosts = ends.map(|side| self.agent(flow, side).round_trip_delay());
-        let ways = [
-            self.base_delay(flow, ends[0])?,
-            self.base_delay(flow, ends[1])?,
-        ];
-        Some(hosts[0] + hosts[1] + ways[0] + ways[1])
+        let mut sum = Duration::ZERO;
+        for side in ends {
+            sum += self.agent(flow, side)?.round_trip_delay() + self.base_delay(flow, side)?;
+        }
+        Some(sum)
     }
 
     /// The propagation delay of the way from this end to the other.
     fn base_delay(&self, flow: FlowId, side: Side) -> Option<Duration> {
-        let slot = &self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)];
+        let slot = self.agents.get(self.place_of(flow, side)? as usize)?;
         let target = slot.agent.peer();
         let mut next = slot.first_link;
         let mut delay = Duration::ZERO;
@@ -167,25 +173,36 @@ impl Network {
 
     /// Begins to measure the delays of the packets that arrive at this end, or begins again.
     pub fn measure_delays(&mut self, flow: FlowId, side: Side) {
-        self.agent_mut(flow, side).measure_delays();
+        if let Some(agent) = self.agent_mut(flow, side) {
+            agent.measure_delays();
+        }
     }
 
     /// The delays of the packets that arrived at this end; `None` unless they are measured.
     pub fn delays(&self, flow: FlowId, side: Side) -> Option<&DelayStatistics> {
-        self.agent(flow, side).delays()
+        self.agent(flow, side)?.delays()
     }
 
     /// The delays of the packets that arrived at this end since the last call.
     pub fn take_interval_delays(&mut self, flow: FlowId, side: Side) -> IntervalDelays {
-        self.agent_mut(flow, side).take_interval_delays()
+        let agent = self.agent_mut(flow, side);
+        agent.map_or_else(IntervalDelays::default, Agent::take_interval_delays)
     }
 
-    fn agent_mut(&mut self, flow: FlowId, side: Side) -> &mut Agent {
-        let receiver = usize::from(side == Side::Receiver);
-        &mut self.agents[flow.0 as usize * 2 + receiver].agent
+    /// The place of the agent at this end; `None` unless the flow is open.
+    pub(super) fn place_of(&self, flow: FlowId, side: Side) -> Option<u32> {
+        let flow = self.flows.get(flow.0 as usize)?;
+        let place = flow.agents[usize::from(side == Side::Receiver)];
+        (place != ABSENT).then_some(place)
     }
 
-    fn agent(&self, flow: FlowId, side: Side) -> &Agent {
-        &self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)].agent
+    fn agent_mut(&mut self, flow: FlowId, side: Side) -> Option<&mut Agent> {
+        let place = self.place_of(flow, side)?;
+        Some(&mut self.agents.get_mut(place as usize)?.agent)
+    }
+
+    pub(super) fn agent(&self, flow: FlowId, side: Side) -> Option<&Agent> {
+        let place = self.place_of(flow, side)?;
+        Some(&self.agents.get(place as usize)?.agent)
     }
 }

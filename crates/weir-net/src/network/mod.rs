@@ -5,6 +5,7 @@
 
 mod build;
 mod counters;
+mod series;
 mod sources;
 
 pub use build::{FlowConfig, NetworkError};
@@ -19,6 +20,7 @@ use crate::packet_pool::PacketPool;
 use crate::port::Ports;
 use crate::routing::Routes;
 use crate::wifi::{Hop, Medium};
+use series::Series;
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -51,7 +53,7 @@ pub(crate) enum EventTarget {
     Medium(u32),
     /// A station of a medium, by its index there: never called, only a source of trace events.
     Station(u32, u32),
-    /// A timer of an endpoint, an application or a host.
+    /// A timer of an endpoint, an application or a host: the agent at this place.
     Agent(u32),
 }
 
@@ -86,6 +88,8 @@ pub(crate) struct MediumSlot {
 /// An agent with its first link and its entry in the event queue.
 pub(crate) struct AgentSlot {
     pub(crate) agent: Agent,
+    /// Which end of its flow it is.
+    pub(crate) side: Side,
     pub(crate) target: TargetId,
     /// The first link on the way to the peer.
     pub(crate) first_link: Option<u32>,
@@ -114,10 +118,17 @@ impl RecentPackets {
     }
 }
 
+/// No agent: that of a flow that is not open.
+const ABSENT: u32 = u32::MAX;
+
 #[derive(Debug)]
 struct Flow {
+    /// Empty unless the flow is open.
     name: String,
     source: HostId,
+    target: HostId,
+    /// The places of the sender and the receiver, [`ABSENT`] unless the flow is open.
+    agents: [u32; 2],
     packets_unreachable: u64,
 }
 
@@ -133,9 +144,13 @@ pub struct Network {
     pub(crate) media: Vec<MediumSlot>,
     /// Hops over media, with the number of the medium. Routing numbers them behind the links.
     pub(crate) medium_hops: Vec<(u32, Hop)>,
-    /// Sender and receiver of flow n at 2n and 2n + 1.
+    /// The ends of all open flows.
     pub(crate) agents: Vec<AgentSlot>,
     flows: Vec<Flow>,
+    /// Flows that are opened during the run, in the order of their numbers.
+    series: Vec<Series>,
+    /// Targets of agents that are gone, to be used again.
+    free_targets: Vec<TargetId>,
     pub(crate) targets: Vec<EventTarget>,
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
@@ -174,12 +189,19 @@ impl Network {
             .collect();
         let pairs = self.agents.iter().map(|a| (a.agent.host(), a.agent.peer()));
         let outside = self.ports.pairs();
-        let pairs: Vec<_> = pairs.chain(outside.iter().copied()).collect();
+        let pairs = pairs.chain(outside.iter().copied());
+        let pairs: Vec<_> = pairs
+            .chain(self.series.iter().flat_map(Series::ways))
+            .collect();
         let (routes, first_links) = Routes::find(self.hosts.len(), &links, &pairs);
         self.routes = routes;
-        let (inside, of_ports) = first_links.split_at(self.agents.len());
+        let (inside, rest) = first_links.split_at(self.agents.len());
         for (place, first_link) in self.agents.iter_mut().zip(inside) {
             place.first_link = *first_link;
+        }
+        let (of_ports, of_series) = rest.split_at(outside.len());
+        for (series, first_links) in self.series.iter_mut().zip(of_series.chunks_exact(2)) {
+            series.first_links = [first_links[0], first_links[1]];
         }
         self.ports.set_routes(outside, of_ports);
     }
@@ -187,8 +209,9 @@ impl Network {
     /// The agent that receives packets of this flow from this host.
     #[inline]
     pub(crate) fn receiving_agent(&self, flow: FlowId, source: HostId) -> Option<u32> {
-        let from_sender = self.flows.get(flow.0 as usize)?.source == source;
-        Some(flow.0 * 2 + u32::from(from_sender))
+        let flow = self.flows.get(flow.0 as usize)?;
+        let from_sender = flow.source == source;
+        Some(flow.agents[usize::from(from_sender)]).filter(|&place| place != ABSENT)
     }
 
     #[cold]

@@ -45,21 +45,19 @@ impl Network {
                 medium.events(station as usize).set_mask(mask);
             }
             Some(EventTarget::Agent(id)) => {
-                let place = &mut self.agents[id as usize];
-                place.agent.set_mask(mask);
-                place.traced = mask != EventMask::NONE;
+                if let Some(place) = self.agents.get_mut(id as usize) {
+                    place.agent.set_mask(mask);
+                    place.traced = mask != EventMask::NONE;
+                }
             }
             Some(EventTarget::TraceTick(_) | EventTarget::Medium(_)) | None => {}
         }
     }
 
-    /// The number under which one end of a flow reports.
-    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> EventSource {
-        EventSource(
-            self.agents[flow.0 as usize * 2 + usize::from(side == Side::Receiver)]
-                .target
-                .0,
-        )
+    /// The number under which one end of a flow reports; `None` unless the flow is open.
+    pub fn source_of_flow(&self, flow: FlowId, side: Side) -> Option<EventSource> {
+        let place = self.place_of(flow, side)?;
+        Some(EventSource(self.agents.get(place as usize)?.target.0))
     }
 
     /// The number under which a link reports.
@@ -86,8 +84,8 @@ impl Network {
                 Some(SourceKind::Station(MediumId(id), host))
             }
             EventTarget::Agent(id) => {
-                let side = [Side::Sender, Side::Receiver][id as usize % 2];
-                Some(SourceKind::Flow(FlowId(id / 2), side))
+                let slot = self.agents.get(id as usize)?;
+                Some(SourceKind::Flow(slot.agent.flow(), slot.side))
             }
         }
     }

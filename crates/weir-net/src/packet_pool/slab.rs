@@ -71,6 +71,11 @@ impl Slab {
         self.slots.get(number as usize)?.as_ref()
     }
 
+    /// All packets.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.slots.iter().flatten()
+    }
+
     /// Slots with a packet.
     pub(super) fn used(&self) -> usize {
         self.slots.len() - self.free.len() - self.given_up.len()

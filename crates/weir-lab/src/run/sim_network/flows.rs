@@ -1,7 +1,8 @@
 //! The flows of a simulated network: their endpoints with what is around them, and their
 //! applications.
 
-use super::{Hosts, SimFlow, SimNetwork, SimTransfers, build_error, find};
+use super::arrivals::{SimTransfers, TransferPath};
+use super::{Hosts, SimFlow, SimNetwork, build_error, find};
 use crate::run::RunError;
 use crate::run::codec::Codec;
 use crate::run::endpoints::{self, FlowEnvironment};
@@ -10,20 +11,21 @@ use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
-use crate::scenario::{Flow, Host, Scenario, Transfer, Transport};
+use crate::scenario::{Flow, Host, Scenario, Transport};
 use std::sync::Arc;
-use weir_net::app::{AppEnvironment, AppPair, BulkConfig, Delivery};
+use weir_net::app::{AppEnvironment, AppPair, Delivery};
 use weir_net::{AppConfig, FlowConfig, Side};
 use weir_proto::endpoint::Endpoint;
-use weir_proto::packet::{FlowId, HostId};
+use weir_proto::packet::HostId;
 use weir_proto::quic::wire::HeaderFormat;
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
 
 /// In which form packets travel between the endpoints of a flow.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PacketEncoding {
     /// As values of their types.
+    #[default]
     Typed,
     /// As values, encoded and decoded on the way as a check.
     RoundTrip,
@@ -32,18 +34,17 @@ pub(super) enum PacketEncoding {
 }
 
 /// One flow of an entry of the scenario, which may stand for several.
-#[derive(Clone)]
-struct FlowPlan<'a> {
-    flow: &'a Flow,
-    app: AppConfig,
-    stop: Option<Instant>,
-    name: String,
-    start: Instant,
-    access_delay: Duration,
-    ends: [(HostId, &'a Host); 2],
-    path_mtu: u32,
-    encoding: PacketEncoding,
-    registry: TransportRegistry<'a>,
+pub(super) struct FlowPlan<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) app: AppConfig,
+    pub(super) stop: Option<Instant>,
+    pub(super) name: String,
+    pub(super) start: Instant,
+    pub(super) access_delay: Duration,
+    pub(super) ends: [(HostId, &'a Host); 2],
+    pub(super) path_mtu: u32,
+    pub(super) encoding: PacketEncoding,
+    pub(super) registry: TransportRegistry<'a>,
 }
 
 impl SimNetwork {
@@ -54,34 +55,48 @@ impl SimNetwork {
         encoding: PacketEncoding,
         registry: TransportRegistry<'_>,
     ) -> Result<(), RunError> {
-        for flow in &scenario.flows {
+        for (entry, flow) in scenario.flows.iter().enumerate() {
             let ends = [find(hosts, &flow.from)?, find(hosts, &flow.to)?];
             let path_mtu = scenario.path_mtu(flow);
             for (name, start) in scenario.starts_of(flow) {
                 let transfers = scenario.transfers_of(flow, &name, start);
-                let plan = FlowPlan {
+                let access_delay = scenario.access_delay_of(flow, &name);
+                if let Some(transfers) = transfers {
+                    let (ends, count) = (ends.map(|(id, _)| id), transfers.len() as u32);
+                    let reserved = self.network.reserve_flows(&name, ends, count);
+                    let first = reserved.map_err(build_error)?.start;
+                    let path = TransferPath {
+                        entry,
+                        ends,
+                        access_delay,
+                        path_mtu,
+                        encoding,
+                    };
+                    let set = SimTransfers::new(name, path, first, transfers);
+                    self.transfers.push(set);
+                    continue;
+                }
+                self.add_flow(FlowPlan {
                     flow,
                     app: flow.app,
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     start: Instant::ZERO + start,
-                    access_delay: scenario.access_delay_of(flow, &name),
+                    access_delay,
                     name,
                     ends,
                     path_mtu,
                     encoding,
                     registry,
-                };
-                match transfers {
-                    None => self.add_flow(plan)?,
-                    Some(transfers) => self.add_transfers(&plan, transfers)?,
-                }
+                })?;
             }
         }
         Ok(())
     }
 
     fn add_flow(&mut self, plan: FlowPlan<'_>) -> Result<(), RunError> {
-        let id = self.add_connection(&plan)?;
+        let number = self.network.flow_ids().count();
+        let config = self.connection(&plan, number)?;
+        let id = self.network.add_flow(config).map_err(build_error)?;
         self.flows.push(SimFlow {
             id,
             name: plan.name,
@@ -94,37 +109,16 @@ impl SimNetwork {
         Ok(())
     }
 
-    /// A connection for each transfer, called NAME-1, NAME-2 and so on.
-    fn add_transfers(
-        &mut self,
+    /// The connection that is the flow of this number.
+    pub(super) fn connection(
+        &self,
         plan: &FlowPlan<'_>,
-        transfers: Vec<Transfer>,
-    ) -> Result<(), RunError> {
-        let packet = plan.app.packet();
-        let mut connections = Vec::new();
-        for (transfer, number) in transfers.into_iter().zip(1..) {
-            let total = Some(transfer.bytes);
-            let id = self.add_connection(&FlowPlan {
-                app: BulkConfig { packet, total }.into(),
-                stop: None,
-                name: format!("{}-{number}", plan.name),
-                start: Instant::ZERO + transfer.start,
-                ..plan.clone()
-            })?;
-            connections.push((id, transfer));
-        }
-        self.transfers.push(SimTransfers {
-            name: plan.name.clone(),
-            connections,
-        });
-        Ok(())
-    }
-
-    fn add_connection(&mut self, plan: &FlowPlan<'_>) -> Result<FlowId, RunError> {
+        number: usize,
+    ) -> Result<FlowConfig, RunError> {
         let (flow, name) = (plan.flow, plan.name.as_str());
-        let [sender, receiver] = self.endpoints(plan)?;
+        let [sender, receiver] = self.endpoints(plan, number)?;
         let AppPair { source, sink } = self.applications(plan);
-        let config = FlowConfig {
+        Ok(FlowConfig {
             name: name.to_owned(),
             source: plan.ends[0].0,
             target: plan.ends[1].0,
@@ -137,12 +131,11 @@ impl SimNetwork {
             start: plan.start,
             access_delay: plan.access_delay,
             stop: plan.stop,
-        };
-        self.network.add_flow(config).map_err(build_error)
+        })
     }
 
     /// Both endpoints, in the shims of the tap and of the encoding.
-    fn endpoints(&self, plan: &FlowPlan<'_>) -> Result<EndpointPair, RunError> {
+    fn endpoints(&self, plan: &FlowPlan<'_>, number: usize) -> Result<EndpointPair, RunError> {
         let flow = plan.flow;
         let mut rng = Rng::stream(self.seed, &format!("flow/{}/endpoints", plan.name));
         let environment = FlowEnvironment {
@@ -154,7 +147,7 @@ impl SimNetwork {
         let mut pair = endpoints::pair(flow, &environment).map_err(RunError::Build)?;
         if let Some(tap) = &self.tap {
             let [sender, receiver] = pair;
-            let [near, far] = TapEnd::pair(flow, self.network.flow_ids().count(), plan.ends);
+            let [near, far] = TapEnd::pair(flow, number, plan.ends);
             pair = [(sender, near), (receiver, far)].map(
                 |(endpoint, end)| -> Box<dyn Endpoint + Send> {
                     let shim = TapShim::new(end, Arc::clone(tap), self.fault.clone());

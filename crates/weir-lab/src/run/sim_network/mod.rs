@@ -1,8 +1,10 @@
 //! The simulated network of a scenario: hosts, links, media, and flows with their endpoints.
 
+mod arrivals;
 mod flows;
 mod segments;
 
+pub(super) use arrivals::SimTransfers;
 pub use segments::{NetworkSegment, SegmentEnd, SegmentShaper};
 
 use super::codec::FirstFault;
@@ -11,7 +13,7 @@ use super::summary::FlowStatistics;
 use super::tap::SharedTap;
 use super::video::joined;
 use super::{RunError, RunOptions};
-use crate::scenario::{Direction, Host, Link, Scenario, Station, Transfer, Wifi};
+use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,6 +46,8 @@ pub(super) struct SimNetwork {
     pub(super) flows: Vec<SimFlow>,
     /// The flows with arrivals, in the order of the scenario.
     pub(super) transfers: Vec<SimTransfers>,
+    /// Open connections of transfers at which it is looked for those that are done.
+    next_sweep: usize,
     /// What has a queue and a trace, by its name in traces, in the order of the scenario.
     pub(super) links: Vec<(String, TracedLink)>,
     /// Of [`Scope::Links`].
@@ -61,12 +65,6 @@ pub(super) struct SimFlow {
     /// When its connection is opened.
     pub(super) start: Instant,
     writes: WriteTrace,
-}
-
-/// A flow with arrivals: the connection of each transfer.
-pub(super) struct SimTransfers {
-    pub(super) name: String,
-    pub(super) connections: Vec<(FlowId, Transfer)>,
 }
 
 /// A direction of a link, or a station of a medium.
@@ -99,6 +97,7 @@ impl SimNetwork {
             network: Network::new(scenario.run.seed),
             flows: Vec::new(),
             transfers: Vec::new(),
+            next_sweep: arrivals::FIRST_SWEEP,
             links: Vec::new(),
             segments: Vec::new(),
             fault: FirstFault::default(),
@@ -200,8 +199,12 @@ impl SimNetwork {
     /// Sets the event masks of all sources to the events that the recorder needs.
     pub(super) fn listen(&mut self, recorder: &mut Recorder) {
         for flow in &self.flows {
-            let ends = [Side::Sender, Side::Receiver]
-                .map(|side| self.network.source_of_flow(flow.id, side));
+            let source = |side| self.network.source_of_flow(flow.id, side);
+            let (Some(sender), Some(receiver)) = (source(Side::Sender), source(Side::Receiver))
+            else {
+                continue;
+            };
+            let ends = [sender, receiver];
             let masks = recorder.add_flow(&flow.name, ends, flow.writes);
             for (source, mask) in ends.into_iter().zip(masks) {
                 self.network.set_mask_of(source, mask);
@@ -234,11 +237,7 @@ impl SimNetwork {
             }
         };
         let links = self.links.iter().map(link).collect();
-        let sum = |set: &SimTransfers| {
-            let connections = set.connections.iter();
-            let each = connections.map(|&(id, _)| self.statistics(id));
-            each.fold(FlowStatistics::default(), FlowStatistics::plus)
-        };
+        let sum = |set: &SimTransfers| set.statistics(|flow| self.statistics(flow));
         let transfers = self.transfers.iter().map(sum).collect();
         Counters {
             flows,

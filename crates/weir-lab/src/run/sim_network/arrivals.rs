@@ -1,0 +1,202 @@
+//! Transfers over connections of their own: each is opened when its time comes, and removed once
+//! nothing can happen in it any more, so that memory follows the open ones and not their number.
+
+use super::flows::{FlowPlan, PacketEncoding};
+use super::{SimNetwork, build_error};
+use crate::run::RunError;
+use crate::run::registry::TransportRegistry;
+use crate::run::summary::FlowStatistics;
+use crate::run::transfers::is_complete;
+use crate::scenario::{Scenario, Transfer};
+use weir_net::Side;
+use weir_net::app::BulkConfig;
+use weir_proto::packet::{FlowId, HostId};
+use weir_proto::time::{Duration, Instant};
+
+/// Open connections before it is first looked for those that are done.
+pub(super) const FIRST_SWEEP: usize = 64;
+
+/// What all transfers of a flow with arrivals have in common.
+#[derive(Clone, Copy)]
+pub(super) struct TransferPath {
+    /// The index of the flow in the scenario.
+    pub(super) entry: usize,
+    /// The hosts of senders and of receivers.
+    pub(super) ends: [HostId; 2],
+    pub(super) access_delay: Duration,
+    pub(super) path_mtu: u32,
+    pub(super) encoding: PacketEncoding,
+}
+
+/// A flow with arrivals: its transfers are the flows NAME-1, NAME-2 and so on.
+pub(in crate::run) struct SimTransfers {
+    pub(in crate::run) name: String,
+    /// In the order of their starts.
+    transfers: Vec<SimTransfer>,
+    path: TransferPath,
+    /// The number of the first transfer's flow.
+    first: u32,
+    /// Transfers whose time has come.
+    opened: usize,
+    /// The indices of those that are open.
+    open: Vec<u32>,
+    /// The sums of those that are done.
+    done: FlowStatistics,
+}
+
+/// A transfer, and when its last octet was delivered.
+struct SimTransfer {
+    transfer: Transfer,
+    /// Of one whose connection is gone and that was complete.
+    completed: Option<Instant>,
+}
+
+impl SimTransfers {
+    /// None is open yet; the first is the flow of this number.
+    pub(super) fn new(
+        name: String,
+        path: TransferPath,
+        first: u32,
+        transfers: Vec<Transfer>,
+    ) -> Self {
+        let transfers = transfers.into_iter().map(|transfer| SimTransfer {
+            transfer,
+            completed: None,
+        });
+        Self {
+            name,
+            transfers: transfers.collect(),
+            path,
+            first,
+            opened: 0,
+            open: Vec::new(),
+            done: FlowStatistics::default(),
+        }
+    }
+
+    const fn flow(&self, index: u32) -> FlowId {
+        FlowId(self.first + index)
+    }
+
+    /// When the next one begins.
+    fn next(&self) -> Option<Instant> {
+        let next = self.transfers.get(self.opened)?;
+        Some(Instant::ZERO + next.transfer.start)
+    }
+
+    /// The sums of all, of open ones by the flow.
+    pub(super) fn statistics(&self, of: impl Fn(FlowId) -> FlowStatistics) -> FlowStatistics {
+        let open = self.open.iter().map(|&index| of(self.flow(index)));
+        open.fold(self.done, FlowStatistics::plus)
+    }
+}
+
+impl SimNetwork {
+    /// When the next transfer begins.
+    pub(in crate::run) fn next_arrival(&self) -> Option<Instant> {
+        self.transfers.iter().filter_map(SimTransfers::next).min()
+    }
+
+    /// Opens the connections of the transfers that begin now or should have, after what is done
+    /// was removed.
+    pub(in crate::run) fn open_arrivals(
+        &mut self,
+        scenario: &Scenario,
+        registry: TransportRegistry<'_>,
+    ) -> Result<(), RunError> {
+        let open: usize = self.transfers.iter().map(|set| set.open.len()).sum();
+        if open >= self.next_sweep {
+            self.remove_done();
+            let open: usize = self.transfers.iter().map(|set| set.open.len()).sum();
+            // A sweep looks at all of them: with as many new ones between two its cost for each is
+            // constant.
+            self.next_sweep = (open * 2).max(FIRST_SWEEP);
+        }
+        for set in 0..self.transfers.len() {
+            while self.transfers[set]
+                .next()
+                .is_some_and(|at| at <= self.network.now())
+            {
+                self.open_next(set, scenario, registry)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_next(
+        &mut self,
+        set: usize,
+        scenario: &Scenario,
+        registry: TransportRegistry<'_>,
+    ) -> Result<(), RunError> {
+        let set = &mut self.transfers[set];
+        let index = set.opened as u32;
+        set.opened += 1;
+        set.open.push(index);
+        let (set, path) = (&*set, set.path);
+        let host = |id: HostId| Some((id, scenario.hosts.get(id.0 as usize)?));
+        let ends = (host(path.ends[0]), host(path.ends[1]));
+        let flow = scenario.flows.get(path.entry);
+        let (Some(flow), (Some(near), Some(far))) = (flow, ends) else {
+            let message = format!("flow \"{}\" is not one of this scenario", set.name);
+            return Err(RunError::Build(message));
+        };
+        let transfer = set.transfers[index as usize].transfer;
+        let total = Some(transfer.bytes);
+        let packet = flow.app.packet();
+        let plan = FlowPlan {
+            flow,
+            app: BulkConfig { packet, total }.into(),
+            stop: None,
+            name: format!("{}-{}", set.name, index + 1),
+            start: Instant::ZERO + transfer.start,
+            access_delay: path.access_delay,
+            ends: [near, far],
+            path_mtu: path.path_mtu,
+            encoding: path.encoding,
+            registry,
+        };
+        let id = set.flow(index);
+        let config = self.connection(&plan, id.0 as usize)?;
+        self.network.open_flow(id, config).map_err(build_error)
+    }
+
+    /// Removes the connections in which nothing can happen any more, and keeps their numbers.
+    fn remove_done(&mut self) {
+        for set in &mut self.transfers {
+            let first = set.first;
+            let flows = set.open.iter().map(|index| FlowId(first + index));
+            let done = self.network.idle_flows(flows);
+            for &flow in &done {
+                let report = |side| self.network.app_report(flow, side).statistics;
+                let (source, sink) = (report(Side::Sender), report(Side::Receiver));
+                let last = sink.last_read_at.filter(|_| is_complete(&source, &sink));
+                set.transfers[(flow.0 - first) as usize].completed = last;
+                set.done = set.done.plus(FlowStatistics {
+                    sender: self.network.statistics(flow, Side::Sender),
+                    receiver: self.network.statistics(flow, Side::Receiver),
+                });
+                self.network.retire_flow(flow);
+            }
+            // Both are in the order of their numbers.
+            let mut done = done.into_iter().peekable();
+            set.open
+                .retain(|index| done.next_if_eq(&FlowId(first + index)).is_none());
+        }
+    }
+
+    /// When the last octet of each transfer of a set was delivered; `None` for one that is not
+    /// complete.
+    pub(in crate::run) fn completions<'a>(
+        &'a self,
+        set: &'a SimTransfers,
+    ) -> impl Iterator<Item = (Transfer, Option<Instant>)> + 'a {
+        (0..).zip(&set.transfers).map(|(index, one)| {
+            let flow = set.flow(index);
+            let report = |side| self.network.app_report(flow, side).statistics;
+            let (source, sink) = (report(Side::Sender), report(Side::Receiver));
+            let open = sink.last_read_at.filter(|_| is_complete(&source, &sink));
+            (one.transfer, one.completed.or(open))
+        })
+    }
+}

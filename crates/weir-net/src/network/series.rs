@@ -1,0 +1,156 @@
+//! Flows that are opened when their time comes, and are gone when they are done.
+//!
+//! Their numbers, and their places in the order of events, are reserved before the run, so that it
+//! is the same run as if all had been there from the start.
+
+use super::{ABSENT, EventTarget, FlowConfig, Network, NetworkError, Side};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use weir_proto::packet::{FlowId, HostId};
+
+/// Events whose order is reserved for a flow: the starts of its two ends.
+const STARTS: u64 = 2;
+
+/// Flows between the same two hosts.
+#[derive(Debug)]
+pub(super) struct Series {
+    flows: Range<u32>,
+    source: HostId,
+    target: HostId,
+    /// The order of the first event of the first flow.
+    first_order: u64,
+    /// The first links of senders and of receivers.
+    pub(super) first_links: [Option<u32>; 2],
+}
+
+impl Series {
+    /// The ways of the packets of senders and of receivers.
+    pub(super) fn ways(&self) -> [(HostId, HostId); 2] {
+        [(self.source, self.target), (self.target, self.source)]
+    }
+}
+
+impl Network {
+    /// Reserves the numbers of this many flows between two hosts; `name` is for errors. Each is
+    /// added by [`open_flow`](Self::open_flow).
+    ///
+    /// # Errors
+    /// If a host does not exist, or both ends are at the same host.
+    pub fn reserve_flows(
+        &mut self,
+        name: &str,
+        ends: [HostId; 2],
+        count: u32,
+    ) -> Result<Range<u32>, NetworkError> {
+        if let Some(wrong) = self.wrong_ends(ends) {
+            return Err(NetworkError::of_flow(name, wrong));
+        }
+        let first = self.flows.len() as u32;
+        self.flows.reserve(count as usize);
+        for _ in 0..count {
+            self.add_closed_flow(ends);
+        }
+        let flows = first..first + count;
+        let [source, target] = ends;
+        self.series.push(Series {
+            flows: flows.clone(),
+            source,
+            target,
+            first_order: self.queue.reserve(STARTS * u64::from(count)),
+            first_links: [None; 2],
+        });
+        self.stale_routes = true;
+        Ok(flows)
+    }
+
+    /// Adds a flow whose number was reserved, between the hosts for which it was. What happens at
+    /// its start comes before all other events of that instant that were set during the run.
+    ///
+    /// # Errors
+    /// If its number was not reserved for these hosts, it is open, or its start has passed.
+    pub fn open_flow(&mut self, flow: FlowId, config: FlowConfig) -> Result<(), NetworkError> {
+        let error = |wrong| Err(NetworkError::of_flow(&config.name, wrong));
+        let index = self
+            .series
+            .partition_point(|series| series.flows.end <= flow.0);
+        let ends = (config.source, config.target);
+        let known = self.series.get(index);
+        let known =
+            known.filter(|series| series.flows.contains(&flow.0) && series.ways()[0] == ends);
+        let Some(series) = known else {
+            return error("its number is not reserved for these hosts");
+        };
+        if self.flows[flow.0 as usize].agents != [ABSENT; 2] {
+            return error("it is open");
+        }
+        if config.start < self.now {
+            return error("its start has passed");
+        }
+        if self.is_full() {
+            return error("too many flows are open");
+        }
+        let first_links = series.first_links;
+        let mut order = series.first_order + STARTS * u64::from(flow.0 - series.flows.start);
+        for ((agent, side), first_link) in self.agents_of(flow, config).into_iter().zip(first_links)
+        {
+            let at = agent.poll_timeout();
+            let target = self.add_agent(agent, side);
+            if let Some(slot) = self.agents.last_mut() {
+                slot.first_link = first_link;
+            }
+            self.queue.set_in_order(target, at, order);
+            order += 1;
+        }
+        Ok(())
+    }
+
+    /// Those of these flows of which nothing can happen any more: no timer runs at either end and
+    /// no packet is under way. None in a network with ports, since packets may be outside.
+    pub fn idle_flows(&self, flows: impl Iterator<Item = FlowId>) -> Vec<FlowId> {
+        if self.ports.any() {
+            return Vec::new();
+        }
+        let idle = |side, flow| {
+            let agent = self.agent(flow, side);
+            agent.is_some_and(|agent| agent.poll_timeout().is_none())
+        };
+        let quiet = |flow: &FlowId| idle(Side::Sender, *flow) && idle(Side::Receiver, *flow);
+        let mut quiet: Vec<FlowId> = flows.filter(quiet).collect();
+        if !quiet.is_empty() {
+            let under_way: BTreeSet<FlowId> = self.pool.flows().collect();
+            quiet.retain(|flow| !under_way.contains(flow));
+        }
+        quiet
+    }
+
+    /// Removes the ends of a flow; its number stays taken. Packets that still arrive for it count
+    /// as unreachable.
+    pub fn retire_flow(&mut self, flow: FlowId) {
+        let Some(closed) = self.flows.get_mut(flow.0 as usize) else {
+            return;
+        };
+        closed.name = String::new();
+        for end in 0..2 {
+            let place = std::mem::replace(&mut self.flows[flow.0 as usize].agents[end], ABSENT);
+            if place == ABSENT {
+                continue;
+            }
+            let gone = self.agents.swap_remove(place as usize);
+            self.queue.set(gone.target, None);
+            self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
+            self.free_targets.push(gone.target);
+            // The last agent has taken the place.
+            let Some(moved) = self.agents.get(place as usize) else {
+                continue;
+            };
+            self.targets[moved.target.0 as usize] = EventTarget::Agent(place);
+            let flow = &mut self.flows[moved.agent.flow().0 as usize];
+            flow.agents[usize::from(moved.side == Side::Receiver)] = place;
+        }
+    }
+
+    /// Flows whose ends exist.
+    pub fn open_flows(&self) -> usize {
+        self.agents.len() / 2
+    }
+}
