@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+use weir_lab::scenario::Run;
 use weir_proto::time;
 use weir_proto::units;
 
@@ -49,6 +50,18 @@ struct State {
 }
 
 impl LimitArguments {
+    /// With what the scenarios of a command say, where the command says nothing: the least of
+    /// their times and of their memory. Their events belong to each run.
+    pub fn or_of<'a>(self, runs: impl Iterator<Item = &'a Run> + Clone) -> Self {
+        let times = runs.clone().filter_map(|run| run.max_time);
+        let time = times.min().map(|time| Duration::from_nanos(time.as_nanos()));
+        Self {
+            max_time: self.max_time.or(time),
+            max_memory: self.max_memory.or(runs.filter_map(|run| run.max_memory).min()),
+            ..self
+        }
+    }
+
     /// Watches from now on, until the watchdog is dropped.
     pub fn watch(self, interrupted: Arc<AtomicBool>) -> Watchdog {
         let state = Arc::new(State {
@@ -76,11 +89,11 @@ impl LimitArguments {
     /// Which limit is exceeded, in words.
     fn exceeded(self, elapsed: Duration, most: Option<u64>) -> Option<String> {
         if let Some(limit) = self.max_time.filter(|&limit| elapsed > limit) {
-            return Some(format!("it took more than {limit:?} (--max-time)"));
+            return Some(format!("it took more than {limit:?} (max_time)"));
         }
         let limit = most.filter(|&most| resident_bytes().is_some_and(|held| held > most))?;
         let mebibytes = limit >> 20;
-        Some(format!("it held more than {mebibytes} MiB (--max-memory)"))
+        Some(format!("it held more than {mebibytes} MiB (max_memory)"))
     }
 }
 

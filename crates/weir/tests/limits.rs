@@ -34,12 +34,12 @@ fn a_run_at_a_bound_fails_with_a_word_and_leaves_nothing() {
         (
             "--max-time",
             "100ms",
-            "it took more than 100ms (--max-time)",
+            "it took more than 100ms (max_time)",
         ),
         (
             "--max-memory",
             "2MiB",
-            "it held more than 2 MiB (--max-memory)",
+            "it held more than 2 MiB (max_memory)",
         ),
     ] {
         let words = ["run", "path.toml", "--summary-only", bound, value];

@@ -83,7 +83,8 @@ pub struct RunOptions<'a> {
     pub packets: bool,
     /// Called about a hundred times with the virtual time reached and the duration.
     pub progress: Option<&'a (dyn Fn(Instant, Instant) + Sync)>,
-    /// The most events of the run; with more it ends with [`RunError::TooManyEvents`].
+    /// The most events of the run, in place of what the scenario says; with more it ends with
+    /// [`RunError::TooManyEvents`].
     pub max_events: Option<u64>,
     /// Set by another thread to end the run early with [`RunError::Cancelled`].
     pub cancel: Option<&'a AtomicBool>,

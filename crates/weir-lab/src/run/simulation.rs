@@ -152,7 +152,8 @@ impl Simulation {
     fn simulate_to(&mut self, options: &RunOptions<'_>, horizon: Horizon) -> Result<(), RunError> {
         let end = self.end();
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
-        let most = options.max_events.unwrap_or(u64::MAX);
+        let most = options.max_events.or(self.scenario.run.max_events);
+        let most = most.unwrap_or(u64::MAX);
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = self.sim.network.now();

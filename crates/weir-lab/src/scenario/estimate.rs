@@ -51,7 +51,7 @@ impl Estimate {
         };
         Some(format!(
             "about {:.0e} packets and {:.0e} events, some {time}; \
-             --max-time and --max-events bound a run",
+             max_time and max_events of [run] bound it, or --max-time and --max-events",
             self.packets, self.events
         ))
     }
