@@ -22,7 +22,7 @@ pub enum Format {
     Csv,
     /// The log of Linux's dccp_probe, a file per DCCP flow.
     DccpProbe,
-    /// qlog in the schema of draft-ietf-quic-qlog-main-schema-13, a file per flow.
+    /// qlog in the schema of draft-ietf-quic-qlog-main-schema-14, a file per flow.
     Qlog,
     /// qlog 0.3, which qvis opens, a file per flow.
     Qlog03,
@@ -100,7 +100,7 @@ pub fn export(run: &RunOutput, format: Format) -> Result<Vec<ExportFile>, Export
         }
         Format::Qlog | Format::Qlog03 => {
             let schema = match format {
-                Format::Qlog => qlog::Schema::Draft13,
+                Format::Qlog => qlog::Schema::Draft14,
                 _ => qlog::Schema::V03,
             };
             let files = qlog::files(run, schema);

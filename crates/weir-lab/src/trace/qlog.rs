@@ -1,6 +1,6 @@
 //! Flows as qlog, a file each: what the sender's controller did, and what became of packets.
 //!
-//! Two schemas: that of draft-ietf-quic-qlog-main-schema-13 with the events of
+//! Two schemas: that of draft-ietf-quic-qlog-main-schema-14 with the events of
 //! draft-ietf-quic-qlog-quic-events-13, and qlog 0.3, whose file and event names tools such as
 //! qvis read. Both are the contained form: one JSON document. Times are virtual, in
 //! milliseconds since the start of the run.
@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 /// Which names a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Schema {
-    /// draft-ietf-quic-qlog-main-schema-13, draft-ietf-quic-qlog-quic-events-13.
-    Draft13,
+    /// draft-ietf-quic-qlog-main-schema-14, draft-ietf-quic-qlog-quic-events-13.
+    Draft14,
     /// qlog 0.3: draft-ietf-quic-qlog-main-schema-02.
     V03,
 }
@@ -48,14 +48,14 @@ impl Schema {
         let found = EVENTS.iter().find(|(name, _)| *name == event);
         let names = found.map_or(["", ""], |(_, names)| *names);
         match self {
-            Self::Draft13 => names[0],
+            Self::Draft14 => names[0],
             Self::V03 => names[1],
         }
     }
 
     fn file(self, title: &str, traces: Vec<Value>) -> Value {
         match self {
-            Self::Draft13 => json!({
+            Self::Draft14 => json!({
                 "file_schema": "urn:ietf:params:qlog:file:contained",
                 "serialization_format": "application/qlog+json",
                 "title": title,
@@ -74,7 +74,7 @@ impl Schema {
     fn trace(self, title: &str, [name, end]: [&str; 2], events: Vec<Value>) -> Value {
         let vantage_point = json!({ "name": name, "type": end });
         match self {
-            Self::Draft13 => json!({
+            Self::Draft14 => json!({
                 "title": title,
                 "vantage_point": vantage_point,
                 "event_schemas": ["urn:ietf:params:qlog:events:quic-13"],
@@ -126,8 +126,11 @@ fn file_of(run: &RunOutput, flow: &FlowTrace, schema: Schema) -> Value {
             events.sort_by(|a, b| a.0.total_cmp(&b.0));
         }
     }
-    // The sender opens the connection.
-    let sides = [(ends[0], "client", sender), (ends[1], "server", receiver)];
+    let mut roles = ["client", "server"];
+    if declared.is_some_and(|flow| flow.app.receiver_connects()) {
+        roles.reverse();
+    }
+    let sides = [(ends[0], roles[0], sender), (ends[1], roles[1], receiver)];
     let sides = sides
         .into_iter()
         .filter(|(_, _, events)| !events.is_empty());
