@@ -71,6 +71,7 @@ fn output() -> RunOutput {
             writes: None,
             gaps: None,
             frames: None,
+            requests: None,
             intervals: None,
         }],
         links: vec![LinkTrace {

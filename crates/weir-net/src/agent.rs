@@ -5,7 +5,7 @@
 //! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
-use crate::app::{App, AppReport, VideoFrame};
+use crate::app::{App, AppReport, RequestRecord, VideoFrame};
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
@@ -33,6 +33,21 @@ pub struct AgentCounters {
     pub packets_in_transmit: u64,
     /// Packets delayed in the access link and the host on their way up.
     pub packets_in_receive: u64,
+}
+
+impl AgentCounters {
+    /// The counters of two agents together.
+    pub(crate) const fn plus(self, other: Self) -> Self {
+        Self {
+            packets_sent: self.packets_sent + other.packets_sent,
+            bytes_sent: self.bytes_sent + other.bytes_sent,
+            packets_lost_at_socket: self.packets_lost_at_socket + other.packets_lost_at_socket,
+            packets_delivered: self.packets_delivered + other.packets_delivered,
+            bytes_delivered: self.bytes_delivered + other.bytes_delivered,
+            packets_in_transmit: self.packets_in_transmit + other.packets_in_transmit,
+            packets_in_receive: self.packets_in_receive + other.packets_in_receive,
+        }
+    }
 }
 
 /// The addresses that an agent writes into the headers of its packets.
@@ -117,6 +132,10 @@ impl Agent {
 
     pub(crate) fn frames(&self) -> &[VideoFrame] {
         self.app.frames()
+    }
+
+    pub(crate) fn requests(&self) -> &[RequestRecord] {
+        self.app.requests()
     }
 
     pub(crate) fn frame_deadline(&self) -> Option<Duration> {

@@ -271,6 +271,12 @@ pub enum Event {
         /// Expiries in a row before this one.
         backoff: u32,
     },
+    /// A probe leaves because the peer's window is closed and its opening may have got lost: TCP's
+    /// persist timer has expired (RFC 9293 §3.8.6.1).
+    WindowProbe {
+        /// Probes before this one since the window was last open.
+        backoff: u32,
+    },
     /// The last reduction of the window was for losses that did not happen, and is taken back.
     Spurious,
     /// The receiver of TFRC has decided about feedback, otherwise than the last time.
@@ -331,7 +337,7 @@ impl EventMask {
     pub const DROP: Self = Self(1 << 6);
     /// [`Event::Blocked`].
     pub const BOUND: Self = Self(1 << 7);
-    /// [`Event::Timeout`] and [`Event::Spurious`].
+    /// [`Event::Timeout`], [`Event::WindowProbe`] and [`Event::Spurious`].
     pub const TIMEOUT: Self = Self(1 << 8);
     /// [`Event::Feedback`].
     pub const FEEDBACK: Self = Self(1 << 9);

@@ -54,10 +54,14 @@ impl LimitArguments {
     /// their times and of their memory. Their events belong to each run.
     pub fn or_of<'a>(self, runs: impl Iterator<Item = &'a Run> + Clone) -> Self {
         let times = runs.clone().filter_map(|run| run.max_time);
-        let time = times.min().map(|time| Duration::from_nanos(time.as_nanos()));
+        let time = times
+            .min()
+            .map(|time| Duration::from_nanos(time.as_nanos()));
         Self {
             max_time: self.max_time.or(time),
-            max_memory: self.max_memory.or(runs.filter_map(|run| run.max_memory).min()),
+            max_memory: self
+                .max_memory
+                .or(runs.filter_map(|run| run.max_memory).min()),
             ..self
         }
     }

@@ -31,11 +31,7 @@ fn a_run_at_a_bound_fails_with_a_word_and_leaves_nothing() {
             "1000",
             "the run reached its limit of 1000 events at 0.0",
         ),
-        (
-            "--max-time",
-            "100ms",
-            "it took more than 100ms (max_time)",
-        ),
+        ("--max-time", "100ms", "it took more than 100ms (max_time)"),
         (
             "--max-memory",
             "2MiB",

@@ -67,6 +67,18 @@ pub const HEADLINE: &[Headline] = &[
     measure("jitter_s/mean", "jitter, mean", "s", Lower),
     measure("goodput_cov/1", "variation over 1 s", "", Lower),
     measure("audio/silence_s", "silence", "s", Lower),
+    measure(
+        "requests/completion_time_s/p50",
+        "request, median",
+        "s",
+        Lower,
+    ),
+    measure(
+        "requests/completion_time_s/p95",
+        "request, 95 %",
+        "s",
+        Lower,
+    ),
     measure("video/encoder_rate_bps", "video rate", "bit/s", Higher),
     measure("video/frame_delay_s/p95", "frame delay, 95 %", "s", Lower),
     measure("video/lost", "frames lost", "", Lower),

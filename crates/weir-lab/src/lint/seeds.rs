@@ -55,6 +55,11 @@ fn app_draws(app: &AppConfig) -> bool {
     match app {
         AppConfig::Bulk(_) | AppConfig::Cbr(_) | AppConfig::Audio(_) => false,
         AppConfig::Video(video) => video.size_variation > 0.0,
+        AppConfig::Request(request) => {
+            request.request.is_random()
+                || request.response.is_random()
+                || (!request.think.is_zero() && request.think_times != LengthDistribution::Constant)
+        }
         AppConfig::OnOff(on_off) => on_off.lengths != LengthDistribution::Constant,
     }
 }

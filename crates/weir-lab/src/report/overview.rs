@@ -205,8 +205,8 @@ fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> 
         Axis::linear("completion time, s", "s"),
         values.collect(),
     )?;
-    let caption = "The share of transfers whose last octet reached the receiving application so \
-                   long after their start.";
+    let caption = "The share of transfers, or of requests, whose last octet, or that of the \
+                   response, reached the receiving application so long after their start.";
     Some(NamedPlot::new("completion-time", caption, plot))
 }
 

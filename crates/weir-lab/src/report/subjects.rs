@@ -17,7 +17,7 @@ pub struct PlotData {
     pub output: RunOutput,
     /// Rates and delays over time by flow: the tables `intervals/NAME`.
     pub intervals: BTreeMap<String, Table>,
-    /// Finite transfers by flow: the tables `transfers/NAME`.
+    /// Finite transfers by flow: the tables `transfers/NAME`, or `requests/NAME`.
     pub transfers: BTreeMap<String, Table>,
     /// `summary.json`.
     pub(super) summary: Value,

@@ -7,14 +7,14 @@ use weir_proto::event::{Bound, Event, Limit, MediaState, RateState, WindowState}
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Rate;
 
+pub use super::event_columns::{EVENT, FlowEvent, FlowEventRow};
 pub use super::frame_columns::{FRAME, Frame, FrameRow};
 pub use super::interval_columns::{INTERVAL, Interval, IntervalRow};
+pub use super::requests::{REQUEST, RequestColumn};
 pub use super::transfer_columns::{TRANSFER, TransferColumn, TransferRow};
 
 /// A column of [`FLOW`] or [`writes`].
 pub type Flow = ColumnSpec<FlowRow>;
-/// A column of [`EVENT`].
-pub type FlowEvent = ColumnSpec<FlowEventRow>;
 /// A column of [`LINK`].
 pub type Link = ColumnSpec<LinkRow>;
 /// A column of [`PACKET`].
@@ -62,16 +62,6 @@ pub struct PacketRow {
     size: u32,
     content: &'static str,
     reason: &'static str,
-}
-
-/// An event at an end of a flow that is no state of its controller.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowEventRow {
-    at: Instant,
-    place: &'static str,
-    event: &'static str,
-    detail: &'static str,
-    backoff: Option<u32>,
 }
 
 /// A gap in the audio, and the length of all gaps so far.
@@ -287,35 +277,6 @@ pub const FLOW: &[Flow] = &[
     ),
 ];
 
-/// `events/NAME`: a row for each event at an end of the flow that is no state of its controller.
-pub const EVENT: &[FlowEvent] = &[
-    FlowEvent::number(
-        "time_s",
-        "s",
-        "virtual time since the start of the run",
-        |row| row.at.as_secs_f64(),
-    ),
-    FlowEvent::word("place", "sender or receiver", |row| row.place),
-    FlowEvent::word(
-        "event",
-        "state: the connection entered a state; timeout: a timer expired that waits for \
-         acknowledgements or feedback; spurious: a reduction of the window was taken back; \
-         feedback: TFRC's receiver decided otherwise than before",
-        |row| row.event,
-    ),
-    FlowEvent::word(
-        "detail",
-        "the state in the words of its RFC, or whether feedback is sent or suppressed, and why",
-        |row| row.detail,
-    ),
-    FlowEvent::number(
-        "backoff",
-        "",
-        "of a timeout, expiries in a row before it",
-        |row| row.backoff.map_or(f64::NAN, f64::from),
-    ),
-];
-
 /// The columns of [`FLOW`] that `writes/NAME` has too: what a line of dccp_probe needs.
 const PER_WRITE: [&str; 8] = [
     "time_s",
@@ -486,26 +447,6 @@ impl FlowRow {
 
     fn window(&self, value: impl Fn(&WindowState) -> f64) -> f64 {
         self.either(|_| f64::NAN, value)
-    }
-}
-
-impl FlowEventRow {
-    /// The row of an event at a `sender` or a `receiver`; `None` if it belongs elsewhere.
-    pub(super) fn new(at: Instant, place: &'static str, event: &Event) -> Option<Self> {
-        let (event, detail, backoff) = match *event {
-            Event::State(name) => ("state", name, None),
-            Event::Timeout { backoff } => ("timeout", "", Some(backoff)),
-            Event::Spurious => ("spurious", "", None),
-            Event::Feedback(decision) => ("feedback", decision.name(), None),
-            _ => return None,
-        };
-        Some(Self {
-            at,
-            place,
-            event,
-            detail,
-            backoff,
-        })
     }
 }
 

@@ -280,3 +280,93 @@ fn transfers_that_are_done_are_removed_and_keep_their_numbers() {
         assert!((3.0..9.0).contains(&packets), "{transport}: {packets} each");
     }
 }
+
+#[test]
+fn requests_take_their_round_trips_and_what_the_path_takes() {
+    let run = |transport: &str, app: &str| {
+        let text = format!(
+            "[run]\nduration = \"20s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"server\", \
+             \"client\"]\nrate = \"10Mbit\"\ndelay = \"20ms\"\n\n[[flow]]\nname = \"page\"\n\
+             from = \"server\"\nto = \"client\"\ntransport = {{ kind = \"{transport}\" }}\n\
+             app = {{ kind = \"request\", {app} }}\n"
+        );
+        full(&text)
+    };
+    for transport in ["tcp", "quic"] {
+        let app = "count = 50, think = \"100ms\", think_times = \"constant\", \
+                   response = { kind = \"constant\", bytes = 5000 }";
+        let output = run(transport, app);
+        let flow = &output.summary.flows["page"];
+        let page = flow.requests.expect("its application is that");
+        assert_eq!((page.requests, page.completed), (50, 50), "{transport}");
+        assert_eq!(
+            [page.request_bytes_mean, page.response_bytes_mean],
+            [300.0, 5000.0]
+        );
+        // A round trip of 40 ms, 5.3 kB at 10 Mbit/s, and headers.
+        let time = page.completion_time_s.expect("all are complete");
+        assert!(time.min > 0.044 && time.p95 < 0.05, "{transport}: {time:?}");
+        // The server closes after the last response; then the transfer of the flow is complete.
+        assert_eq!(flow.ended, None, "{transport}");
+        let whole = flow.completion_time_s.expect("complete");
+        let expected = 0.04 + 50.0 * time.mean + 49.0 * 0.1;
+        assert!(
+            (whole - expected).abs() < 0.05,
+            "{transport}: {whole}, {expected}"
+        );
+        let table = output.flows[0].requests.as_ref().unwrap();
+        assert_eq!(table.rows(), 50);
+    }
+    // Sizes of a distribution are drawn from the seed: the same over every transport.
+    let sizes = |transport| {
+        let app = "response = { kind = \"exponential\", mean = \"20kB\" }, count = 100";
+        let output = run(transport, app);
+        let table = output.flows[0].requests.as_ref().unwrap();
+        table.as_numbers("response_bytes").unwrap().into_owned()
+    };
+    assert_eq!(sizes("tcp"), sizes("quic"));
+}
+
+#[test]
+fn requests_need_a_stream_and_distributions_that_are_some() {
+    let error = |transport: &str, app: &str| -> ScenarioError {
+        let text = format!(
+            "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+             rate = \"1Mbit\"\n\n[[flow]]\nname = \"page\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"{transport}\" }}\napp = {{ kind = \"request\"{app} }}\n"
+        );
+        scenario::parse(&text, "test.toml").unwrap_err()
+    };
+    let datagrams = error("dccp", "");
+    assert!(datagrams.message.contains("lost datagram"), "{datagrams}");
+    let cdf = ", response = { kind = \"cdf\", cdf = [[1000, 0.5]] }";
+    let wrong = error("tcp", cdf);
+    assert!(wrong.message.contains("the last share is 0.5"), "{wrong}");
+}
+
+#[test]
+fn drops_behind_arrivals_have_the_name_of_their_flow() {
+    let text = "[run]\nduration = \"2s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+                rate = \"10Mbit\"\ndelay = \"5ms\"\nloss = { kind = \"periodic\", rate = 0.02 }\n";
+    let flow = |name: &str, keys: &str| {
+        format!(
+            "\n[[flow]]\nname = \"{name}\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"tcp\" }}\n{keys}"
+        )
+    };
+    let arrivals = "arrivals = { kind = \"list\", transfers = [[0, 9000], [1, 9000]] }\n";
+    let text = format!("{text}{}{}", flow("web", arrivals), flow("beside", ""));
+    let scenario = scenario::parse(&text, "test.toml").unwrap();
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        packets: true,
+        ..RunOptions::default()
+    };
+    let output = run(&scenario, &options).unwrap();
+    let packets = output.packets.expect("they were asked for");
+    let columns = ["event", "flow"].map(|name| packets.words(name).unwrap());
+    let dropped = columns[0].iter().zip(columns[1]);
+    let dropped = dropped.filter(|(event, _)| &***event == "dropped");
+    let of_flow = dropped.filter(|(_, flow)| &***flow == "beside");
+    assert!(of_flow.count() > 10);
+}

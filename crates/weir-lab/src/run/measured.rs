@@ -17,6 +17,7 @@ use crate::scenario::{self, Override, ScenarioError};
 use std::fmt::Write as _;
 use weir_proto::endpoint::Statistics;
 use weir_proto::event::{Event, EventMask, EventSource, Probe};
+use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
 /// The comment at the head of the scenario of a measured run.
@@ -100,7 +101,7 @@ impl SenderRecorder {
             ..RunOptions::default()
         };
         let mut recorder = Recorder::new(&options, Instant::ZERO);
-        recorder.add_flow(name, [SENDER, RECEIVER], WriteTrace::On);
+        recorder.add_flow((FlowId(0), name), [SENDER, RECEIVER], WriteTrace::On);
         Self {
             recorder,
             uses_window: false,

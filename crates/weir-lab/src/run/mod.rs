@@ -7,8 +7,10 @@ mod aggregate;
 mod bound_times;
 mod codec;
 pub mod columns;
+mod completion;
 mod delivery_rate;
 mod endpoints;
+mod event_columns;
 mod expectations;
 mod frame_columns;
 mod groups;
@@ -16,9 +18,11 @@ mod handshake;
 mod interval_columns;
 mod intervals;
 mod measured;
+mod packet_sampling;
 mod quic_decoder;
 mod recorder;
 mod registry;
+mod requests;
 mod row_limit;
 mod shim;
 mod sim_network;
@@ -42,6 +46,7 @@ pub use measured::{
     measured_run,
 };
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
+pub use requests::RequestSummary;
 pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
 pub use simulation::Simulation;
 pub use statistics::{Distribution, MeanCov};
@@ -95,8 +100,8 @@ pub struct RunOptions<'a> {
     /// Takes the rows of tables while the run goes on; they are missing from the output, so that
     /// it needs no memory for them.
     pub sink: Option<&'a SharedSink>,
-    /// Rows of flows and links after which a trace is thinned; eight million if absent. Rows of
-    /// packets are never thinned.
+    /// Rows of flows and links after which their tables are thinned, and rows of packets after
+    /// which packets are left out; eight million if absent.
     pub max_rows: Option<u64>,
 }
 
@@ -135,6 +140,8 @@ pub struct FlowTrace {
     pub gaps: Option<Table>,
     /// For video, a row per frame: the columns of [`columns::FRAME`].
     pub frames: Option<Table>,
+    /// For requests, a row for each: the columns of [`columns::REQUEST`].
+    pub requests: Option<Table>,
     /// A row per interval of the run: the columns of [`columns::INTERVAL`].
     pub intervals: Option<Table>,
 }
@@ -160,7 +167,8 @@ pub struct TransferTrace {
 
 impl RunOutput {
     /// All tables, each with its path in the folder of the run: `flows/NAME`, `writes/NAME`,
-    /// `gaps/NAME`, `frames/NAME`, `intervals/NAME`, `transfers/NAME`, `links/NAME` and `packets`.
+    /// `gaps/NAME`, `frames/NAME`, `requests/NAME`, `intervals/NAME`, `transfers/NAME`,
+    /// `links/NAME` and `packets`.
     /// Tables that a sink has taken are not there.
     pub fn tables(&self) -> Vec<(String, &Table)> {
         let mut tables = Vec::new();
@@ -170,6 +178,7 @@ impl RunOutput {
                 &flow.writes,
                 &flow.gaps,
                 &flow.frames,
+                &flow.requests,
                 &flow.intervals,
             ];
             let optional = OPTIONAL.iter().zip(optional);
@@ -197,6 +206,7 @@ impl RunOutput {
                 flow.writes,
                 flow.gaps,
                 flow.frames,
+                flow.requests,
                 flow.intervals,
             ];
             let optional = OPTIONAL.into_iter().zip(optional);
@@ -217,7 +227,14 @@ impl RunOutput {
 }
 
 /// The folders of the tables that a flow may have beside its trace.
-const OPTIONAL: [&str; 5] = ["events", "writes", "gaps", "frames", "intervals"];
+const OPTIONAL: [&str; 6] = [
+    "events",
+    "writes",
+    "gaps",
+    "frames",
+    "requests",
+    "intervals",
+];
 
 /// Why a run gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

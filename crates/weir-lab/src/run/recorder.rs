@@ -3,6 +3,7 @@
 use super::bound_times::BoundTimes;
 use super::columns::{self, FlowEventRow, FlowRow, LinkRow, PacketRow};
 use super::delivery_rate::DeliveryRate;
+use super::packet_sampling::PacketSampling;
 use super::row_limit::ThinningState;
 use super::statistics::{Samples, TimeWeighted};
 use super::{FlowTrace, LinkTrace, RunOptions, TraceLevel};
@@ -10,6 +11,7 @@ use crate::table::{ColumnSpec, SharedSink, Table, TableRecorder};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_proto::event::{Event, EventMask, EventSource, Probe, WindowState};
+use weir_proto::packet::FlowId;
 use weir_proto::time::{Duration, Instant};
 
 /// Rows of flows and links after which a trace is thinned.
@@ -50,6 +52,7 @@ pub(super) enum WriteTrace {
 
 /// What is recorded of a flow.
 struct FlowRecord {
+    id: FlowId,
     name: Arc<str>,
     /// Its tables are kept.
     full: bool,
@@ -96,6 +99,7 @@ pub(super) struct Recorder {
     flows: Vec<FlowRecord>,
     links: Vec<LinkRecord>,
     packets: Option<TableRecorder<PacketRow>>,
+    sampling: PacketSampling,
     sink: Option<SharedSink>,
     thinning: ThinningState,
     /// The name of no flow: that of packets from outside.
@@ -114,6 +118,7 @@ impl Recorder {
             packets: options
                 .packets
                 .then(|| TableRecorder::streaming(columns::PACKET, options.sink, "packets")),
+            sampling: PacketSampling::new(options.max_rows.unwrap_or(MAX_ROWS)),
             sink: options.sink.cloned(),
             thinning: ThinningState::new(options.max_rows.unwrap_or(MAX_ROWS)),
             outside: Arc::from(""),
@@ -142,11 +147,11 @@ impl Recorder {
         self.roles[index] = role;
     }
 
-    /// Adds a flow; returns the event masks of its sender and its receiver. Writes are traced for
-    /// datagrams, where a write is a packet.
+    /// Adds a flow, whose number is above those before; returns the event masks of its sender and
+    /// its receiver. Writes are traced for datagrams, where a write is a packet.
     pub(super) fn add_flow(
         &mut self,
-        name: &str,
+        (id, name): (FlowId, &str),
         ends: [EventSource; 2],
         writes: WriteTrace,
     ) -> [EventMask; 2] {
@@ -154,6 +159,7 @@ impl Recorder {
         let full = self.trace == TraceLevel::Full
             && self.traced_flow.as_ref().is_none_or(|only| only == name);
         self.flows.push(FlowRecord {
+            id,
             name: name.into(),
             full,
             writes_traced: writes,
@@ -222,6 +228,11 @@ impl Recorder {
     /// Since when the trace is thinned, in seconds.
     pub(super) fn thinned_from_s(&self) -> Option<f64> {
         self.thinning.from.map(Instant::as_secs_f64)
+    }
+
+    /// Since when packets are left out of their table, in seconds.
+    pub(super) fn packets_left_out_from_s(&self) -> Option<f64> {
+        self.sampling.from.map(Instant::as_secs_f64)
     }
 
     /// Counts the rows of flows and links, and thins their tables once there are too many: each
@@ -305,6 +316,7 @@ impl Recorder {
                 },
                 gaps: None,
                 frames: None,
+                requests: None,
                 intervals: None,
             }
         });
@@ -425,13 +437,18 @@ impl Recorder {
             return;
         };
         let of_flow = |flow: usize| self.flows.get(flow).map(|record| &record.name);
-        // Flows are recorded in the order of their numbers.
+        // Flows are recorded in the order of their numbers. Those that are not recorded are
+        // transfers.
+        let of_number = |number: FlowId| {
+            let known = self.flows.binary_search_by_key(&number, |record| record.id);
+            known.ok().and_then(of_flow)
+        };
         let named = match (role, event) {
             (Role::Sender(flow), _) => ("sender", of_flow(flow), of_flow(flow)),
             (Role::Receiver(flow), _) => ("receiver", of_flow(flow), of_flow(flow)),
             (Role::Link(link), Event::Drop { flow, .. } | Event::EcnMark { flow, .. }) => {
                 let link = self.links.get(link).map(|record| &record.name);
-                ("link", link, of_flow(flow.0 as usize))
+                ("link", link, of_number(*flow))
             }
             _ => return,
         };
@@ -439,8 +456,9 @@ impl Recorder {
             return;
         };
         let flow = flow.unwrap_or(&self.outside);
-        let row = PacketRow::new(at, place, [name, flow], event);
-        if let Some(row) = row {
+        if let Some(row) = PacketRow::new(at, place, [name, flow], event)
+            && self.sampling.keeps(at, event, packets.rows())
+        {
             packets.push(&row);
         }
     }

@@ -8,6 +8,7 @@ use super::columns::{self, GapRow};
 use super::frame_columns::frame_table;
 use super::intervals::Intervals;
 use super::recorder::Recorder;
+use super::requests::request_table;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
 use super::smoothness::Smoothness;
 use super::transfers::transfer_table;
@@ -251,6 +252,8 @@ impl Simulation {
             let playback = self.sim.playback(sim_flow.id);
             flow.gaps = playback.map(|playback| gap_table(&playback.gaps));
             let video = self.sim.video(sim_flow.id);
+            let requests = self.sim.network.requests(sim_flow.id);
+            flow.requests = (!requests.is_empty()).then(|| request_table(requests));
             flow.frames = video.map(|(frames, deadline)| frame_table(&frames, deadline));
         }
         if let Some(traced) = self.traced_flow {

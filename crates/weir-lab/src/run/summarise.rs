@@ -1,11 +1,11 @@
 //! Makes the summary of a simulation that has ended.
 
+use super::completion::is_complete;
 use super::sim_network::{Counters, SimFlow};
 use super::simulation::Simulation;
-use super::transfers::is_complete;
 use super::{
-    Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT, RunSummary,
-    Summary, Totals, TransferSummary, VideoSummary,
+    Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary, RUN_FORMAT,
+    RequestSummary, RunSummary, Summary, Totals, TransferSummary, VideoSummary,
 };
 use crate::scenario::Flow;
 use weir_net::{AppStatistics, Side};
@@ -39,6 +39,7 @@ impl Simulation {
                 events: self.events,
                 build: concat!("weir ", env!("CARGO_PKG_VERSION")).to_owned(),
                 trace_thinned_from_s: self.recorder.thinned_from_s(),
+                packets_left_out_from_s: self.recorder.packets_left_out_from_s(),
                 ..RunSummary::default()
             },
             drawn: self.scenario.drawn(),
@@ -91,6 +92,8 @@ impl Simulation {
         let base = self.sim.network.base_rtt(id);
         let latency = rtt_s.zip(base);
         let delays = self.sim.network.delays(id, Side::Receiver);
+        let requests = self.sim.network.requests(id);
+        let from = Instant::ZERO + self.scenario.run.warmup;
         FlowSummary {
             latency_under_load: latency.map(|(rtt, base)| LatencyUnderLoad::new(&rtt, base)),
             rtt_s,
@@ -107,10 +110,11 @@ impl Simulation {
                 .sim
                 .playback(id)
                 .map(|playback| playback.statistics.into()),
-            video: self.sim.video(id).map(|(frames, deadline)| {
-                let from = Instant::ZERO + self.scenario.run.warmup;
-                VideoSummary::of(&frames, [from, end], deadline)
-            }),
+            requests: (!requests.is_empty()).then(|| RequestSummary::of(requests, from)),
+            video: self
+                .sim
+                .video(id)
+                .map(|(frames, deadline)| VideoSummary::of(&frames, [from, end], deadline)),
             ..flow
         }
     }

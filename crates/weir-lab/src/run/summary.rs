@@ -11,6 +11,7 @@
 //! 0.2 % where there are more than 512 packets, all others exact.
 
 use super::groups::{GroupSummary, Totals};
+use super::requests::RequestSummary;
 use super::statistics::{Distribution, MeanCov};
 use super::transfer_summary::TransferSummary;
 use super::video::VideoSummary;
@@ -115,6 +116,11 @@ pub struct RunSummary {
     /// time or longer the first row, the last one and the extremes. Absent if it is whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_thinned_from_s: Option<f64>,
+    /// The virtual time in seconds from which on the table of packets was too long to have all:
+    /// since then it has those that were lost, dropped or marked, and of the others a half, a
+    /// quarter and so on, each with all its rows. Absent if it has all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets_left_out_from_s: Option<f64>,
     /// Of a run in real time: how late 99 of 100 events were at most, in seconds. Much more than
     /// a millisecond means that the machine was too busy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,6 +193,9 @@ pub struct FlowSummary {
     /// The video, if the application is that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoSummary>,
+    /// The requests, if the application is that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestSummary>,
     /// How the connection ended, if not in good order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,

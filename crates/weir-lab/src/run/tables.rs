@@ -58,6 +58,11 @@ pub fn table_kinds() -> Vec<TableKind> {
             infos(columns::FRAME),
         ),
         kind(
+            "requests/NAME",
+            "a request and its response; flows whose application is request",
+            infos(columns::REQUEST),
+        ),
+        kind(
             "intervals/NAME",
             "an interval of the run (`[run] interval`)",
             infos(columns::INTERVAL),

@@ -7,16 +7,7 @@ use super::summary::FlowStatistics;
 use super::transfer_summary::TransferSummary;
 use crate::scenario::Transfer;
 use crate::table::{Table, TableRecorder};
-use weir_net::AppStatistics;
-use weir_proto::endpoint::CloseReason;
 use weir_proto::time::{Duration, Instant};
-
-/// True if the application had so much to write and no more, and all of it has come, or, of
-/// datagrams, all that was not lost: then the connection has ended in good order.
-pub(super) fn is_complete(source: &AppStatistics, sink: &AppStatistics) -> bool {
-    let all_read = sink.bytes_read >= source.bytes_written;
-    source.finished && (all_read || sink.closed == Some(CloseReason::Finished))
-}
 
 /// What each transfer of a set took.
 fn completions(sim: &SimNetwork, set: &SimTransfers) -> Vec<TransferRow> {

@@ -2,6 +2,7 @@
 
 mod ways;
 
+use super::arrivals::load_pairs;
 use super::document::{Document, Step};
 use super::error::{ScenarioError, suggestion};
 use super::expectation::ExpectedOf;
@@ -268,7 +269,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Reads the files of arrivals, which lie beside the scenario, and checks what they hold.
+    /// Reads the files of arrivals and of sizes, which lie beside the scenario, and checks what
+    /// they hold.
     fn arrivals(&mut self) -> Checked {
         let folder = self.document.sources.first().map(|source| &source.name);
         let folder = folder.and_then(|name| Path::new(name).parent());
@@ -278,11 +280,18 @@ impl Check<'_> {
             let mut read = Ok(());
             if let Some((pairs, keys)) = flow.arrivals.pairs_mut() {
                 path.extend(keys.iter().map(|key| Key(key)));
-                read = pairs.load(&folder);
+                read = load_pairs(pairs, &folder);
             }
             if let Err(mut wrong) = read.and_then(|()| flow.arrivals.check()) {
                 wrong.message = format!("arrivals: {}", wrong.message);
                 return Err(self.document.diagnosed(self.document.place(&path), wrong));
+            }
+            for (key, size) in flow.app.sizes_mut() {
+                let read = size.cdf_mut().map(|pairs| load_pairs(pairs, &folder));
+                if let Err(wrong) = read.unwrap_or(Ok(())).and_then(|()| size.check()) {
+                    let path = [Key("flow"), Index(index), Key("app"), Key(key), Key("cdf")];
+                    return Err(self.document.diagnosed(self.document.place(&path), wrong));
+                }
             }
         }
         Ok(())
@@ -418,6 +427,12 @@ impl Check<'_> {
             let kind = flow.app.word();
             let message = format!("{kind}: its packets are datagrams, not octets of a stream");
             let help = "write transport = { kind = \"rtp\" }, or \"udp\" or \"dccp\"";
+            return self.error(&at("kind"), message, help);
+        }
+        if !is_stream && flow.app.needs_stream() {
+            let kind = flow.app.word();
+            let message = format!("{kind}: a lost datagram would leave it waiting for ever");
+            let help = "write transport = { kind = \"tcp\" }, or \"quic\" or \"quinn\"";
             return self.error(&at("kind"), message, help);
         }
         match flow.app.check() {

@@ -32,7 +32,7 @@ mod transport;
 mod wifi;
 mod writer;
 
-pub use arrivals::{Arrivals, Transfer, TransferSize};
+pub use arrivals::{Arrivals, Transfer};
 pub use document::MAX_OCTETS;
 pub use error::ScenarioError;
 pub use estimate::Estimate;

@@ -151,9 +151,9 @@ settings! {
         /// The flows that `summary.json` and the tables sum up together; those of a `count` are
         /// a group of their own name.
         pub group: Option<String> => or_word("none", name()),
-        /// The host that sends the data.
+        /// The host that sends the data: of requests, the server.
         pub from: String [required] => name(),
-        /// The host that receives the data.
+        /// The host that receives the data: of requests, the client, which opens the connection.
         pub to: String [required] => name(),
         /// The protocol that carries the data.
         pub transport: Transport [required],

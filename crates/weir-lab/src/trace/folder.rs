@@ -1,5 +1,5 @@
 //! Reads a run's folder: `scenario.toml`, `summary.json`, `flows/`, `writes/`, `gaps/`, `frames/`,
-//! `intervals/`, `transfers/`, `links/`, `packets.parquet`, and the checksums of all of them.
+//! `requests/`, `intervals/`, `transfers/`, `links/`, `packets.parquet`, and the checksums of all.
 //!
 //! Every file is compared with its checksum before it is read, so that a damaged one is an error
 //! and never a wrong number. [`FolderWriter`](super::FolderWriter) writes folders.
@@ -114,6 +114,7 @@ impl RunFolder {
                 let writes = self.table(&format!("writes/{name}"))?;
                 let gaps = self.table(&format!("gaps/{name}"))?;
                 let frames = self.table(&format!("frames/{name}"))?;
+                let requests = self.table(&format!("requests/{name}"))?;
                 let intervals = self.table(&format!("intervals/{name}"))?;
                 flows.push(FlowTrace {
                     name,
@@ -122,6 +123,7 @@ impl RunFolder {
                     writes,
                     gaps,
                     frames,
+                    requests,
                     intervals,
                 });
             }

@@ -12,6 +12,7 @@ pub(super) fn is_same_result(summary: &Summary, expected: &Summary) -> bool {
     summary.run.events = expected.run.events;
     summary.run.wall_s = expected.run.wall_s;
     summary.run.trace_thinned_from_s = expected.run.trace_thinned_from_s;
+    summary.run.packets_left_out_from_s = expected.run.packets_left_out_from_s;
     let text = serde_json::to_string(&summary).unwrap_or_default();
     summary == *expected || serde_json::from_str(&text).is_ok_and(|read: Summary| read == *expected)
 }

@@ -11,14 +11,18 @@ mod audio;
 mod bulk;
 mod cbr;
 mod on_off;
+mod request;
 mod sink;
+mod size;
 mod video;
 
 pub use audio::{AudioConfig, AudioFormat, AudioSink, AudioSource, AudioStatistics, AudioStream};
 pub use bulk::{Bulk, BulkConfig};
 pub use cbr::{Cbr, CbrConfig, OverflowPolicy};
 pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
+pub use request::{RequestClient, RequestConfig, RequestRecord, RequestServer};
 pub use sink::Sink;
+pub use size::{MAX_SIZE, Pairs, TransferSize};
 pub use video::{VideoConfig, VideoFrame, VideoSink, VideoSource};
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
@@ -31,7 +35,7 @@ macro_rules! applications {
     ($($name:ident($config:ty) = $word:literal),*; planned $($planned:literal),*) => {
         weir_proto::kinds! {
             /// The configuration of any application.
-            #[derive(Clone, Copy, Debug, PartialEq)]
+            #[derive(Clone, Debug, PartialEq)]
             pub enum AppConfig {
                 $(#[doc = concat!("See [`", stringify!($config), "`].")]
                 $name($config) = $word,)*
@@ -68,7 +72,8 @@ applications! {
     Cbr(CbrConfig) = "cbr",
     OnOff(OnOffConfig) = "on_off",
     Audio(AudioConfig) = "audio",
-    Video(VideoConfig) = "video";
+    Video(VideoConfig) = "video",
+    Request(RequestConfig) = "request";
     planned "trace"
 }
 
@@ -111,6 +116,27 @@ impl AppConfig {
     /// True if it must know which octets came in one datagram.
     pub fn needs_datagrams(&self) -> bool {
         matches!(self, Self::Video(_))
+    }
+
+    /// True if it must know where in a stream it is: none of its octets may be lost.
+    pub fn needs_stream(&self) -> bool {
+        matches!(self, Self::Request(_))
+    }
+
+    /// True if the receiver opens the connection, as a client does that asks for the data.
+    pub fn receiver_connects(&self) -> bool {
+        matches!(self, Self::Request(_))
+    }
+
+    /// Its sizes, with the keys that lead to them.
+    pub fn sizes_mut(&mut self) -> Vec<(&'static str, &mut TransferSize)> {
+        match self {
+            Self::Request(config) => vec![
+                ("request", &mut config.request),
+                ("response", &mut config.response),
+            ],
+            _ => Vec::new(),
+        }
     }
 
     /// The first contradiction between its keys.
@@ -230,6 +256,11 @@ pub trait App {
 
     /// The frames of video that were captured, or of which something arrived, by their numbers.
     fn frames(&self) -> &[VideoFrame] {
+        &[]
+    }
+
+    /// The requests that were sent, in their order.
+    fn requests(&self) -> &[RequestRecord] {
         &[]
     }
 

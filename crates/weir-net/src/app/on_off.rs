@@ -41,6 +41,23 @@ weir_proto::keywords! {
     }
 }
 
+impl LengthDistribution {
+    /// The next length.
+    pub(super) fn draw(self, mean: Duration, rng: &mut Rng) -> Duration {
+        let secs = mean.as_secs_f64();
+        let drawn = match self {
+            Self::Constant => return mean,
+            Self::Exponential => rng.exponential(secs),
+            Self::Pareto => {
+                let least = secs * (SHAPE - 1.0) / SHAPE;
+                least * libm::pow(1.0 - rng.uniform(), -1.0 / SHAPE)
+            }
+        };
+        // A day at most, because the tail of a Pareto distribution with shape 1.5 has no bound.
+        Duration::from_secs_f64(drawn.min(86_400.0))
+    }
+}
+
 const SHAPE: f64 = 1.5;
 /// The shortest and the longest mean period of writing.
 const LENGTHS: RangeInclusive<Duration> =
@@ -103,17 +120,7 @@ impl OnOff {
     }
 
     fn length(&mut self, mean: Duration) -> Duration {
-        let secs = mean.as_secs_f64();
-        let drawn = match self.config.lengths {
-            LengthDistribution::Constant => return mean,
-            LengthDistribution::Exponential => self.rng.exponential(secs),
-            LengthDistribution::Pareto => {
-                let least = secs * (SHAPE - 1.0) / SHAPE;
-                least * libm::pow(1.0 - self.rng.uniform(), -1.0 / SHAPE)
-            }
-        };
-        // A day at most, because the tail of a Pareto distribution with shape 1.5 has no bound.
-        Duration::from_secs_f64(drawn.min(86_400.0))
+        self.config.lengths.draw(mean, &mut self.rng)
     }
 
     fn interval(&self) -> Duration {

@@ -2,7 +2,7 @@
 
 use super::{ABSENT, LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::{AppReport, VideoFrame};
+use crate::app::{AppReport, RequestRecord, VideoFrame};
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
@@ -102,6 +102,11 @@ impl Network {
         }
     }
 
+    /// The counters of all ends of flows that are gone, together.
+    pub fn retired_counters(&self) -> AgentCounters {
+        self.retired
+    }
+
     fn agent_counters(&self, flow: FlowId, side: Side) -> AgentCounters {
         let agent = self.agent(flow, side);
         agent.map(Agent::counters).unwrap_or_default()
@@ -122,6 +127,12 @@ impl Network {
     /// The frames of video that an end of the flow captured, or of which something arrived there.
     pub fn frames(&self, flow: FlowId, side: Side) -> &[VideoFrame] {
         self.agent(flow, side).map_or(&[], Agent::frames)
+    }
+
+    /// The requests that the client of a flow has sent.
+    pub fn requests(&self, flow: FlowId) -> &[RequestRecord] {
+        let client = self.agent(flow, Side::Receiver);
+        client.map_or(&[], Agent::requests)
     }
 
     /// How long a frame of the flow's video may take; `None` without video.

@@ -12,7 +12,7 @@ pub use build::{FlowConfig, NetworkError};
 pub use counters::FlowCounters;
 pub use sources::SourceKind;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, AgentCounters};
 use crate::event_queue::{EventQueue, TargetId};
 use crate::host_timing::HostTiming;
 use crate::link::Link;
@@ -149,6 +149,8 @@ pub struct Network {
     flows: Vec<Flow>,
     /// Flows that are opened during the run, in the order of their numbers.
     series: Vec<Series>,
+    /// The counters of all agents that are gone.
+    retired: AgentCounters,
     /// Targets of agents that are gone, to be used again.
     free_targets: Vec<TargetId>,
     pub(crate) targets: Vec<EventTarget>,

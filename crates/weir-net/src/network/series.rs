@@ -90,16 +90,15 @@ impl Network {
             return error("too many flows are open");
         }
         let first_links = series.first_links;
-        let mut order = series.first_order + STARTS * u64::from(flow.0 - series.flows.start);
-        for ((agent, side), first_link) in self.agents_of(flow, config).into_iter().zip(first_links)
-        {
+        let first = series.first_order + STARTS * u64::from(flow.0 - series.flows.start);
+        let agents = self.agents_of(flow, config).into_iter().zip(first_links);
+        for (order, ((agent, side), first_link)) in (first..).zip(agents) {
             let at = agent.poll_timeout();
             let target = self.add_agent(agent, side);
             if let Some(slot) = self.agents.last_mut() {
                 slot.first_link = first_link;
             }
             self.queue.set_in_order(target, at, order);
-            order += 1;
         }
         Ok(())
     }
@@ -136,6 +135,7 @@ impl Network {
                 continue;
             }
             let gone = self.agents.swap_remove(place as usize);
+            self.retired = self.retired.plus(gone.agent.counters());
             self.queue.set(gone.target, None);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
             self.free_targets.push(gone.target);

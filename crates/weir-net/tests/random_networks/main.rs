@@ -50,7 +50,13 @@ fn for_each_seed(mut property: impl FnMut(u64)) -> bool {
 )]
 fn seeds() -> Vec<u64> {
     match std::env::var("WEIR_SEED") {
-        Ok(seed) => vec![seed.parse().expect("WEIR_SEED is a number")],
+        Ok(seeds) => {
+            let number = |text: &str| text.parse().expect("WEIR_SEED is n or n..m");
+            match seeds.split_once("..") {
+                Some((first, end)) => (number(first)..number(end)).collect(),
+                None => vec![number(&seeds)],
+            }
+        }
         Err(_) => (1..=60).collect(),
     }
 }

@@ -141,8 +141,10 @@ fn load(path: &Path) -> Result<PlotData, Failure> {
         if let Some(table) = folder.table(&format!("intervals/{name}"))? {
             data.intervals.insert(name.clone(), table);
         }
-        if let Some(table) = folder.table(&format!("transfers/{name}"))? {
-            data.transfers.insert(name, table);
+        for kind in ["transfers", "requests"] {
+            if let Some(table) = folder.table(&format!("{kind}/{name}"))? {
+                data.transfers.insert(name.clone(), table);
+            }
         }
     }
     Ok(data)

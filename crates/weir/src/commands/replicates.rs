@@ -96,6 +96,12 @@ impl FinishedRun {
                  change of state and limit, and the extremes of each round-trip time"
             ));
         }
+        if let Some(from) = output.summary.run.packets_left_out_from_s {
+            terminal::status(&format!(
+                "{folder}: of the packets from {from} s on the table has those that were lost, \
+                 dropped or marked, and of the others a part, because it is long"
+            ));
+        }
         Ok(Self {
             judgements: judge(&output.scenario, &output.summary),
             overrides: overrides.to_vec(),

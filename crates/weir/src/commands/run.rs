@@ -40,7 +40,9 @@ pub struct Arguments {
 /// Runs the scenario: all runs in parallel, on all cores.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let runs = arguments.runs.plan(arguments.seeds.as_deref())?;
-    let limits = arguments.limits.or_of(runs.iter().map(|run| &run.scenario.run));
+    let limits = arguments
+        .limits
+        .or_of(runs.iter().map(|run| &run.scenario.run));
     let watchdog = limits.watch(interrupt_flag()?);
     for warning in runs.first().iter().flat_map(|run| &run.scenario.outside) {
         terminal::status(&format!("warning: {warning}"));

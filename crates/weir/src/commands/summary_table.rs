@@ -99,7 +99,7 @@ const TRANSFERS: &[Column<TransferSummary>] = &[
     ("timeouts", |of| some_count(of.timeouts)),
 ];
 
-/// How long finite transfers took.
+/// How long finite transfers and requests took.
 const COMPLETION: &[Column<(u64, u64, Distribution)>] = &[
     ("completed", |(done, flows, _)| {
         Some(format!("{done} of {flows}"))
@@ -135,7 +135,13 @@ pub fn summary_tables(summary: &Summary) -> String {
         let time = of.completion_time_s?;
         Some((*name, (of.completed, of.transfers, time)))
     });
-    let completion: Vec<_> = of_groups.chain(of_transfers).collect();
+    let of_requests = flows.iter().filter_map(|(name, flow)| {
+        let requests = flow.requests?;
+        let time = requests.completion_time_s?;
+        Some((*name, (requests.completed, requests.requests, time)))
+    });
+    let completion = of_groups.chain(of_transfers).chain(of_requests);
+    let completion: Vec<_> = completion.collect();
     let completion: Vec<_> = completion.iter().map(|(name, of)| (*name, of)).collect();
     let mut links: Vec<_> = summary.links.iter().collect();
     links.sort_by(|(_, a), (_, b)| b.utilisation.total_cmp(&a.utilisation));

@@ -4,9 +4,9 @@
 use super::flows::{FlowPlan, PacketEncoding};
 use super::{SimNetwork, build_error};
 use crate::run::RunError;
+use crate::run::completion::is_complete;
 use crate::run::registry::TransportRegistry;
 use crate::run::summary::FlowStatistics;
-use crate::run::transfers::is_complete;
 use crate::scenario::{Scenario, Transfer};
 use weir_net::Side;
 use weir_net::app::BulkConfig;
@@ -18,14 +18,14 @@ pub(super) const FIRST_SWEEP: usize = 64;
 
 /// What all transfers of a flow with arrivals have in common.
 #[derive(Clone, Copy)]
-pub(super) struct TransferPath {
+struct TransferPath {
     /// The index of the flow in the scenario.
-    pub(super) entry: usize,
+    entry: usize,
     /// The hosts of senders and of receivers.
-    pub(super) ends: [HostId; 2],
-    pub(super) access_delay: Duration,
-    pub(super) path_mtu: u32,
-    pub(super) encoding: PacketEncoding,
+    ends: [HostId; 2],
+    access_delay: Duration,
+    path_mtu: u32,
+    encoding: PacketEncoding,
 }
 
 /// A flow with arrivals: its transfers are the flows NAME-1, NAME-2 and so on.
@@ -53,12 +53,7 @@ struct SimTransfer {
 
 impl SimTransfers {
     /// None is open yet; the first is the flow of this number.
-    pub(super) fn new(
-        name: String,
-        path: TransferPath,
-        first: u32,
-        transfers: Vec<Transfer>,
-    ) -> Self {
+    fn new(name: String, path: TransferPath, first: u32, transfers: Vec<Transfer>) -> Self {
         let transfers = transfers.into_iter().map(|transfer| SimTransfer {
             transfer,
             completed: None,
@@ -92,6 +87,29 @@ impl SimTransfers {
 }
 
 impl SimNetwork {
+    /// Reserves the flows of these transfers, each of which is opened later as this flow of the
+    /// scenario's entry.
+    pub(super) fn add_transfers(
+        &mut self,
+        plan: FlowPlan<'_>,
+        entry: usize,
+        transfers: Vec<Transfer>,
+    ) -> Result<(), RunError> {
+        let (ends, count) = (plan.ends.map(|(id, _)| id), transfers.len() as u32);
+        let reserved = self.network.reserve_flows(&plan.name, ends, count);
+        let first = reserved.map_err(build_error)?.start;
+        let path = TransferPath {
+            entry,
+            ends,
+            access_delay: plan.access_delay,
+            path_mtu: plan.path_mtu,
+            encoding: plan.encoding,
+        };
+        let set = SimTransfers::new(plan.name, path, first, transfers);
+        self.transfers.push(set);
+        Ok(())
+    }
+
     /// When the next transfer begins.
     pub(in crate::run) fn next_arrival(&self) -> Option<Instant> {
         self.transfers.iter().filter_map(SimTransfers::next).min()

@@ -1,7 +1,6 @@
 //! The flows of a simulated network: their endpoints with what is around them, and their
 //! applications.
 
-use super::arrivals::{SimTransfers, TransferPath};
 use super::{Hosts, SimFlow, SimNetwork, build_error, find};
 use crate::run::RunError;
 use crate::run::codec::Codec;
@@ -60,34 +59,22 @@ impl SimNetwork {
             let path_mtu = scenario.path_mtu(flow);
             for (name, start) in scenario.starts_of(flow) {
                 let transfers = scenario.transfers_of(flow, &name, start);
-                let access_delay = scenario.access_delay_of(flow, &name);
-                if let Some(transfers) = transfers {
-                    let (ends, count) = (ends.map(|(id, _)| id), transfers.len() as u32);
-                    let reserved = self.network.reserve_flows(&name, ends, count);
-                    let first = reserved.map_err(build_error)?.start;
-                    let path = TransferPath {
-                        entry,
-                        ends,
-                        access_delay,
-                        path_mtu,
-                        encoding,
-                    };
-                    let set = SimTransfers::new(name, path, first, transfers);
-                    self.transfers.push(set);
-                    continue;
-                }
-                self.add_flow(FlowPlan {
+                let plan = FlowPlan {
                     flow,
-                    app: flow.app,
+                    app: flow.app.clone(),
                     stop: flow.stop.map(|stop| Instant::ZERO + stop),
                     start: Instant::ZERO + start,
-                    access_delay,
+                    access_delay: scenario.access_delay_of(flow, &name),
                     name,
                     ends,
                     path_mtu,
                     encoding,
                     registry,
-                })?;
+                };
+                match transfers {
+                    None => self.add_flow(plan)?,
+                    Some(transfers) => self.add_transfers(plan, entry, transfers)?,
+                }
             }
         }
         Ok(())
@@ -127,7 +114,11 @@ impl SimNetwork {
             app: source,
             sink,
             loss: flow.loss.clone(),
-            connects: Side::Sender,
+            connects: if flow.app.receiver_connects() {
+                Side::Receiver
+            } else {
+                Side::Sender
+            },
             start: plan.start,
             access_delay: plan.access_delay,
             stop: plan.stop,
@@ -138,8 +129,13 @@ impl SimNetwork {
     fn endpoints(&self, plan: &FlowPlan<'_>, number: usize) -> Result<EndpointPair, RunError> {
         let flow = plan.flow;
         let mut rng = Rng::stream(self.seed, &format!("flow/{}/endpoints", plan.name));
+        let mut ends = plan.ends;
+        if flow.app.receiver_connects() {
+            // The first of the pair is the one that connects.
+            ends.reverse();
+        }
         let environment = FlowEnvironment {
-            hosts: plan.ends.map(|(_, host)| host),
+            hosts: ends.map(|(_, host)| host),
             path_mtu: plan.path_mtu,
             seed: rng.next_u64(),
             registry: plan.registry,
@@ -147,7 +143,7 @@ impl SimNetwork {
         let mut pair = endpoints::pair(flow, &environment).map_err(RunError::Build)?;
         if let Some(tap) = &self.tap {
             let [sender, receiver] = pair;
-            let [near, far] = TapEnd::pair(flow, number, plan.ends);
+            let [near, far] = TapEnd::pair(flow, number, ends);
             pair = [(sender, near), (receiver, far)].map(
                 |(endpoint, end)| -> Box<dyn Endpoint + Send> {
                     let shim = TapShim::new(end, Arc::clone(tap), self.fault.clone());
@@ -167,6 +163,9 @@ impl SimNetwork {
             }
             (encoding, _) => encoding,
         };
+        if flow.app.receiver_connects() {
+            pair.reverse();
+        }
         Ok(pair.map(|endpoint| -> Box<dyn Endpoint + Send> {
             match encoding {
                 PacketEncoding::Typed => endpoint,

@@ -205,7 +205,7 @@ impl SimNetwork {
                 continue;
             };
             let ends = [sender, receiver];
-            let masks = recorder.add_flow(&flow.name, ends, flow.writes);
+            let masks = recorder.add_flow((flow.id, &flow.name), ends, flow.writes);
             for (source, mask) in ends.into_iter().zip(masks) {
                 self.network.set_mask_of(source, mask);
             }

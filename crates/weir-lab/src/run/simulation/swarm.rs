@@ -283,6 +283,39 @@ impl Words {
         }
     }
 
+    fn size(&mut self) -> String {
+        let bytes = self.of(&[1_u32, 100, 3000, 90_000]);
+        match self.rng.below(4) {
+            0 => format!("{{ kind = \"exponential\", mean = {bytes} }}"),
+            1 => format!("{{ kind = \"pareto\", mean = {bytes} }}"),
+            2 => "{ kind = \"hadoop\" }".to_owned(),
+            _ => format!("{{ kind = \"constant\", bytes = {bytes} }}"),
+        }
+    }
+
+    fn arrivals(&mut self) -> String {
+        let (rate, size) = (self.of(&[1, 50, 2000]), self.size());
+        if self.chance(0.3) {
+            return "{ kind = \"list\", transfers = [[0, 1], [0, 5000], [0.05, 70000]] }"
+                .to_owned();
+        }
+        format!("{{ kind = \"poisson\", per_second = {rate}, size = {size} }}")
+    }
+
+    /// Requests and responses over a stream.
+    fn request(&mut self) -> String {
+        let (request, response) = (self.size(), self.size());
+        let (think, lengths) = (
+            self.of(&SHORT),
+            self.of(&["exponential", "constant", "pareto"]),
+        );
+        let count = self.of(&["1", "20", "\"endless\""]);
+        format!(
+            "{{ kind = \"request\", request = {request}, response = {response}, \
+             think = \"{think}\", think_times = \"{lengths}\", count = {count} }}"
+        )
+    }
+
     fn flow(&mut self, number: u64, hosts: &[&str]) {
         let (mut from, mut to) = (hosts[0], hosts[hosts.len() - 1]);
         if self.chance(0.3) {
@@ -290,7 +323,12 @@ impl Words {
         }
         let transport = self.transport();
         let udp = transport.contains("udp");
-        let app = self.app(udp || transport.contains("dccp"), !udp);
+        let datagrams = udp || transport.contains("dccp");
+        let app = if !datagrams && self.chance(0.2) {
+            self.request()
+        } else {
+            self.app(datagrams, !udp)
+        };
         let (start, access) = (
             self.of(&["0s", "1ns", "20ms", "0s..50ms"]),
             self.of(&DELAYS),
@@ -304,6 +342,11 @@ impl Words {
         if self.chance(0.3) {
             let loss = self.loss();
             self.line(&format!("loss = {loss}\naccess_delay = \"{access}\""));
+        }
+        let endless = app.contains("bulk") && !app.contains("total") && !udp;
+        if endless && self.chance(0.3) {
+            let arrivals = self.arrivals();
+            self.line(&format!("arrivals = {arrivals}"));
         }
     }
 }
@@ -368,16 +411,19 @@ fn assert_conserved(run: &mut Simulation, what: &str) {
     }
     assert_eq!(under_way, network.packets_in_network() as u64, "{what}");
     let (mut sent, mut gone) = (0, 0);
-    for flow in &run.sim.flows {
-        let counters = network.flow_counters(flow.id);
+    let gone_flows = network.retired_counters();
+    sent += gone_flows.packets_sent;
+    gone += gone_flows.packets_lost_at_socket + gone_flows.packets_delivered;
+    for flow in network.flow_ids() {
+        let counters = network.flow_counters(flow);
         gone += counters.packets_dropped + counters.packets_unreachable;
         for end in [counters.sender, counters.receiver] {
             sent += end.packets_sent;
             gone += end.packets_lost_at_socket + end.packets_in_transmit;
             gone += end.packets_delivered + end.packets_in_receive;
         }
-        let delivered = network.statistics(flow.id, Side::Receiver).payload_received;
-        let written = network.app_report(flow.id, Side::Sender).statistics;
+        let delivered = network.statistics(flow, Side::Receiver).payload_received;
+        let written = network.app_report(flow, Side::Sender).statistics;
         // Each of three hops may double a datagram.
         let most = written.bytes_written.saturating_mul(8);
         assert!(delivered <= most, "{what}: {delivered} of {most}");

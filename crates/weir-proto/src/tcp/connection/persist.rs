@@ -4,6 +4,7 @@
 
 use super::{Connection, MAX_EXPIRIES};
 use crate::endpoint::CloseReason;
+use crate::event::{Event, EventMask};
 use crate::packet::{Packet, Payload};
 use crate::tcp::sequence::wrap;
 use crate::time::{Duration, Instant};
@@ -146,6 +147,9 @@ impl Connection {
         let again = self.persist.octet == Some(octet);
         self.statistics.packets_retransmitted += u64::from(again);
         self.persist.octet = Some(octet);
+        let backoff = self.persist.probes;
+        self.events
+            .push(now, EventMask::TIMEOUT, || Event::WindowProbe { backoff });
         self.persist.probes += 1;
         self.persist.unanswered += 1;
         self.persist.waiting = Some(Waiting::Closed);
