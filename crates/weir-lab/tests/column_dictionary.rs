@@ -51,6 +51,13 @@ transport = { kind = "rtp" }
 app = { kind = "video" }
 
 [[flow]]
+name = "page"
+from = "a"
+to = "b"
+transport = { kind = "tcp" }
+app = { kind = "request" }
+
+[[flow]]
 name = "web"
 from = "a"
 to = "b"

@@ -58,7 +58,8 @@ fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
     if !goodputs.is_empty() {
         let axis = Axis::linear("goodput, bit/s", "bit/s");
         let plot = over_time("Goodput of all flows", axis, &goodputs)?;
-        let caption = "Data delivered to the application for the first time.";
+        let caption = "Data delivered to the application for the first time. What waits behind a \
+                       lost packet is delivered with it, at more than the link's rate.";
         return Some(NamedPlot::new("goodput", caption, plot));
     }
     let allowed = |flow: &str| {

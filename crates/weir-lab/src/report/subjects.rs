@@ -57,17 +57,23 @@ impl PlotData {
         flows.find(|trace| trace.name == flow)?.frames.as_ref()
     }
 
-    /// When the last row of any table was written, in seconds.
+    /// When the last row of any table was written, in seconds. Once all flows are complete nothing
+    /// happens any more, however long the run goes on to count its intervals.
     pub(super) fn end_s(&self) -> f64 {
+        let summary = &self.output.summary;
         let flows = self.output.flows.iter().map(|flow| &flow.table);
         let links = self.output.links.iter().map(|link| &link.table);
-        let tables = flows.chain(links).chain(self.intervals.values());
-        let ends = tables.filter_map(|table| table.numbers("time_s")?.last().copied());
-        let end = ends.fold(0.0, f64::max);
+        let last = |table: &Table| table.numbers("time_s")?.last().copied();
+        let end = flows.chain(links).filter_map(last).fold(0.0, f64::max);
+        let mut flows = summary.flows.values();
+        let complete =
+            summary.transfers.is_empty() && flows.all(|flow| flow.completion_time_s.is_some());
+        let intervals = self.intervals.values().filter(|_| !complete || end == 0.0);
+        let end = intervals.filter_map(last).fold(end, f64::max);
         if end > 0.0 {
             end
         } else {
-            self.output.summary.run.duration_s
+            summary.run.duration_s
         }
     }
 }
@@ -139,12 +145,18 @@ pub(super) fn subjects(data: &PlotData, selection: &PlotSelection) -> (Vec<Subje
     (subjects, missing)
 }
 
-/// The `[[flow]]`s with the flows that they make, in natural order.
+/// The groups of flows, and each flow that is in none, in natural order.
 fn groups(scenario: &Scenario) -> Vec<(String, Vec<String>)> {
-    let flows = scenario.flows.iter();
-    let mut groups: Vec<(String, Vec<String>)> = flows
-        .map(|flow| (flow.name.clone(), flow.names().collect()))
-        .collect();
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for flow in &scenario.flows {
+        let name = flow.group().unwrap_or(&flow.name);
+        let index = *known.entry(name).or_insert(groups.len());
+        if index == groups.len() {
+            groups.push((name.to_owned(), Vec::new()));
+        }
+        groups[index].1.extend(flow.names());
+    }
     groups.sort_by(|a, b| natural_order(&a.0, &b.0));
     groups
 }

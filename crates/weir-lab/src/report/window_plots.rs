@@ -23,7 +23,7 @@ const BESIDE_CWND: [(&str, &str, usize); 4] = [
 
 /// A window far above all others, as that of a receiver without a limit, would leave the others
 /// flat: it is left out from this factor on.
-const OUT_OF_SIGHT: f64 = 4.0;
+const OUT_OF_SIGHT: f64 = 2.0;
 
 /// Congestion window, bytes in flight and threshold over the whole run; below it what held the
 /// sender.

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
     use crate::run::{
         AudioSummary, Distribution, FlowSummary, GroupSummary, LatencyUnderLoad, LinkSummary,
-        MeanCov, Retransmissions, Totals, VideoSummary,
+        MeanCov, RequestSummary, Retransmissions, Totals, VideoSummary,
     };
     use crate::scenario::{self, measures_of};
 
@@ -127,6 +127,10 @@ mod tests {
             latency_under_load: Some(LatencyUnderLoad::default()),
             rate_bps: Some(MeanCov::default()),
             audio: Some(AudioSummary::default()),
+            requests: Some(RequestSummary {
+                completion_time_s: some,
+                ..RequestSummary::default()
+            }),
             video: Some(VideoSummary {
                 frame_delay_s: some,
                 ..VideoSummary::default()

@@ -110,6 +110,8 @@ const FLOW_MEASURES: &[&str] = measures! {
     "requests.requests",
     "requests.completed",
     distribution "requests.completion_time_s",
+    "requests.request_bytes_mean",
+    "requests.response_bytes_mean",
     "video.frames",
     "video.not_encoded",
     "video.complete",

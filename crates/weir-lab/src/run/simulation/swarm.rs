@@ -512,7 +512,10 @@ fn random_scenarios_end_conserve_packets_and_run_alike_twice() {
         match first.0 {
             Ok(_) => ended += 1,
             Err(RunError::TooManyEvents { .. }) => bounded += 1,
-            Err(_) => stuck += 1,
+            Err(error) => {
+                eprintln!("seed {seed}: {error}");
+                stuck += 1;
+            }
         }
     }
     let counts = format!("{ended} ended, {bounded} bounded, {stuck} stuck, {refused} refused");
