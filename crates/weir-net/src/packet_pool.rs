@@ -122,8 +122,7 @@ impl PacketPool {
 
     /// The flow of each packet.
     pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> {
-        let packets = self.slabs.iter().flat_map(Slab::packets);
-        packets.map(|packet| packet.flow)
+        self.slab.packets().map(|packet| packet.flow)
     }
 
     /// Inserts a copy of the packet that this reference stands for.
