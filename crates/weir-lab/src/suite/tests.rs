@@ -17,8 +17,8 @@ fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
     assert_eq!(
         suite.cases.len(),
-        26,
-        "22, one of them in two halves, and three of ours"
+        30,
+        "22, one of them in two halves, and seven of ours"
     );
     let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();
@@ -57,6 +57,12 @@ fn planted_errors_are_caught() {
         ("bbr.max_bw_filter_cycles=10", "16"),
         ("bbr.max_bw_filter_cycles=1", "16"),
         ("bbr.beta=0.98", "16"),
+        ("bbr.beta=0.5", "16"),
+        ("bbr.startup_full_loss_ranges=2", "26"),
+        ("bbr.startup_full_loss_ranges=12", "26"),
+        ("bbr.loss_threshold=0.005", "27"),
+        ("bbr.full_bw_growth=1.1", "28"),
+        ("bbr.reno_rounds=126", "29"),
         ("bbr.headroom=0", "21"),
         ("bbr.loss_threshold=0.2", "21"),
         ("bbr.startup_full_loss_ranges=1000", "02"),
