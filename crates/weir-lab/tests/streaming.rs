@@ -3,7 +3,7 @@
 #![cfg(feature = "files")]
 
 use std::path::Path;
-use weir_lab::run::{RunError, RunOptions, RunOutput, TraceLevel, run};
+use weir_lab::run::{RunOptions, RunOutput, TraceLevel, run};
 use weir_lab::scenario::{Scenario, parse};
 use weir_lab::table::Table;
 use weir_lab::trace::{FolderWriter, RunFolder};
@@ -198,16 +198,45 @@ fn a_trace_that_is_too_long_keeps_changes_and_extremes() {
     }
 }
 
+/// The rows of the table of packets, and of those the lost, dropped and marked ones.
+fn packets(output: &RunOutput) -> (usize, Vec<(f64, String)>) {
+    let table = output.packets.as_ref().expect("packets are recorded");
+    let events = table.words("event").unwrap();
+    let rows = table.numbers("time_s").unwrap().iter().zip(events);
+    let kept = rows.filter(|(_, event)| !["sent", "received"].contains(&&***event));
+    (
+        table.rows(),
+        kept.map(|(at, event)| (*at, event.to_string())).collect(),
+    )
+}
+
 #[test]
-fn memory_has_an_end_and_a_file_has_none() {
+fn a_long_table_of_packets_loses_packets_and_no_loss() {
     let place = tempfile::tempdir().unwrap();
-    let packets = RunOptions {
+    let whole = RunOptions {
         trace: TraceLevel::Summary,
-        max_rows: Some(1000),
         ..FULL
     };
-    let error = run(&scenario(), &packets).unwrap_err();
-    assert_eq!(error, RunError::TooMuchTrace(4000));
-    let read = streamed(&packets, &place.path().join("run"));
-    assert!(read.packets.unwrap().rows() > 4000);
+    let limited = RunOptions {
+        max_rows: Some(1000),
+        ..whole
+    };
+    let whole = run(&scenario(), &whole).unwrap();
+    let thin = run(&scenario(), &limited).unwrap();
+    assert_eq!(whole.summary.run.packets_left_out_from_s, None);
+    let from = thin
+        .summary
+        .run
+        .packets_left_out_from_s
+        .expect("it says so");
+    assert!(from > 0.0 && from < 19.0, "{from}");
+    let ((all, lost), (some, still_lost)) = (packets(&whole), packets(&thin));
+    assert!(
+        some > 1000 && some < 4000 && some < all / 4,
+        "{some} of {all}"
+    );
+    assert!(!lost.is_empty());
+    assert_eq!(still_lost, lost);
+    let read = streamed(&limited, &place.path().join("run"));
+    assert!(read.packets == thin.packets, "a file holds the same rows");
 }
