@@ -54,6 +54,7 @@ const BBR: &[(&str, &str)] = cases!(
         "27-loss-below-threshold",
         "28-slow-growth",
         "29-reno-rounds",
+        "30-probe-rtt-round",
     ]
 );
 

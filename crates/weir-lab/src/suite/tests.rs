@@ -17,8 +17,8 @@ fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
     assert_eq!(
         suite.cases.len(),
-        30,
-        "22, one of them in two halves, and seven of ours"
+        31,
+        "22, one of them in two halves, and eight of ours"
     );
     let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();
