@@ -254,7 +254,7 @@ fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
 fn completion_times(members: &[Member<'_>]) -> Option<NamedPlot> {
     let y = Axis::linear("share that is at most this", "").within(0.0, 1.0);
     let x = Axis::linear("completion time, s", "s");
-    let mut plot = Plot::new("Completion time of transfers", x, y);
+    let mut plot = Plot::new("Completion time of transfers and requests", x, y);
     for member in members {
         let times = member.runs.iter().flat_map(|run| {
             let table = run.transfers.get(member.flow);

@@ -202,7 +202,7 @@ fn completion_times(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> 
         (subject, flows.flat_map(of).collect())
     });
     let plot = distributions(
-        "Completion time of transfers",
+        "Completion time of transfers and requests",
         Axis::linear("completion time, s", "s"),
         values.collect(),
     )?;

@@ -94,13 +94,25 @@ pub(super) fn layers(subject: &Subject, series: &[Vec<(f64, f64)>]) -> Vec<PlotL
             let bands = percentiles(many);
             let low_high = bands.iter().map(|(x, [low, _, high])| (*x, *low, *high));
             let name = format!("{}: p10 to p90", subject.label);
-            let ribbon = Shape::Ribbon(low_high.collect());
+            let ribbon = Shape::Ribbon(held(low_high));
             let median = bands.iter().map(|(x, [_, median, _])| (*x, *median));
             let mut line = curve(Shape::Step(median.collect()));
             line.name = format!("{}: median", subject.label);
             vec![PlotLayer::new(&name, colour, ribbon), line]
         }
     }
+}
+
+/// The area between two values that hold until the next point, as the median between them does.
+fn held(points: impl Iterator<Item = (f64, f64, f64)>) -> Vec<(f64, f64, f64)> {
+    let mut held: Vec<(f64, f64, f64)> = Vec::new();
+    for (x, low, high) in points {
+        if let Some(&(_, low, high)) = held.last() {
+            held.push((x, low, high));
+        }
+        held.push((x, low, high));
+    }
+    held
 }
 
 /// The 10th, 50th and 90th percentile of the series that have a value, at times of a grid.
@@ -155,5 +167,11 @@ mod tests {
         let bands = percentiles(&series);
         assert_eq!(bands.len(), GRID + 1);
         assert!(bands.iter().all(|band| band.1 == [1.0, 5.0, 9.0]));
+    }
+
+    #[test]
+    fn the_area_of_a_group_holds_as_its_median_does() {
+        let area = held([(0.0, 1.0, 4.0), (2.0, 2.0, 3.0)].into_iter());
+        assert_eq!(area, [(0.0, 1.0, 4.0), (2.0, 1.0, 4.0), (2.0, 2.0, 3.0)]);
     }
 }
