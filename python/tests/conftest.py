@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+
 import matplotlib
 import pytest
 
 import weirlab as w
 
 matplotlib.use("Agg")
+
+# A shell starts programs in its background with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Two flows over a bottleneck, short.
 TEXT = """
