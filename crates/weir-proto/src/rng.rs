@@ -51,6 +51,13 @@ impl Rng {
     }
 }
 
+/// A number all of whose bits depend on all bits of this one: the finaliser of SplitMix64.
+pub const fn mix64(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! Which packets stay in the table of packets once it has become long.
 
 use weir_proto::event::Event;
+use weir_proto::rng::mix64;
 use weir_proto::time::Instant;
 
 /// Keeps one packet in so many, by its number, so that all rows of a packet stay or none: where it
@@ -34,19 +35,13 @@ impl PacketSampling {
         }
         match *event {
             Event::Sent { number, .. } | Event::Received { number, .. } => {
-                mixed(number).is_multiple_of(self.one_in)
+                // Of TCP, whose numbers are octets, multiples of a segment's size must not stay or
+                // go together.
+                mix64(number).is_multiple_of(self.one_in)
             }
             _ => true,
         }
     }
-}
-
-/// A number all of whose bits depend on all bits of this one (the finaliser of SplitMix64): of TCP,
-/// whose numbers are octets, multiples of a segment's size must not stay or go together.
-const fn mixed(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]

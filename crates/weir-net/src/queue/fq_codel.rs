@@ -10,7 +10,7 @@ use super::{Backlog, DropsAndMarks, QueueDisc, QueueDiscConfig, QueueLimit, TcNa
 use crate::packet_pool::PacketRef;
 use std::collections::VecDeque;
 use weir_proto::event::DropReason;
-use weir_proto::rng::Rng;
+use weir_proto::rng::{Rng, mix64};
 use weir_proto::settings::{bytes, count};
 use weir_proto::time::Instant;
 
@@ -95,11 +95,7 @@ pub(crate) struct FqCodel {
 impl FqCodel {
     fn queue_of(&self, packet: &PacketRef) -> u32 {
         let key = u64::from(packet.flow.0) << 32 | u64::from(packet.ip.source.0);
-        // The finaliser of SplitMix64.
-        let mut hash = key ^ self.salt;
-        hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((hash ^ (hash >> 31)) % self.queues.len() as u64) as u32
+        (mix64(key ^ self.salt) % self.queues.len() as u64) as u32
     }
 
     /// RFC 8290 §4.1: from the head of the queue with the most octets, half of its packets but at
