@@ -6,61 +6,11 @@
 
 use crate::error::Error;
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::signal::{SigSet, Signal, kill};
-use nix::unistd::Pid;
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc;
 
 type Job = Box<dyn FnOnce() + Send>;
-
-/// SIGINT, SIGTERM and SIGHUP, blocked in this process so that it can forward them to a program
-/// that it starts. They must be blocked before any thread is started, because an unblocked thread
-/// would receive them.
-#[derive(Clone, Copy, Debug)]
-pub struct BlockedSignals(SigSet);
-
-impl BlockedSignals {
-    /// Blocks the signals; those that come stay pending.
-    ///
-    /// # Errors
-    /// If the system refuses.
-    pub fn block() -> std::io::Result<Self> {
-        let set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
-        set.thread_block()?;
-        Ok(Self(set))
-    }
-
-    /// Forwards the signals to a program until this process ends, except SIGINT, which the terminal
-    /// sends to both.
-    ///
-    /// # Errors
-    /// If no thread can be started.
-    pub fn forward_to(self, program: &Child) -> std::io::Result<()> {
-        let id = i32::try_from(program.id()).map_err(std::io::Error::other)?;
-        let forward = move || {
-            while let Ok(signal) = self.0.wait() {
-                if signal != Signal::SIGINT {
-                    // The program may have ended.
-                    let _ = kill(Pid::from_raw(id), signal);
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("signals".to_owned());
-        thread.spawn(forward).map(drop)
-    }
-
-    /// Starts a program with the signals unblocked.
-    ///
-    /// # Errors
-    /// If the program cannot be started.
-    pub fn spawn(self, command: &mut Command) -> std::io::Result<Child> {
-        self.0.thread_unblock()?;
-        let started = command.spawn();
-        self.0.thread_block()?;
-        started
-    }
-}
 
 /// A network namespace.
 #[derive(Debug)]

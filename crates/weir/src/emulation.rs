@@ -3,6 +3,7 @@
 
 use crate::capture::PacketCapture;
 use crate::exit::Failure;
+use crate::forwarded_signals::ForwardedSignals;
 use crate::interrupt::interrupt_flag;
 use crate::terminal;
 use crate::testbed::{RealTimePart, lateness, wire_failure};
@@ -18,7 +19,7 @@ use weir_lab::run::{RunError, Scope};
 use weir_lab::scenario::Scenario;
 use weir_proto::packet::{Body, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
-use weir_wire::netns::{BlockedSignals, Namespace};
+use weir_wire::netns::Namespace;
 use weir_wire::realtime::{PortIo, RealtimeNetwork, TunDevices, UdpRelay, drive};
 use weir_wire::testbed::create_tun;
 use weir_wire::{DeviceCounters, Direction};
@@ -101,7 +102,7 @@ impl Emulation {
     /// Runs a program with these arguments in a network namespace behind the link.
     pub fn program(&self, program: &str, arguments: &[String]) -> Result<(), Failure> {
         // Ctrl-C is for the program: it and its link end together.
-        let signals = BlockedSignals::block()?;
+        let signals = ForwardedSignals::catch()?;
         let (link, ends) = self.link()?;
         let mtu = self.scenario.links.first();
         let mtu = mtu.map_or(1500, |link| link.forward.mtu);
@@ -122,7 +123,7 @@ impl Emulation {
             let mut command = Command::new(program);
             command.args(arguments).env("WEIR_HOST", here.to_string());
             let status = access.namespace.run(move || {
-                let mut child = signals.spawn(&mut command)?;
+                let mut child = command.spawn()?;
                 signals.forward_to(&child)?;
                 child.wait()
             });

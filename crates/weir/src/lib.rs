@@ -14,6 +14,8 @@ mod commands;
 mod emulation;
 mod exit;
 mod files;
+#[cfg(target_os = "linux")]
+mod forwarded_signals;
 mod interrupt;
 mod limits;
 mod measure;
