@@ -27,6 +27,16 @@ pub enum Ccid {
     TfrcSmallPackets(Box<Profile>),
 }
 
+impl Ccid {
+    fn half_connection(&self) -> dccp::Ccid {
+        match self {
+            Self::TcpLike => dccp::Ccid::TcpLike,
+            Self::Tfrc(rules) => dccp::Ccid::Tfrc(rules.clone()),
+            Self::TfrcSmallPackets(rules) => dccp::Ccid::TfrcSmallPackets(rules.clone()),
+        }
+    }
+}
+
 /// The configuration of a connection, or of a listener and all its connections.
 #[derive(Clone, Debug)]
 pub struct EndpointConfig {
@@ -38,6 +48,8 @@ pub struct EndpointConfig {
     pub encapsulation: Encapsulation,
     /// Congestion control of both directions; CCID 2 if the peer does not support it.
     pub ccid: Ccid,
+    /// Besides `ccid`, this end takes these, in order of preference, if the peer asks for one.
+    pub accept_ccids: Vec<Ccid>,
     /// Datagrams that may wait to be sent.
     pub send_queue: usize,
     /// Received datagrams that may wait for the application; later ones are dropped.
@@ -90,6 +102,7 @@ impl Default for EndpointConfig {
             dccp_port: 5001,
             encapsulation: Encapsulation::Udp,
             ccid: Ccid::Tfrc(Box::new(Profile::rfc5348())),
+            accept_ccids: Vec::new(),
             send_queue: 64,
             receive_queue: 4096,
             sequence_window: 10_000,
@@ -117,17 +130,18 @@ impl EndpointConfig {
     /// The configuration of a DCCP state machine with this initial sequence number; `overhead` are
     /// the octets of headers around DCCP beyond an IPv4 header.
     pub(crate) fn dccp(&self, overhead: u32, iss: SeqNum) -> dccp::Config {
-        let ccid = match &self.ccid {
-            Ccid::TcpLike => dccp::Ccid::TcpLike,
-            Ccid::Tfrc(rules) => dccp::Ccid::Tfrc(rules.clone()),
-            Ccid::TfrcSmallPackets(rules) => dccp::Ccid::TfrcSmallPackets(rules.clone()),
-        };
+        let ccid = self.ccid.half_connection();
         dccp::Config {
             service_code: self.service_code,
             initial_sequence: iss.get(),
             sequence_window: self.sequence_window,
             send_ccid: ccid.clone(),
             receive_ccid: ccid,
+            accept_ccids: self
+                .accept_ccids
+                .iter()
+                .map(Ccid::half_connection)
+                .collect(),
             send_queue: u32::try_from(self.send_queue.max(1)).unwrap_or(u32::MAX),
             mtu: self.mtu.saturating_sub(overhead),
             ecn: self.ecn,

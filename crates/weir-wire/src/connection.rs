@@ -17,6 +17,10 @@ use weir_proto::packet::Payload;
 pub struct ConnectionStats {
     /// The connection's state, in the words of RFC 4340.
     pub state: &'static str,
+    /// The CCID of what this end sends, as agreed with the peer.
+    pub send_ccid: u8,
+    /// The CCID of what this end receives, as agreed with the peer.
+    pub receive_ccid: u8,
     /// Octets of application data sent.
     pub payload_sent: u64,
     /// Received datagrams that were dropped because the receive queue was full.

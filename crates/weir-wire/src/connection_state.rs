@@ -235,6 +235,8 @@ impl ConnectionState {
     pub(crate) fn stats(&self) -> ConnectionStats {
         ConnectionStats {
             state: self.machine.state().name(),
+            send_ccid: self.machine.send_ccid(),
+            receive_ccid: self.machine.receive_ccid(),
             payload_sent: self.payload_sent,
             datagrams_dropped: 0,
             allowed_rate_bps: self.controller.allowed_rate_bps,

@@ -60,6 +60,47 @@ async fn connections_are_established_and_negotiated_alike_with_and_without_cooki
 }
 
 #[tokio::test]
+async fn a_listener_takes_the_ccid_that_the_client_asks_for_among_those_that_it_accepts() {
+    within(async {
+        let tfrc = || Box::new(Profile::rfc5348());
+        let small = || Ccid::TfrcSmallPackets(tfrc());
+        // RFC 4340 §6.3.1: without a common entry the value stays what it was, CCID 2.
+        for (accept_ccids, asked, agreed) in [
+            (vec![], Ccid::Tfrc(tfrc()), 3),
+            (vec![], small(), 2),
+            (vec![small(), Ccid::TcpLike], small(), 4),
+            (vec![small(), Ccid::TcpLike], Ccid::Tfrc(tfrc()), 3),
+            (vec![small(), Ccid::TcpLike], Ccid::TcpLike, 2),
+        ] {
+            for cookie_threshold in [0, 64] {
+                let config = EndpointConfig {
+                    accept_ccids: accept_ccids.clone(),
+                    cookie_threshold,
+                    ..EndpointConfig::default()
+                };
+                let (mut listener, _) = listen(LOOPBACK, config).await;
+                let config = EndpointConfig {
+                    ccid: asked.clone(),
+                    ..EndpointConfig::default()
+                };
+                let (mut client, mut server) = connect(&mut listener, config).await;
+                for number in 0..20_u8 {
+                    client.send(&[number; 900]).await.expect("sent");
+                    assert_eq!(server.receive().await, Some(vec![number; 900]));
+                    server.send(&[number]).await.expect("sent");
+                    assert_eq!(client.receive().await, Some(vec![number]));
+                }
+                for stats in [client.stats(), server.stats()] {
+                    let both = (stats.send_ccid, stats.receive_ccid);
+                    assert_eq!(both, (agreed, agreed), "{asked:?} {cookie_threshold}");
+                }
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn two_hundred_clients_connect_at_once_to_a_listener_that_sends_cookies() {
     within(async {
         let (mut listener, to) = listen(LOOPBACK, stateless()).await;

@@ -30,7 +30,7 @@ pub struct TestOptions {
     #[arg(short, long)]
     pub port: Option<u16>,
     /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
-    /// default 3
+    /// default a client asks for 3, and a server takes each
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=4))]
     pub ccid: Option<u8>,
     #[arg(long, help = profile_help())]

@@ -110,6 +110,9 @@ settings! {
         pub send_ccid: Ccid [internal] = Ccid::TcpLike,
         /// Congestion control of what this end receives.
         pub receive_ccid: Ccid [internal] = Ccid::TcpLike,
+        /// Besides its own, this end takes these CCIDs, in order of preference, if the peer asks
+        /// for one of them; for both directions.
+        pub accept_ccids: Vec<Ccid> [internal],
         /// CCID 2: data packets per acknowledgement.
         pub ack_ratio: u16 [internal] = 2,
         /// Datagrams that may wait for their transmission, as Linux's tx_qlen.
@@ -223,9 +226,15 @@ impl Connection {
 
     fn new(config: Config, server: bool) -> Self {
         let mut negotiation = Negotiation::new(server);
-        let (send, receive) = (config.send_ccid.number(), config.receive_ccid.number());
-        negotiation.prefer(Location::Local, feature::CCID, &[send]);
-        negotiation.prefer(Location::Remote, feature::CCID, &[receive]);
+        let send = config.send_ccid.number();
+        for (location, own) in [
+            (Location::Local, &config.send_ccid),
+            (Location::Remote, &config.receive_ccid),
+        ] {
+            let acceptable = std::iter::once(own).chain(&config.accept_ccids);
+            let acceptable: Vec<u8> = acceptable.map(Ccid::number).collect();
+            negotiation.prefer(location, feature::CCID, &acceptable);
+        }
         negotiation.announce(
             feature::SEQUENCE_WINDOW,
             config.sequence_window.clamp(32, (1 << 46) - 1),
@@ -272,6 +281,16 @@ impl Connection {
     /// The state of the connection.
     pub const fn state(&self) -> State {
         self.state
+    }
+
+    /// The CCID of what this end sends, as agreed so far.
+    pub fn send_ccid(&self) -> u8 {
+        self.negotiation.value(Location::Local, feature::CCID) as u8
+    }
+
+    /// The CCID of what this end receives, as agreed so far.
+    pub fn receive_ccid(&self) -> u8 {
+        self.negotiation.value(Location::Remote, feature::CCID) as u8
     }
 
     /// When the CCID allows the next data packet, if one waits for its time: the timeout of
@@ -348,13 +367,18 @@ impl Connection {
         let send = self.negotiation.value(Location::Local, feature::CCID);
         let receive = self.negotiation.value(Location::Remote, feature::CCID);
         let own_ratio = self.ack_ratio(Location::Local);
+        let accepted = &self.config.accept_ccids;
+        let rules = |own, agreed| {
+            let mut acceptable = std::iter::once(own).chain(accepted);
+            acceptable.find_map(|ccid: &Ccid| ccid.tfrc(agreed))
+        };
         // Without an agreement the CCID is 2, the default.
-        self.sender = Some(match self.config.send_ccid.tfrc(send) {
+        self.sender = Some(match rules(&self.config.send_ccid, send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
             None => Box::new(ccid2::Ccid2Sender::new(packet_size, own_ratio)),
         });
         let ack_ratio = self.ack_ratio(Location::Remote);
-        self.receiver = Some(match self.config.receive_ccid.tfrc(receive) {
+        self.receiver = Some(match rules(&self.config.receive_ccid, receive) {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
             None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),
         });
@@ -377,6 +401,19 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Gives back what only an open connection needs: one in TIMEWAIT stays for minutes.
+    fn release(&mut self) {
+        if self.sender.is_some() {
+            self.statistics = self.statistics();
+            (self.sender, self.receiver) = (None, None);
+            self.send_queue = VecDeque::new();
+            self.transmit_queue = VecDeque::new();
+            self.received.shrink_to_fit();
+        }
+    }
+}
+
 impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
         self.handle_packet(now, packet);
@@ -395,6 +432,9 @@ impl Endpoint for Connection {
             if self.events.wants(EventMask::BOUND) {
                 let bound = self.bound();
                 self.events.block(now, bound);
+            }
+            if matches!(self.state, State::TimeWait | State::Closed) {
+                self.release();
             }
         }
         packet

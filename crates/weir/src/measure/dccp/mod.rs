@@ -30,11 +30,15 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// After so long without a packet the connection asks the peer for one.
 const PROBE_AFTER: Duration = Duration::from_secs(1);
 
+/// The CCID of a client that names none.
+const DEFAULT_CCID: u8 = 3;
+
 /// DCCP with these settings.
 #[derive(Clone)]
 pub struct Dccp {
     config: EndpointConfig,
-    ccid: u8,
+    /// The CCID that was asked for; a server without one takes the client's.
+    ccid: Option<u8>,
     profile: String,
     /// Single rules of TFRC on top of the profile.
     rules: Vec<Override>,
@@ -43,7 +47,7 @@ pub struct Dccp {
 impl Dccp {
     /// As the options say.
     pub fn new(options: &TestOptions, tap: Option<Arc<dyn Tap>>) -> Result<Self, Failure> {
-        let ccid = options.ccid.unwrap_or(3);
+        let ccid = options.ccid.unwrap_or(DEFAULT_CCID);
         let profile = options.profile.as_deref().unwrap_or(DEFAULT_PROFILE);
         let profile = profile.to_owned();
         let (settings, rules) = scenario::Dccp::with_rules(ccid, &profile, &options.set)?;
@@ -71,7 +75,7 @@ impl Dccp {
         };
         Ok(Self {
             config,
-            ccid,
+            ccid: options.ccid,
             profile,
             rules,
         })
@@ -79,11 +83,29 @@ impl Dccp {
 
     fn transport(&self) -> MeasuredTransport {
         MeasuredTransport::Dccp {
-            ccid: self.ccid,
+            ccid: self.ccid.unwrap_or(DEFAULT_CCID),
             profile: self.profile.clone(),
             rules: self.rules.clone(),
             ecn: self.config.ecn,
         }
+    }
+}
+
+impl Dccp {
+    /// Refuses a server that takes another CCID than this client asks for: without an agreement
+    /// both ends use CCID 2 (RFC 4340 §6.3.1 and §10).
+    fn check_agreement(&self, connection: &Connection) -> Result<(), Failure> {
+        let wanted = self.ccid.unwrap_or(DEFAULT_CCID);
+        let stats = connection.stats();
+        for agreed in [stats.send_ccid, stats.receive_ccid] {
+            if agreed != wanted {
+                return Err(Failure::Failed(format!(
+                    "expected a server that takes CCID {wanted}, found one that agrees on CCID \
+                     {agreed}; `weir serve` without --ccid takes each"
+                )));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -102,7 +124,8 @@ impl Transport for Dccp {
             .iter()
             .map(|rule| (rule.path.clone(), rule.value.clone()));
         let rules: BTreeMap<_, _> = rules.collect();
-        json!({ "ccid": self.ccid, "profile": self.profile, "set": rules })
+        let ccid = self.ccid.unwrap_or(DEFAULT_CCID);
+        json!({ "ccid": ccid, "profile": self.profile, "set": rules })
     }
 
     fn describe(&self, address: SocketAddr) -> String {
@@ -120,13 +143,20 @@ impl Transport for Dccp {
         let connection = Connection::connect(to, self.config.clone())
             .await
             .map_err(failure)?;
+        self.check_agreement(&connection)?;
         let mut path = DccpPath::new(connection, opened, self.transport());
         path.ask(request).await?;
         Ok(path)
     }
 
     async fn listen(&self, address: SocketAddr) -> Result<DccpListener, Failure> {
-        let listener = weir_wire::Listener::bind(address, self.config.clone());
+        let mut config = self.config.clone();
+        if self.ccid.is_none()
+            && let Ccid::Tfrc(rules) = &config.ccid
+        {
+            config.accept_ccids = vec![Ccid::TfrcSmallPackets(rules.clone()), Ccid::TcpLike];
+        }
+        let listener = weir_wire::Listener::bind(address, config);
         Ok(DccpListener {
             listener: listener.await.map_err(failure)?,
             transport: self.transport(),

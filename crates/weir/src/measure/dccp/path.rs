@@ -54,8 +54,15 @@ pub struct DccpPath {
 }
 
 impl DccpPath {
-    /// An end that knows nothing of the test yet.
-    pub fn new(mut connection: Connection, opened: Instant, transport: MeasuredTransport) -> Self {
+    /// An end that knows nothing of the test yet. The CCID is the one that both ends agreed on.
+    pub fn new(
+        mut connection: Connection,
+        opened: Instant,
+        mut transport: MeasuredTransport,
+    ) -> Self {
+        if let MeasuredTransport::Dccp { ccid, .. } = &mut transport {
+            *ccid = connection.stats().send_ccid;
+        }
         Self {
             info: TestInfo {
                 request: TestConfig::default(),
