@@ -277,23 +277,24 @@ fn rfc_newreno_never_gets_faster_with_more_loss() {
 
 #[test]
 fn sack1_stays_near_ns_2() {
-    // ns-2.35, Agent/TCP/Sack1, 1 Gbit/s, 10 ms, packets of 1000 octets, in packets per second.
+    // ns-2.35, Agent/TCP/Sack1, 1 Gbit/s, 10 ms, packets of 1000 octets, in packets per second:
+    // means of 20 seeds of 600 s (scripts/peer-ns2-loss.sh).
     let sack1 = Sender {
         rules: "ns2-sack1",
         ..LINUX
     };
     let table = [
-        (0.01, 1152.0),
-        (0.06, 265.0),
-        (0.1, 107.0),
-        (0.15, 39.0),
-        (0.2, 23.0),
+        (0.01, 1153.4),
+        (0.06, 271.9),
+        (0.1, 118.0),
+        (0.15, 43.8),
+        (0.2, 14.6),
     ];
     for (p, ns2) in table {
         let rate = throughput(sack1, Path::lossy(10, p), 600);
         println!("p {p}: {rate:.1} packets/s, ns-2 {ns2}");
-        // At 20 % timeouts rule, and half of ns-2 is what PFTK says.
-        assert!((0.5..1.4).contains(&(rate / ns2)), "{p}: {rate}");
+        // One seed of ours: at 20 %, where timeouts rule, they spread by a third.
+        assert!((0.65..1.35).contains(&(rate / ns2)), "{p}: {rate}");
     }
 }
 
