@@ -4,7 +4,8 @@
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
-    BbrConfig, BoxedController, ControllerEntry, REGISTRY, RecoveryBoundary, Rules, WindowConfig,
+    BbrConfig, BoxedController, ControllerEntry, CubicConfig, REGISTRY, RecoveryBoundary, Rules,
+    WindowConfig,
 };
 use weir_proto::packet::IpHeader;
 use weir_proto::settings::{count, named};
@@ -83,6 +84,8 @@ settings! {
         /// What both ends are made from; addresses and the segment size are set when a run is
         /// built.
         pub config: tcp::Config [flatten],
+        /// The constants of CUBIC (RFC 9438).
+        pub cubic: CubicConfig,
         /// The constants of BBR (draft-ietf-ccwg-bbr).
         pub bbr: BbrConfig,
     }
@@ -139,9 +142,9 @@ impl Tcp {
                 rate_limited_growth: rules.rate_limited_growth,
                 ..Rules::RFC9002
             },
+            cubic: self.cubic,
             bbr: self.bbr,
             seed,
-            ..WindowConfig::default()
         };
         let make = self.controller.make;
         (config, move || make(&window))
