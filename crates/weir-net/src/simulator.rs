@@ -33,6 +33,10 @@ pub(crate) const MAX_PACKETS_IN_A_MILLISECOND: u32 = 900_000;
 const TOO_FAST: &str = "sends almost a million packets in a millisecond; give a link on its way a rate \
      or a delay, or the application a lower rate";
 
+const TOO_MUCH: &str = "has a part in a million events at one instant, as of a sender whose interval \
+     between packets rounds to zero; give a link on its way a rate or a delay, or the application a \
+     lower rate";
+
 /// How far a call of [`simulate_to`] goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
@@ -226,9 +230,7 @@ impl<'a> Run<'a> {
     fn count_event(&mut self, target: TargetId) -> Outcome<()> {
         self.network.at_this_instant += 1;
         if self.network.at_this_instant > MAX_EVENTS_AT_ONE_INSTANT {
-            return Err(Box::new(
-                self.stuck(target, "has a part in a million events at one instant"),
-            ));
+            return Err(Box::new(self.stuck(target, TOO_MUCH)));
         }
         Ok(())
     }

@@ -513,7 +513,7 @@ fn random_scenarios_end_conserve_packets_and_run_alike_twice() {
             Ok(_) => ended += 1,
             Err(RunError::TooManyEvents { .. }) => bounded += 1,
             Err(error) => {
-                eprintln!("seed {seed}: {error}");
+                eprintln!("WEIR_SEED={seed}: {error}\n{text}");
                 stuck += 1;
             }
         }
