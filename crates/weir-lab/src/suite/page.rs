@@ -1,5 +1,6 @@
 //! The page of a suite: a table of verdicts, and each case with its checks and its picture.
 
+use super::check::Verdict;
 use super::runner::{CaseResult, SuiteResult};
 use crate::report::page::{Page, escaped};
 use std::fmt::Write as _;
@@ -20,11 +21,28 @@ impl SuiteResult {
             "A case passes if none of its checks fails. A check that needs states is not \
              observable for a controller that names none.",
         );
+        for controller in &self.controllers {
+            page.text("p", "", &self.count(controller));
+        }
         page.raw(&self.table());
         for results in self.results.chunk_by(|a, b| a.case == b.case) {
             section(&mut page, results);
         }
         page.html(&format!("Weir: suite {}", self.suite))
+    }
+
+    /// How many cases a controller passes.
+    fn count(&self, controller: &str) -> String {
+        let results = self
+            .results
+            .iter()
+            .filter(|one| one.controller == controller);
+        let (mut all, mut passed) = (0, 0);
+        for result in results {
+            all += 1;
+            passed += u32::from(result.verdict == Verdict::Passed);
+        }
+        format!("{controller} passes {passed} of {all} cases.")
     }
 
     fn table(&self) -> String {
@@ -44,7 +62,12 @@ impl SuiteResult {
                 escaped(&first.title)
             );
             for result in results {
-                let _ = write!(html, "<td>{}</td>", result.verdict.word());
+                let _ = write!(
+                    html,
+                    "<td{}>{}</td>",
+                    class(result.verdict),
+                    result.verdict.word()
+                );
             }
             html.push_str("</tr>\n");
         }
@@ -65,6 +88,15 @@ impl SuiteResult {
     }
 }
 
+/// The class of a verdict's cell: the colours of the verdicts of experiments.
+const fn class(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Passed => " class=\"agrees\"",
+        Verdict::NotObservable => " class=\"checked\"",
+        Verdict::Failed => " class=\"differs\"",
+    }
+}
+
 fn section(page: &mut Page, results: &[CaseResult]) {
     let Some(first) = results.first() else {
         return;
@@ -80,10 +112,10 @@ fn section(page: &mut Page, results: &[CaseResult]) {
              <th>measured</th></tr></thead><tbody>\n",
         );
         for check in &result.checks {
-            let mark = check.verdict.word();
+            let (class, mark) = (class(check.verdict), check.verdict.word());
             let _ = writeln!(
                 html,
-                "<tr><td>{mark}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td{class}>{mark}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
                 escaped(&check.says),
                 escaped(&check.section),
                 escaped(&check.text())
