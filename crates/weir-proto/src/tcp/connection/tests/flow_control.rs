@@ -134,15 +134,19 @@ fn a_small_window_is_used_after_the_override_timeout() {
 fn a_closed_window_is_probed_after_the_rto_and_then_ever_more_rarely() {
     // §3.8.6.1: first after an RTO (300 ms), then with exponential back-off, always one octet.
     let mut held = Held::open("linux", 1000);
+    held.sender.events.set_mask(EventMask::TIMEOUT);
     held.write(100, 9000);
     assert_eq!(held.sent(100), [(0, 1000)]);
     held.ack(200, 1000, 0);
     assert_eq!(held.sent(200), []);
     let mut due = 200;
-    for after in [300, 600, 1200, 2400, 4800] {
+    for (backoff, after) in (0..).zip([300, 600, 1200, 2400, 4800]) {
         due += after;
         assert_eq!(held.expire(), due);
         assert_eq!(held.sent(due), [(1000, 1)]);
+        let probe = Event::WindowProbe { backoff };
+        let events: Vec<_> = held.sender.events.drain().collect();
+        assert_eq!(events, [(at(due), probe)], "no timeout, and no loss");
         held.ack(due + 100, 1000, 0);
         assert_eq!(held.sent(due + 100), [], "an answer is no reason to send");
     }
