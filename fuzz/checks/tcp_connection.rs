@@ -4,14 +4,23 @@
 use crate::victim::Victim;
 use weir_proto::cc::window::{WindowConfig, named};
 use weir_proto::packet::Body;
-use weir_proto::tcp::{Config, Connection, Packet};
+use weir_proto::tcp::{Config, Connection, EcnMode, Packet};
 
 pub fn check(bytes: &[u8]) {
     let Some(packet) = Packet::decode(bytes) else {
         return;
     };
     assert_eq!(Packet::decode(&packet.encode()).as_ref(), Some(&packet));
-    let config = Config::default();
+    for ecn in [EcnMode::Off, EcnMode::Accurate] {
+        check_connections(&packet, ecn);
+    }
+}
+
+fn check_connections(packet: &Packet, ecn: EcnMode) {
+    let config = Config {
+        ecn,
+        ..Config::default()
+    };
     let window = WindowConfig {
         max_datagram_size: u64::from(config.segment_size),
         ..WindowConfig::default()

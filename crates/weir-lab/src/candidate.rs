@@ -5,6 +5,7 @@ use crate::scenario::{Tcp, Transport};
 use thiserror::Error;
 use weir_proto::cc::window::{ControllerEntry, WindowConfig};
 use weir_proto::rtp::EcnCodepoint;
+use weir_proto::tcp::EcnMode;
 
 /// A controller that a suite tests or an evaluation judges, with the transport that carries it.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +122,7 @@ impl Candidate {
         };
         match &self.transport {
             Transport::Quic(quic) => quic.config.ecn || needs(quic.config.controller),
-            Transport::Tcp(tcp) => tcp.config.ecn,
+            Transport::Tcp(tcp) => tcp.config.ecn != EcnMode::Off || needs(tcp.controller),
             Transport::Rtp(rtp) => rtp.ecn != EcnCodepoint::Off,
             Transport::Quinn(_) | Transport::Dccp(_) | Transport::Udp(_) => false,
         }
@@ -175,6 +176,10 @@ mod tests {
                     "quic:cubic,ecn=true",
                     "quic:newreno,ecn=true",
                 ],
+            ),
+            (
+                "tcp:prague",
+                &["tcp:prague", "tcp:cubic,ecn=true", "tcp:newreno,ecn=true"],
             ),
             (
                 "tcp:cubic,ecn=true",

@@ -13,7 +13,7 @@ use weir_net::{
 use weir_proto::cc::window::{Rules, WindowConfig, named};
 use weir_proto::endpoint::CloseReason;
 use weir_proto::packet::FlowId;
-use weir_proto::tcp::{Config, Connection};
+use weir_proto::tcp::{Config, Connection, EcnMode};
 use weir_proto::time::{Duration, Instant};
 use weir_proto::units::Probability;
 
@@ -183,6 +183,12 @@ fn delivers_every_octet_once_and_closes_in_good_order() {
 
 #[test]
 fn a_marked_flow_loses_nothing_and_still_slows_down() {
+    for ecn in [EcnMode::Classic, EcnMode::Accurate] {
+        slows_down_by_marks(ecn);
+    }
+}
+
+fn slows_down_by_marks(ecn: EcnMode) {
     let mut path = Path::droptail(10_000_000, 20, 0);
     path.queue = QueueConfig::Red(RedConfig {
         limit: 400_000,
@@ -195,14 +201,17 @@ fn a_marked_flow_loses_nothing_and_still_slows_down() {
         ecn: true,
     });
     let config = Config {
-        ecn: true,
+        ecn,
         ..Config::default()
     };
     let (mut network, flow) = bulk_network(path, "newreno", config, None);
     let share = goodput(&mut network, flow, 10, 60) / (10e6 * 1460.0 / 1500.0);
     let link = network.link_ids().next().expect("the data link");
     let counters = network.link_counters(link);
-    println!("share {share:.4}, marks {}", counters.packets_marked);
+    println!(
+        "{ecn:?}: share {share:.4}, marks {}",
+        counters.packets_marked
+    );
     assert!(share > 0.9, "{share}");
     assert_eq!(counters.packets_dropped(), 0);
     assert!(counters.packets_marked > 20);

@@ -56,6 +56,11 @@ impl Receiver {
         self.ack_now || self.ack_deadline.is_some_and(|deadline| deadline <= now)
     }
 
+    /// True if data has arrived that is not acknowledged.
+    pub(super) const fn owes_ack(&self) -> bool {
+        self.unacknowledged_segments > 0
+    }
+
     /// Requests an immediate acknowledgement.
     pub(super) fn ack_now(&mut self) {
         self.ack_now = true;

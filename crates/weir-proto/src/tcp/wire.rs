@@ -1,22 +1,31 @@
 //! TCP segments with exact sizes (RFC 9293 §3.1): 20 octets of header; on SYN the options MSS,
 //! SACK-permitted and window scale, padded to 12; with SACK blocks 4 + 8 n (RFC 2018 §3, two
-//! NOPs before).
+//! NOPs before); the AccECN option, padded to whole words (RFC 9768 §3.2.3).
 
+use super::ecn::AccEcnOption;
 use crate::payload::Payload;
 
-/// Flag bits of octet 13 (RFC 9293 §3.1, RFC 3168 §6.1).
+/// Flag bits of octets 12 and 13 (RFC 9293 §3.1, RFC 3168 §6.1, RFC 9768 §3.1.1).
 pub(super) mod flag {
-    pub(in super::super) const FIN: u8 = 0x01;
-    pub(in super::super) const SYN: u8 = 0x02;
-    pub(in super::super) const RST: u8 = 0x04;
-    pub(in super::super) const ACK: u8 = 0x10;
-    pub(in super::super) const ECE: u8 = 0x40;
-    pub(in super::super) const CWR: u8 = 0x80;
+    pub(in super::super) const FIN: u16 = 0x01;
+    pub(in super::super) const SYN: u16 = 0x02;
+    pub(in super::super) const RST: u16 = 0x04;
+    pub(in super::super) const ACK: u16 = 0x10;
+    pub(in super::super) const ECE: u16 = 0x40;
+    pub(in super::super) const CWR: u16 = 0x80;
+    /// AE, CWR and ECE: the ACE field.
+    pub(in super::super) const ACE: u16 = 0x1c0;
+    pub(in super::super) const ACE_SHIFT: u32 = 6;
+    /// All that a segment carries.
+    pub(in super::super) const ALL: u16 = 0x1ff;
 }
 
 const HEADER_OCTETS: usize = 20;
+const MAX_HEADER_OCTETS: usize = 60;
 const SYN_OPTION_OCTETS: usize = 12;
 const MAX_SACK_BLOCKS: usize = 4;
+/// SACK blocks beside the longest AccECN option: 40 octets of options hold 12 and 4 + 8 · 3.
+pub(super) const SACK_BLOCKS_BESIDE_ACCECN: u8 = 3;
 
 /// Up to four SACK blocks `[start, end)`, the most recent first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,14 +56,16 @@ pub struct Packet {
     pub seq: u32,
     /// Next octet expected, if the ACK flag is set.
     pub ack: u32,
-    /// Flags, the low eight bits of the field.
-    pub flags: u8,
+    /// Flags, the low nine bits of the field.
+    pub flags: u16,
     /// Window field, not yet scaled.
     pub window: u16,
     /// Options of a SYN.
     pub syn: Option<SynOptions>,
     /// Selective acknowledgements.
     pub sack: SackBlocks,
+    /// Counts of marked octets.
+    pub accecn: Option<AccEcnOption>,
     /// Application data.
     pub payload: Payload,
 }
@@ -70,6 +81,14 @@ impl SackBlocks {
         true
     }
 
+    /// Keeps the first so many blocks.
+    pub(super) fn truncate(&mut self, count: u8) {
+        for block in self.blocks.iter_mut().skip(usize::from(count)) {
+            *block = (0, 0);
+        }
+        self.count = self.count.min(count);
+    }
+
     /// The blocks in their order.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         self.blocks
@@ -79,7 +98,7 @@ impl SackBlocks {
 }
 
 impl Packet {
-    pub(super) const fn has(&self, flag: u8) -> bool {
+    pub(super) const fn has(&self, flag: u16) -> bool {
         self.flags & flag != 0
     }
 
@@ -94,7 +113,10 @@ impl Packet {
             0 => 0,
             n => 4 + 8 * usize::from(n),
         };
-        HEADER_OCTETS + syn + sack
+        let accecn = self
+            .accecn
+            .map_or(0, |option| option.len() + option.padding());
+        HEADER_OCTETS + syn + sack + accecn
     }
 
     /// Octets of the whole segment.
@@ -110,8 +132,9 @@ impl Packet {
         out.extend(self.destination_port.to_be_bytes());
         out.extend(self.seq.to_be_bytes());
         out.extend(self.ack.to_be_bytes());
-        out.push(((self.header_len() / 4) << 4) as u8);
-        out.push(self.flags);
+        let [reserved, flags] = (self.flags & flag::ALL).to_be_bytes();
+        out.push(((self.header_len() / 4) << 4) as u8 | reserved);
+        out.push(flags);
         out.extend(self.window.to_be_bytes());
         out.extend([0; 4]);
         if let Some(syn) = self.syn {
@@ -127,6 +150,9 @@ impl Packet {
                 out.extend(start.to_be_bytes());
                 out.extend(end.to_be_bytes());
             }
+        }
+        if let Some(option) = self.accecn {
+            option.encode(&mut out);
         }
         match self.payload.content() {
             Some(content) => out.extend(content),
@@ -150,13 +176,18 @@ impl Packet {
             destination_port: half(2),
             seq: word(4),
             ack: word(8),
-            flags: header[13],
+            flags: half(12) & flag::ALL,
             window: half(14),
             syn: None,
             sack: SackBlocks::default(),
+            accecn: None,
             payload: Payload::of_len(payload.len() as u32),
         };
         packet.read_options(options);
+        // Another encoder may pack options tighter: SACK blocks give way.
+        while packet.header_len() > MAX_HEADER_OCTETS && packet.sack.count > 0 {
+            packet.sack.truncate(packet.sack.count - 1);
+        }
         Some(packet)
     }
 
@@ -197,7 +228,9 @@ impl Packet {
                         self.sack.push((word(0), word(4)));
                     }
                 }
-                _ => {}
+                (kind, fields) => {
+                    self.accecn = AccEcnOption::decode(*kind, fields).or(self.accecn);
+                }
             }
             options = after;
         }
@@ -209,10 +242,11 @@ impl Packet {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ecn::Order;
     use super::*;
     use proptest::prelude::*;
 
-    fn segment(flags: u8, syn: Option<SynOptions>, sack: SackBlocks, len: u32) -> Packet {
+    fn segment(flags: u16, syn: Option<SynOptions>, sack: SackBlocks, len: u32) -> Packet {
         Packet {
             source_port: 40_000,
             destination_port: 80,
@@ -222,6 +256,7 @@ mod tests {
             window: 0x1122,
             syn,
             sack,
+            accecn: None,
             payload: Payload::of_len(len),
         }
     }
@@ -251,12 +286,27 @@ mod tests {
         );
     }
 
+    #[test]
+    fn options_that_another_encoder_packs_tighter_leave_a_segment_that_can_be_encoded() {
+        // 40 octets of options: four SACK blocks, AccECN with one field, a NOP; this encoder pads
+        // the first to 36 and the second to 8.
+        let mut bytes = segment(flag::ACK, None, SackBlocks::default(), 0).encode();
+        bytes[12] = 0xf0;
+        bytes.extend([5, 34].into_iter().chain(1..=32));
+        bytes.extend([172, 5, 0, 0, 7, 1]);
+        let packet = Packet::decode(&bytes).expect("a segment");
+        assert_eq!(packet.sack.as_slice().len(), 3);
+        assert_eq!(Packet::decode(&packet.encode()), Some(packet));
+    }
+
     proptest! {
         #[test]
         fn decoding_undoes_encoding(
             seq: u32, ack: u32, window: u16, len in 0_u32..2000,
             blocks in proptest::collection::vec(any::<(u32, u32)>(), 0..5),
             syn in proptest::option::of((any::<u16>(), 0_u8..15, any::<bool>())),
+            ace in 0_u16..8,
+            accecn in proptest::option::of((any::<bool>(), any::<[u64; 3]>(), 0_usize..4)),
         ) {
             let mut sack = SackBlocks::default();
             for block in blocks {
@@ -265,9 +315,18 @@ mod tests {
             let syn = syn.map(|(mss, window_scale, sack_permitted)| {
                 SynOptions { mss, window_scale, sack_permitted }
             });
-            let flags = flag::ACK | if syn.is_some() { flag::SYN } else { 0 };
-            let sack = if syn.is_some() { SackBlocks::default() } else { sack };
+            let flags = flag::ACK | ace << flag::ACE_SHIFT;
+            let flags = flags | if syn.is_some() { flag::SYN } else { 0 };
+            let mut sack = if syn.is_some() { SackBlocks::default() } else { sack };
+            if accecn.is_some() {
+                sack.truncate(SACK_BLOCKS_BESIDE_ACCECN);
+            }
             let mut packet = segment(flags, syn, sack, len);
+            packet.accecn = accecn.map(|(first, fields, count)| {
+                let order = if first { Order::Ect0First } else { Order::Ect1First };
+                AccEcnOption::new(order, fields, count)
+            });
+            prop_assert!(packet.header_len() <= MAX_HEADER_OCTETS);
             (packet.seq, packet.ack, packet.window) = (seq, ack, window);
             let bytes = packet.encode();
             prop_assert_eq!(bytes.len(), packet.wire_len());

@@ -1,8 +1,9 @@
 //! DCTCP (RFC 8257): for data centres whose switches mark above a short queue.
 //!
 //! Packets are ECT(0). The window grows by a packet in each round trip, as Reno, and not in the
-//! round in which marks have reduced it. With QUIC the receiver's feedback is exact, so that the
-//! state machine of §3.2, which TCP needs for delayed acknowledgements, is not needed.
+//! round in which marks have reduced it. The receiver counts marks, in QUIC's ACK frames or with
+//! TCP's AccECN, so that the state machine of §3.2, which has one bit for delayed acknowledgements,
+//! is not needed.
 
 use super::ControllerEntry;
 use super::scalable::{Marking, Scalable};
@@ -11,7 +12,7 @@ use crate::cc::EcnCapability;
 /// The registry's entry.
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "dctcp",
-    doc: "DCTCP (RFC 8257), with ECT(0); needs the receiver's count of marks, as QUIC has it",
+    doc: "DCTCP (RFC 8257), with ECT(0); needs the receiver's count of marks",
     make: |config| Box::new(Dctcp::new(config, DctcpMarking)),
 };
 

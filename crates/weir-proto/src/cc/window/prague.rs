@@ -21,7 +21,7 @@ use crate::units::Rate;
 /// The registry's entry.
 pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     name: "prague",
-    doc: "Prague (L4S), with ECT(1); needs the receiver's count of marks, as QUIC has it",
+    doc: "Prague (L4S), with ECT(1); needs the receiver's count of marks",
     make: |config| Box::new(Prague::new(config, PragueMarking::new(config))),
 };
 

@@ -4,8 +4,9 @@
 //! [`Scalable`] is what [`Dctcp`](super::Dctcp) (RFC 8257) and [`Prague`](super::Prague) have in
 //! common: a share of marks alpha, an average over rounds with the gain g = 1/16; a reduction by
 //! `alpha / 2` at most once a round; and Reno's answer to losses. A [`Marking`] says where the two
-//! differ. Both need the receiver's count of marks: QUIC's ACK frames have it (RFC 9000 §19.3.2).
-//! The windows are fractions of a packet inside, so that small reductions are not lost.
+//! differ. Both need the receiver's count of marks: QUIC's ACK frames have it (RFC 9000 §19.3.2),
+//! and TCP's AccECN (RFC 9768). The windows are fractions of a packet inside, so that small
+//! reductions are not lost.
 
 use super::pacing::Pace;
 use super::{BoxedController, WindowConfig};

@@ -17,6 +17,8 @@ use crate::time::Instant;
 pub(super) struct News {
     /// Octets acknowledged or SACKed for the first time.
     pub(super) delivered: u64,
+    /// Segments of these.
+    pub(super) delivered_segments: u64,
     /// Octets that it acknowledges cumulatively.
     pub(super) acknowledged: u64,
     /// Segments of these.
@@ -59,25 +61,31 @@ impl Connection {
             .push_back(EndpointEvent::Closed(reason));
     }
 
-    pub(super) fn handle_syn(&mut self, now: Instant, packet: &TcpPacket) {
+    pub(super) fn handle_syn(&mut self, now: Instant, packet: &TcpPacket, ecn: Ecn) {
         let Some(options) = packet.syn else { return };
         let acknowledges = packet.has(flag::ACK);
         match self.state {
             State::Listen if !acknowledges => {
-                self.ecn &= packet.has(flag::ECE) && packet.has(flag::CWR);
+                self.ecn.on_first_syn(packet.flags, ecn);
                 self.apply_syn(packet, options);
                 self.enter(now, State::SynReceived, "SYN-RECEIVED");
                 self.send_syn(now);
             }
             State::SynSent if acknowledges => {
-                self.ecn &= packet.has(flag::ECE);
+                self.ecn.on_first_syn_ack(packet.flags, ecn);
                 self.apply_syn(packet, options);
                 self.establish(now);
                 self.receiver.ack_now();
             }
             // The SYN-ACK was lost.
-            State::SynReceived if !acknowledges => self.send_syn(now),
-            State::Established if acknowledges => self.receiver.ack_now(),
+            State::SynReceived if !acknowledges => {
+                self.ecn.on_syn_again(packet.flags, ecn);
+                self.send_syn(now);
+            }
+            State::Established if acknowledges => {
+                self.ecn.on_syn_ack_again(ecn);
+                self.receiver.ack_now();
+            }
             _ => {}
         }
     }
@@ -115,6 +123,8 @@ impl Connection {
         let len = u64::from(packet.payload.len());
         if len > 0 {
             self.handle_data(now, start, len, packet, ecn);
+        } else {
+            self.count_codepoint(ecn, 0);
         }
         if packet.has(flag::FIN) {
             self.fin.received_at = Some(start + len);
@@ -135,13 +145,7 @@ impl Connection {
         packet: &TcpPacket,
         ecn: Ecn,
     ) {
-        if packet.has(flag::CWR) {
-            self.ece_pending = false;
-        }
-        if self.ecn && ecn == Ecn::Ce {
-            self.ece_pending = true;
-            self.receiver.ack_now();
-        }
+        self.take_classic_codepoint(packet, ecn);
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += packet.wire_len() as u64;
         let room = self.receive_window.room(self.unread);
@@ -149,6 +153,7 @@ impl Connection {
             return self.receiver.ack_now();
         }
         let delivered = self.receiver.on_segment(now, start, len);
+        self.count_codepoint(ecn, len);
         self.statistics.payload_received += delivered;
         if delivered > 0 {
             if self.unread == 0 {
@@ -198,6 +203,7 @@ impl Connection {
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
         self.notify_writable();
         self.take_sample(now, &news);
+        let marked = self.take_accurate_marks(now, packet, &news);
         self.grow_window(now, &news, in_flight);
         if kind == AckKind::Advance {
             self.expiries = 0;
@@ -210,7 +216,7 @@ impl Connection {
         }
         self.recover(now, kind, &news);
         self.handle_ece(now, packet, ack);
-        self.end_acks(now, &news);
+        self.end_acks(now, &news, marked);
         if kind == AckKind::Advance {
             self.schedule_probe(now);
         }
@@ -238,6 +244,7 @@ impl Connection {
             let sent = (segment.sent_at, segment.end());
             sampler.on_acked(now, bytes, sent, Some(&segment.snapshot));
             news.delivered += bytes;
+            news.delivered_segments += 1;
             news.newest = news.newest.max(Some(segment.sent_at));
             if !segment.retransmitted_ever {
                 news.sample_from = news.sample_from.max(Some(segment.sent_at));
@@ -292,7 +299,7 @@ impl Connection {
     }
 
     /// Tells the controller that the acknowledgement was processed to its end.
-    fn end_acks(&mut self, now: Instant, news: &News) {
+    fn end_acks(&mut self, now: Instant, news: &News, ecn_ce: u64) {
         let rtt = self.timer.rtt();
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
@@ -303,7 +310,7 @@ impl Connection {
             newly_acked: delivered.newly_acked,
             acked_packets: delivered.packets,
             newly_lost: delivered.newly_lost,
-            ecn_ce: 0,
+            ecn_ce,
             bytes_in_flight,
             newest_sent_at: delivered.newest_sent_at,
             rtt_sample: news.sample_from.map(|sent_at| now.since(sent_at)),

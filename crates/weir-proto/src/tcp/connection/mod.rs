@@ -1,12 +1,14 @@
 //! One end of a connection: the handshake, sending within the window, loss recovery and the
 //! receiver.
 
+mod ecn;
 mod input;
 mod output;
 mod persist;
 mod recovery;
 mod trace;
 
+use super::ecn::EcnMode;
 use super::prr::Prr;
 use super::rack::Rack;
 use super::receive_window::{Fill, ReceiveWindow};
@@ -22,6 +24,7 @@ use crate::packet::{Body, FlowId, HostId, Packet, Payload};
 use crate::settings;
 use crate::settings::{bytes, count, duration};
 use crate::time::{Duration, Instant, earliest};
+use ecn::EcnState;
 use persist::Persist;
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
@@ -51,8 +54,9 @@ settings! {
         pub segment_size: u32 [internal] = 1460,
         /// Selective acknowledgements (RFC 2018); without them RFC 6582 recovers losses.
         pub sack: bool = true,
-        /// Explicit congestion notification (RFC 3168).
-        pub ecn: bool,
+        /// Explicit congestion notification: true is RFC 3168, "accurate" AccECN (RFC 9768). DCTCP
+        /// and Prague have "accurate" whatever this says.
+        pub ecn: EcnMode,
         /// Segments after which an acknowledgement leaves at once.
         pub ack_every: u32 = 2 => count(1..=1000, "segments"),
         /// The longest time that an acknowledgement waits.
@@ -168,13 +172,10 @@ pub struct Connection {
     peer_sequence: u32,
     peer_window_scale: u8,
     sack: bool,
-    ecn: bool,
+    ecn: EcnState,
     unsent: u64,
     retransmit_beyond_window: bool,
     handshake: Handshake,
-    ece_pending: bool,
-    cwr_pending: bool,
-    ecn_recovery_point: u64,
     closing: bool,
     fin: Fin,
     blocked: bool,
@@ -226,6 +227,13 @@ impl Connection {
     }
 
     fn new(config: Config, controller: Box<dyn WindowController + Send>, state: State) -> Self {
+        // A controller that answers to the share of marks needs their count.
+        let offered = match controller.ecn() {
+            Some(_) => EcnMode::Accurate,
+            None => config.ecn,
+        };
+        // RFC 9768 §3.1.1: SACK beside AccECN has to report duplicates.
+        let dsack = config.rules.dsack || offered == EcnMode::Accurate;
         Self {
             state,
             controller,
@@ -238,7 +246,7 @@ impl Connection {
                 &config.rules,
             ),
             scoreboard: Scoreboard::new(),
-            receiver: Receiver::new(config.ack_every, config.max_ack_delay, config.rules.dsack),
+            receiver: Receiver::new(config.ack_every, config.max_ack_delay, dsack),
             rack: Rack::new(),
             recovery: Recovery::None,
             prr: None,
@@ -260,13 +268,10 @@ impl Connection {
             peer_sequence: 0,
             peer_window_scale: 0,
             sack: config.sack,
-            ecn: config.ecn,
+            ecn: EcnState::new(offered),
             unsent: 0,
             retransmit_beyond_window: false,
             handshake: Handshake::default(),
-            ece_pending: false,
-            cwr_pending: false,
-            ecn_recovery_point: 0,
             closing: false,
             fin: Fin::default(),
             blocked: false,
@@ -309,7 +314,7 @@ impl Endpoint for Connection {
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += packet.wire_len() as u64;
         if packet.has(flag::SYN) {
-            return self.handle_syn(now, packet);
+            return self.handle_syn(now, packet, ecn);
         }
         if packet.has(flag::RST) {
             if self.state != State::Closed {
@@ -318,6 +323,7 @@ impl Endpoint for Connection {
             return;
         }
         if self.state == State::SynReceived && packet.has(flag::ACK) {
+            self.ecn.on_handshake_ack(packet);
             self.establish(now);
         }
         if self.state == State::Established {

@@ -3,7 +3,7 @@
 use super::{Connection, Probe, Recovery, State};
 use crate::cc::Sent;
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
+use crate::packet::{Body, IpHeader, Packet, Payload, Transit};
 use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
@@ -18,15 +18,14 @@ impl Connection {
         if self.state != State::Established {
             return None;
         }
+        if self.ecn.owes_handshake_ack() {
+            return Some(self.build_ack());
+        }
         if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
             return Some(packet);
         }
         if self.receiver.wants_ack(now) {
-            let seq = wrap(
-                self.config.initial_sequence,
-                self.scoreboard.high_data() + u64::from(self.fin.sent),
-            );
-            let packet = self.build(0, seq, Payload::default());
+            let packet = self.build_ack();
             if self.fin.acknowledged && self.fin.received {
                 self.end(now, CloseReason::Finished);
             }
@@ -35,19 +34,27 @@ impl Connection {
         None
     }
 
-    /// A segment with these flags and this payload; adds the acknowledgement and the ECN flags.
-    pub(super) fn build(&mut self, flags: u8, seq: u32, payload: Payload) -> Packet {
+    /// An acknowledgement without data.
+    fn build_ack(&mut self) -> Packet {
+        let next = self.scoreboard.high_data() + u64::from(self.fin.sent);
+        let seq = wrap(self.config.initial_sequence, next);
+        self.build(0, seq, Payload::default())
+    }
+
+    /// A segment with these flags and this payload; adds the acknowledgement and the ECN feedback.
+    pub(super) fn build(&mut self, flags: u16, seq: u32, payload: Payload) -> Packet {
         let syn = flags & flag::SYN != 0;
         let data = !payload.is_empty();
-        let (ack, sack) = self.acknowledgement(syn);
-        let flags = self.with_ack_and_ecn(flags, data);
+        let (ack, mut sack) = self.acknowledgement(syn);
+        let flags = self.with_ack(flags);
+        let ecn = self.ecn_feedback(flags, &payload, &mut sack);
         let window = self.receive_window.advertise(self.fill(), syn);
         let body = TcpPacket {
             source_port: self.config.local.0 as u16,
             destination_port: self.config.remote.0 as u16,
             seq,
             ack,
-            flags,
+            flags: flags | ecn.flags,
             window,
             syn: syn.then(|| SynOptions {
                 mss: self.config.segment_size.min(u32::from(u16::MAX)) as u16,
@@ -55,6 +62,7 @@ impl Connection {
                 sack_permitted: self.config.sack,
             }),
             sack,
+            accecn: ecn.option,
             payload,
         };
         let octets = body.wire_len() as u32;
@@ -68,12 +76,7 @@ impl Connection {
             ip: IpHeader {
                 source: self.config.local,
                 destination: self.config.remote,
-                // RFC 3168 §6.1.1 and §6.1.4: SYNs and pure ACKs are not ECN-capable.
-                ecn: if self.ecn && data {
-                    Ecn::Ect0
-                } else {
-                    Ecn::NotEct
-                },
+                ecn: self.codepoint(data),
                 ttl: IpHeader::DEFAULT_TTL,
             },
             size: IpHeader::V4_OCTETS + octets,
@@ -108,19 +111,12 @@ impl Connection {
         )
     }
 
-    /// The flags with ACK, and with ECE and CWR where RFC 3168 §6.1 asks for them.
-    fn with_ack_and_ecn(&mut self, mut flags: u8, data: bool) -> u8 {
-        if self.state != State::SynSent {
-            flags |= flag::ACK;
+    /// The flags, with ACK behind the first SYN.
+    fn with_ack(&self, flags: u16) -> u16 {
+        match self.state {
+            State::SynSent => flags,
+            _ => flags | flag::ACK,
         }
-        if self.ecn && flags & flag::SYN == 0 {
-            flags |= if self.ece_pending { flag::ECE } else { 0 };
-            if data && self.cwr_pending {
-                flags |= flag::CWR;
-                self.cwr_pending = false;
-            }
-        }
-        flags
     }
 
     fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
@@ -328,16 +324,7 @@ impl Connection {
     pub(super) fn send_syn(&mut self, now: Instant) {
         self.handshake.sent_at = now;
         self.handshake.attempts += 1;
-        let ecn = match (self.ecn, self.state) {
-            (false, _) => 0,
-            (true, State::SynSent) => flag::ECE | flag::CWR,
-            (true, _) => flag::ECE,
-        };
-        let packet = self.build(
-            flag::SYN | ecn,
-            self.config.initial_sequence,
-            Payload::default(),
-        );
+        let packet = self.build(flag::SYN, self.config.initial_sequence, Payload::default());
         self.transmit_queue.push_back(packet);
         self.timer.start_if_idle(now);
     }

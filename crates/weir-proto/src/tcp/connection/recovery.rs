@@ -10,7 +10,6 @@ use crate::tcp::prr::{Delivery, Prr};
 use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
 use crate::tcp::scoreboard::SentSegment;
-use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::{Duration, Instant};
 
 /// What loss detection has found.
@@ -209,13 +208,13 @@ impl Connection {
     }
 
     /// FlightSize, if reductions start from it.
-    fn reduction_base(&self) -> Option<u64> {
+    pub(super) fn reduction_base(&self) -> Option<u64> {
         (self.config.rules.reduction_base == ReductionBase::FlightSize)
             .then(|| self.scoreboard.flight_size())
     }
 
     /// Reports a congestion event to the controller.
-    fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
+    pub(super) fn reduce(&mut self, now: Instant, sent_at: Instant, ecn: bool) {
         self.statistics.loss_events += 1;
         let lost_bytes = if ecn {
             0
@@ -231,19 +230,6 @@ impl Connection {
             ecn,
         });
         self.newest_lost = None;
-    }
-
-    /// Reacts to ECE: at most one reduction per window of data (RFC 3168 §6.1.2).
-    pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
-        if self.ecn
-            && packet.has(flag::ECE)
-            && ack > self.ecn_recovery_point
-            && self.recovery == Recovery::None
-        {
-            self.ecn_recovery_point = self.scoreboard.high_data();
-            self.cwr_pending = true;
-            self.reduce(now, now, true);
-        }
     }
 
     /// RACK's reordering timer expired (RFC 8985 §6.2).

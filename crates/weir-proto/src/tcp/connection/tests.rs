@@ -9,6 +9,7 @@ use crate::packet::{Ecn, IpHeader, Transit};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions};
 
+mod ecn;
 mod fast_recovery;
 mod flow_control;
 
@@ -173,6 +174,7 @@ fn segment(ack: u64, sacks: &[(u64, u64)]) -> TcpPacket {
         window: u16::MAX,
         syn: None,
         sack: blocks,
+        accecn: None,
         payload: Payload::default(),
     }
 }

@@ -1,0 +1,284 @@
+//! ECN of a connection: what its handshake negotiates, what its segments feed back, and what it
+//! learns from the peer's feedback.
+
+use super::input::News;
+use super::{Connection, Recovery, State};
+use crate::cc::{CongestionEvent, EcnCapability};
+use crate::packet::{Ecn, Payload};
+use crate::tcp::ecn::{
+    AccEcnOption, DataReceiver, DataSender, EcnMode, NewlyAcked, ace, ace_flags, client_mode,
+    handshake_codepoint, handshake_encoding, server_mode, syn_ack_flags, syn_flags,
+};
+use crate::tcp::wire::{Packet as TcpPacket, SACK_BLOCKS_BESIDE_ACCECN, SackBlocks, flag};
+use crate::time::Instant;
+
+/// The ECN state of one end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EcnState {
+    /// What this end offers.
+    offered: EcnMode,
+    /// The feedback of both directions, once the first SYN or SYN-ACK of the peer is there.
+    mode: EcnMode,
+    /// Data may be ECN-capable.
+    capable: bool,
+    /// The codepoint of the last SYN.
+    syn: Ecn,
+    /// The codepoint of the SYN-ACK, until an acknowledgement has fed it back.
+    syn_ack: Option<Ecn>,
+    classic: Classic,
+    receiver: DataReceiver,
+    sender: DataSender,
+}
+
+/// The state of RFC 3168.
+#[derive(Clone, Copy, Debug, Default)]
+struct Classic {
+    /// ECE is set until CWR arrives.
+    ece: bool,
+    /// CWR is due on the next data.
+    cwr: bool,
+    /// ECE is not answered before this is acknowledged.
+    recovery_point: u64,
+}
+
+/// What a segment carries of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SegmentFeedback {
+    pub(super) flags: u16,
+    pub(super) option: Option<AccEcnOption>,
+}
+
+impl EcnState {
+    pub(super) fn new(offered: EcnMode) -> Self {
+        Self {
+            offered,
+            mode: EcnMode::Off,
+            capable: true,
+            syn: Ecn::NotEct,
+            syn_ack: None,
+            classic: Classic::default(),
+            receiver: DataReceiver::new(),
+            sender: DataSender::new(),
+        }
+    }
+
+    /// A server receives the first SYN, which decides (RFC 9768 §3.1.5).
+    pub(super) fn on_first_syn(&mut self, flags: u16, ecn: Ecn) {
+        self.mode = server_mode(self.offered, flags);
+        self.syn = ecn;
+    }
+
+    /// A server receives another SYN.
+    pub(super) fn on_syn_again(&mut self, flags: u16, ecn: Ecn) {
+        self.syn = ecn;
+        // RFC 9768 §3.1.5: the client may have gone back to no ECN.
+        self.capable &= self.mode != EcnMode::Accurate || ace(flags) != 0;
+    }
+
+    /// A client receives the first SYN-ACK, which decides.
+    pub(super) fn on_first_syn_ack(&mut self, flags: u16, ecn: Ecn) {
+        self.mode = client_mode(self.offered, flags);
+        self.on_syn_ack_again(ecn);
+        // RFC 9768 §3.2.2.3: the SYN was not ECN-capable, and must have arrived so.
+        let changed = handshake_codepoint(ace(flags)) != Ecn::NotEct;
+        self.capable &= self.mode != EcnMode::Accurate || !changed;
+    }
+
+    /// A client receives a SYN-ACK.
+    pub(super) fn on_syn_ack_again(&mut self, ecn: Ecn) {
+        if self.mode == EcnMode::Accurate {
+            self.receiver.on_syn_ack(ecn);
+            self.syn_ack = Some(ecn);
+        }
+    }
+
+    /// A server receives the acknowledgement of its SYN-ACK (RFC 9768, table 4).
+    pub(super) fn on_handshake_ack(&mut self, packet: &TcpPacket) {
+        let pure = packet.payload.is_empty() && packet.sack.as_slice().is_empty();
+        if self.mode != EcnMode::Accurate || !pure || packet.has(flag::FIN) {
+            return;
+        }
+        let ace = ace(packet.flags);
+        self.sender.on_handshake_ack(ace);
+        // Zero is a client without ECN; the SYN-ACK must have arrived as it left, without ECT.
+        self.capable &= ace != 0 && handshake_codepoint(ace) == Ecn::NotEct;
+    }
+
+    /// A client has to feed back the codepoint of the SYN-ACK in an acknowledgement without data,
+    /// before it sends any (RFC 9768 §3.2.2.1).
+    pub(super) const fn owes_handshake_ack(&self) -> bool {
+        self.syn_ack.is_some()
+    }
+
+    /// The feedback of an accurate segment without SYN; a pure one has neither data nor FIN.
+    fn accurate(&mut self, pure: bool) -> SegmentFeedback {
+        let count = self.receiver.on_ack_sent();
+        // A full segment has no room for options.
+        let option = if pure {
+            self.receiver.take_option()
+        } else {
+            None
+        };
+        match self.syn_ack.take_if(|_| pure) {
+            Some(codepoint) => SegmentFeedback {
+                flags: ace_flags(handshake_encoding(codepoint)),
+                option: Some(self.receiver.handshake_option()),
+            },
+            None => SegmentFeedback {
+                flags: ace_flags(count),
+                option,
+            },
+        }
+    }
+}
+
+impl Connection {
+    /// The codepoint of a segment.
+    pub(super) fn codepoint(&self, data: bool) -> Ecn {
+        // RFC 3168 §6.1.1 and §6.1.4: SYNs and pure ACKs are not ECN-capable.
+        if !data || !self.ecn.capable {
+            return Ecn::NotEct;
+        }
+        match (self.ecn.mode, self.controller.ecn()) {
+            (EcnMode::Off, _) => Ecn::NotEct,
+            (EcnMode::Accurate, Some(EcnCapability::Ect1)) => Ecn::Ect1,
+            // RFC 9331 §4.2: without accurate feedback a sender is not for the L4S queue.
+            (EcnMode::Classic | EcnMode::Accurate, _) => Ecn::Ect0,
+        }
+    }
+
+    /// What a segment with these flags and this payload feeds back; takes SACK blocks away for
+    /// which the option leaves no room.
+    pub(super) fn ecn_feedback(
+        &mut self,
+        flags: u16,
+        payload: &Payload,
+        sack: &mut SackBlocks,
+    ) -> SegmentFeedback {
+        let feedback = if flags & flag::SYN != 0 {
+            self.handshake_feedback()
+        } else {
+            let ecn = &mut self.ecn;
+            match ecn.mode {
+                EcnMode::Off => SegmentFeedback::default(),
+                EcnMode::Classic => {
+                    let cwr = !payload.is_empty() && std::mem::take(&mut ecn.classic.cwr);
+                    let ece = if ecn.classic.ece { flag::ECE } else { 0 };
+                    SegmentFeedback {
+                        flags: ece | if cwr { flag::CWR } else { 0 },
+                        option: None,
+                    }
+                }
+                EcnMode::Accurate => {
+                    if !sack.as_slice().is_empty() {
+                        // RFC 9768 §3.2.2.1: such an acknowledgement counts.
+                        ecn.syn_ack = None;
+                    }
+                    ecn.accurate(payload.is_empty() && flags & flag::FIN == 0)
+                }
+            }
+        };
+        if feedback.option.is_some() {
+            sack.truncate(SACK_BLOCKS_BESIDE_ACCECN);
+        }
+        feedback
+    }
+
+    /// What SYN and SYN-ACK carry.
+    fn handshake_feedback(&self) -> SegmentFeedback {
+        let ecn = &self.ecn;
+        if self.state == State::SynSent {
+            // RFC 9768 §3.2.3.2.1: no option on the SYN.
+            return SegmentFeedback {
+                flags: syn_flags(ecn.offered),
+                option: None,
+            };
+        }
+        let accurate = ecn.mode == EcnMode::Accurate;
+        SegmentFeedback {
+            flags: syn_ack_flags(ecn.mode, ecn.syn),
+            option: accurate.then(|| ecn.receiver.handshake_option()),
+        }
+    }
+
+    /// Classic: a mark sets ECE until CWR arrives (RFC 3168 §6.1.3).
+    pub(super) fn take_classic_codepoint(&mut self, packet: &TcpPacket, ecn: Ecn) {
+        if self.ecn.mode != EcnMode::Classic {
+            return;
+        }
+        if packet.has(flag::CWR) {
+            self.ecn.classic.ece = false;
+        }
+        if ecn == Ecn::Ce {
+            self.ecn.classic.ece = true;
+            self.receiver.ack_now();
+        }
+    }
+
+    /// Accurate: counts an acceptable packet with so many octets of data.
+    pub(super) fn count_codepoint(&mut self, ecn: Ecn, octets: u64) {
+        let data_waits = self.receiver.owes_ack();
+        let accurate = self.ecn.mode == EcnMode::Accurate;
+        if accurate && self.ecn.receiver.on_packet(ecn, octets, data_waits) {
+            self.receiver.ack_now();
+        }
+    }
+
+    /// Classic: answers to ECE with at most one reduction per window of data (RFC 3168 §6.1.2).
+    pub(super) fn handle_ece(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
+        if self.ecn.mode == EcnMode::Classic
+            && packet.has(flag::ECE)
+            && ack > self.ecn.classic.recovery_point
+            && self.recovery == Recovery::None
+        {
+            self.ecn.classic.recovery_point = self.scoreboard.high_data();
+            self.ecn.classic.cwr = true;
+            self.reduce(now, now, true);
+        }
+    }
+
+    /// Accurate: returns how many packets an acknowledgement newly reports as marked. The
+    /// controller learns of each such acknowledgement outside of a recovery from losses, and
+    /// decides whether the marks begin a new period.
+    pub(super) fn take_accurate_marks(
+        &mut self,
+        now: Instant,
+        packet: &TcpPacket,
+        news: &News,
+    ) -> u64 {
+        if self.ecn.mode != EcnMode::Accurate {
+            return 0;
+        }
+        let acked = NewlyAcked {
+            packets: news.delivered_segments,
+            bytes: news.delivered,
+        };
+        let option = packet.accecn.as_ref();
+        let marked = self.ecn.sender.on_ack(ace(packet.flags), option, acked);
+        let newest = news.newest.filter(|_| marked > 0);
+        if let (Some(sent_at), Recovery::None) = (newest, self.recovery) {
+            self.report_marks(now, sent_at);
+        }
+        marked
+    }
+
+    fn report_marks(&mut self, now: Instant, sent_at: Instant) {
+        let controller = &self.controller;
+        let before = (controller.window(), controller.state());
+        let bytes_in_flight = self.scoreboard.pipe();
+        let flight_size = self.reduction_base();
+        self.controller.on_congestion_event(&CongestionEvent {
+            now,
+            sent_at,
+            lost_bytes: 0,
+            bytes_in_flight,
+            flight_size,
+            ecn: true,
+        });
+        let controller = &self.controller;
+        let entered = controller.state() == "recovery" && before.1 != "recovery";
+        if entered || controller.window() < before.0 {
+            self.statistics.loss_events += 1;
+        }
+    }
+}

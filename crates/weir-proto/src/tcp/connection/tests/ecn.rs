@@ -1,0 +1,187 @@
+//! The handshake of ECN, and what accurate feedback does to a sender (RFC 9768).
+
+use super::*;
+use crate::tcp::ecn::{AccEcnOption, EcnMode, Order, ace, ace_flags};
+
+fn end(controller: &str, ecn: EcnMode, make: Make) -> Connection {
+    let config = Config {
+        segment_size: MSS as u32,
+        ecn,
+        ..Config::default()
+    };
+    let window = WindowConfig {
+        max_datagram_size: MSS,
+        initial_window: Some(10 * MSS),
+        ..WindowConfig::default()
+    };
+    make(
+        config,
+        named(controller, &window).expect("a known controller"),
+    )
+}
+
+type Make = fn(Config, Box<dyn WindowController + Send>) -> Connection;
+
+fn send(from: &mut Connection, millis: u64) -> Packet {
+    from.poll_transmit(at(millis)).expect("a segment")
+}
+
+fn body(packet: &Packet) -> &TcpPacket {
+    let Body::Tcp(body) = &packet.body else {
+        panic!("not TCP")
+    };
+    body
+}
+
+/// The flags AE, CWR and ECE of SYN, SYN-ACK and the acknowledgement, and both ends. The packets
+/// arrive with these codepoints.
+fn handshake(
+    ends: [(&str, EcnMode); 2],
+    codepoints: [Ecn; 2],
+) -> ([u8; 3], Connection, Connection) {
+    let mut client = end(ends[0].0, ends[0].1, Connection::client);
+    let mut server = end(ends[1].0, ends[1].1, Connection::server);
+    client.connect(at(0));
+    let mut syn = send(&mut client, 0);
+    syn.ip.ecn = codepoints[0];
+    server.handle(at(50), syn.clone());
+    let mut syn_ack = send(&mut server, 50);
+    syn_ack.ip.ecn = codepoints[1];
+    client.handle(at(100), syn_ack.clone());
+    client
+        .write(at(100), Payload::of_len(100_000))
+        .expect("room");
+    let ack = send(&mut client, 100);
+    server.handle(at(150), ack.clone());
+    server
+        .write(at(150), Payload::of_len(100_000))
+        .expect("room");
+    let flags = [&syn, &syn_ack, &ack].map(|packet| ace(body(packet).flags));
+    (flags, client, server)
+}
+
+/// The codepoint of the next data.
+fn codepoint(from: &mut Connection, millis: u64) -> Ecn {
+    let packet = send(from, millis);
+    assert!(!body(&packet).payload.is_empty());
+    packet.ip.ecn
+}
+
+#[test]
+fn a_controller_that_counts_marks_negotiates_accurate_feedback() {
+    // RFC 9768, tables 2 and 3, both packets without ECT: 111, 010, 010 on an acknowledgement
+    // without data, which leaves before the data.
+    for (controller, ecn) in [("prague", Ecn::Ect1), ("dctcp", Ecn::Ect0)] {
+        let ends = [(controller, EcnMode::Off), (controller, EcnMode::Off)];
+        let (flags, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
+        assert_eq!(flags, [0b111, 0b010, 0b010]);
+        assert_eq!(codepoint(&mut client, 100), ecn);
+        assert_eq!(codepoint(&mut server, 150), ecn);
+    }
+    let ends = [("cubic", EcnMode::Accurate), ("cubic", EcnMode::Accurate)];
+    let (_, mut client, _) = handshake(ends, [Ecn::NotEct; 2]);
+    assert_eq!(codepoint(&mut client, 100), Ecn::Ect0);
+}
+
+#[test]
+fn feedback_falls_back_to_what_both_ends_have() {
+    // RFC 9768, table 2, blocks 2 and 3. Without accurate feedback Prague is ECT(0).
+    let prague = ("prague", EcnMode::Off);
+    let (classic, none) = (("cubic", EcnMode::Classic), ("cubic", EcnMode::Off));
+    for (ends, flags, ecn) in [
+        ([prague, classic], [0b111, 0b001], Ecn::Ect0),
+        ([prague, none], [0b111, 0b000], Ecn::NotEct),
+        ([classic, prague], [0b011, 0b001], Ecn::Ect0),
+        ([none, prague], [0b000, 0b000], Ecn::NotEct),
+    ] {
+        let (seen, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
+        assert_eq!(seen[..2], flags, "{ends:?}");
+        assert_eq!(codepoint(&mut client, 100), ecn, "{ends:?}");
+        assert_eq!(codepoint(&mut server, 150), ecn, "{ends:?}");
+    }
+}
+
+#[test]
+fn codepoints_that_change_in_the_handshake_end_the_use_of_ecn() {
+    // RFC 9768 §3.2.2.3: Not-ECT must not change. The other direction is not concerned.
+    let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
+    let (flags, mut client, mut server) = handshake(ends, [Ecn::Ect0, Ecn::NotEct]);
+    assert_eq!(flags, [0b111, 0b100, 0b010]);
+    assert_eq!(codepoint(&mut client, 100), Ecn::NotEct);
+    assert_eq!(codepoint(&mut server, 150), Ecn::Ect1);
+    let (flags, mut client, mut server) = handshake(ends, [Ecn::NotEct, Ecn::Ce]);
+    assert_eq!(flags, [0b111, 0b010, 0b110]);
+    assert_eq!(codepoint(&mut client, 100), Ecn::Ect1);
+    assert_eq!(codepoint(&mut server, 150), Ecn::NotEct);
+}
+
+#[test]
+fn a_client_that_answers_with_zero_gets_no_ecn_capable_data() {
+    // RFC 9768, table 4, note 1.
+    let mut server = end("prague", EcnMode::Off, Connection::server);
+    let mut client = end("prague", EcnMode::Off, Connection::client);
+    client.connect(at(0));
+    server.handle(at(50), send(&mut client, 0));
+    send(&mut server, 50);
+    server.handle(at(100), packet(segment(0, &[])));
+    server.write(at(100), Payload::of_len(5000)).expect("room");
+    assert_eq!(codepoint(&mut server, 100), Ecn::NotEct);
+}
+
+#[test]
+fn marks_are_fed_back_at_once_and_with_their_octets() {
+    let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
+    let (_, mut client, mut server) = handshake(ends, [Ecn::NotEct; 2]);
+    server.unsent = 0;
+    // r.cep begins at 5. The first segment waits for a second one, a mark for nothing.
+    server.handle(at(200), send(&mut client, 101));
+    assert!(server.poll_transmit(at(200)).is_none());
+    for (millis, expected, octets) in [(201, 6, MSS), (202, 0, 0), (203, 0, 3 * MSS)] {
+        let mut marked = send(&mut client, 102);
+        marked.ip.ecn = Ecn::Ce;
+        server.handle(at(millis), marked);
+        let answer = server.poll_transmit(at(millis));
+        let Some(answer) = answer else {
+            // RFC 9768 §3.2.2.5.1: behind a mark the second one.
+            assert_eq!(expected, 0);
+            continue;
+        };
+        assert_eq!(ace(body(&answer).flags), expected);
+        let option = AccEcnOption::new(Order::Ect1First, [1 + MSS, octets, 0], 2);
+        assert_eq!(body(&answer).accecn, Some(option));
+        // 20 octets, and 8 of the option: no padding.
+        assert_eq!(body(&answer).wire_len(), 28);
+    }
+}
+
+#[test]
+fn a_sender_takes_each_mark_once() {
+    let ends = [("prague", EcnMode::Off), ("prague", EcnMode::Off)];
+    let (_, mut client, _) = handshake(ends, [Ecn::NotEct; 2]);
+    for _ in 0..10 {
+        send(&mut client, 100);
+    }
+    assert!(
+        client.poll_transmit(at(100)).is_none(),
+        "the window is full"
+    );
+    let ack = |segments, field| TcpPacket {
+        flags: flag::ACK | ace_flags(field),
+        ..segment(segments, &[])
+    };
+    let window = |client: &Connection| client.controller.window() / MSS;
+    client.handle(at(200), packet(ack(2, 5)));
+    assert_eq!(window(&client), 12, "slow start");
+    // alpha is 1 before the first round with marks (RFC 8257 §4.2): the first mark halves.
+    client.handle(at(201), packet(ack(4, 6)));
+    assert_eq!(window(&client), 6);
+    assert_eq!(client.statistics().loss_events, 1);
+    // The same acknowledgement again, and an older one.
+    client.handle(at(202), packet(ack(4, 6)));
+    client.handle(at(202), packet(ack(2, 5)));
+    assert_eq!(client.statistics().loss_events, 1);
+    // A mark of the same round does not reduce again (RFC 8257 §3.3).
+    client.handle(at(203), packet(ack(6, 7)));
+    assert_eq!(window(&client), 6);
+    assert_eq!(client.statistics().loss_events, 1);
+}
