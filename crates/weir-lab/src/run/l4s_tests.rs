@@ -40,23 +40,23 @@ transport = {{ {second} }}
 
 #[test]
 fn prague_has_a_short_queue_and_a_fair_share_beside_cubic_through_dualpi2() {
-    let prague = r#"kind = "quic", controller = "prague""#;
     let cubic = r#"kind = "tcp", controller = "cubic""#;
     // Round-trip times of 5 and 80 ms. Between them Prague has up to 1.8 times as much, because it
     // answers to the next mark after a round trip and not at its end (docs/models.md).
-    for delay in ["2500us", "40ms"] {
+    for (transport, delay) in [("quic", "2500us"), ("quic", "40ms"), ("tcp", "2500us")] {
         let link = format!(
             r#"rate = "100Mbit"
 delay = "{delay}"
 queue = {{ kind = "dualpi2" }}
 backward = {{ queue = {{ kind = "droptail" }} }}"#
         );
-        let summary = beside(&link, prague, cubic, "40s");
+        let prague = format!(r#"kind = "{transport}", controller = "prague""#);
+        let summary = beside(&link, &prague, cubic, "40s");
         let (l4s, classic) = (&summary.flows["first"], &summary.flows["second"]);
         let queueing = l4s.queueing_delay_s.expect("packets arrived");
-        assert!(queueing.p99 < 0.002, "{delay}: {queueing:?}");
+        assert!(queueing.p99 < 0.002, "{transport} {delay}: {queueing:?}");
         let ratio = l4s.goodput_bps / classic.goodput_bps;
-        assert!((0.8..1.25).contains(&ratio), "{delay}: {ratio}");
+        assert!((0.8..1.25).contains(&ratio), "{transport} {delay}: {ratio}");
         assert_eq!(l4s.packets_lost, 0, "Prague is marked and not dropped");
         assert!(summary.links["bottleneck"].utilisation > 0.93);
         // The classic queue is at or below its target of 15 ms.
@@ -71,11 +71,22 @@ fn dctcp_holds_a_step_queue_at_its_threshold() {
 delay = "500us"
 queue = { kind = "step", limit = 250, threshold = 20 }
 backward = { queue = { kind = "droptail" } }"#;
-    let dctcp = r#"kind = "quic", controller = "dctcp""#;
-    let summary = beside(link, dctcp, dctcp, "15s");
-    let wire = &summary.links["bottleneck"];
-    assert!(wire.utilisation > 0.97 && wire.drops == 0, "{wire:?}");
-    assert!(wire.queue_bytes.mean < 30.0 * 1500.0, "{wire:?}");
-    let [first, second] = ["first", "second"].map(|name| summary.flows[name].goodput_bps);
-    assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
+    for transport in ["quic", "tcp"] {
+        let dctcp = format!(r#"kind = "{transport}", controller = "dctcp""#);
+        let summary = beside(link, &dctcp, &dctcp, "15s");
+        let wire = &summary.links["bottleneck"];
+        assert!(
+            wire.utilisation > 0.97 && wire.drops == 0,
+            "{transport}: {wire:?}"
+        );
+        assert!(
+            wire.queue_bytes.mean < 30.0 * 1500.0,
+            "{transport}: {wire:?}"
+        );
+        let [first, second] = ["first", "second"].map(|name| summary.flows[name].goodput_bps);
+        assert!(
+            (0.8..1.25).contains(&(first / second)),
+            "{transport}: {first} {second}"
+        );
+    }
 }
