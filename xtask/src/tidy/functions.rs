@@ -3,7 +3,8 @@
 //! Lines count from `fn` to the closing bracket. A function that is a table, such as a `match` with
 //! an arm for each key, may be longer if a comment on the line above `fn` gives the reason:
 //! `// tidy: table, one arm for each key`. The receiver `self` does not count as a parameter; the
-//! elements of a tuple count one by one.
+//! elements of a tuple count one by one. The parameters of a trait's methods count where the trait
+//! is declared: who implements another's has no choice.
 
 use syn::visit::{self, Visit};
 use syn::{Block, FnArg, Signature, Type};
@@ -19,6 +20,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
     let mut visitor = Visitor {
         source,
         violations: Vec::new(),
+        in_trait_impl: false,
     };
     visitor.visit_file(&source.tree);
     visitor.violations
@@ -27,6 +29,7 @@ pub fn check(source: &Source) -> Vec<Violation> {
 struct Visitor<'a> {
     source: &'a Source,
     violations: Vec<Violation>,
+    in_trait_impl: bool,
 }
 
 impl Visitor<'_> {
@@ -58,6 +61,12 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
         visit::visit_item_fn(self, item);
     }
 
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let outer = std::mem::replace(&mut self.in_trait_impl, item.trait_.is_some());
+        visit::visit_item_impl(self, item);
+        self.in_trait_impl = outer;
+    }
+
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         self.lines(&item.sig, &item.block);
         visit::visit_impl_item_fn(self, item);
@@ -76,7 +85,7 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
             FnArg::Typed(input) => elements(&input.ty),
         });
         let count: usize = parameters.sum();
-        if count > MAX_PARAMETERS {
+        if count > MAX_PARAMETERS && !self.in_trait_impl {
             let limit = format!("expected at most {MAX_PARAMETERS}, elements of tuples included");
             self.report(signature, &format!("{count} parameters, {limit}"));
         }
@@ -101,6 +110,15 @@ mod tests {
 
     fn function(lines: usize) -> String {
         format!("fn f() {{\n{}}}\n", "g();\n".repeat(lines - 2))
+    }
+
+    #[test]
+    fn parameters_of_a_method_count_where_its_trait_is_declared() {
+        let method = "fn f(a: A, b: B, c: C, d: D, e: E, f: F) {}";
+        for (place, found) in [("trait T", true), ("impl S", true), ("impl T for S", false)] {
+            let text = format!("{place} {{ {method} }}");
+            assert_eq!(!lines(check, "a.rs", &text).is_empty(), found, "{place}");
+        }
     }
 
     #[test]
