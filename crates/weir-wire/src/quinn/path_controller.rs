@@ -12,7 +12,8 @@
 //! - quinn's pacer follows the window, 1.25 of it in a round-trip time, and not the controller's
 //!   pacing rate. Where that rate is lower, the window that quinn sees is opened at each
 //!   acknowledgement by what the rate allows since the one before, so that it holds on average and
-//!   acknowledgements, not timers, let packets out; a higher rate has no effect;
+//!   acknowledgements, not timers, let packets out. Where it is higher, quinn sees a window that
+//!   makes its pacer as fast, as long as there is room for what it sends at once;
 //! - of the packets that are declared lost together quinn tells the last one's time and the octets
 //!   of all. The single packets are found here: they are the oldest that were not acknowledged;
 //! - packets that were sent at one time are told apart by the order of their acknowledgements;
@@ -111,6 +112,18 @@ pub struct PathController {
 /// Packets that may be in flight whatever the pacing rate is, so that acknowledgements go on to
 /// come.
 const UNPACED_PACKETS: u64 = 4;
+
+/// The most packets that quinn sends between two calls of `on_sent`: its socket takes them at once.
+const BATCH_PACKETS: u64 = 10;
+
+/// The window by which quinn's pacer, which lets 1.25 of it out in a round-trip time, is not slower
+/// than the rate. It exceeds `limit` only while a whole batch can leave below that.
+fn paced_window(limit: u64, room: u64, mtu: u64, (rate, rtt): (Rate, Duration)) -> u64 {
+    if room < BATCH_PACKETS * mtu {
+        return limit;
+    }
+    limit.max((rate.as_bytes_per_sec() * rtt.as_secs_f64() / 1.25) as u64)
+}
 
 /// What a pacing rate has let out so far and has yet to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -399,13 +412,18 @@ impl congestion::Controller for PathController {
 
     fn window(&self) -> u64 {
         let window = self.inner.window();
+        let Some((rate, _)) = self.pacing() else {
+            return window;
+        };
         // Nothing but quinn's pacer spreads the initial window: no acknowledgement has come yet.
-        if self.pacing().is_none() || self.pace.counted == Instant::default() {
+        if self.pace.counted == Instant::default() {
             return window;
         }
         // quinn sends while what is in flight stays below the window.
         let paced = self.bytes_in_flight + self.pace.allowance + 1;
-        window.min(paced.max(UNPACED_PACKETS * self.mtu))
+        let limit = window.min(paced.max(UNPACED_PACKETS * self.mtu));
+        let room = limit.saturating_sub(self.bytes_in_flight);
+        paced_window(limit, room, self.mtu, (rate, self.rtt.smoothed))
     }
 
     fn metrics(&self) -> ControllerMetrics {

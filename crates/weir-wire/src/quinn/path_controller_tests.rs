@@ -225,6 +225,19 @@ fn a_pacing_rate_opens_the_window_at_each_acknowledgement() {
 }
 
 #[test]
+fn a_window_below_the_pacing_rate_does_not_slow_the_pacer_while_there_is_room() {
+    // 8 Mbit/s are 40 000 octets in 40 ms, 1.25 of 32 000; ten packets are 12 000.
+    let pace = (Rate::from_bps(8e6), Duration::from_millis(40));
+    for (limit, room, seen) in [
+        (20_000, 12_000, 32_000),
+        (20_000, 11_999, 20_000),
+        (50_000, 12_000, 50_000),
+    ] {
+        assert_eq!(paced_window(limit, room, MTU.into(), pace), seen, "{room}");
+    }
+}
+
+#[test]
 fn losses_that_quinn_tells_together_are_told_packet_by_packet() {
     let mut flight = Flight::default();
     for number in 0..6 {
