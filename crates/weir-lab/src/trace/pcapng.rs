@@ -10,23 +10,23 @@ use crate::headers::Direction;
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr};
 
-const SECTION_HEADER: u32 = 0x0a0d_0d0a;
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-const INTERFACE_DESCRIPTION: u32 = 1;
+pub(super) const SECTION_HEADER: u32 = 0x0a0d_0d0a;
+pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+pub(super) const INTERFACE_DESCRIPTION: u32 = 1;
 const NAME_RESOLUTION: u32 = 4;
-const ENHANCED_PACKET: u32 = 6;
+pub(super) const ENHANCED_PACKET: u32 = 6;
 
 /// A packet begins with its IP header.
 const LINKTYPE_RAW: u16 = 101;
 /// Ticks of 10^-9 s.
 const NANOSECONDS: u8 = 9;
 
-const OPTION_END: u16 = 0;
+pub(super) const OPTION_END: u16 = 0;
 const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;
 const OPTION_IPV4_ADDRESS: u16 = 4;
 const OPTION_IPV6_ADDRESS: u16 = 5;
-const OPTION_TIME_RESOLUTION: u16 = 9;
+pub(super) const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_FLAGS: u16 = 2;
 const RECORD_IPV4: u16 = 1;
 const RECORD_IPV6: u16 = 2;

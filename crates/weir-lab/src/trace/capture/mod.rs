@@ -155,7 +155,7 @@ impl Capture {
         let octets = source.fill(&mut magic).map_err(not_a_capture)?;
         let format = if octets < magic.len() {
             Err(format!("it has only {octets} octets"))
-        } else if magic == pcapng::SECTION_HEADER {
+        } else if magic == pcapng::MAGIC {
             Ok(Format::Pcapng(Pcapng::default()))
         } else if let Some(pcap) = Pcap::from_magic(magic) {
             pcap.read_header(&mut source).map(Format::Pcap)

@@ -5,19 +5,16 @@
 use super::byte_stream::ByteStream;
 use super::pcap::Order;
 use super::{MAX_OCTETS, ReadFault, Record, Timestamp};
+use crate::trace::pcapng::{
+    BYTE_ORDER_MAGIC, ENHANCED_PACKET, INTERFACE_DESCRIPTION, OPTION_END, OPTION_TIME_RESOLUTION,
+    SECTION_HEADER,
+};
 
 /// The block type of a section header: the same in both byte orders.
-pub(super) const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+pub(super) const MAGIC: [u8; 4] = SECTION_HEADER.to_be_bytes();
 
-const SECTION_HEADER_TYPE: u32 = 0x0a0d_0d0a;
-const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-const INTERFACE_DESCRIPTION: u32 = 1;
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
-
-const OPTION_END: u16 = 0;
-const OPTION_TIME_RESOLUTION: u16 = 9;
 const OPTION_TIME_OFFSET: u16 = 14;
 
 /// Block type and both lengths.
@@ -75,7 +72,7 @@ impl Pcapng {
             let [a, b, c, d, length @ ..] = head;
             let kind = self.order.read_u32([a, b, c, d]);
             match kind {
-                SECTION_HEADER_TYPE => self.read_section(length, source, buffer)?,
+                SECTION_HEADER => self.read_section(length, source, buffer)?,
                 INTERFACE_DESCRIPTION => {
                     self.read_block(kind, length, source, buffer)?;
                     self.add_interface(buffer)?;
@@ -114,7 +111,7 @@ impl Pcapng {
                 "a section header of {total} octets; 28 are the least"
             )));
         }
-        self.read_body(SECTION_HEADER_TYPE, total, 4, source, buffer)?;
+        self.read_body(SECTION_HEADER, total, 4, source, buffer)?;
         let major = self.order.take_u16(&mut buffer.as_slice()).unwrap_or(0);
         if major != 1 {
             return Err(ReadFault::Damaged(format!("pcapng version {major}, not 1")));
