@@ -395,7 +395,20 @@ impl Agent {
     /// When the agent must be called.
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
         let timer = self.endpoint.poll_timeout();
-        let mut due = timer.map_or(Instant::FAR_FUTURE, |at| self.timing.tick_at(at));
+        let endpoint = timer.map_or(Instant::FAR_FUTURE, |at| self.timing.tick_at(at));
+        let due = endpoint.min(self.poll_host_timeout());
+        (due < Instant::FAR_FUTURE).then_some(due)
+    }
+
+    /// True if nothing can happen at this end until a packet arrives.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let waits = self.endpoint.is_lingering() || self.endpoint.poll_timeout().is_none();
+        waits && self.poll_host_timeout() == Instant::FAR_FUTURE
+    }
+
+    /// When the application, the schedule or the host's stack must be called.
+    fn poll_host_timeout(&self) -> Instant {
+        let mut due = Instant::FAR_FUTURE;
         let mut count = |at: Option<Instant>| due = due.min(at.unwrap_or(Instant::FAR_FUTURE));
         count(self.app.poll_timeout());
         count(self.schedule.start.or(self.schedule.stop));
@@ -404,7 +417,7 @@ impl Agent {
         if let Some(interface) = &self.interface {
             count(interface.poll_timeout());
         }
-        (due < Instant::FAR_FUTURE).then_some(due)
+        due
     }
 
     /// The trace events of the endpoint.

@@ -64,6 +64,12 @@ pub trait Endpoint {
         true
     }
 
+    /// True if the connection is over, and this end only waits for packets that are late, as in
+    /// TIMEWAIT.
+    fn is_lingering(&self) -> bool {
+        false
+    }
+
     /// What the transport asks of a source of media; `None` if its rate is the application's own
     /// affair.
     fn media_target(&self) -> Option<MediaTarget> {

@@ -4,6 +4,7 @@
 //! is the same run as if all had been there from the start.
 
 use super::{ABSENT, EventTarget, FlowConfig, Network, NetworkError, Side};
+use crate::agent::Agent;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use weir_proto::packet::{FlowId, HostId};
@@ -103,15 +104,16 @@ impl Network {
         Ok(())
     }
 
-    /// Those of these flows of which nothing can happen any more: no timer runs at either end and
-    /// no packet is under way. None in a network with ports, since packets may be outside.
+    /// Those of these flows of which nothing can happen any more: no timer runs at either end,
+    /// except that of an end that lingers, and no packet is under way. None in a network with
+    /// ports, since packets may be outside.
     pub fn idle_flows(&self, flows: impl Iterator<Item = FlowId>) -> Vec<FlowId> {
         if self.ports.any() {
             return Vec::new();
         }
         let idle = |side, flow| {
             let agent = self.agent(flow, side);
-            agent.is_some_and(|agent| agent.poll_timeout().is_none())
+            agent.is_some_and(Agent::is_quiet)
         };
         let quiet = |flow: &FlowId| idle(Side::Sender, *flow) && idle(Side::Receiver, *flow);
         let mut quiet: Vec<FlowId> = flows.filter(quiet).collect();

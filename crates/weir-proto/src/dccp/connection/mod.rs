@@ -509,6 +509,10 @@ impl Endpoint for Connection {
         !self.endpoint_events.is_empty()
     }
 
+    fn is_lingering(&self) -> bool {
+        self.state == State::TimeWait
+    }
+
     fn transmitted(&mut self, now: Instant, packet_id: u64) {
         let seq = SeqNum::new(packet_id);
         if let Some(handshake) = self
