@@ -1,12 +1,18 @@
-//! The event queue: one entry a target, ordered by (time, order of insertion).
+//! The event queue: one entry a target, ordered by (time, the time since which it is due then,
+//! target).
+//!
+//! Of two targets that are due at one instant, that which has waited for it longer comes first, and
+//! of two that have waited as long that with the lower number. All three are times and places of
+//! the network and say nothing about how a run is computed: a link that books arrivals ahead keeps
+//! the order of one that is called for each.
 //!
 //! A 4-ary heap with the position of each target beside it, so that a target's time can be changed
 //! in place. Most changes move a time further away (an acknowledgement restarts a timer); these
 //! change only the target's slot, and the heap corrects the entry when the old time reaches the
-//! top. The order of equal times is nevertheless that of the last change, as if each change had
-//! been a removal and an insertion.
+//! top.
 //!
-//! An entry is one integer, compared as a whole: 64 bits of time, 40 of order, 24 of target.
+//! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting (18 minutes; who
+//! waits longer counts as this long), 24 of target.
 
 use weir_proto::time::Instant;
 
@@ -15,7 +21,8 @@ use weir_proto::time::Instant;
 pub struct TargetId(pub u32);
 
 const TARGET_BITS: u32 = 24;
-const ORDER_BITS: u32 = 40;
+/// The longest waiting that is told apart.
+const MAX_WAITING: u64 = (1 << 40) - 1;
 /// The most targets: an entry has 24 bits for their number.
 pub const MAX_TARGETS: usize = 1 << TARGET_BITS;
 
@@ -35,8 +42,23 @@ const fn time_of(entry: u128) -> u64 {
 /// When a target is due, and where an entry for it stands in the heap; that entry may be sooner.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    due: u128,
+    /// The upper and the lower half of the entry: together they would be aligned to 16 octets.
+    time: u64,
+    order: u64,
     position: u32,
+}
+
+impl Slot {
+    const ABSENT: Self = Self {
+        time: time_of(NEVER),
+        order: NEVER as u64,
+        position: ABSENT,
+    };
+
+    #[inline]
+    const fn due(&self) -> u128 {
+        (self.time as u128) << 64 | self.order as u128
+    }
 }
 
 /// A set of targets, each with the time at which it is due.
@@ -44,46 +66,24 @@ struct Slot {
 pub struct EventQueue {
     slots: Vec<Slot>,
     heap: Vec<u128>,
-    changes: u64,
-    /// Below this, orders of changes are reserved.
-    reserved: u64,
 }
 
 impl EventQueue {
     /// Makes room for one more target, which is not due; at most [`MAX_TARGETS`] in all.
     pub fn add_target(&mut self) -> TargetId {
         assert!(self.slots.len() < MAX_TARGETS, "too many targets");
-        self.slots.push(Slot {
-            due: NEVER,
-            position: ABSENT,
-        });
+        self.slots.push(Slot::ABSENT);
         TargetId(self.slots.len() as u32 - 1)
     }
 
-    /// Sets the time at which the target is due; `None` if it is not. Setting the same time again
-    /// changes nothing.
+    /// Sets the time at which the target is due, as of `since`; `None` if it is not. Setting the
+    /// same time again changes nothing.
     #[inline]
-    pub fn set(&mut self, target: TargetId, at: Option<Instant>) {
+    pub fn set(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
         let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
-        if time_of(self.slots[target.0 as usize].due) != at {
-            self.change(target, at);
+        if self.slots[target.0 as usize].time != at {
+            self.change(target, at, since);
         }
-    }
-
-    /// Reserves the orders of this many changes, which come before all that are made from now on;
-    /// returns the first.
-    pub fn reserve(&mut self, changes: u64) -> u64 {
-        let first = self.changes;
-        self.changes += changes;
-        self.reserved = self.changes;
-        first
-    }
-
-    /// Sets the time of a target that is not due, in an order that was reserved.
-    pub fn set_in_order(&mut self, target: TargetId, at: Option<Instant>, order: u64) {
-        let changes = std::mem::replace(&mut self.changes, order);
-        self.set(target, at);
-        self.changes = changes;
     }
 
     /// The target that is due first, and when.
@@ -92,7 +92,7 @@ impl EventQueue {
         loop {
             let top = *self.heap.first()?;
             let target = target_of(top);
-            let due = self.slots[target as usize].due;
+            let due = self.slots[target as usize].due();
             if due == top {
                 return Some((Instant::from_nanos(time_of(top)), TargetId(target)));
             }
@@ -105,11 +105,12 @@ impl EventQueue {
         }
     }
 
-    /// The target has been called: its entry counts no more, and `at` is when it is due next, even
-    /// if that is the same time again.
+    /// The target has been called: its entry counts no more, and `at` is when it is due next, as of
+    /// `since`, even if that is the same time again.
     #[inline]
-    pub fn reset(&mut self, target: TargetId, at: Option<Instant>) {
-        self.change(target, at.unwrap_or(Instant::FAR_FUTURE).as_nanos());
+    pub fn reset(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
+        let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
+        self.change(target, at, since);
     }
 
     /// Entries in the heap.
@@ -123,42 +124,22 @@ impl EventQueue {
     }
 
     #[inline]
-    fn change(&mut self, target: TargetId, at: u64) {
+    fn change(&mut self, target: TargetId, at: u64, since: Instant) {
         let slot = &mut self.slots[target.0 as usize];
         if at == u64::MAX {
-            slot.due = NEVER;
+            (slot.time, slot.order) = (Slot::ABSENT.time, Slot::ABSENT.order);
             return;
         }
-        let order = u128::from(self.changes) << TARGET_BITS;
-        let due = u128::from(at) << 64 | order | u128::from(target.0);
-        slot.due = due;
+        let waiting = at.saturating_sub(since.as_nanos()).min(MAX_WAITING);
+        let order = (MAX_WAITING - waiting) << TARGET_BITS | u64::from(target.0);
+        let due = u128::from(at) << 64 | u128::from(order);
+        (slot.time, slot.order) = (at, order);
         let position = slot.position as usize;
-        self.changes += 1;
         if position == ABSENT as usize {
             self.heap.push(due);
             self.sift_up(self.heap.len() - 1, due);
         } else if due < self.heap[position] {
             self.sift_up(position, due);
-        }
-        if self.changes >> ORDER_BITS != 0 {
-            self.renumber();
-        }
-    }
-
-    /// Counts the changes from the reserved ones on again; keeps the order of everything that is
-    /// due.
-    #[cold]
-    fn renumber(&mut self) {
-        let mut due: Vec<u128> = self.slots.iter().map(|slot| slot.due).collect();
-        due.retain(|&entry| entry != NEVER);
-        due.sort_unstable();
-        self.slots
-            .iter_mut()
-            .for_each(|slot| slot.position = ABSENT);
-        self.heap.clear();
-        self.changes = self.reserved;
-        for entry in due {
-            self.change(TargetId(target_of(entry)), time_of(entry));
         }
     }
 

@@ -12,7 +12,7 @@ mod slab;
 
 use slab::Slab;
 use std::num::NonZeroU32;
-use weir_proto::event::Event;
+use weir_proto::event::{DropReason, Event};
 use weir_proto::packet::{FlowId, IpHeader, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -27,6 +27,8 @@ pub(crate) struct PacketRef {
     pub(crate) size: u32,
     /// Offset of the first octet that was damaged on the way.
     pub(crate) damaged_at: Option<NonZeroU32>,
+    /// Why the next link, which books ahead, will drop it when it comes there.
+    pub(crate) refused: Option<DropReason>,
     slot: u32,
     /// Nanoseconds in queues so far; while it waits, less the time at which it came (wrapping).
     queued: u64,
@@ -65,6 +67,7 @@ impl PacketRef {
             ip: self.ip,
             size: self.size,
             damaged_at: self.damaged_at,
+            refused: None,
             slot: self.slot,
             queued: self.queued,
         }
@@ -95,6 +98,7 @@ impl PacketPool {
             ip: packet.ip,
             size: packet.size,
             damaged_at: packet.damaged_at,
+            refused: None,
             slot,
             queued: packet.transit.queued.as_nanos(),
         };
@@ -173,6 +177,7 @@ pub(crate) mod fixture {
             ip: IpHeader::default(),
             size,
             damaged_at: None,
+            refused: None,
             slot: number as u32,
             queued: 0,
         }

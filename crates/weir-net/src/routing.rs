@@ -16,6 +16,16 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     tables: Vec<Option<Box<[u32]>>>,
+    feeders: Vec<Feeder>,
+}
+
+/// What feeds a link: all ways that lead over it are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeder {
+    Nothing,
+    Link(u32),
+    /// An endpoint or a port, or several links.
+    Other,
 }
 
 impl Routes {
@@ -29,6 +39,7 @@ impl Routes {
         let graph = Graph::new(hosts, links);
         let mut routes = Self {
             tables: vec![None; hosts],
+            feeders: vec![Feeder::Nothing; links.len()],
         };
         let mut first_links = vec![None; pairs.len()];
         let mut by_gate: Vec<usize> = (0..pairs.len()).collect();
@@ -53,11 +64,29 @@ impl Routes {
     /// Enters a way into the tables of the hosts between its ends.
     fn enter(&mut self, target: HostId, links: &[Edge], way: &[u32]) {
         let hosts = self.tables.len();
-        for &link in way.iter().skip(1) {
+        if let Some(&first) = way.first() {
+            self.feeders[first as usize] = Feeder::Other;
+        }
+        for pair in way.windows(2) {
+            let (feeder, link) = (Feeder::Link(pair[0]), pair[1]);
+            let known = &mut self.feeders[link as usize];
+            *known = match *known {
+                Feeder::Nothing => feeder,
+                same if same == feeder => feeder,
+                _ => Feeder::Other,
+            };
             let at = links[link as usize].0;
             let table = self.tables[at.0 as usize]
                 .get_or_insert_with(|| vec![NONE; hosts].into_boxed_slice());
             table[target.0 as usize] = link;
+        }
+    }
+
+    /// The only link whose packets this link takes; `None` if endpoints or several links feed it.
+    pub(crate) fn only_feeder(&self, link: u32) -> Option<u32> {
+        match self.feeders.get(link as usize)? {
+            Feeder::Link(feeder) => Some(*feeder),
+            _ => None,
         }
     }
 

@@ -1,10 +1,11 @@
 //! The event loop: calls the target that is due first, moves its packets, and asks it for its next
 //! time.
 //!
-//! Events at the same instant are processed in the order in which their times were set. The agent
-//! or the next link handles a packet that leaves a link at once, and what that agent sends enters
-//! its first link before the next event. One event may therefore move several packets, and no
-//! packet is an entry of the event queue.
+//! Events at the same instant are processed in the order of the times at which they were set, and
+//! of their targets' numbers if that was at the same time too. The agent or the next link handles a
+//! packet that leaves a link at once, and what that agent sends enters its first link before the
+//! next event. One event may therefore move several packets, and no packet is an entry of the event
+//! queue.
 //!
 //! A run without progress ends with an error that names the faulty element: a target that is due
 //! again at once, many times in a row, without sending anything; too many events at one instant; or
@@ -210,9 +211,13 @@ impl<'a> Run<'a> {
                 EventTarget::Agent(agent) => self.call_agent(agent)?,
             }
         }
-        if horizon.until > self.network.now {
-            self.network.now = horizon.until;
-            self.network.at_this_instant = 0;
+        let network = &mut *self.network;
+        if horizon.until > network.now {
+            network.now = horizon.until;
+            network.at_this_instant = 0;
+            network.including_now = horizon.including;
+        } else if horizon.until == network.now {
+            network.including_now |= horizon.including;
         }
         Ok(true)
     }
@@ -222,6 +227,7 @@ impl<'a> Run<'a> {
         if at > self.network.now {
             self.network.now = at;
             self.network.at_this_instant = 0;
+            self.network.including_now = false;
         }
         self.count_event(target)
     }
@@ -251,9 +257,8 @@ impl<'a> Run<'a> {
                 break;
             }
         }
-        self.network
-            .queue
-            .reset(place.target, place.link.poll_timeout());
+        let (at, since) = place.link.next_call();
+        self.network.queue.reset(place.target, at, since);
         Ok(())
     }
 
@@ -272,7 +277,7 @@ impl<'a> Run<'a> {
         let place = &self.network.links[id as usize];
         self.network
             .queue
-            .reset(place.target, place.link.poll_timeout());
+            .reset(place.target, place.link.poll_timeout(), now);
         self.observe_link(id);
         Ok(())
     }
@@ -298,7 +303,7 @@ impl<'a> Run<'a> {
         self.observe_medium(id);
         let place = &mut self.network.media[id as usize];
         let due = place.medium.poll_timeout();
-        self.network.queue.reset(place.target, due);
+        self.network.queue.reset(place.target, due, now);
         Ok(())
     }
 
@@ -309,7 +314,7 @@ impl<'a> Run<'a> {
         let sent = self.flush_agent(id)?;
         let place = &mut self.network.agents[id as usize];
         let (target, due) = (place.target, place.agent.poll_timeout());
-        self.network.queue.reset(target, due);
+        self.network.queue.reset(target, due, now);
         let idle = !sent && due.is_some_and(|at| at <= now);
         place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
         if place.idle_calls >= MAX_IDLE_CALLS {
@@ -336,9 +341,8 @@ impl<'a> Run<'a> {
             agents[id as usize].agent.handle(*now, pool.slot_of(packet));
             self.flush_agent(id)?;
             let place = &self.network.agents[id as usize];
-            self.network
-                .queue
-                .set(place.target, place.agent.poll_timeout());
+            let (due, now) = (place.agent.poll_timeout(), self.network.now);
+            self.network.queue.set(place.target, due, now);
             return Ok(());
         }
         packet.ip.ttl = packet.ip.ttl.saturating_sub(1);
@@ -405,21 +409,16 @@ impl<'a> Run<'a> {
         let Some(place) = self.network.links.get_mut(id as usize) else {
             return self.enter_medium(id, packet);
         };
-        place.link.handle(self.network.now, packet);
         if place.link.is_plain() {
-            self.network
-                .queue
-                .set(place.target, place.link.poll_timeout());
-            if !place.link.discarded.is_empty() {
-                self.network.discard_dropped(id);
-            }
-            return;
+            return self.network.book(id, packet);
         }
+        let now = self.network.now;
+        place.link.handle(now, packet);
         self.network.make_copies(id);
         let place = &mut self.network.links[id as usize];
         self.network
             .queue
-            .set(place.target, place.link.poll_timeout());
+            .set(place.target, place.link.poll_timeout(), now);
         self.observe_link(id);
     }
 
@@ -435,13 +434,17 @@ impl<'a> Run<'a> {
     fn observe_medium(&mut self, id: u32) {
         self.record_medium(id);
         let Network {
-            media, pool, queue, ..
+            media,
+            pool,
+            queue,
+            now,
+            ..
         } = &mut *self.network;
         let place = &mut media[id as usize];
         while let Some(packet) = place.medium.poll_discarded() {
             pool.discard(packet);
         }
-        queue.set(place.target, place.medium.poll_timeout());
+        queue.set(place.target, place.medium.poll_timeout(), *now);
     }
 
     /// Records the events of a medium's stations, while the packets that they name are in the pool.
@@ -470,7 +473,7 @@ impl<'a> Run<'a> {
         }
         if let Some(trace_tick) = place.trace_tick {
             let due = place.link.poll_trace_tick();
-            self.network.queue.set(trace_tick, due);
+            self.network.queue.set(trace_tick, due, self.network.now);
         }
     }
 

@@ -256,7 +256,8 @@ impl EventQueueBench {
         let mut rng = Rng::stream(1, "bench/queue");
         for _ in 0..entries {
             let target = queue.add_target();
-            queue.set(target, Some(Instant::from_nanos(rng.below(1_000_000))));
+            let at = Instant::from_nanos(rng.below(1_000_000));
+            queue.set(target, Some(at), Instant::ZERO);
         }
         Self { queue, rng }
     }
@@ -269,7 +270,7 @@ impl EventQueueBench {
             if let Some((at, target)) = self.queue.peek() {
                 reached = at;
                 let later = Duration::from_nanos(self.rng.below(1_000_000));
-                self.queue.reset(target, Some(at + later));
+                self.queue.reset(target, Some(at + later), at);
             }
         }
         reached

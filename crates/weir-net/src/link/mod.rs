@@ -24,6 +24,7 @@ mod transmitter;
 pub use config::{LinkChange, LinkConfig};
 pub use counters::LinkCounters;
 pub(crate) use counters::QueueMeter;
+pub(crate) use plain::Asked;
 
 use crate::ack_thinning::AckThinning;
 use crate::loss::Loss;
@@ -109,23 +110,12 @@ impl Link {
         }
     }
 
-    /// The counters at `now`, which must not be earlier than the last call of the link.
-    pub(crate) fn counters(&mut self, now: Instant) -> LinkCounters {
-        // Of a plain link the time until it is free holds all that is booked.
-        let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
-        if let Some(beyond) = self.booked_beyond(now) {
-            return LinkCounters {
-                at: now,
-                packets_queued: beyond.backlog.packets,
-                bytes_queued: beyond.backlog.bytes,
-                packets_in_flight: beyond.packets_in_flight,
-                bytes_in_flight: beyond.bytes_in_flight,
-                packet_nanos_queued: self.counters.packet_nanos_queued - beyond.packet_nanos,
-                byte_nanos_queued: self.counters.byte_nanos_queued - beyond.byte_nanos,
-                busy: self.counters.busy - Duration::from_nanos(unfinished),
-                ..self.counters
-            };
+    /// The counters when somebody asks, not earlier than the last call of the link.
+    pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
+        if let Some(so_far) = self.counters_so_far(asked) {
+            return so_far;
         }
+        let now = asked.now;
         self.start_transmissions(now);
         self.count_queue(now);
         let unfinished = self.transmitter.free.nanos.saturating_sub(now.as_nanos());
@@ -370,11 +360,11 @@ impl Link {
     /// A packet enters.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
-        self.counters.packets_in += 1;
-        self.counters.bytes_in += u64::from(packet.size);
         if self.is_plain() {
             return self.book(now, packet);
         }
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += u64::from(packet.size);
         let fits = self
             .shaper
             .as_ref()
@@ -419,22 +409,10 @@ impl Link {
         Some(packet)
     }
 
-    /// The next packet that arrives at the end of a plain link, and whether another one has
-    /// arrived by now.
-    #[inline(always)]
-    pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
-        let plain = self.plain.as_mut()?;
-        let packet = plain.poll_arrived(now)?;
-        let more = plain.next_arrival().is_some_and(|at| at <= now);
-        self.counters.packets_delivered += 1;
-        self.counters.bytes_delivered += u64::from(packet.size);
-        Some((packet, more))
-    }
-
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        if let Some(plain) = &self.plain {
-            return plain.next_arrival();
+        if self.is_plain() {
+            return self.next_call().0;
         }
         match self.flight.front() {
             Some(first) => Some(first.arrives),
@@ -443,7 +421,7 @@ impl Link {
         }
     }
 
-    /// Selects the trace events from now on.
+    /// Selects the trace events from now on. No other link may hold packets of this one.
     pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
         if mask != EventMask::NONE {
             self.cancel_bookings(now);

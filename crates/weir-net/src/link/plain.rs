@@ -2,25 +2,45 @@
 //!
 //! Nothing that happens later changes what becomes of a packet that it has taken, so that it books
 //! the start of the transmission and the arrival when the packet enters, in one ring for the queue
-//! and the wire. The transmissions, drops, arrivals and counters are those of any other link. A
-//! link that is traced is not plain, because each start of a transmission is an event.
+//! and the wire. If nothing else feeds the link behind it, that one books the packet at once too,
+//! as of its arrival there (`network/chains.rs`), and this link is not called when it arrives.
+//! The transmissions, drops, arrivals and counters are those of any other link. A link that is
+//! traced is not plain, because each start of a transmission is an event.
+
+mod asked;
+
+pub(crate) use asked::Asked;
 
 use super::config::LinkConfig;
 use super::transmitter::ExactTime;
-use super::{InFlight, Link, QueueMeter};
+use super::{InFlight, Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
-use crate::queue::{Backlog, QueueConfig, QueueDisc, QueueLimit};
+use crate::queue::{Backlog, QueueConfig, QueueLimit};
 use weir_proto::event::DropReason;
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
+/// The times of a packet on a plain link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Times {
+    enters: Instant,
+    starts: ExactTime,
+    /// When it arrives at the other end.
+    pub(crate) arrives: Instant,
+}
+
 /// A packet with the times that are booked for it.
 #[derive(Debug)]
 struct Booked {
-    starts: ExactTime,
-    arrives: Instant,
-    packet: PacketRef,
+    times: Times,
+    /// When it was known that it arrives next: it has entered, and the one before it has arrived.
+    first_since: Instant,
+    size: u32,
+    /// The link that holds the packet, or knows which does; of no meaning if this one holds it.
+    next: u32,
+    /// The packet, if the link is called when it arrives.
+    packet: Option<PacketRef>,
 }
 
 /// The queue and the wire of a plain link.
@@ -29,8 +49,20 @@ pub(super) struct Bookings {
     limit: QueueLimit,
     /// In order of their arrival; those that wait come last.
     booked: Ring<Booked>,
-    /// What waits, as far as it has been looked at: transmissions may have started since.
+    /// What waits when the last one enters, as far as it has been looked at.
     waiting: Backlog,
+    /// Packets that this link holds.
+    held: u32,
+    /// When the first of these arrives, and since when it is the first on the wire.
+    next_call: (Instant, Instant),
+    /// When the last packet arrives.
+    last_arrival: Instant,
+    /// The most that waits, up to the last packet that is booked.
+    peak: Backlog,
+    /// Peaks to come, and when.
+    peaks: Vec<(Instant, Backlog)>,
+    /// Only the link before it feeds this one, and books ahead.
+    chained: bool,
 }
 
 impl Bookings {
@@ -50,6 +82,12 @@ impl Bookings {
             limit: queue.limit,
             booked: Ring::default(),
             waiting: Backlog::default(),
+            held: 0,
+            next_call: (Instant::FAR_FUTURE, Instant::ZERO),
+            last_arrival: Instant::ZERO,
+            peak: Backlog::default(),
+            peaks: Vec::new(),
+            chained: false,
         })
     }
 
@@ -61,11 +99,11 @@ impl Bookings {
             let Some(head) = self.booked.get(first) else {
                 break;
             };
-            if head.starts.rounded_up() > now {
+            if head.times.starts.rounded_up() > now {
                 break;
             }
             self.waiting.packets -= 1;
-            self.waiting.bytes -= u64::from(head.packet.size);
+            self.waiting.bytes -= u64::from(head.size);
         }
     }
 
@@ -77,39 +115,56 @@ impl Bookings {
         }
     }
 
-    /// The packets that wait, first to last.
-    fn waiting(&self) -> impl Iterator<Item = &Booked> {
-        let started = self.booked.len() - self.waiting.packets as usize;
-        self.booked.range(started..)
-    }
-
-    /// The next packet that has arrived by now.
+    /// What waits is no more than what is left without the first packet, which has arrived by now.
     #[inline]
-    pub(super) fn poll_arrived(&mut self, now: Instant) -> Option<PacketRef> {
-        if self.booked.front()?.arrives > now {
-            return None;
-        }
+    fn settle_first(&mut self, now: Instant) {
         if self.waiting.packets as usize == self.booked.len() {
             self.settle(now);
         }
-        self.booked.pop_front().map(|booked| booked.packet)
     }
 
-    /// When the next packet arrives.
+    /// Forgets packets that arrived before now and that other links hold.
     #[inline]
-    pub(super) fn next_arrival(&self) -> Option<Instant> {
-        self.booked.front().map(|first| first.arrives)
+    fn forget_passed(&mut self, now: Instant) {
+        while let Some(first) = self.booked.front() {
+            if first.packet.is_some() || first.times.arrives >= now {
+                return;
+            }
+            self.settle_first(now);
+            self.booked.pop_front();
+        }
     }
-}
 
-/// What a plain link has booked beyond a time, and what waits there.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Beyond {
-    pub(super) backlog: Backlog,
-    pub(super) packets_in_flight: u64,
-    pub(super) bytes_in_flight: u64,
-    pub(super) packet_nanos: u128,
-    pub(super) byte_nanos: u128,
+    /// The packet that was last added to `waiting` enters at this time.
+    #[inline]
+    fn count_backlog(&mut self, now: Instant, enters: Instant, counters: &mut LinkCounters) {
+        if enters <= now {
+            QueueMeter::entered(self.waiting, counters);
+        } else if self.waiting.packets > self.peak.packets || self.waiting.bytes > self.peak.bytes {
+            self.note_peak(now, enters, counters);
+        }
+    }
+
+    #[cold]
+    fn note_peak(&mut self, now: Instant, enters: Instant, counters: &mut LinkCounters) {
+        let passed = self.peaks.partition_point(|&(at, _)| at < now);
+        if let Some((_, peak)) = self.peaks.drain(..passed).next_back() {
+            QueueMeter::entered(peak, counters);
+        }
+        self.peak.packets = self.peak.packets.max(self.waiting.packets);
+        self.peak.bytes = self.peak.bytes.max(self.waiting.bytes);
+        self.peaks.push((enters, self.peak));
+    }
+
+    /// Finds the first packet that this link holds.
+    #[inline]
+    fn find_next_call(&mut self) {
+        let mut all = self.booked.iter();
+        let held = all.find(|booked| self.held > 0 && booked.packet.is_some());
+        self.next_call = held.map_or((Instant::FAR_FUTURE, Instant::ZERO), |first| {
+            (first.times.arrives, first.first_since)
+        });
+    }
 }
 
 impl Link {
@@ -119,91 +174,152 @@ impl Link {
         self.plain.is_some()
     }
 
-    /// A packet enters a plain link.
-    #[inline]
-    pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
-        let Some(plain) = &mut self.plain else { return };
+    /// True if the link may book packets before they enter: none leaves at the instant at which it
+    /// enters, so that the order of events at one instant does not depend on it.
+    pub(crate) const fn books_ahead(&self) -> bool {
+        self.is_plain() && (!self.delay.is_zero() || self.transmitter.takes_time())
+    }
+
+    /// Whether only one link feeds this plain link, and books ahead for it.
+    pub(crate) fn set_chained(&mut self, chained: bool) {
+        if let Some(plain) = &mut self.plain {
+            plain.chained = chained;
+        }
+    }
+
+    /// Takes the packet as it enters, now or later, into the queue and the counters of a plain
+    /// link, unless the link drops it. To be followed by [`hold`](Self::hold) or
+    /// [`pass`](Self::pass).
+    #[inline(always)]
+    pub(crate) fn take(
+        &mut self,
+        now: Instant,
+        enters: Instant,
+        packet: &mut PacketRef,
+    ) -> Result<Times, DropReason> {
+        let Some(plain) = &mut self.plain else {
+            return Err(DropReason::Unreachable);
+        };
+        if let Some(reason) = packet.refused {
+            return Err(reason);
+        }
         let size = packet.size;
         if size > self.mtu {
-            return self.drop(now, packet, DropReason::TooLarge);
+            return Err(DropReason::TooLarge);
         }
-        plain.settle(now);
+        plain.forget_passed(now);
+        plain.settle(enters);
         let free = self.transmitter.free;
-        let starts = if free.rounded_up() <= now {
-            ExactTime::at(now)
+        let starts = if free.rounded_up() <= enters {
+            ExactTime::at(enters)
         } else {
             if !plain.fits(size) {
-                return self.drop(now, packet, DropReason::QueueFull);
+                return Err(DropReason::QueueFull);
             }
             plain.waiting.packets += 1;
             plain.waiting.bytes += u64::from(size);
-            QueueMeter::entered(plain.waiting, &mut self.counters);
+            plain.count_backlog(now, enters, &mut self.counters);
             let start = free.rounded_up();
-            let nanos = u128::from(start.since(now).as_nanos());
+            let nanos = u128::from(start.since(enters).as_nanos());
             self.counters.packet_nanos_queued += nanos;
             self.counters.byte_nanos_queued += nanos * u128::from(size);
-            packet.enter_queue(now);
+            packet.enter_queue(enters);
             packet.leave_queue(start);
             free
         };
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += u64::from(size);
         let end = self.transmitter.end_of_transmission(starts, size);
         self.counters.busy += Duration::from_nanos(end.nanos - starts.nanos);
         self.transmitter.free = end;
-        plain.booked.push_back(Booked {
+        Ok(Times {
+            enters,
             starts,
             arrives: end.rounded_up() + self.delay,
-            packet,
+        })
+    }
+
+    /// Holds the packet that the link has taken. Returns when the link is to be called for it and
+    /// since when that is known, if it holds no other.
+    #[inline]
+    pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
+        let plain = self.plain.as_mut()?;
+        let first_since = plain.last_arrival.max(times.enters);
+        plain.last_arrival = times.arrives;
+        plain.booked.push_back(Booked {
+            times,
+            first_since,
+            size: packet.size,
+            next: u32::MAX,
+            packet: Some(packet),
+        });
+        plain.held += 1;
+        if plain.held > 1 {
+            return None;
+        }
+        plain.next_call = (times.arrives, first_since);
+        Some(plain.next_call)
+    }
+
+    /// The link `next` books the packet of this size too, which this one has taken.
+    #[inline]
+    pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
+        let Some(plain) = &mut self.plain else { return };
+        let first_since = plain.last_arrival.max(times.enters);
+        plain.last_arrival = times.arrives;
+        plain.booked.push_back(Booked {
+            times,
+            first_since,
+            size,
+            next,
+            packet: None,
         });
     }
 
-    /// What the counters of a plain link hold that is still to come; `None` if it is not plain.
-    pub(super) fn booked_beyond(&mut self, now: Instant) -> Option<Beyond> {
-        let plain = self.plain.as_mut()?;
-        plain.settle(now);
-        let mut beyond = Beyond {
-            backlog: plain.waiting,
-            ..Beyond::default()
-        };
-        for booked in plain.waiting() {
-            let nanos = u128::from(booked.starts.rounded_up().since(now).as_nanos());
-            beyond.packet_nanos += nanos;
-            beyond.byte_nanos += nanos * u128::from(booked.packet.size);
-        }
-        let bytes = |booked: &Booked| u64::from(booked.packet.size);
-        let all: u64 = plain.booked.iter().map(bytes).sum();
-        beyond.packets_in_flight = plain.booked.len() as u64 - plain.waiting.packets;
-        beyond.bytes_in_flight = all - plain.waiting.bytes;
-        Some(beyond)
+    /// Drops a packet that would enter a plain link now.
+    #[cold]
+    pub(crate) fn refuse(&mut self, now: Instant, packet: PacketRef, reason: DropReason) {
+        self.counters.packets_in += 1;
+        self.counters.bytes_in += u64::from(packet.size);
+        self.drop(now, packet, reason);
     }
 
-    /// Makes a link that is traced from now on one that is not plain: what waits goes back into
-    /// the queue.
-    #[cold]
-    pub(super) fn cancel_bookings(&mut self, now: Instant) {
-        let Some(beyond) = self.booked_beyond(now) else {
-            return;
-        };
-        let Some(mut plain) = self.plain.take() else {
-            return;
-        };
-        let started = plain.booked.len() - plain.waiting.packets as usize;
-        if let Some(first) = plain.booked.get(started) {
-            let back = self.transmitter.free.nanos - first.starts.nanos;
-            self.counters.busy = self.counters.busy - Duration::from_nanos(back);
-            self.transmitter.free = first.starts;
+    /// A packet enters a plain link that holds it.
+    pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
+        match self.take(now, now, &mut packet) {
+            Ok(times) => {
+                self.hold(times, packet);
+            }
+            Err(reason) => self.refuse(now, packet, reason),
         }
-        self.counters.packet_nanos_queued -= beyond.packet_nanos;
-        self.counters.byte_nanos_queued -= beyond.byte_nanos;
-        self.meter = QueueMeter::starting(now);
-        for mut waiting in plain.booked.drain(started..) {
-            waiting.packet.return_to_queue(waiting.starts.rounded_up());
-            self.queue.enqueue(now, waiting.packet, &mut self.effects);
+    }
+
+    /// The next packet that arrives at the end of a plain link, and whether another one has
+    /// arrived by now.
+    #[inline(always)]
+    pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
+        let plain = self.plain.as_mut()?;
+        if plain.next_call.0 > now {
+            return None;
         }
-        let in_flight = |booked: Booked| InFlight {
-            arrives: booked.arrives,
-            packet: booked.packet,
-        };
-        self.flight.extend(plain.booked.drain(..).map(in_flight));
+        loop {
+            plain.booked.front()?;
+            plain.settle_first(now);
+            let Some(packet) = plain.booked.pop_front()?.packet else {
+                continue;
+            };
+            plain.held -= 1;
+            plain.find_next_call();
+            return Some((packet, plain.next_call.0 <= now));
+        }
+    }
+
+    /// When a plain link is to be called next, and since when that is known.
+    #[inline]
+    pub(crate) fn next_call(&self) -> (Option<Instant>, Instant) {
+        let plain = self.plain.as_ref();
+        let (at, since) = plain.map_or((Instant::FAR_FUTURE, Instant::ZERO), |p| p.next_call);
+        ((at < Instant::FAR_FUTURE).then_some(at), since)
     }
 }
 

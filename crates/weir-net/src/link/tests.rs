@@ -25,6 +25,14 @@ fn config(rate: Option<u64>, limit: QueueLimit) -> LinkConfig {
     }
 }
 
+/// When everything up to this time has happened.
+const fn asked(now: Instant) -> Asked {
+    Asked {
+        now,
+        including: true,
+    }
+}
+
 fn packet(number: u64, size: u32) -> PacketRef {
     fixture::packet_ref(number, 0, size)
 }
@@ -65,7 +73,7 @@ fn serialisation_does_not_drift_at_100_gigabit() {
         [(103, 0), (205, 1), (308, 2), (410, 3), (512, 4)]
     );
     assert_eq!(arrivals[999_999], (102_400_000, 999_999));
-    let counters = link.counters(at(102_400_000));
+    let counters = link.counters(asked(at(102_400_000)));
     assert_eq!(counters.busy, Duration::from_nanos(102_400_000));
     assert_eq!(counters.utilisation_since(&LinkCounters::default()), 1.0);
 }
@@ -103,7 +111,10 @@ fn an_idle_link_starts_at_once_and_adds_its_delay() {
     assert_eq!(drain(&mut link), [(1_000 + 1_000_000 + 5_000_000, 0)]);
     link.handle(at(9_000_000), packet(1, 125));
     assert_eq!(drain(&mut link), [(15_000_000, 1)]);
-    assert_eq!(link.counters(at(15_000_000)).busy, Duration::from_millis(2));
+    assert_eq!(
+        link.counters(asked(at(15_000_000))).busy,
+        Duration::from_millis(2)
+    );
 }
 
 #[test]
@@ -119,7 +130,7 @@ fn a_link_without_rate_only_delays() {
         link.handle(at(10), packet(id, 60_000));
     }
     assert_eq!(drain(&mut link), [(1_510, 0), (1_510, 1), (1_510, 2)]);
-    assert_eq!(link.counters(at(2_000)).max_packets_queued, 0);
+    assert_eq!(link.counters(asked(at(2_000))).max_packets_queued, 0);
 }
 
 /// Offers packets of these (nanoseconds, size) and returns the ids that were dropped.
@@ -177,7 +188,7 @@ fn the_queue_is_measured_over_time() {
     for id in 0..3 {
         link.handle(Instant::ZERO, packet(id, 100));
     }
-    let early = link.counters(at(50_000));
+    let early = link.counters(asked(at(50_000)));
     assert_eq!((early.packets_queued, early.packets_in_flight), (2, 1));
     assert_eq!(early.busy, Duration::from_micros(50));
     assert_eq!(
@@ -185,7 +196,7 @@ fn the_queue_is_measured_over_time() {
         2.0
     );
     drain(&mut link);
-    let counters = link.counters(at(400_000));
+    let counters = link.counters(asked(at(400_000)));
     assert_eq!(counters.packet_nanos_queued, 300_000);
     assert_eq!(counters.byte_nanos_queued, 30_000_000);
     assert_eq!(counters.max_packets_queued, 2);
@@ -206,7 +217,7 @@ fn a_packet_above_the_mtu_is_dropped_and_one_at_the_mtu_passes() {
     link.handle(Instant::ZERO, packet(0, 1500));
     link.handle(Instant::ZERO, packet(1, 1501));
     assert_eq!(drain(&mut link), [(0, 0)]);
-    let counters = link.counters(Instant::ZERO);
+    let counters = link.counters(asked(Instant::ZERO));
     assert_eq!(
         (counters.dropped_too_large, counters.bytes_dropped),
         (1, 1501)
@@ -230,7 +241,7 @@ fn a_packet_lost_on_the_wire_has_used_its_time() {
         link.handle(Instant::ZERO, packet(id, 100));
     }
     assert_eq!(drain(&mut link), [(300_000, 2), (500_000, 4)]);
-    assert_eq!(link.counters(at(500_000)).dropped_loss_model, 3);
+    assert_eq!(link.counters(asked(at(500_000))).dropped_loss_model, 3);
 }
 
 /// What a link does to one packet.
@@ -305,7 +316,7 @@ fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
         if link.counters.dropped_queue_full > full {
             outcomes[id] = Outcome::QueueFull;
         }
-        let counters = link.counters(at(nanos));
+        let counters = link.counters(asked(at(nanos)));
         assert_eq!(
             counters.packets_in,
             counters.packets_delivered

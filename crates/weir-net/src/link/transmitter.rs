@@ -51,6 +51,11 @@ impl Transmitter {
         }
     }
 
+    /// True if a transmission takes time.
+    pub(super) const fn takes_time(&self) -> bool {
+        self.rate > 0
+    }
+
     /// Transmits at this rate from now on; `None` in no time.
     pub(super) fn set_rate(&mut self, rate: Option<u64>) {
         self.rate = rate.unwrap_or(0);

@@ -66,7 +66,7 @@ impl NetworkError {
     }
 }
 
-const FULL: &str = "there are too many links and flows, expected at most 8 million";
+pub(super) const FULL: &str = "there are too many links and flows, expected at most 8 million";
 
 impl Network {
     /// Adds a host.
@@ -111,6 +111,7 @@ impl Network {
             link: Link::new(&config, self.seed),
             target,
             trace_tick: None,
+            feeder: ABSENT,
             from: config.from,
             to: config.to,
             name: config.name,
@@ -171,8 +172,9 @@ impl Network {
         let flow = self.add_closed_flow(ends);
         for (agent, side) in self.agents_of(flow, config) {
             let at = agent.poll_timeout();
-            let target = self.add_agent(agent, side);
-            self.queue.set(target, at);
+            let target = self.add_target(EventTarget::Agent(ABSENT));
+            self.add_agent(agent, side, target);
+            self.queue.set(target, at, self.now);
         }
         self.stale_routes = true;
         Ok(flow)
@@ -259,17 +261,10 @@ impl Network {
         Ok(())
     }
 
-    /// Adds this end of its flow; returns its target, which is not due yet.
-    pub(super) fn add_agent(&mut self, agent: Agent, side: Side) -> TargetId {
+    /// Adds this end of its flow under this number in the event queue.
+    pub(super) fn add_agent(&mut self, agent: Agent, side: Side, target: TargetId) {
         let place = self.agents.len() as u32;
-        let event_target = EventTarget::Agent(place);
-        let target = match self.free_targets.pop() {
-            Some(target) => {
-                self.targets[target.0 as usize] = event_target;
-                target
-            }
-            None => self.add_target(event_target),
-        };
+        self.targets[target.0 as usize] = EventTarget::Agent(place);
         let flow = &mut self.flows[agent.flow().0 as usize];
         flow.agents[usize::from(side == Side::Receiver)] = place;
         self.agents.push(AgentSlot {
@@ -281,7 +276,6 @@ impl Network {
             idle_calls: 0,
             recent: RecentPackets::default(),
         });
-        target
     }
 
     pub(super) fn add_target(&mut self, target: EventTarget) -> TargetId {
@@ -291,8 +285,14 @@ impl Network {
 
     /// True if there is no room for a flow, or for a link and its trace tick.
     pub(super) fn is_full(&self) -> bool {
+        !self.has_room_for(1)
+    }
+
+    /// True if there is room for so many flows.
+    pub(super) fn has_room_for(&self, flows: u64) -> bool {
         // Each link may need one more target once it is watched.
-        self.targets.len() + self.links.len() + 2 > MAX_TARGETS
+        let used = self.targets.len() + self.links.len();
+        used as u64 + 2 * flows <= MAX_TARGETS as u64
     }
 
     /// The interface of a host as the flow of this name sees it, with a random stream of its own.

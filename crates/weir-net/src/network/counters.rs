@@ -81,7 +81,8 @@ impl Network {
         // Transmissions that are due start first, so that copies which they create are counted.
         self.links[link.0 as usize].link.handle_timeout(self.now);
         self.make_copies(link.0);
-        let counters = self.links[link.0 as usize].link.counters(self.now);
+        let asked = self.asked();
+        let counters = self.links[link.0 as usize].link.counters(asked);
         self.discard_dropped(link.0);
         counters
     }

@@ -4,6 +4,7 @@
 //! decides ties. Adding a flow or a link does not change the random numbers of another.
 
 mod build;
+mod chains;
 mod counters;
 mod series;
 mod sources;
@@ -15,7 +16,7 @@ pub use sources::SourceKind;
 use crate::agent::{Agent, AgentCounters};
 use crate::event_queue::{EventQueue, TargetId};
 use crate::host_timing::HostTiming;
-use crate::link::Link;
+use crate::link::{Asked, Link};
 use crate::packet_pool::PacketPool;
 use crate::port::Ports;
 use crate::routing::Routes;
@@ -71,6 +72,8 @@ pub(crate) struct LinkSlot {
     pub(crate) trace_tick: Option<TargetId>,
     pub(crate) from: HostId,
     pub(crate) to: HostId,
+    /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
+    feeder: u32,
     name: String,
 }
 
@@ -139,6 +142,8 @@ pub struct Network {
     pub(crate) now: Instant,
     /// Events since time last advanced.
     pub(crate) at_this_instant: u32,
+    /// What happens at `now` has happened.
+    pub(crate) including_now: bool,
     hosts: Vec<Host>,
     pub(crate) links: Vec<LinkSlot>,
     pub(crate) media: Vec<MediumSlot>,
@@ -151,8 +156,6 @@ pub struct Network {
     series: Vec<Series>,
     /// The counters of all agents that are gone.
     retired: AgentCounters,
-    /// Targets of agents that are gone, to be used again.
-    free_targets: Vec<TargetId>,
     pub(crate) targets: Vec<EventTarget>,
     pub(crate) queue: EventQueue,
     pub(crate) routes: Routes,
@@ -160,6 +163,8 @@ pub struct Network {
     pub(crate) ports: Ports,
     /// Links or flows were added since the routes were found.
     stale_routes: bool,
+    /// Links that are booked ahead; each comes behind its feeder.
+    chained: Vec<u32>,
 }
 
 impl Network {
@@ -177,6 +182,7 @@ impl Network {
             return;
         }
         self.stale_routes = false;
+        self.end_chains();
         self.medium_hops.clear();
         for (medium, place) in self.media.iter().enumerate() {
             for &from in &place.hosts {
@@ -206,6 +212,7 @@ impl Network {
             series.first_links = [first_links[0], first_links[1]];
         }
         self.ports.set_routes(outside, of_ports);
+        self.find_chains();
     }
 
     /// The agent that receives packets of this flow from this host.
@@ -257,6 +264,14 @@ impl Network {
     /// When the next event is due; `None` while nothing is.
     pub fn next_event(&mut self) -> Option<Instant> {
         self.queue.peek().map(|(at, _)| at)
+    }
+
+    /// How far the run is.
+    const fn asked(&self) -> Asked {
+        Asked {
+            now: self.now,
+            including: self.including_now,
+        }
     }
 
     /// The time up to which the run has come.

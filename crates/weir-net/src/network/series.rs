@@ -1,16 +1,17 @@
 //! Flows that are opened when their time comes, and are gone when they are done.
 //!
-//! Their numbers, and their places in the order of events, are reserved before the run, so that it
-//! is the same run as if all had been there from the start.
+//! Their numbers, also those in the event queue, are reserved before the run, and their starts
+//! count as set at its beginning, so that it is the same run as if all had been there from the
+//! start.
 
+use super::build::FULL;
 use super::{ABSENT, EventTarget, FlowConfig, Network, NetworkError, Side};
 use crate::agent::Agent;
+use crate::event_queue::TargetId;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use weir_proto::packet::{FlowId, HostId};
-
-/// Events whose order is reserved for a flow: the starts of its two ends.
-const STARTS: u64 = 2;
+use weir_proto::time::Instant;
 
 /// Flows between the same two hosts.
 #[derive(Debug)]
@@ -18,8 +19,8 @@ pub(super) struct Series {
     flows: Range<u32>,
     source: HostId,
     target: HostId,
-    /// The order of the first event of the first flow.
-    first_order: u64,
+    /// The number in the event queue of the first flow's first end; those of all others follow.
+    first_target: TargetId,
     /// The first links of senders and of receivers.
     pub(super) first_links: [Option<u32>; 2],
 }
@@ -46,10 +47,17 @@ impl Network {
         if let Some(wrong) = self.wrong_ends(ends) {
             return Err(NetworkError::of_flow(name, wrong));
         }
+        if !self.has_room_for(u64::from(count)) {
+            return Err(NetworkError::of_flow(name, FULL));
+        }
         let first = self.flows.len() as u32;
         self.flows.reserve(count as usize);
         for _ in 0..count {
             self.add_closed_flow(ends);
+        }
+        let first_target = TargetId(self.targets.len() as u32);
+        for _ in 0..2 * count {
+            self.add_target(EventTarget::Agent(ABSENT));
         }
         let flows = first..first + count;
         let [source, target] = ends;
@@ -57,7 +65,7 @@ impl Network {
             flows: flows.clone(),
             source,
             target,
-            first_order: self.queue.reserve(STARTS * u64::from(count)),
+            first_target,
             first_links: [None; 2],
         });
         self.stale_routes = true;
@@ -87,19 +95,16 @@ impl Network {
         if config.start < self.now {
             return error("its start has passed");
         }
-        if self.is_full() {
-            return error("too many flows are open");
-        }
         let first_links = series.first_links;
-        let first = series.first_order + STARTS * u64::from(flow.0 - series.flows.start);
+        let first = series.first_target.0 + 2 * (flow.0 - series.flows.start);
         let agents = self.agents_of(flow, config).into_iter().zip(first_links);
-        for (order, ((agent, side), first_link)) in (first..).zip(agents) {
+        for (target, ((agent, side), first_link)) in (first..).map(TargetId).zip(agents) {
             let at = agent.poll_timeout();
-            let target = self.add_agent(agent, side);
+            self.add_agent(agent, side, target);
             if let Some(slot) = self.agents.last_mut() {
                 slot.first_link = first_link;
             }
-            self.queue.set_in_order(target, at, order);
+            self.queue.set(target, at, Instant::ZERO);
         }
         Ok(())
     }
@@ -138,9 +143,8 @@ impl Network {
             }
             let gone = self.agents.swap_remove(place as usize);
             self.retired = self.retired.plus(gone.agent.counters());
-            self.queue.set(gone.target, None);
+            self.queue.set(gone.target, None, self.now);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
-            self.free_targets.push(gone.target);
             // The last agent has taken the place.
             let Some(moved) = self.agents.get(place as usize) else {
                 continue;

@@ -29,6 +29,9 @@ impl Network {
     pub fn set_mask_of(&mut self, source: EventSource, mask: EventMask) {
         match self.targets.get(source.0 as usize).copied() {
             Some(EventTarget::Link(id)) => {
+                // A link that is traced is in no chain.
+                self.end_chains();
+                self.stale_routes = true;
                 let place = &mut self.links[id as usize];
                 place.link.set_mask(self.now, mask);
                 if place.trace_tick.is_none() {
@@ -37,7 +40,8 @@ impl Network {
                 }
                 let place = &self.links[id as usize];
                 if let Some(trace_tick) = place.trace_tick {
-                    self.queue.set(trace_tick, place.link.poll_trace_tick());
+                    let due = place.link.poll_trace_tick();
+                    self.queue.set(trace_tick, due, self.now);
                 }
             }
             Some(EventTarget::Station(id, station)) => {

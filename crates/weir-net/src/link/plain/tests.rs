@@ -37,7 +37,13 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced_from: usize) -> Seen 
         let dropped = link.discarded.drain(..);
         seen.drops
             .extend(dropped.map(|packet| fixture::number_of(&packet)));
-        seen.states.push((link.counters(now), link.poll_timeout()));
+        seen.states.push((
+            link.counters(Asked {
+                now,
+                including: true,
+            }),
+            link.poll_timeout(),
+        ));
     }
     deliver(&mut link, Instant::FAR_FUTURE, &mut seen.arrivals);
     assert_eq!(link.is_plain(), traced_from >= packets.len());

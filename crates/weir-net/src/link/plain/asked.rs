@@ -1,0 +1,246 @@
+//! What a plain link has booked beyond the time at which somebody asks, and how that is taken back.
+
+use super::{Bookings, InFlight, Link, PacketRef, QueueMeter};
+use crate::link::LinkCounters;
+use crate::link::transmitter::ExactTime;
+use crate::queue::{Backlog, QueueDisc};
+use std::collections::VecDeque;
+use weir_proto::time::{Duration, Instant};
+
+/// How far the run is when somebody asks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    /// The time.
+    pub(crate) now: Instant,
+    /// What happens exactly then has happened.
+    pub(crate) including: bool,
+}
+
+impl Asked {
+    const fn has_happened(self, at: Instant) -> bool {
+        let (at, now) = (at.as_nanos(), self.now.as_nanos());
+        at < now || (at == now && self.including)
+    }
+}
+
+impl Bookings {
+    /// True if the packet has not entered: only one that the link before this one holds.
+    const fn is_ahead(&self, enters: Instant, asked: Asked) -> bool {
+        self.chained && !asked.has_happened(enters)
+    }
+}
+
+impl Link {
+    /// The counters of a plain link without what is still to come; `None` if it is not plain.
+    pub(in crate::link) fn counters_so_far(&mut self, asked: Asked) -> Option<LinkCounters> {
+        let now = asked.now;
+        let plain = self.plain.as_ref()?;
+        let mut so_far = LinkCounters {
+            at: now,
+            ..self.counters
+        };
+        let mut unfinished = 0;
+        for booked in plain.booked.iter() {
+            let (times, size) = (booked.times, u64::from(booked.size));
+            let end = self
+                .transmitter
+                .end_of_transmission(times.starts, booked.size);
+            let start = times.starts.rounded_up();
+            let ahead = plain.is_ahead(times.enters, asked);
+            let waits = !ahead && start > now;
+            if ahead {
+                so_far.packets_in -= 1;
+                so_far.bytes_in -= size;
+            } else if waits {
+                so_far.packets_queued += 1;
+                so_far.bytes_queued += size;
+            } else if booked.packet.is_some() || !asked.has_happened(times.arrives) {
+                so_far.packets_in_flight += 1;
+                so_far.bytes_in_flight += size;
+            }
+            if ahead || waits {
+                let from = if ahead { times.enters } else { now };
+                let nanos = u128::from(start.since(from).as_nanos());
+                so_far.packet_nanos_queued -= nanos;
+                so_far.byte_nanos_queued -= nanos * u128::from(size);
+                unfinished += end.nanos - times.starts.nanos;
+            } else {
+                unfinished += end.nanos.saturating_sub(now.as_nanos());
+            }
+        }
+        so_far.busy = so_far.busy - Duration::from_nanos(unfinished);
+        // What came in and is no more there has been delivered.
+        so_far.packets_delivered = so_far.packets_in
+            - so_far.packets_dropped()
+            - so_far.packets_queued
+            - so_far.packets_in_flight;
+        so_far.bytes_delivered =
+            so_far.bytes_in - so_far.bytes_dropped - so_far.bytes_queued - so_far.bytes_in_flight;
+        for &(at, peak) in &plain.peaks {
+            if asked.has_happened(at) {
+                QueueMeter::entered(peak, &mut so_far);
+            }
+        }
+        Some(so_far)
+    }
+
+    /// Takes back what was booked ahead: packets that have not entered, first to last.
+    pub(crate) fn take_back(&mut self, asked: Asked) -> VecDeque<PacketRef> {
+        let mut back = VecDeque::new();
+        let Some(plain) = &mut self.plain else {
+            return back;
+        };
+        while let Some(last) = plain.booked.back() {
+            if !plain.is_ahead(last.times.enters, asked) {
+                break;
+            }
+            let Some(last) = plain.booked.pop_back() else {
+                break;
+            };
+            let (times, size) = (last.times, u64::from(last.size));
+            let end = (self.transmitter).end_of_transmission(times.starts, last.size);
+            let start = times.starts.rounded_up();
+            let nanos = u128::from(start.since(times.enters).as_nanos());
+            let counters = &mut self.counters;
+            counters.packets_in -= 1;
+            counters.bytes_in -= size;
+            counters.busy = counters.busy - Duration::from_nanos(end.nanos - times.starts.nanos);
+            counters.packet_nanos_queued -= nanos;
+            counters.byte_nanos_queued -= nanos * u128::from(size);
+            if let Some(mut packet) = last.packet {
+                packet.return_to_queue(start);
+                packet.leave_queue(times.enters);
+                packet.ip.ttl = packet.ip.ttl.saturating_add(1);
+                plain.held -= 1;
+                back.push_front(packet);
+            }
+            self.transmitter.free = ExactTime::at(asked.now);
+            plain.last_arrival = asked.now;
+        }
+        if let Some(last) = plain.booked.back() {
+            plain.last_arrival = last.times.arrives;
+            let (starts, size) = (last.times.starts, last.size);
+            self.transmitter.free = self.transmitter.end_of_transmission(starts, size);
+        }
+        plain.peaks.retain(|&(at, _)| asked.has_happened(at));
+        if let Some((_, peak)) = plain.peaks.drain(..).next_back() {
+            QueueMeter::entered(peak, &mut self.counters);
+        }
+        plain.peak = Backlog {
+            packets: self.counters.max_packets_queued,
+            bytes: self.counters.max_bytes_queued,
+        };
+        plain.count_waiting(asked.now);
+        back
+    }
+
+    /// Holds these packets again, which the link `next` has given back, and calls no packet
+    /// refused by the link behind it.
+    pub(crate) fn hold_again(&mut self, next: u32, back: VecDeque<PacketRef>) {
+        let Some(plain) = &mut self.plain else { return };
+        // What has arrived at the other end is not given back: those that are come last.
+        let mut back = back.into_iter().rev();
+        for booked in plain.booked.iter_mut().rev() {
+            match &mut booked.packet {
+                Some(packet) => packet.refused = None,
+                None if booked.next == next => {
+                    booked.packet = back.next();
+                    plain.held += u32::from(booked.packet.is_some());
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// True if a plain link is called for no packet.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.plain.as_ref().is_none_or(|plain| plain.held == 0)
+    }
+
+    /// Offers the link `next` each packet that this one holds, with the time of its arrival.
+    pub(crate) fn hand_over(
+        &mut self,
+        next: u32,
+        mut offer: impl FnMut(Instant, PacketRef) -> Result<(), PacketRef>,
+    ) {
+        let Some(plain) = &mut self.plain else { return };
+        for booked in plain.booked.iter_mut() {
+            let Some(packet) = booked.packet.take() else {
+                continue;
+            };
+            match offer(booked.times.arrives, packet) {
+                Ok(()) => {
+                    booked.next = next;
+                    plain.held -= 1;
+                }
+                Err(packet) => booked.packet = Some(packet),
+            }
+        }
+    }
+
+    /// Finds the next call of a plain link after packets were given back or handed over.
+    pub(crate) fn find_next_call(&mut self) {
+        if let Some(plain) = &mut self.plain {
+            plain.find_next_call();
+        }
+    }
+
+    /// Makes a link that is traced from now on one that is not plain: what waits goes back into
+    /// the queue. No other link may hold its packets.
+    #[cold]
+    pub(in crate::link) fn cancel_bookings(&mut self, now: Instant) {
+        let Some(so_far) = self.counters_so_far(Asked {
+            now,
+            including: true,
+        }) else {
+            return;
+        };
+        let Some(mut plain) = self.plain.take() else {
+            return;
+        };
+        plain.count_waiting(now);
+        let started = plain.booked.len() - plain.waiting.packets as usize;
+        if let Some(first) = plain.booked.get(started) {
+            let back = self.transmitter.free.nanos - first.times.starts.nanos;
+            self.counters.busy = self.counters.busy - Duration::from_nanos(back);
+            self.transmitter.free = first.times.starts;
+        }
+        self.counters = LinkCounters {
+            at: self.counters.at,
+            packets_queued: 0,
+            bytes_queued: 0,
+            packets_in_flight: 0,
+            bytes_in_flight: 0,
+            busy: self.counters.busy,
+            ..so_far
+        };
+        self.meter = QueueMeter::starting(now);
+        for waiting in plain.booked.drain(started..) {
+            if let Some(mut packet) = waiting.packet {
+                packet.return_to_queue(waiting.times.starts.rounded_up());
+                self.queue.enqueue(now, packet, &mut self.effects);
+            }
+        }
+        let in_flight = |booked: super::Booked| {
+            Some(InFlight {
+                arrives: booked.times.arrives,
+                packet: booked.packet?,
+            })
+        };
+        let flying = plain.booked.drain(..).filter_map(in_flight);
+        self.flight.extend(flying);
+    }
+}
+
+impl Bookings {
+    /// Counts what waits now, when nothing is booked ahead.
+    fn count_waiting(&mut self, now: Instant) {
+        self.waiting = Backlog::default();
+        for booked in self.booked.iter() {
+            if booked.times.starts.rounded_up() > now {
+                self.waiting.packets += 1;
+                self.waiting.bytes += u64::from(booked.size);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Links that book ahead for each other give the same run as links that are called for each packet:
+//! the same packets at the same times in the same order, and the same counters whenever asked.
+
+mod common;
+
+use common::{EndpointAction, Log, PlainEndpoint, millis, plain_flow, wire};
+use weir_net::app::{Cbr, CbrConfig, OverflowPolicy};
+use weir_net::{
+    DropTailConfig, FlowCounters, Horizon, HostTiming, LinkConfig, LinkCounters, Network,
+    QueueConfig, QueueLimit, simulate_to,
+};
+use weir_proto::event::EventMask;
+use weir_proto::packet::HostId;
+use weir_proto::rng::Rng;
+use weir_proto::time::{Duration, Instant};
+
+/// Steps of a millisecond after each of which everything is asked.
+const STEPS: u64 = 120;
+
+/// When links are watched, so that they are in no chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Watched {
+    Never,
+    All,
+    /// One link from this step on.
+    OneFrom(u64),
+}
+
+/// What is seen from outside.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    /// After each step: the counters of links and flows, and packets in the network.
+    states: Vec<(Vec<LinkCounters>, Vec<FlowCounters>, usize)>,
+    logs: Vec<Vec<EndpointAction>>,
+}
+
+/// One of few values, so that much happens at the same instants.
+fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
+    values[rng.below(values.len() as u64) as usize]
+}
+
+/// A wire each way, with drops for want of room and for size.
+fn connect(network: &mut Network, rng: &mut Rng, [a, b]: [HostId; 2]) {
+    for [from, to] in [[a, b], [b, a]] {
+        let name = format!("{}-{}", from.0, to.0);
+        let rate = one_of(
+            rng,
+            &[None, Some(8_000_000), Some(16_000_000), Some(7_654_321)],
+        );
+        let delay = one_of(rng, &[Duration::ZERO, millis(1), millis(3)]);
+        let limit = one_of(rng, &[2, 4, 20]);
+        let limit = if rng.chance(0.5) {
+            QueueLimit::Packets(limit)
+        } else {
+            QueueLimit::Bytes(limit * 1000)
+        };
+        let link = LinkConfig {
+            mtu: rng.chance(0.2).then_some(900),
+            queue: QueueConfig::DropTail(DropTailConfig { limit }),
+            ..wire(&name, from, to, rate, delay)
+        };
+        network.add_link(link).expect("a valid link");
+    }
+}
+
+fn add_flow(network: &mut Network, rng: &mut Rng, ends: (HostId, HostId)) -> [Log; 2] {
+    let receiver = PlainEndpoint {
+        answer: rng.chance(0.5).then_some(500),
+        ..PlainEndpoint::default()
+    };
+    let ends_of = [PlainEndpoint::default(), receiver];
+    let logs = ends_of.each_ref().map(|end| end.log.clone());
+    let app = Cbr::new(CbrConfig {
+        packet: one_of(rng, &[500, 1000]),
+        rate: one_of(rng, &[2_000_000, 4_000_000, 9_000_000]),
+        offset: Duration::ZERO,
+        count: None,
+        when_blocked: OverflowPolicy::Skip,
+    });
+    let name = format!("{}", network.flow_ids().count());
+    let config = weir_net::FlowConfig {
+        start: network.now() + millis(rng.below(3)),
+        ..plain_flow(&name, ends, ends_of, Box::new(app))
+    };
+    network.add_flow(config).expect("a valid flow");
+    logs
+}
+
+/// Hosts of flows at a row of routers: sources with wires of their own, shared ones, and wires that
+/// several flows cross. One more flow comes in the middle of the run. Returns the events too.
+fn run(seed: u64, watched: Watched) -> (Seen, u64) {
+    let mut rng = Rng::stream(seed, "chains");
+    let mut network = Network::new(seed);
+    let host = |network: &mut Network| {
+        let name = network.link_ids().count().to_string();
+        network.add_host(&name, HostTiming::default())
+    };
+    let routers: Vec<_> = (0..2 + rng.below(3)).map(|_| host(&mut network)).collect();
+    for pair in routers.windows(2) {
+        connect(&mut network, &mut rng, [pair[0], pair[1]]);
+    }
+    let mut ends = Vec::new();
+    for _ in 0..2 + rng.below(4) {
+        let [source, target] = [(); 2].map(|()| {
+            let end = host(&mut network);
+            let router = one_of(&mut rng, &routers);
+            connect(&mut network, &mut rng, [end, router]);
+            end
+        });
+        ends.push((source, target));
+    }
+    let mut logs = Vec::new();
+    for &ends in &ends {
+        logs.extend(add_flow(&mut network, &mut rng, ends));
+    }
+    let links: Vec<_> = network.link_ids().collect();
+    let one = network.source_of_link(one_of(&mut rng, &links));
+    let late = (rng.below(STEPS), (ends[0].0, ends[1].1));
+    if watched == Watched::All {
+        for &link in &links {
+            network.set_mask_of(network.source_of_link(link), EventMask::STATE);
+        }
+    }
+    let (mut seen, mut events) = (Seen::default(), 0);
+    for step in 0..STEPS {
+        if watched == Watched::OneFrom(step) {
+            network.set_mask_of(one, EventMask::STATE);
+        }
+        if late.0 == step {
+            logs.extend(add_flow(&mut network, &mut rng, late.1));
+        }
+        let horizon = Horizon {
+            including: step % 3 > 0,
+            ..Horizon::including(Instant::ZERO + millis(step))
+        };
+        events += simulate_to(&mut network, horizon, &mut ())
+            .unwrap_or_else(|stuck| panic!("seed {seed}: {stuck}"))
+            .events;
+        let counters = links.iter().map(|&link| network.link_counters(link));
+        let counters = counters.collect();
+        let flows = network.flow_ids().map(|flow| network.flow_counters(flow));
+        let flows = flows.collect();
+        let inside = network.packets_in_network();
+        seen.states.push((counters, flows, inside));
+    }
+    let taken = logs
+        .iter()
+        .map(|log| log.lock().expect("one thread").clone());
+    seen.logs = taken.collect();
+    (seen, events)
+}
+
+fn assert_same(seed: u64, watched: Watched, found: &Seen, expected: &Seen) {
+    for (step, (found, expected)) in found.states.iter().zip(&expected.states).enumerate() {
+        for (link, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
+            assert_eq!(
+                found, expected,
+                "seed {seed} {watched:?} step {step} link {link}"
+            );
+        }
+        assert_eq!(found, expected, "seed {seed} {watched:?} step {step}");
+    }
+    assert!(found == expected, "seed {seed} {watched:?}: logs");
+}
+
+#[test]
+fn booking_ahead_changes_nothing_but_the_number_of_events() {
+    let (mut calls, mut chained, mut drops) = (0, 0, 0);
+    for seed in 1..=150 {
+        let (expected, events) = run(seed, Watched::All);
+        calls += events;
+        for watched in [Watched::Never, Watched::OneFrom(seed % STEPS)] {
+            let (found, events) = run(seed, watched);
+            assert_same(seed, watched, &found, &expected);
+            chained += if watched == Watched::Never { events } else { 0 };
+        }
+        let last = expected.states.last().expect("steps");
+        drops += last
+            .0
+            .iter()
+            .map(LinkCounters::packets_dropped)
+            .sum::<u64>();
+    }
+    assert!(drops > 10_000, "{drops} drops");
+    assert!(10 * chained < 9 * calls, "{chained} of {calls} events");
+}
