@@ -154,6 +154,9 @@ pub struct SentPackets {
     packets: Ring<SentPacket>,
     /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
+    /// Packets behind the last one in the ring, none of which is in flight: most packets of a
+    /// receiver.
+    skipped: u64,
     /// Packets at the front of the ring that are known to be in flight no more.
     settled: usize,
     largest_acked: Option<u64>,
@@ -166,7 +169,7 @@ impl SentPackets {
     /// The number of the next packet.
     #[inline]
     pub fn next_number(&self) -> u64 {
-        self.base + self.packets.len() as u64
+        self.base + self.packets.len() as u64 + self.skipped
     }
 
     /// The largest number acknowledged.
@@ -199,6 +202,9 @@ impl SentPackets {
             self.eliciting_in_flight += 1;
             self.last_eliciting_at = packet.sent_at;
         }
+        for _ in 0..std::mem::take(&mut self.skipped) {
+            self.packets.push_back(SentPacket::default());
+        }
         self.packets.push_back(packet);
     }
 
@@ -208,7 +214,7 @@ impl SentPackets {
         if self.packets.is_empty() {
             self.base += 1;
         } else {
-            self.packets.push_back(SentPacket::default());
+            self.skipped += 1;
         }
     }
 
@@ -269,7 +275,8 @@ impl SentPackets {
     pub fn has_gap(&mut self) -> bool {
         self.settle();
         let largest = self.largest_acked;
-        let has_gap = largest.is_some_and(|largest| self.base + self.settled as u64 <= largest);
+        let is_older = |largest| self.base + self.settled as u64 <= largest;
+        let has_gap = self.settled < self.packets.len() && largest.is_some_and(is_older);
         if !has_gap {
             self.loss_time = None;
         }
@@ -341,6 +348,9 @@ impl SentPackets {
         for _ in 0..std::mem::take(&mut self.settled) {
             self.packets.pop_front();
         }
+        if self.packets.is_empty() {
+            self.base += std::mem::take(&mut self.skipped);
+        }
     }
 
     /// The frames of the oldest packet in flight, to be sent again as a probe.
@@ -361,6 +371,7 @@ impl SentPackets {
             .filter(|packet| packet.state == PacketState::InFlight);
         let octets = open.map(|packet| u64::from(packet.size)).sum();
         self.base = self.next_number();
+        self.skipped = 0;
         self.settled = 0;
         self.packets.clear();
         self.loss_time = None;

@@ -204,3 +204,43 @@ fn packets_that_are_not_in_flight_use_no_memory() {
     assert_eq!(packets.packets.len(), 0);
     assert_eq!(packets.discard(), 0);
 }
+
+#[test]
+fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
+    let mut packets = sent(&[0]);
+    for _ in 0..1000 {
+        packets.skip();
+    }
+    assert_eq!((packets.next_number(), packets.packets.len()), (1001, 1));
+    // An acknowledgement of a packet that only acknowledges says that the first is lost.
+    let mut acked = Vec::new();
+    packets
+        .acknowledge(&ack(&[(500, 500)]), &mut acked)
+        .unwrap();
+    assert!(acked.is_empty() && packets.has_gap());
+    let mut lost = Vec::new();
+    packets.detect_lost(at(10), &rtt(100), Duration::MAX, &mut lost);
+    assert_eq!(numbers(&lost), [(0, LossTrigger::PacketThreshold)]);
+    assert!(!packets.has_gap());
+    packets.push(SentPacket::new(at(20), 1200));
+    assert_eq!((packets.next_number(), packets.packets.len()), (1002, 1002));
+    assert!(
+        packets
+            .acknowledge(&ack(&[(1002, 1002)]), &mut acked)
+            .is_err()
+    );
+    packets
+        .acknowledge(&ack(&[(1001, 1001)]), &mut acked)
+        .unwrap();
+    assert_eq!(acked, [1001]);
+    packets.trim();
+    assert_eq!((packets.next_number(), packets.packets.len()), (1002, 0));
+    // With nothing in flight before them they are not even counted.
+    packets.push(SentPacket::new(at(30), 1200));
+    packets.skip();
+    packets
+        .acknowledge(&ack(&[(1002, 1002)]), &mut acked)
+        .unwrap();
+    packets.trim();
+    assert_eq!((packets.base, packets.skipped), (1004, 0));
+}
