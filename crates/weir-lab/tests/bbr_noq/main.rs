@@ -223,12 +223,13 @@ fn both_go_through_the_same_states_in_the_same_order() {
         ("probe_rtt", "probe_bw_cruise"),
     ]
     .into();
-    for (controller, states) in [(OURS, &ours), (NOQ, &noqs)] {
+    // noq draws its waits from the system: each run has others.
+    for (controller, states, expected) in [(OURS, &ours, 7..=13), (NOQ, &noqs, 4..=15)] {
         let probes = states
             .iter()
             .filter(|state| *state == "probe_bw_up")
             .count();
-        assert!((7..=13).contains(&probes), "{controller}: {states:?}");
+        assert!(expected.contains(&probes), "{controller}: {states:?}");
         assert!(states.iter().any(|state| state == "probe_rtt"));
         for pair in states.windows(2) {
             let step = (pair[0].as_str(), pair[1].as_str());
