@@ -87,7 +87,10 @@ fn a_flood_of_first_packets_costs_no_memory_and_locks_no_client_out() {
     // A test of which nothing arrives fails.
     let is_served = || {
         let words = ["send", "127.0.0.1", "-p", &port, "--transport", "quic"];
-        let (status, _, _) = run(weir(&words).args(["-t", "1", "-b", "1mbit"]));
+        let (status, _, stderr) = run(weir(&words).args(["-t", "1", "-b", "1mbit"]));
+        if status != Some(0) {
+            eprintln!("{status:?}: {stderr}");
+        }
         status == Some(0)
     };
     undisturbed(is_served, |&is_served| is_served);

@@ -181,7 +181,9 @@ impl Listener for QuicListener {
             let arrived = tokio::select! {
                 incoming = self.endpoint.accept() => {
                     let incoming = incoming.ok_or_else(|| failure(Error::Closed))?;
-                    if let Some(incoming) = admit(&self.endpoint, incoming) {
+                    // A handshake is no connection yet before its task has begun.
+                    let present = self.endpoint.open_connections().max(self.arriving.len());
+                    if let Some(incoming) = admit(present, incoming) {
                         self.arriving.spawn(open(incoming, self.config.clone()));
                     }
                     continue;
@@ -202,12 +204,12 @@ impl Listener for QuicListener {
 
 /// Lets a client in, or not now: while there are many, one whose address is not proven has to come
 /// again with a token (RFC 9000 §8.1.2).
-fn admit(endpoint: &Endpoint, incoming: Incoming) -> Option<Incoming> {
-    let open = endpoint.open_connections();
-    if open >= MAX_CONNECTIONS {
+fn admit(present: usize, incoming: Incoming) -> Option<Incoming> {
+    if present >= MAX_CONNECTIONS {
         incoming.refuse();
         None
-    } else if open >= RETRY_FROM && !incoming.remote_address_validated() && incoming.may_retry() {
+    } else if present >= RETRY_FROM && !incoming.remote_address_validated() && incoming.may_retry()
+    {
         // A Retry that cannot be sent is like one that is lost: the client asks again.
         let _ = incoming.retry();
         None
