@@ -85,7 +85,7 @@ async fn throughput_during_flood(received: &AtomicU64, client: &Connection, to: 
 }
 
 /// The throughput during a flood of the listener as a share of that during one of a socket that
-/// nobody reads: the forger and all else on the machine slow both.
+/// is never read: the forger and all else on the machine slow both.
 async fn flooded_share(received: &AtomicU64, client: &Connection, to: SocketAddr) -> f64 {
     let unread = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let elsewhere = unread.local_addr().expect("it is bound");

@@ -110,7 +110,7 @@ impl Link {
         }
     }
 
-    /// The counters when somebody asks, not earlier than the last call of the link.
+    /// The counters when they are read, not earlier than the last call of the link.
     pub(crate) fn counters(&mut self, asked: Asked) -> LinkCounters {
         if let Some(so_far) = self.counters_so_far(asked) {
             return so_far;

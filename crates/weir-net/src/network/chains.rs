@@ -3,7 +3,7 @@
 //!
 //! Events remain where ways meet and where they end. What a link of a chain drops is known ahead
 //! too, but dropped when it comes there, so that counters, drops and packets in the network are
-//! right whenever somebody asks. A chain begins behind a plain link, and all of its links are plain
+//! right whenever they are read. A chain begins behind a plain link, and all of its links are plain
 //! and take time. The order of events at one instant is the same with chains and without (see
 //! [`event_queue`](crate::event_queue)).
 

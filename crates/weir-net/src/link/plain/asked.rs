@@ -1,4 +1,4 @@
-//! What a plain link has booked beyond the time at which somebody asks, and how that is taken back.
+//! What a plain link has booked beyond the present, and how that is taken back.
 
 use super::{Bookings, InFlight, Link, PacketRef, QueueMeter};
 use crate::link::LinkCounters;
@@ -7,7 +7,7 @@ use crate::queue::{Backlog, QueueDisc};
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
-/// How far the run is when somebody asks.
+/// How far the run is when a link is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     /// The time.
