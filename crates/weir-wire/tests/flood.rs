@@ -124,11 +124,11 @@ async fn a_hundred_thousand_forged_requests_slow_no_connection_and_take_no_memor
     // Other load on the machine may disturb a measurement, but not each of them.
     for _ in 0..20 {
         share = flooded_share(&received, &client, to).await;
-        if share >= 0.8 {
+        if share >= 0.9 {
             break;
         }
     }
-    assert!(share >= 0.8, "{share} of the throughput beside a flood");
+    assert!(share >= 0.9, "{share} of the throughput beside a flood");
     let grown = resident().saturating_sub(memory);
     let mut open = Vec::new();
     for new_client in new_clients {

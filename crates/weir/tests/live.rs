@@ -127,11 +127,11 @@ fn summary(folder: &Path) -> Value {
 
 /// The lines of a test until this one, which comes among the first.
 fn read_until(running: &mut Running, text: &str) {
-    let lines: Vec<_> = (0..4)
+    let lines: Vec<_> = (0..8)
         .map(|_| running.line())
         .take_while(|line| !line.contains(text))
         .collect();
-    assert!(lines.len() < 4, "{lines:?}");
+    assert!(lines.len() < 8, "{lines:?}");
 }
 
 #[test]
@@ -246,14 +246,13 @@ fn a_server_that_dies_is_missed_and_what_was_measured_is_kept() {
             &port,
             &[&over[..], &words, &["--trace", text(&folder)]].concat(),
         );
-        read_until(&mut client, "0.00-0.30");
+        read_until(&mut client, "0.90-1.20");
         drop(server);
         let (status, stderr) = client.end();
         assert_eq!(status, Some(1), "{transport}: {stderr}");
         assert!(stderr.contains("does not answer"), "{transport}: {stderr}");
         let sent = &summary(&folder)["flows"]["stream-1"]["packets_sent"];
-        // A busy machine may have sent a few only.
-        assert!(sent.as_u64() > Some(0), "{transport}: {sent}");
+        assert!(sent.as_u64() > Some(10), "{transport}: {sent}");
     }
 }
 
