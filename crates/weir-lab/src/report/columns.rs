@@ -4,10 +4,10 @@ use super::axis::Axis;
 use super::drawing::NamedPlot;
 use super::plot::{Plot, PlotLayer, Shape};
 use super::selection::{PlotError, PlotSelection, selects};
-use super::series::{layers, points, time_axis};
+use super::series::{layers, of_intervals, of_rows, points, time_axis};
 use super::subjects::{PlotData, Subject, colour_of};
 use crate::run::columns::{FLOW, LINK};
-use crate::table::{Table, Values};
+use crate::table::Values;
 use std::collections::BTreeSet;
 
 /// A picture for each column: of all flows that have it, of links if it is one of theirs.
@@ -44,15 +44,14 @@ fn known(data: &PlotData) -> BTreeSet<String> {
 }
 
 fn of_flows(data: &PlotData, subjects: &[Subject], column: &str) -> Option<Plot> {
-    let table = |flow: &str| -> Option<&Table> {
-        let state = data.state(flow);
-        let state = state.filter(|table| table.column(column).is_some());
-        state.or_else(|| data.intervals.get(flow))
+    let of_flow = |flow: &str| {
+        let rows = of_rows(data, flow, column);
+        rows.or_else(|| of_intervals(data, flow, column))
     };
     let mut plot = Plot::new(&title(column), time_axis(), axis(column));
     for subject in subjects {
         let flows = subject.flows.iter();
-        let series = flows.filter_map(|flow| points(table(flow)?, column));
+        let series = flows.filter_map(|flow| of_flow(flow));
         let series: Vec<_> = series.collect();
         plot.layers.extend(layers(subject, &series));
     }

@@ -7,7 +7,7 @@ use super::overview::delay_of;
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
 use super::run_pictures::{RunPictures, Section};
 use super::selection::{PlotError, PlotSelection, selects};
-use super::series::{distribution, interval_steps, layers};
+use super::series::{distribution, layers, of_intervals};
 use super::subjects::{PlotData, Subject, colour_of};
 use crate::replication::Sample;
 use std::collections::{BTreeMap, BTreeSet};
@@ -238,8 +238,7 @@ fn goodput(members: &[Member<'_>]) -> Option<NamedPlot> {
     let mut plot = Plot::new("Goodput over time", Axis::time(), axis);
     for member in members {
         let runs = member.runs.iter();
-        let series =
-            runs.filter_map(|run| interval_steps(run.intervals.get(member.flow)?, "goodput_bps"));
+        let series = runs.filter_map(|run| of_intervals(run, member.flow, "goodput_bps"));
         plot.layers
             .extend(layers(&member.subject, &series.collect::<Vec<_>>()));
     }

@@ -4,7 +4,7 @@
 use super::axis::{Axis, Scale};
 use super::drawing::NamedPlot;
 use super::plot::{ErrorBar, Plot, PlotLayer, Shape};
-use super::series::{distribution, interval_steps, layers, points, rtt_samples, time_axis};
+use super::series::{distribution, layers, of_intervals, of_rows, rtt_samples, time_axis};
 use super::subjects::{PlotData, Subject};
 
 /// The pictures that the run's tables allow.
@@ -53,7 +53,7 @@ fn curves(
 
 /// Goodput of all flows; without a table of intervals what their controllers allow.
 fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
-    let goodput = |flow: &str| interval_steps(data.intervals.get(flow)?, "goodput_bps");
+    let goodput = |flow: &str| of_intervals(data, flow, "goodput_bps");
     let goodputs = curves(subjects, goodput);
     if !goodputs.is_empty() {
         let axis = Axis::linear("goodput, bit/s", "bit/s");
@@ -63,16 +63,14 @@ fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
         return Some(NamedPlot::new("goodput", caption, plot));
     }
     let allowed = |flow: &str| {
-        let table = data.state(flow)?;
-        if let Some(rates) = points(table, "allowed_rate_bps") {
+        if let Some(rates) = of_rows(data, flow, "allowed_rate_bps") {
             return Some(rates);
         }
-        let windows = points(table, "cwnd_bytes")?.into_iter();
-        let times = table.numbers("smoothed_rtt_s")?;
-        let rates = windows.zip(times);
+        let windows = of_rows(data, flow, "cwnd_bytes")?.into_iter();
+        let rates = windows.zip(of_rows(data, flow, "smoothed_rtt_s")?);
         Some(
             rates
-                .map(|((at, bytes), rtt)| (at, bytes * 8.0 / rtt))
+                .map(|((at, bytes), (_, rtt))| (at, bytes * 8.0 / rtt))
                 .collect(),
         )
     };
@@ -88,7 +86,7 @@ fn rates(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
 
 /// One-way delay of all flows; without a table of intervals their round-trip times.
 fn delays(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
-    let one_way = |flow: &str| interval_steps(data.intervals.get(flow)?, "one_way_delay_s");
+    let one_way = |flow: &str| of_intervals(data, flow, "one_way_delay_s");
     let one_way = curves(subjects, one_way);
     if !one_way.is_empty() {
         let axis = Axis::linear("one-way delay, s", "s");
@@ -96,7 +94,7 @@ fn delays(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
         let caption = "From the sender's handover to the receiver: means of the intervals.";
         return Some(NamedPlot::new("delay", caption, plot));
     }
-    let smoothed = |flow: &str| points(data.state(flow)?, "smoothed_rtt_s");
+    let smoothed = |flow: &str| of_rows(data, flow, "smoothed_rtt_s");
     let smoothed = curves(subjects, smoothed);
     let axis = Axis::linear("round-trip time, s", "s");
     let plot = over_time("Round-trip time of all flows", axis, &smoothed)?;
@@ -106,7 +104,7 @@ fn delays(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
 
 /// The windows of all flows in one picture, if there are several.
 fn windows(data: &PlotData, subjects: &[Subject]) -> Option<NamedPlot> {
-    let windows = |flow: &str| points(data.state(flow)?, "cwnd_bytes");
+    let windows = |flow: &str| of_rows(data, flow, "cwnd_bytes");
     let windows = curves(subjects, windows);
     if windows.len() < 2 {
         return None;

@@ -8,6 +8,7 @@ use super::media_plots::plots_of_media;
 use super::overview::overview;
 use super::queues::{by_load, queue};
 use super::selection::{PlotError, PlotSelection, selects};
+use super::series::end_steps;
 use super::subjects::{PlotData, Subject, subjects};
 use super::topology::Topology;
 use crate::scenario::Flow;
@@ -239,6 +240,11 @@ fn flows(
                     .any(|ending| name.ends_with(ending))
             };
             plots.retain(|plot| !detail(&plot.name));
+        }
+        for plot in &mut plots {
+            if let Drawing::Plot(plot) = &mut plot.drawing {
+                end_steps(plot, data.life(flow));
+            }
         }
         pictures.push(&format!("Flow {flow}"), plots);
     }

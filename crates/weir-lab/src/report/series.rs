@@ -1,8 +1,8 @@
 //! Points taken from tables, and what many series have in common: medians and percentiles.
 
 use super::axis::Axis;
-use super::plot::{PlotLayer, Shape};
-use super::subjects::Subject;
+use super::plot::{Plot, PlotLayer, Shape};
+use super::subjects::{Life, PlotData, Subject};
 use crate::run::columns::CONTROLLER_ROW;
 use crate::table::Table;
 use weir_proto::event::Limit;
@@ -39,16 +39,57 @@ pub(super) fn rtt_samples(table: &Table) -> Option<Vec<(f64, f64)>> {
     Some(points)
 }
 
-/// Values of intervals that are named by their ends, as steps from their starts.
-pub(super) fn interval_steps(table: &Table, name: &str) -> Option<Vec<(f64, f64)>> {
-    let points = points(table, name)?;
+/// A column of a flow's intervals while the flow is open.
+pub(super) fn of_intervals(data: &PlotData, flow: &str, name: &str) -> Option<Vec<(f64, f64)>> {
+    interval_steps(data.intervals.get(flow)?, name, data.life(flow))
+}
+
+/// A column of the rows of a flow's controller until the flow ends.
+pub(super) fn of_rows(data: &PlotData, flow: &str, name: &str) -> Option<Vec<(f64, f64)>> {
+    row_steps(data.state(flow)?, name, data.life(flow))
+}
+
+/// Values of intervals that are named by their ends, as steps from their starts: the intervals in
+/// which the flow is open, the last one until it ends.
+fn interval_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
+    let mut points = points(table, name)?;
     let first = points.first()?.0;
     let length = points.get(1).map_or(first, |next| next.0 - first);
-    let starts = [(first - length).max(0.0)].into_iter();
-    let starts = starts.chain(points.iter().map(|point| point.0));
-    let values = points.iter().map(|point| point.1);
-    let last = values.clone().next_back();
-    Some(starts.zip(values.chain(last)).collect())
+    for point in &mut points {
+        point.0 = (point.0 - length).max(0.0);
+    }
+    points.retain(|point| point.0 + length > life.start_s && point.0 < life.end_s);
+    if let Some(begin) = points.first_mut() {
+        begin.0 = begin.0.max(life.start_s);
+    }
+    let last = *points.last()?;
+    points.push((last.0 + length, last.1));
+    Some(ended(points, life.end_s))
+}
+
+/// Steps that end at this time, if it is finite.
+fn ended(mut steps: Vec<(f64, f64)>, end_s: f64) -> Vec<(f64, f64)> {
+    if end_s.is_finite() {
+        steps.retain(|point| point.0 < end_s);
+        let last = steps.last().map(|point| point.1);
+        steps.extend(last.map(|value| (end_s, value)));
+        steps.push((end_s, f64::NAN));
+    }
+    steps
+}
+
+/// The steps of a column of rows that a flow's controller writes, until the flow ends.
+fn row_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
+    Some(ended(points(table, name)?, life.end_s))
+}
+
+/// Ends the steps of a flow's picture when the flow ends.
+pub(super) fn end_steps(plot: &mut Plot, life: Life) {
+    for layer in &mut plot.layers {
+        if let Shape::Step(points) = &mut layer.shape {
+            *points = ended(std::mem::take(points), life.end_s);
+        }
+    }
 }
 
 /// The axis of virtual time.
@@ -150,6 +191,7 @@ fn value_at(points: &[(f64, f64)], time: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::{Column, Values};
 
     #[test]
     fn a_distribution_rises_from_zero_to_one_at_its_values() {
@@ -167,6 +209,48 @@ mod tests {
         let bands = percentiles(&series);
         assert_eq!(bands.len(), GRID + 1);
         assert!(bands.iter().all(|band| band.1 == [1.0, 5.0, 9.0]));
+    }
+
+    /// Intervals of a second; the flow is open from 1.5 s to 3.5 s.
+    #[test]
+    fn steps_begin_and_end_with_their_flow() {
+        let life = Life {
+            start_s: 1.5,
+            end_s: 3.5,
+        };
+        let times = (1..=5).map(f64::from).collect::<Vec<_>>();
+        let column = |name: &str, values| Column {
+            name: name.to_owned(),
+            values: Values::F64(values),
+        };
+        let goodput = vec![0.0, 7.0, 8.0, 9.0, 0.0];
+        let table = Table {
+            columns: vec![column("time_s", times), column("goodput_bps", goodput)],
+        };
+        let mut steps = interval_steps(&table, "goodput_bps", life).expect("a column");
+        assert!(
+            steps
+                .pop()
+                .is_some_and(|end| end.0 == 3.5 && end.1.is_nan())
+        );
+        assert_eq!(steps, [(1.5, 7.0), (2.0, 8.0), (3.0, 9.0), (3.5, 9.0)]);
+        let mut rows = row_steps(&table, "goodput_bps", life).expect("a column");
+        assert!(rows.pop().is_some_and(|end| end.0 == 3.5 && end.1.is_nan()));
+        assert_eq!(rows, [(1.0, 0.0), (2.0, 7.0), (3.0, 8.0), (3.5, 8.0)]);
+        let always = Life {
+            start_s: 0.0,
+            end_s: f64::INFINITY,
+        };
+        let steps = interval_steps(&table, "goodput_bps", always).expect("a column");
+        let all = [
+            (0.0, 0.0),
+            (1.0, 7.0),
+            (2.0, 8.0),
+            (3.0, 9.0),
+            (4.0, 0.0),
+            (5.0, 0.0),
+        ];
+        assert_eq!(steps, all);
     }
 
     #[test]

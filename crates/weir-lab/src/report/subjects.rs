@@ -21,18 +21,51 @@ pub struct PlotData {
     pub transfers: BTreeMap<String, Table>,
     /// `summary.json`.
     pub(super) summary: Value,
+    /// The life of each flow.
+    lives: BTreeMap<String, Life>,
+}
+
+/// When a flow is open: from its start to the completion of its transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Life {
+    /// In seconds.
+    pub start_s: f64,
+    /// In seconds; infinite for a flow that is open until the run ends.
+    pub end_s: f64,
 }
 
 impl PlotData {
     /// A run without tables of intervals and transfers.
     pub fn new(output: RunOutput) -> Self {
         let summary = serde_json::to_value(&output.summary).unwrap_or_default();
+        let scenario = &output.scenario;
+        let starts = scenario
+            .flows
+            .iter()
+            .flat_map(|flow| scenario.starts_of(flow));
+        let lives = starts.map(|(name, start)| {
+            let start_s = start.as_secs_f64();
+            let measured = output.summary.flows.get(&name);
+            let taken_s = measured.and_then(|flow| flow.completion_time_s);
+            let end_s = taken_s.map_or(f64::INFINITY, |taken_s| start_s + taken_s);
+            (name, Life { start_s, end_s })
+        });
         Self {
+            lives: lives.collect(),
             output,
             intervals: BTreeMap::new(),
             transfers: BTreeMap::new(),
             summary,
         }
+    }
+
+    /// When a flow is open; always for one that the scenario does not have.
+    pub(super) fn life(&self, flow: &str) -> Life {
+        let always = Life {
+            start_s: 0.0,
+            end_s: f64::INFINITY,
+        };
+        self.lives.get(flow).copied().unwrap_or(always)
     }
 
     /// A number of a flow's summary: `rtt_s/p50`.
