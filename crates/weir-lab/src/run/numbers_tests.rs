@@ -199,3 +199,28 @@ fn flows_of_one_entry_are_a_group() {
     let goodput: f64 = output.summary.flows.values().map(|f| f.goodput_bps).sum();
     near(group.goodput_bps.mean, goodput / 3.0, 1e-12);
 }
+
+#[test]
+fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
+    // draft-ietf-ccwg-ratelimited-increase §3.1, its second flight of ten too: without a limit
+    // slow start goes from 10 to 20 and 30 segments, with it to 2 · maxFS = 20. The pause is
+    // shorter than an RTO, after which the window would begin anew.
+    for controller in ["newreno", "cubic"] {
+        for (growth, segments) in [("unlimited", 30.0), ("flight", 20.0)] {
+            let output = run_text(&format!(
+                "[run]\nduration = \"400ms\"\n\n[[link]]\nname = \"wire\"\n\
+                 between = [\"a\", \"b\"]\nrate = \"1Gbit\"\ndelay = \"10ms\"\n\
+                 \n[[flow]]\nname = \"paused\"\nfrom = \"a\"\nto = \"b\"\n\
+                 transport = {{ kind = \"tcp\", controller = \"{controller}\", \
+                 overrides = {{ rate_limited_growth = \"{growth}\", hystart = false }} }}\n\
+                 app = {{ kind = \"on_off\", packet = 1460, rate = \"11680kbit\", on = \"9500us\", \
+                 off = \"190500us\", lengths = \"constant\" }}\n"
+            ));
+            // The SYN and both flights.
+            assert_eq!(output.summary.flows["paused"].packets_sent, 21);
+            let windows = output.flows[0].table.numbers("cwnd_bytes").unwrap();
+            let last = windows.last().copied();
+            assert_eq!(last, Some(segments * 1460.0), "{controller} {growth}");
+        }
+    }
+}

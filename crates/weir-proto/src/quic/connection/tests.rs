@@ -2,7 +2,7 @@
 
 use super::pair::{Pair, Side, periodic};
 use super::*;
-use crate::cc::window::{self, Rules};
+use crate::cc::window::{self, RateLimitedGrowth, Rules};
 use crate::endpoint::EndpointEvent;
 use crate::event::Bound;
 use crate::quic::wire::{Ack, Frame, PacketNumberLen, StreamFrame};
@@ -365,6 +365,39 @@ fn whether_losses_or_acknowledgements_come_first_is_a_rule() {
         deliver(&mut client, data(0, ack(1, 9)));
         assert_eq!(client.controller.window(), window);
         assert_eq!(client.statistics().packets_lost, 1);
+    }
+}
+
+#[test]
+fn ten_packets_and_four_after_a_pause_leave_24_packets_or_20() {
+    // draft-ietf-ccwg-ratelimited-increase §3.1: without a limit 24, with it 2 · maxFS = 20.
+    // RFC 9002 §7.8: the second flight uses less than the window, which does not grow.
+    for (growth, grown) in [
+        (RateLimitedGrowth::Unlimited, 24),
+        (RateLimitedGrowth::Flight, 20),
+        (RateLimitedGrowth::Hold, 20),
+    ] {
+        let mut config = lossy_link("inet-2025", 1);
+        config.rules.rate_limited_growth = growth;
+        let mut client = Connection::client(config);
+        client.connect(Instant::ZERO);
+        let (mut now, mut sent) = (Instant::ZERO, 0);
+        // Packets of a flight, and the stream data that fills them.
+        for (flight, octets, window) in [(10, 12_352, 20), (4, 4_940, grown)] {
+            let written = client.write(now, Payload::of_len(octets));
+            assert_eq!(written, Ok(()));
+            let packets = std::iter::from_fn(|| client.poll_transmit(now));
+            let sizes: Vec<u32> = packets.map(|packet| packet.size - 28).collect();
+            assert_eq!(sizes, vec![1252; flight], "{growth:?}");
+            let (number, last) = (u64::from(sent > 0), sent + flight as u64 - 1);
+            let acknowledgement = data(number, ack(sent, last));
+            let size = acknowledgement.len(&client.config.header);
+            now += millis(5);
+            client.receive(now, &acknowledgement, size, crate::packet::Ecn::NotEct);
+            assert_eq!(client.controller.window(), window * 1252, "{growth:?}");
+            now += millis(20);
+            sent = last + 1;
+        }
     }
 }
 
