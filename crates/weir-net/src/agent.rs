@@ -5,7 +5,7 @@
 //! endpoint that its packet has left, fires its timers at ticks, and drops the packets that the
 //! flow's loss model selects. For its endpoint a packet lost at the socket counts as sent.
 
-use crate::app::{App, AppReport, RequestRecord, VideoFrame};
+use crate::app::{App, AppReport, RequestRecord, VideoFrame, VideoTiming};
 use crate::delay_meter::{DelayMeter, DelayStatistics, IntervalDelays};
 use crate::host_timing::{HostTiming, SendTimestamp};
 use crate::interface::Interface;
@@ -138,8 +138,8 @@ impl Agent {
         self.app.requests()
     }
 
-    pub(crate) fn frame_deadline(&self) -> Option<Duration> {
-        self.app.frame_deadline()
+    pub(crate) fn video_timing(&self) -> Option<VideoTiming> {
+        self.app.video_timing()
     }
 
     pub(crate) fn app_done(&self) -> bool {

@@ -102,6 +102,42 @@ fn marks_keep_the_queue_short_and_lose_nothing() {
 }
 
 #[test]
+fn a_pause_sends_nothing_and_goes_on_at_the_rate_before_it() {
+    let paused = CALL.replace(
+        "kind = \"video\"",
+        "kind = \"video\", pause = [{ at = \"20s\", until = \"30s\" }]",
+    );
+    let output = run_with(&paused);
+    let call = &output.summary.flows["call"];
+    let video = call.video.expect("it is video");
+    // 30 of 40 s at 30 frames per second, less those of the last 200 ms.
+    assert_eq!((video.frames, video.complete), (895, 895));
+    assert_eq!((video.freezes, call.packets_lost), (0, 0));
+    assert!(
+        call.bound_share["application"] > 0.25,
+        "{:?}",
+        call.bound_share
+    );
+    let table = &output.flows[0].table;
+    let [times, target] = ["time_s", "target_rate_bps"].map(|name| {
+        let column = table.numbers(name).expect("a column");
+        column.to_vec()
+    });
+    let rows = times.iter().zip(&target);
+    // The last report comes with the last packets, and no feedback is missing afterwards.
+    let silent = rows
+        .clone()
+        .filter(|(time, _)| (20.3..30.0).contains(*time));
+    assert_eq!(silent.count(), 0);
+    let last = |until: f64| {
+        let mut before = rows.clone().filter(|(time, _)| **time < until);
+        *before.next_back().expect("a row").1
+    };
+    let (before, after) = (last(30.0), last(30.5));
+    assert!((after / before - 1.0).abs() < 0.15, "{before} {after}");
+}
+
+#[test]
 fn video_takes_no_stream() {
     for transport in ["tcp", "quic"] {
         let text = CALL.replace(

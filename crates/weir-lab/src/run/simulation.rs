@@ -254,7 +254,7 @@ impl Simulation {
             let video = self.sim.video(sim_flow.id);
             let requests = self.sim.network.requests(sim_flow.id);
             flow.requests = (!requests.is_empty()).then(|| request_table(requests));
-            flow.frames = video.map(|(frames, deadline)| frame_table(&frames, deadline));
+            flow.frames = video.map(|(frames, timing)| frame_table(&frames, timing.deadline));
         }
         if let Some(traced) = self.traced_flow {
             flows.retain(|flow| flow.name == traced);

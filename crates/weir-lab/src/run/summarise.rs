@@ -114,7 +114,7 @@ impl Simulation {
             video: self
                 .sim
                 .video(id)
-                .map(|(frames, deadline)| VideoSummary::of(&frames, [from, end], deadline)),
+                .map(|(frames, timing)| VideoSummary::of(&frames, [from, end], timing)),
             ..flow
         }
     }

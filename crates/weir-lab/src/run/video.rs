@@ -2,7 +2,7 @@
 
 use super::statistics::Distribution;
 use serde::{Deserialize, Serialize};
-use weir_net::app::VideoFrame;
+use weir_net::app::{VideoFrame, VideoTiming};
 use weir_proto::time::{Duration, Instant};
 
 /// Intervals between shown frames over which the mean is taken (W3C webrtc-stats, freezeCount).
@@ -58,8 +58,9 @@ pub(super) fn delay(frame: &VideoFrame) -> Option<Duration> {
     Some(frame.completed?.since(frame.captured))
 }
 
-/// The times at which frames are shown: each complete frame, unless a later one was shown before.
-fn shown(frames: &[VideoFrame]) -> Vec<Instant> {
+/// The times at which frames are shown: each complete frame, unless a later one was shown before;
+/// with their numbers.
+fn shown(frames: &[VideoFrame]) -> Vec<(Instant, u32)> {
     let mut complete: Vec<(Instant, u32)> = frames
         .iter()
         .filter_map(|frame| Some((frame.completed?, frame.number)))
@@ -73,22 +74,28 @@ fn shown(frames: &[VideoFrame]) -> Vec<Instant> {
         }
         is_newer
     });
-    complete.into_iter().map(|(at, _)| at).collect()
+    complete
 }
 
 /// The freezes that end in the span, each with its length in seconds. The picture of the last frame
-/// stands until `end`.
+/// stands until `end`. The time of a pause is no part of an interval.
 fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
     let mut times = shown(frames);
-    times.push(end);
+    times.push((end, frames.len() as u32));
     let mut recent: Vec<f64> = Vec::new();
     let mut freezes = Vec::new();
     for pair in times.windows(2) {
-        let interval = pair[1].since(pair[0]).as_secs_f64();
+        let [before, after] = [pair[0], pair[1]];
+        let between = frames.get(before.1 as usize + 1..=after.1 as usize);
+        // The last frame's picture ends with no frame.
+        let between = between.or(frames.get(before.1 as usize + 1..));
+        let paused = between.unwrap_or_default().iter();
+        let paused = paused.map(|frame| frame.pause.as_secs_f64()).sum::<f64>();
+        let interval = after.0.since(before.0).as_secs_f64() - paused;
         let last = &recent[recent.len().saturating_sub(RECENT)..];
         let mean = last.iter().sum::<f64>() / last.len().max(1) as f64;
         let is_freeze = interval > (FREEZE_RATIO * mean).max(mean + FREEZE_MARGIN_S);
-        if !last.is_empty() && is_freeze && pair[1] > from {
+        if !last.is_empty() && is_freeze && after.0 > from {
             freezes.push(interval);
         }
         recent.push(interval);
@@ -97,9 +104,14 @@ fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
 }
 
 impl VideoSummary {
-    /// Of the frames that were captured in the span, of which those of the last `deadline` may be
-    /// on their way.
-    pub(super) fn of(frames: &[VideoFrame], [from, end]: [Instant; 2], deadline: Duration) -> Self {
+    /// Of the frames that were captured in the span, of which those of the last deadline may be on
+    /// their way.
+    pub(super) fn of(
+        frames: &[VideoFrame],
+        [from, end]: [Instant; 2],
+        timing: VideoTiming,
+    ) -> Self {
+        let deadline = timing.deadline;
         let judged: Vec<&VideoFrame> = frames
             .iter()
             .filter(|frame| frame.captured >= from && frame.captured + deadline <= end)
@@ -110,7 +122,8 @@ impl VideoSummary {
         let is_encoded = |frame: &VideoFrame| frame.packets > 0;
         let delays = judged.iter().filter_map(|frame| delay(frame));
         let rates = judged.iter().map(|frame| f64::from(frame.encoder_rate));
-        let freezes = freezes(frames, [from, end]);
+        let last_shown = timing.paused_since.map_or(end, |since| since.min(end));
+        let freezes = freezes(frames, [from, last_shown]);
         Self {
             frames: judged.len() as u64,
             not_encoded: count(&|frame| !is_encoded(frame)),
@@ -152,7 +165,11 @@ mod tests {
     #[test]
     fn frames_are_complete_late_or_lost_and_the_end_is_not_judged() {
         let frames = video(&[Some(20), Some(30), None, Some(120), Some(20), None]);
-        let summary = VideoSummary::of(&frames, [at(40), at(260)], Duration::from_millis(100));
+        let timing = VideoTiming {
+            deadline: Duration::from_millis(100),
+            paused_since: None,
+        };
+        let summary = VideoSummary::of(&frames, [at(40), at(260)], timing);
         // Frames 1 to 4: the first is before the warm-up, the last may be on its way.
         assert_eq!(
             (summary.frames, summary.complete, summary.late, summary.lost),
@@ -165,7 +182,7 @@ mod tests {
     #[test]
     fn a_frame_that_comes_after_a_later_one_is_not_shown() {
         let frames = video(&[Some(10), Some(100), Some(10), Some(10)]);
-        assert_eq!(shown(&frames), [at(10), at(90), at(130)]);
+        assert_eq!(shown(&frames), [(at(10), 0), (at(90), 2), (at(130), 3)]);
     }
 
     #[test]
@@ -190,5 +207,36 @@ mod tests {
         // The last picture stands for a second.
         let frames = video(&[Some(20); 40]);
         assert_eq!(freezes(&frames, [Instant::ZERO, at(2580)]).len(), 1);
+    }
+
+    #[test]
+    fn a_pause_of_the_source_is_no_freeze() {
+        // Forty frames, a pause of ten seconds more than 40 ms, and forty frames, of which so many
+        // of the first are lost.
+        for (lost, expected) in [(0, 0), (3, 0), (4, 1)] {
+            let mut delays = vec![Some(20); 80];
+            delays[40..40 + lost].fill(None);
+            let mut frames = video(&delays);
+            let pause = Duration::from_secs(10);
+            frames[40].pause = pause;
+            for frame in &mut frames[40..] {
+                frame.captured += pause;
+                frame.completed = frame.completed.map(|at| at + pause);
+            }
+            let end = at(80 * 40 + 10_000);
+            let found = freezes(&frames, [Instant::ZERO, end]);
+            assert_eq!(found.len(), expected, "{lost}: {found:?}");
+            // It stops in a pause: the last picture stands until that begins.
+            let timing = |paused_since| VideoTiming {
+                deadline: Duration::from_millis(100),
+                paused_since,
+            };
+            let until_the_end = |paused_since| {
+                let span = [Instant::ZERO, end + Duration::from_secs(5)];
+                VideoSummary::of(&frames, span, timing(paused_since)).freezes
+            };
+            assert_eq!(until_the_end(None), expected as u64 + 1);
+            assert_eq!(until_the_end(Some(end)), expected as u64);
+        }
     }
 }

@@ -23,7 +23,7 @@ pub use on_off::{LengthDistribution, OnOff, OnOffConfig};
 pub use request::{RequestClient, RequestConfig, RequestRecord, RequestServer};
 pub use sink::Sink;
 pub use size::{MAX_SIZE, Pairs, TransferSize};
-pub use video::{VideoConfig, VideoFrame, VideoSink, VideoSource};
+pub use video::{VideoConfig, VideoFrame, VideoPause, VideoSink, VideoSource, VideoTiming};
 
 use weir_proto::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
 use weir_proto::packet::Payload;
@@ -264,8 +264,8 @@ pub trait App {
         &[]
     }
 
-    /// How long a frame may take; `None` if this is no source of video.
-    fn frame_deadline(&self) -> Option<Duration> {
+    /// How to judge the frames; `None` if this is no source of video.
+    fn video_timing(&self) -> Option<VideoTiming> {
         None
     }
 }

@@ -6,6 +6,9 @@
 //! reaction latency. Every `key_frame_interval` a frame is a key frame, `key_frame_ratio` times as
 //! large as the others, which are smaller by as much, so that the mean is the target.
 //!
+//! In a pause no frame is captured; what waits in the sender leaves. The first frame after it is a
+//! key frame, with which the intervals of key frames begin anew.
+//!
 //! The frame delay is from capture until the last packet has arrived. A frame is complete if all
 //! its packets arrived, and late if that took longer than `deadline`. The display shows a complete
 //! frame unless a later one was shown before. It **freezes** when the time between two shown frames
@@ -26,17 +29,26 @@ pub use frame::VideoFrame;
 pub use sink::VideoSink;
 pub use source::VideoSource;
 
+/// How to judge the frames of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VideoTiming {
+    /// A frame is late if its delay is longer.
+    pub deadline: Duration,
+    /// When the next frame would have been captured but for a pause; `None` outside of pauses.
+    pub paused_since: Option<Instant>,
+}
+
 use super::{AppEnvironment, AppPair, AppSettings, Contradiction, WriteLoad};
 use weir_proto::rng::Rng;
 use weir_proto::settings::{bit_rate, bytes, count, fraction, natural, number, or_word};
-use weir_proto::time::Duration;
+use weir_proto::time::{Duration, Instant};
 
 /// Octets of the description of the frame at the start of each packet.
 const HEADER: u32 = 28;
 
 weir_proto::settings! {
     /// Video of an encoder that follows the target rate of the transport's controller.
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Debug, PartialEq)]
     pub struct VideoConfig {
         /// Payload bits per second while the transport says no target: without a controller for
         /// media always.
@@ -59,6 +71,19 @@ weir_proto::settings! {
         pub drop_above: Option<Duration> => or_word("never", natural()),
         /// A frame is late if its delay is longer.
         pub deadline: Duration = Duration::from_millis(200),
+        /// When the source is paused, one pause after the other.
+        pub pauses: Vec<VideoPause> as "pause",
+    }
+}
+
+weir_proto::settings! {
+    /// A time in which no frame is captured; the first frame after it is a key frame.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct VideoPause {
+        /// When it begins, from the first frame on.
+        pub at: Duration [required],
+        /// When frames are captured again, from the first frame on.
+        pub until: Duration [required] = Duration::from_secs(1) => natural(),
     }
 }
 
@@ -67,7 +92,7 @@ impl AppSettings for VideoConfig {
         let name = format!("flow/{}/app", environment.flow);
         let rng = Rng::stream(environment.seed, &name);
         AppPair {
-            source: Box::new(VideoSource::new(*self, rng)),
+            source: Box::new(VideoSource::new(self.clone(), rng)),
             sink: Box::new(VideoSink::new()),
         }
     }
@@ -84,6 +109,11 @@ impl AppSettings for VideoConfig {
             drop_above: rng
                 .chance(0.5)
                 .then(|| Duration::from_millis(rng.below(1000))),
+            pauses: Vec::from_iter(rng.chance(0.5).then(|| {
+                let at = Duration::from_millis(rng.below(1000));
+                let until = at + Duration::from_millis(1 + rng.below(1000));
+                VideoPause { at, until }
+            })),
             ..Self::default()
         }
     }
@@ -114,12 +144,27 @@ impl AppSettings for VideoConfig {
                 help: "write \"10s\", or \"never\"",
             });
         }
+        let mut last = Duration::ZERO;
+        for pause in &self.pauses {
+            if pause.at < last || pause.until <= pause.at {
+                return Err(Contradiction {
+                    key: "pause",
+                    message: format!(
+                        "pause: that from {} until {} ends before it begins, or begins before the \
+                         one before it ends",
+                        pause.at, pause.until
+                    ),
+                    help: "write them in their order, each with its `at` before its `until`",
+                });
+            }
+            last = pause.until;
+        }
         Ok(())
     }
 }
 
 impl VideoConfig {
-    /// When frame `number` is captured, after the first.
+    /// How long after a frame the `number`th frame after it is captured, without a pause.
     fn capture_time(&self, number: u64) -> Duration {
         let nanos = u128::from(number) * 1_000_000_000 / u128::from(self.frame_rate.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

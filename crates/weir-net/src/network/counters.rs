@@ -2,7 +2,7 @@
 
 use super::{ABSENT, LinkId, LinkSlot, MediumId, Network, Side};
 use crate::agent::{Agent, AgentCounters};
-use crate::app::{AppReport, RequestRecord, VideoFrame};
+use crate::app::{AppReport, RequestRecord, VideoFrame, VideoTiming};
 use crate::delay_meter::{DelayStatistics, IntervalDelays};
 use crate::link::LinkCounters;
 use crate::wifi::StationCounters;
@@ -136,9 +136,9 @@ impl Network {
         client.map_or(&[], Agent::requests)
     }
 
-    /// How long a frame of the flow's video may take; `None` without video.
-    pub fn frame_deadline(&self, flow: FlowId) -> Option<Duration> {
-        self.agent(flow, Side::Sender)?.frame_deadline()
+    /// How to judge the frames of the flow's video; `None` without video.
+    pub fn video_timing(&self, flow: FlowId) -> Option<VideoTiming> {
+        self.agent(flow, Side::Sender)?.video_timing()
     }
 
     /// True once the application at this end will neither write nor read any more.

@@ -45,6 +45,8 @@ pub struct Session {
     history: History,
     /// Since when packets have been on their way without a report.
     waits_since: Option<Instant>,
+    /// When the last packet of media was sent.
+    last_sent: Option<Instant>,
     receiver: Receiver,
     reports: VecDeque<CcFeedback>,
     reports_sent: u64,
@@ -76,6 +78,7 @@ impl Session {
             queued_bytes: 0,
             pacer: Pacer::default(),
             waits_since: None,
+            last_sent: None,
             reports: VecDeque::new(),
             reports_sent: 0,
             received: VecDeque::new(),
@@ -251,6 +254,7 @@ impl Session {
         let packet = self.packet(RtpPacket::Media(media), ecn, number);
         self.history.on_sent(now, packet.id, bytes);
         self.waits_since.get_or_insert(now);
+        self.last_sent = Some(now);
         self.statistics.data_packets_sent += 1;
         self.events.push(now, EventMask::PACKET, || Event::Sent {
             number,
@@ -301,7 +305,10 @@ impl Endpoint for Session {
             self.reports.extend(reports);
         }
         if self.feedback_deadline().is_some_and(|at| at <= now) {
-            self.waits_since = Some(now);
+            // No report covers lost packets while nothing is sent after them: they halve the rate
+            // once, and packets that are sent later once more.
+            let has_sent_since = self.last_sent > self.waits_since;
+            self.waits_since = has_sent_since.then_some(now);
             if let Some(control) = &mut self.control {
                 self.events
                     .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff: 0 });

@@ -1,6 +1,6 @@
 use super::*;
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, WriteError};
-use crate::event::{Event, EventMask, LossTrigger};
+use crate::event::{Bound, Event, EventMask, LossTrigger};
 use crate::packet::{Body, Packet as NetPacket, Payload};
 use crate::time::Instant;
 use std::num::NonZeroU32;
@@ -23,6 +23,8 @@ struct Pair {
     drops: fn(u64) -> bool,
     late: fn(u64) -> Duration,
     carries_feedback: bool,
+    /// No frames are written.
+    is_paused: bool,
 }
 
 impl Pair {
@@ -47,6 +49,7 @@ impl Pair {
             drops: |_| false,
             late: |_| Duration::ZERO,
             carries_feedback: true,
+            is_paused: false,
         }
     }
 
@@ -87,7 +90,7 @@ impl Pair {
             }
             assert!(next > self.now || arrival == Some(next), "time passes");
             self.now = next;
-            if next == frame {
+            if next == frame && !self.is_paused {
                 for _ in 0..3 {
                     let _ = self.ends[0].write(next, Payload::of_len(400));
                 }
@@ -240,6 +243,51 @@ fn without_feedback_the_rate_is_halved() {
         .iter()
         .filter(|(_, event)| matches!(event, Event::Timeout { .. }));
     assert!((1..=3).contains(&timeouts.count()));
+}
+
+#[test]
+fn a_pause_keeps_the_rate_and_is_limited_by_the_application() {
+    // Without loss, and with the last packet before the pause lost: no report covers it, because
+    // no packet arrives after it, which halves the rate once.
+    for (drops, halvings) in [(None, 0), (Some(150), 1)] {
+        let mut pair = Pair::new(&Config::default());
+        if drops.is_some() {
+            pair.drops = |number| number == 150;
+        }
+        // Fifty frames of three packets each, the last of them at 2000 ms.
+        pair.run(2010);
+        pair.is_paused = true;
+        pair.run(2300);
+        assert_eq!(pair.media_sent, 150);
+        let rate = |pair: &Pair| pair.ends[0].media_target().expect("NADA").rate.as_bps();
+        let before = rate(&pair);
+        pair.events();
+        pair.run(20_000);
+        let events = pair.events();
+        let timeouts = events
+            .iter()
+            .filter(|(_, event)| matches!(event, Event::Timeout { .. }));
+        assert_eq!(timeouts.count(), halvings);
+        let after = before / f64::from(1 << halvings);
+        assert!((rate(&pair) - after).abs() < 1.0, "{} {after}", rate(&pair));
+        let bound = |(_, event): &(Instant, Event)| match event {
+            Event::Blocked(bound) => Some(*bound),
+            _ => None,
+        };
+        assert!(
+            events
+                .iter()
+                .filter_map(bound)
+                .all(|bound| bound == Bound::Application)
+        );
+        // The rate goes on from there: it does not swing with the first reports, unless they have
+        // the loss. What waits in the sender takes up to 5 % of the target (BUFFER_SHIFT).
+        pair.is_paused = false;
+        pair.run(20_400);
+        let least = if drops.is_some() { 150e3 } else { 0.95 * after };
+        assert!(rate(&pair) >= least, "{} {least}", rate(&pair));
+        assert_eq!(pair.ends[0].statistics().packets_lost, halvings as u64);
+    }
 }
 
 #[test]

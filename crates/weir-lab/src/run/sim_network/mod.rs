@@ -17,7 +17,7 @@ use crate::scenario::{Direction, Host, Link, Scenario, Station, Wifi};
 use flows::PacketEncoding;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use weir_net::app::{PlaybackReport, VideoFrame};
+use weir_net::app::{PlaybackReport, VideoFrame, VideoTiming};
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
 use weir_proto::endpoint::CloseReason;
@@ -283,12 +283,12 @@ impl SimNetwork {
         self.network.app_report(flow, Side::Receiver).playback
     }
 
-    /// The frames of a flow's video and how long one may take; `None` without video.
-    pub(super) fn video(&self, flow: FlowId) -> Option<(Vec<VideoFrame>, Duration)> {
-        let deadline = self.network.frame_deadline(flow)?;
+    /// The frames of a flow's video and how to judge them; `None` without video.
+    pub(super) fn video(&self, flow: FlowId) -> Option<(Vec<VideoFrame>, VideoTiming)> {
+        let timing = self.network.video_timing(flow)?;
         let [captured, arrived] =
             [Side::Sender, Side::Receiver].map(|side| self.network.frames(flow, side));
-        Some((joined(captured, arrived), deadline))
+        Some((joined(captured, arrived), timing))
     }
 
     /// How the connection of a flow ended, if not in good order: what its sender reports, or else

@@ -2,7 +2,7 @@
 
 use super::HEADER;
 use weir_proto::packet::Payload;
-use weir_proto::time::Instant;
+use weir_proto::time::{Duration, Instant};
 
 /// A frame at the sender or at the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct VideoFrame {
     pub packets: u16,
     /// It depends on no other.
     pub is_key: bool,
+    /// By how much a pause of the source before it has put off its capture; 0 at the receiver.
+    pub pause: Duration,
     /// The encoder's rate, in bit/s.
     pub encoder_rate: u32,
     /// Packets that arrived; 0 at the sender.
@@ -62,8 +64,7 @@ impl VideoFrame {
             packets: u16::from_be_bytes(*packets),
             is_key: u32::from_be_bytes(*is_key) != 0,
             encoder_rate: u32::from_be_bytes(*encoder_rate),
-            arrived: 0,
-            completed: None,
+            ..Self::default()
         };
         Some((frame, u16::from_be_bytes(*index)))
     }

@@ -1,10 +1,21 @@
 //! The camera and its encoder.
 
-use super::{HEADER, VideoConfig, VideoFrame};
+use super::{HEADER, VideoConfig, VideoFrame, VideoPause, VideoTiming};
 use crate::app::{App, AppReport, Session};
 use weir_proto::endpoint::{Endpoint, MediaTarget};
 use weir_proto::rng::Rng;
 use weir_proto::time::{Duration, Instant};
+
+/// The frames that are captured in constant intervals, without a pause between them.
+#[derive(Clone, Copy, Debug)]
+struct Spell {
+    /// The number of its first frame.
+    first: u64,
+    /// When that is captured.
+    since: Instant,
+    /// By how much a pause has put that off.
+    pause: Duration,
+}
 
 /// The source of a stream that begins at the handshake and has no end.
 #[derive(Debug)]
@@ -12,6 +23,11 @@ pub struct VideoSource {
     config: VideoConfig,
     rng: Rng,
     start: Option<Instant>,
+    /// Since the start, or since the last pause; the pause that has begun is over with its first
+    /// frame.
+    spell: Option<Spell>,
+    /// Pauses that have not begun, the last first.
+    pauses: Vec<VideoPause>,
     /// The rate to which the encoder is set, in bit/s; `None` before the first frame.
     rate: Option<f64>,
     /// When it was set.
@@ -24,9 +40,11 @@ impl VideoSource {
     /// A source before its first frame.
     pub fn new(config: VideoConfig, rng: Rng) -> Self {
         Self {
+            pauses: config.pauses.iter().rev().copied().collect(),
             config,
             rng,
             start: None,
+            spell: None,
             rate: None,
             rate_since: Instant::ZERO,
             frames: Vec::new(),
@@ -34,8 +52,34 @@ impl VideoSource {
         }
     }
 
+    /// When the next frame is captured; `None` before the handshake.
     fn due(&self) -> Option<Instant> {
-        Some(self.start? + self.config.capture_time(self.frames.len() as u64))
+        let spell = self.spell?;
+        let number = self.frames.len() as u64 - spell.first;
+        Some(spell.since + self.config.capture_time(number))
+    }
+
+    /// Puts the next frame off to the end of a pause in which it would be captured.
+    fn skip_pauses(&mut self) {
+        while let (Some(start), Some(due), Some(pause)) =
+            (self.start, self.due(), self.pauses.last())
+        {
+            let [begin, end] = [pause.at, pause.until].map(|time| start + time);
+            if due < begin {
+                return;
+            }
+            self.pauses.pop();
+            if due < end {
+                let first = self.frames.len() as u64;
+                let before = self.spell.filter(|spell| spell.first == first);
+                let before = before.map_or(Duration::ZERO, |spell| spell.pause);
+                self.spell = Some(Spell {
+                    first,
+                    since: end,
+                    pause: before + end.since(due),
+                });
+            }
+        }
     }
 
     /// The encoder's rate for the frame that is captured now.
@@ -65,14 +109,17 @@ impl VideoSource {
         let target = endpoint.media_target();
         let rate = self.encoder_rate(now, target);
         let number = self.frames.len() as u64;
+        let place = number - self.spell.map_or(0, |spell| spell.first);
         let is_key = match self.config.key_frame_period() {
-            Some(period) => number.is_multiple_of(period),
-            None => number == 0,
+            Some(period) => place.is_multiple_of(period),
+            None => place == 0,
         };
+        let pause = self.spell.filter(|_| place == 0);
         let mut frame = VideoFrame {
             number: number as u32,
             captured: now,
             is_key,
+            pause: pause.map_or(Duration::ZERO, |spell| spell.pause),
             encoder_rate: rate.min(f64::from(u32::MAX)) as u32,
             ..VideoFrame::default()
         };
@@ -111,11 +158,18 @@ impl App for VideoSource {
         self.session.drain(now, endpoint);
         if self.start.is_none() {
             self.start = self.session.statistics.connected_at;
+            self.spell = self.start.map(|since| Spell {
+                first: 0,
+                since,
+                pause: Duration::ZERO,
+            });
+            self.skip_pauses();
         }
         while !self.done() && self.due().is_some_and(|due| due <= now) {
             let frame = self.next_frame(now, endpoint);
             self.write(now, endpoint, &frame);
             self.frames.push(frame);
+            self.skip_pauses();
         }
     }
 
@@ -135,7 +189,12 @@ impl App for VideoSource {
         &self.frames
     }
 
-    fn frame_deadline(&self) -> Option<Duration> {
-        Some(self.config.deadline)
+    fn video_timing(&self) -> Option<VideoTiming> {
+        let next = self.frames.len() as u64;
+        let spell = self.spell.filter(|spell| spell.first == next);
+        Some(VideoTiming {
+            deadline: self.config.deadline,
+            paused_since: spell.map(|spell| spell.since - spell.pause),
+        })
     }
 }

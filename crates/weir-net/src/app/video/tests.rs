@@ -127,6 +127,88 @@ fn frames_are_captured_on_time_and_fill_their_packets() {
     assert_eq!(lengths[..5], [1200, 1200, 1200, 1200, 200]);
 }
 
+fn pause(at: u64, until: u64) -> VideoPause {
+    let [at, until] = [at, until].map(Duration::from_millis);
+    VideoPause { at, until }
+}
+
+#[test]
+fn a_pause_captures_nothing_and_ends_with_a_key_frame() {
+    let mut source = source(VideoConfig {
+        key_frame_interval: Some(Duration::from_millis(200)),
+        pauses: vec![pause(100, 310)],
+        ..VideoConfig::default()
+    });
+    let transport = run(&mut source, 600, |_| None);
+    let captured = |frame: &VideoFrame| (frame.captured, frame.is_key, frame.pause);
+    let frames: Vec<_> = source.frames().iter().map(captured).collect();
+    let plain = |millis| (at(millis), false, Duration::ZERO);
+    let key = |millis, pause| (at(millis), true, Duration::from_millis(pause));
+    // 25 frames per second, every fifth a key frame. The frame of 120 ms is put off to the end of
+    // the pause, and the intervals begin anew with it.
+    let expected = [
+        key(0, 0),
+        plain(40),
+        plain(80),
+        key(310, 190),
+        plain(350),
+        plain(390),
+        plain(430),
+        plain(470),
+        key(510, 0),
+        plain(550),
+        plain(590),
+    ];
+    assert_eq!(frames, expected);
+    let octets: u32 = source.frames().iter().map(|frame| frame.bytes).sum();
+    let written: u32 = transport.written.iter().map(Payload::len).sum();
+    assert_eq!(written, octets);
+}
+
+#[test]
+fn pauses_may_begin_the_stream_follow_each_other_and_fall_between_frames() {
+    // Frames of every 40 ms; the pause of 130 ms lies between the first two after the others.
+    let pauses = vec![
+        pause(0, 60),
+        pause(60, 110),
+        pause(120, 140),
+        pause(200, 5000),
+    ];
+    let mut source = source(VideoConfig {
+        pauses,
+        ..VideoConfig::default()
+    });
+    run(&mut source, 1000, |_| None);
+    let frames = source.frames().iter();
+    let frames: Vec<_> = frames.map(|frame| (frame.captured, frame.is_key)).collect();
+    assert_eq!(
+        frames,
+        [(at(110), true), (at(150), false), (at(190), false)]
+    );
+    assert_eq!(source.frames()[0].pause, Duration::from_millis(110));
+    // The frame of 230 ms.
+    let paused_since = |source: &VideoSource| source.video_timing().and_then(|t| t.paused_since);
+    assert_eq!(paused_since(&source), Some(at(230)));
+    assert_eq!(source.poll_timeout(), Some(at(5000)));
+}
+
+#[test]
+fn pauses_are_in_order() {
+    for (pauses, is_right) in [
+        (vec![pause(0, 10), pause(10, 20)], true),
+        (vec![pause(10, 10)], false),
+        (vec![pause(20, 10)], false),
+        (vec![pause(10, 30), pause(20, 40)], false),
+        (vec![pause(30, 40), pause(10, 20)], false),
+    ] {
+        let config = VideoConfig {
+            pauses,
+            ..VideoConfig::default()
+        };
+        assert_eq!(config.check().is_ok(), is_right, "{config:?}");
+    }
+}
+
 #[test]
 fn the_encoder_follows_the_target_with_its_lag() {
     let mut source = source(VideoConfig {

@@ -102,10 +102,7 @@ impl Nada {
             self.observations
                 .on_report(&self.config, report.packets, report.made_at, rtt);
         let signal = self.congestion_signal();
-        // Before the first report DELTA is the best guess.
-        let delta = self
-            .last_report
-            .map_or(self.feedback_interval, |last| now.since(last));
+        let delta = self.measured_interval(now, report.packets);
         if self.measured.is_congested {
             self.mode = Mode::GradualUpdate;
             self.limit = Limit::GradualUpdate;
@@ -118,6 +115,20 @@ impl Nada {
         self.clip();
         self.signal = signal;
         self.last_report = Some(now);
+    }
+
+    /// delta: from the last report until now (§4.3). After a pause of the sender, which empties the
+    /// observation window, from the first packet after it: (7) takes the signal of this report as
+    /// that of all this time, in which no report was due.
+    fn measured_interval(&self, now: Instant, packets: &[PacketReport]) -> Duration {
+        // Before the first report DELTA is the best guess.
+        let Some(last) = self.last_report else {
+            return self.feedback_interval;
+        };
+        let sent = packets.iter().map(|packet| packet.sent);
+        let resumed = sent.filter(|sent| *sent > last).min();
+        let resumed = resumed.filter(|sent| *sent > last + self.config.observation_window);
+        now.since(resumed.unwrap_or(last))
     }
 
     /// No report came for [`NadaConfig::feedback_timeout`] although packets are on their way.

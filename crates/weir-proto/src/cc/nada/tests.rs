@@ -147,6 +147,29 @@ fn the_gradual_update_follows_the_signal_and_its_change() {
 }
 
 #[test]
+fn a_pause_is_no_interval_of_feedback() {
+    let mut nada = nada();
+    assert_eq!(nada.measured_interval(at(420), &[]), DELTA);
+    let packets: Vec<_> = (0..20).map(|n| received(n, 20 * n, 10, 1000)).collect();
+    report(&mut nada, 420, &packets);
+    for (sent, interval) in [
+        // RFC 8698 §4.3: from the last report, also when packets were sent and reports missing.
+        (vec![], 19_680),
+        (vec![800, 20_060], 19_680),
+        (vec![920, 20_060], 19_680),
+        // Nothing was sent for longer than LOGWIN, 500 ms: from the first packet after that. The
+        // packet of 410 ms was lost before, and no report has covered it.
+        (vec![921, 20_060], 19_179),
+        (vec![410, 20_060, 20_080], 40),
+    ] {
+        let packets = sent.iter().zip(20..);
+        let packets: Vec<_> = packets.map(|(sent, n)| lost(n, *sent)).collect();
+        let measured = nada.measured_interval(at(20_100), &packets);
+        assert_eq!(measured, Duration::from_millis(interval), "{sent:?}");
+    }
+}
+
+#[test]
 fn the_rate_stays_between_those_of_the_encoder() {
     let mut nada = nada();
     for (rate, clipped, limit) in [
