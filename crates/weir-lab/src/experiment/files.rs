@@ -77,6 +77,8 @@ const EMBEDDED: &[Embedded] = &[
             "three-flows.toml",
             "round-trips.toml",
             "long-tcp.toml",
+            "short-tcp.toml",
+            "pause-resume.toml",
         ]
     ),
     folder!("sim-vs-wire", ["tbf.toml", "loopback.toml", "quic.toml"]),
