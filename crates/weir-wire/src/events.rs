@@ -40,7 +40,7 @@ impl EventStream {
 
 /// The sending end of the stream.
 #[derive(Debug)]
-pub(crate) struct EventSink {
+pub struct EventSink {
     opened: Instant,
     mask: EventMask,
     sender: mpsc::Sender<(Duration, Event)>,
@@ -49,7 +49,7 @@ pub(crate) struct EventSink {
 
 impl EventSink {
     /// The ends of the stream of a connection that is opened now; `None` for an empty mask.
-    pub(crate) fn new(mask: EventMask, now: Instant) -> Option<(Self, EventStream)> {
+    pub fn new(mask: EventMask, now: Instant) -> Option<(Self, EventStream)> {
         if mask == EventMask::NONE {
             return None;
         }
@@ -72,7 +72,9 @@ impl EventSink {
         self.mask
     }
 
-    pub(crate) fn push(&self, at: Instant, event: Event) {
+    /// Passes on an event of the controller, if the mask has those, or any other. Others must be
+    /// of the mask.
+    pub fn push(&self, at: Instant, event: Event) {
         // The driver subscribes to these for the stats, whatever the application wants.
         let controller = matches!(event, Event::Rate(_) | Event::Window(_));
         if controller && !self.mask.intersects(EventMask::CONTROLLER) {

@@ -104,7 +104,7 @@ pub use connection::{Connection, ConnectionStats, StatsReader};
 pub use device_counters::DeviceCounters;
 pub use encapsulation::Encapsulation;
 pub use error::Error;
-pub use events::EventStream;
+pub use events::{EventSink, EventStream};
 pub use listener::Listener;
 pub use load::Load;
 pub use tap::{Direction, Tap, TappedDatagram};

@@ -80,6 +80,24 @@ impl ReceptionStats {
     }
 }
 
+/// What a receiver has seen of a video.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrameStats {
+    /// Frames that were captured, as far as the receiver knows.
+    pub frames: u64,
+    /// Of these, frames of which every packet arrived.
+    pub complete: u64,
+    /// Of these, frames whose delay was longer than the deadline.
+    pub late: u64,
+    /// Intervals between two shown frames that were much longer than those before them.
+    pub freezes: u64,
+    /// All of them together, in seconds.
+    pub frozen_s: f64,
+    /// Median, 95th and 99th percentile of the delay of complete frames in seconds, above the least
+    /// delay of a frame in the test: the two ends have no common clock. Zero without frames.
+    pub delay_s: [f64; 3],
+}
+
 /// A message without its header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
@@ -121,6 +139,8 @@ pub struct Report {
     pub held: u64,
     /// The stats are final.
     pub last: bool,
+    /// What the receiver has seen of a video, in the last report of a test that carries one.
+    pub frames: Option<FrameStats>,
 }
 
 impl Message {
@@ -177,8 +197,12 @@ impl Message {
                     report.echo,
                     report.held,
                     u64::from(report.last),
+                    u64::from(report.frames.is_some()),
                 ];
-                numbers.into_iter().for_each(put);
+                numbers.into_iter().for_each(&mut put);
+                report.frames.iter().for_each(|frames| {
+                    frames.numbers().into_iter().for_each(&mut put);
+                });
             }
             Self::Challenge(token) => out.extend_from_slice(token),
             Self::Request(config, token) => {
@@ -239,11 +263,42 @@ impl Message {
                 echo: next()?,
                 held: next()?,
                 last: next()? == 1,
+                frames: match next()? {
+                    1 => Some(FrameStats::read(&mut next)?),
+                    _ => None,
+                },
             }),
             8 => Self::Stop,
             _ => return None,
         };
         Some((id, message))
+    }
+}
+
+impl FrameStats {
+    fn numbers(&self) -> [u64; 8] {
+        let [median, p95, p99] = self.delay_s.map(f64::to_bits);
+        [
+            self.frames,
+            self.complete,
+            self.late,
+            self.freezes,
+            self.frozen_s.to_bits(),
+            median,
+            p95,
+            p99,
+        ]
+    }
+
+    fn read(next: &mut impl FnMut() -> Option<u64>) -> Option<Self> {
+        Some(Self {
+            frames: next()?,
+            complete: next()?,
+            late: next()?,
+            freezes: next()?,
+            frozen_s: f64::from_bits(next()?),
+            delay_s: [next()?, next()?, next()?].map(f64::from_bits),
+        })
     }
 }
 
@@ -280,6 +335,15 @@ mod tests {
             echo: 7,
             held: 8,
             last: true,
+            frames: None,
+        };
+        let frames = FrameStats {
+            frames: 10,
+            complete: 9,
+            late: 2,
+            freezes: 1,
+            frozen_s: 0.5,
+            delay_s: [0.01, 0.02, 0.03],
         };
         let messages = [
             Message::Request(config, None),
@@ -300,6 +364,10 @@ mod tests {
             },
             Message::End { sent: 56 },
             Message::Report(report),
+            Message::Report(Report {
+                frames: Some(frames),
+                ..report
+            }),
             Message::Stop,
         ];
         for message in messages {

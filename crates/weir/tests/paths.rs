@@ -65,7 +65,7 @@ impl Drop for Relay {
 
 #[test]
 fn a_path_that_loses_all_large_packets_is_a_failure_that_says_what_arrived() {
-    for transport in ["dccp", "udp"] {
+    for transport in ["dccp", "udp", "rtp"] {
         let over = ["--transport", transport];
         let (_server, port) = serve(&[&over[..], &["-B", "127.0.0.1"]].concat());
         let relay = Relay::start(&port, 600);
@@ -106,6 +106,8 @@ fn both_ends_agree_on_what_was_sent_and_what_arrived() {
         ("udp", true),
         ("quic", false),
         ("quic", true),
+        ("rtp", false),
+        ("rtp", true),
     ] {
         let over = ["--transport", transport, "-B", "127.0.0.1"];
         let mut command = weir(&["serve", "-p", "0", "--one-off", "--json"]);

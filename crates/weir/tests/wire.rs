@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::{Running, json, run, serve, skipped, undisturbed, weir};
+use common::{Running, json, parse, run, serve, skipped, undisturbed, weir};
 use serde_json::Value;
+use std::io::Read as _;
 use std::net::UdpSocket;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The result of a test of a second at this server.
 fn send(host: &str, port: &str, arguments: &[&str]) -> Value {
@@ -158,6 +159,57 @@ fn udp_keeps_its_rate_and_counts_what_came_both_ways() {
 }
 
 #[test]
+fn rtp_carries_a_video_and_both_ends_count_its_frames() {
+    for (host, reverse) in directions() {
+        let words = ["--transport", "rtp", "-b", "1mbit", "-R"];
+        let words = &words[..if reverse { 5 } else { 4 }];
+        let measure = || {
+            let over = ["--transport", "rtp", "--one-off", "--json", "-B", host];
+            let mut command = weir(&["serve", "-p", "0"]);
+            let mut server = Running::start(command.args(over).stdout(Stdio::piped()));
+            let line = server.line();
+            let port = line.rsplit(':').next().expect("a port").to_owned();
+            let client = send(host, &port, words);
+            let mut text = String::new();
+            let pipe = server.child.stdout.as_mut().expect("piped");
+            pipe.read_to_string(&mut text).expect("text");
+            [stream(&client).clone(), parse(&text)]
+        };
+        // Thirty frames a second, of which those of the last 200 ms are not judged. A machine with
+        // other things to do captures some late, and may wake the receiver late.
+        let frames = |ends: &[Value; 2]| ends[0]["video"]["complete"].as_u64();
+        let ends = undisturbed(measure, |ends| frames(ends) >= Some(15));
+        assert!(frames(&ends) <= Some(31), "{ends:#?}");
+        // What the receiver has seen is in the results of both ends.
+        for key in [
+            "video",
+            "packets",
+            "packets_received",
+            "packets_lost",
+            "bytes_received",
+        ] {
+            assert_eq!(ends[0][key], ends[1][key], "{key}");
+        }
+        let sender = &ends[usize::from(reverse)];
+        assert_eq!(
+            (&sender["sender"], &ends[0]["sender"]),
+            (&true.into(), &(!reverse).into())
+        );
+        // RMIN and the option's RMAX, in bit/s; the rate begins at RMIN.
+        let rate = sender["target_bits_per_second"].as_f64();
+        assert!(rate >= Some(142_500.0) && rate <= Some(1e6), "{sender:#}");
+        for key in ["min", "p50", "p95", "p99", "max"] {
+            assert!(sender["rtt_s"][key].as_f64() > Some(0.0), "{sender:#}");
+        }
+        let delay = &ends[0]["video"]["frame_delay_s"];
+        assert!(delay["p50"].as_f64() <= delay["p99"].as_f64(), "{delay}");
+        for end in &ends {
+            assert_eq!(end["complete"], true, "{end:#}");
+        }
+    }
+}
+
+#[test]
 fn quic_delivers_a_rate_and_as_much_as_it_can_both_ways() {
     for (rate, reverse, controller) in [
         (true, false, "cubic"),
@@ -200,7 +252,7 @@ fn fifty_tests_run_at_once_where_few_files_may_be_open() {
     if !cfg!(unix) {
         return skipped("only Unix has such a limit");
     }
-    for transport in ["dccp", "udp", "quic"] {
+    for transport in ["dccp", "udp", "quic", "rtp"] {
         let (_server, port) = serve(&["--transport", transport, "-B", "127.0.0.1"]);
         let script = "ulimit -S -n 64 && exec \"$0\" \"$@\"";
         let words = [
@@ -227,7 +279,7 @@ fn a_refused_connection_is_said_at_once() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let port = socket.local_addr().expect("a port").port().to_string();
     drop(socket);
-    for transport in ["dccp", "udp", "quic"] {
+    for transport in ["dccp", "udp", "quic", "rtp"] {
         let words = ["send", "127.0.0.1", "-p", &port, "--transport", transport];
         let (status, _, stderr) = run(&mut weir(&words));
         assert_eq!(status, Some(1), "{transport}: {stderr}");
@@ -245,6 +297,8 @@ fn what_a_transport_does_not_have_is_refused() {
         &["serve", "--transport", "udp", "--profile", "rfc5348"],
         &["serve", "--transport", "udp", "--raw"],
         &["send", "127.0.0.1", "--transport", "udp", "-l", "10"],
+        &["send", "127.0.0.1", "--transport", "rtp", "-l", "10"],
+        &["serve", "--transport", "rtp", "--controller", "cubic"],
         &["send", "127.0.0.1", "--controller", "cubic"],
         &["serve", "--transport", "quic", "--controller", "best"],
         &[

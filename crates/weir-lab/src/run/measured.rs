@@ -62,6 +62,13 @@ pub enum MeasuredTransport {
     },
     /// Plain UDP.
     Udp,
+    /// Video over RTP.
+    Rtp {
+        /// RMIN and RMAX of NADA in bits per second.
+        rates: [u64; 2],
+        /// Media used ECN.
+        ecn: bool,
+    },
     /// quinn with the controller of this name.
     Quinn(&'static str),
 }
@@ -252,11 +259,20 @@ impl MeasuredFlow {
                 format!("\"dccp\", ccid = {ccid}, profile = \"{profile}\", ecn = {ecn}")
             }
             MeasuredTransport::Udp => "\"udp\"".to_owned(),
+            MeasuredTransport::Rtp { rates, ecn } => {
+                let [least, most] = rates;
+                let ecn = if *ecn { "ect0" } else { "off" };
+                format!(
+                    "\"rtp\", ecn = \"{ecn}\", \
+                     nada = {{ min_rate = \"{least}bit\", max_rate = \"{most}bit\" }}"
+                )
+            }
             MeasuredTransport::Quinn(controller) => {
                 format!("\"quinn\", controller = \"{controller}\"")
             }
         };
         let app = match self.rate_bps {
+            _ if matches!(self.transport, MeasuredTransport::Rtp { .. }) => "\"video\"".to_owned(),
             Some(rate) => format!("\"cbr\", rate = \"{}bit\"", rate.round()),
             None => "\"bulk\"".to_owned(),
         };

@@ -106,11 +106,7 @@ fn freezes(frames: &[VideoFrame], [from, end]: [Instant; 2]) -> Vec<f64> {
 impl VideoSummary {
     /// Of the frames that were captured in the span, of which those of the last deadline may be on
     /// their way.
-    pub(super) fn of(
-        frames: &[VideoFrame],
-        [from, end]: [Instant; 2],
-        timing: VideoTiming,
-    ) -> Self {
+    pub fn of(frames: &[VideoFrame], [from, end]: [Instant; 2], timing: VideoTiming) -> Self {
         let deadline = timing.deadline;
         let judged: Vec<&VideoFrame> = frames
             .iter()

@@ -2,6 +2,7 @@
 
 use super::address_validation::AddressValidator;
 use super::session::Session;
+use super::traffic::{SharedTraffic, TrafficFactory};
 use super::{EndReason, MIN_LENGTH, TestStats};
 use crate::address::{canonical, unspecified_for};
 use crate::clock::Clock;
@@ -53,13 +54,13 @@ impl Progress {
 }
 
 /// One end of a test. Dropping it stops the test.
-#[derive(Debug)]
 pub struct Test {
     key: TestKey,
     config: TestConfig,
     progress: watch::Receiver<Progress>,
     /// Asks the driver to stop a test.
     stops: mpsc::UnboundedSender<TestKey>,
+    traffic: Option<SharedTraffic>,
 }
 
 impl Test {
@@ -75,6 +76,28 @@ impl Test {
         config: TestConfig,
         endpoint: &EndpointConfig,
     ) -> Result<Self, Error> {
+        Self::open(to, config, endpoint, None).await
+    }
+
+    /// As [`connect`](Self::connect), for a test that carries what `traffic` makes.
+    ///
+    /// # Errors
+    /// Those of [`connect`](Self::connect).
+    pub async fn connect_carrying(
+        to: SocketAddr,
+        config: TestConfig,
+        endpoint: &EndpointConfig,
+        traffic: TrafficFactory,
+    ) -> Result<Self, Error> {
+        Self::open(to, config, endpoint, Some(traffic)).await
+    }
+
+    async fn open(
+        to: SocketAddr,
+        config: TestConfig,
+        endpoint: &EndpointConfig,
+        traffic: Option<TrafficFactory>,
+    ) -> Result<Self, Error> {
         if config.length > TestConfig::MAX_LENGTH {
             return Err(Error::TooLarge {
                 octets: config.length.into(),
@@ -83,7 +106,7 @@ impl Test {
         }
         let mut socket = Socket::bind_udp(unspecified_for(to), endpoint)?;
         socket.connect(to)?;
-        let mut driver = TestDriver::new(socket, None)?;
+        let mut driver = TestDriver::new(socket, None, traffic)?;
         let session = Session::client(random_u64()?, config, driver.clock.now());
         let test = driver.add(session, to, None);
         tokio::spawn(driver.run());
@@ -94,6 +117,11 @@ impl Test {
     /// What the test sends.
     pub const fn config(&self) -> &TestConfig {
         &self.config
+    }
+
+    /// What the test carries in place of datagrams at a constant rate.
+    pub const fn traffic(&self) -> Option<&SharedTraffic> {
+        self.traffic.as_ref()
     }
 
     /// The peer's UDP address.
@@ -162,10 +190,30 @@ impl TestListener {
     /// # Errors
     /// [`Error::Socket`]; [`Error::Randomness`].
     pub async fn bind(address: SocketAddr, endpoint: &EndpointConfig) -> Result<Self, Error> {
+        Self::open(address, endpoint, None).await
+    }
+
+    /// As [`bind`](Self::bind), for tests that carry what `traffic` makes.
+    ///
+    /// # Errors
+    /// Those of [`bind`](Self::bind).
+    pub async fn bind_carrying(
+        address: SocketAddr,
+        endpoint: &EndpointConfig,
+        traffic: TrafficFactory,
+    ) -> Result<Self, Error> {
+        Self::open(address, endpoint, Some(traffic)).await
+    }
+
+    async fn open(
+        address: SocketAddr,
+        endpoint: &EndpointConfig,
+        traffic: Option<TrafficFactory>,
+    ) -> Result<Self, Error> {
         let socket = Socket::bind_udp(address, endpoint)?;
         let local = socket.local();
         let (sink, tests) = mpsc::channel(MAX_TESTS);
-        let driver = TestDriver::new(socket, Some(sink))?;
+        let driver = TestDriver::new(socket, Some(sink), traffic)?;
         tokio::spawn(driver.run());
         // Lets the driver start before the caller announces the address.
         tokio::task::yield_now().await;
@@ -200,12 +248,12 @@ struct Acceptor {
 }
 
 impl Acceptor {
-    /// Checks the token of a Request; returns a Challenge if it is missing or not valid.
-    fn validate(&self, key: TestKey, token: Option<Token>, now: Instant) -> Result<(), Message> {
+    /// Checks the token of a Request; returns that of a Challenge if it is missing or not valid.
+    fn validate(&self, key: TestKey, token: Option<Token>, now: Instant) -> Result<(), Token> {
         let (client, id) = key;
         match token {
             Some(token) if self.validator.is_valid(client, id, now, &token) => Ok(()),
-            _ => Err(Message::Challenge(self.validator.token(client, id, now))),
+            _ => Err(self.validator.token(client, id, now)),
         }
     }
 }
@@ -221,10 +269,16 @@ struct TestDriver {
     /// For the handles of new tests.
     stop_sender: mpsc::UnboundedSender<TestKey>,
     send_queue: SendQueue,
+    /// What its tests carry in place of datagrams at a constant rate.
+    traffic: Option<TrafficFactory>,
 }
 
 impl TestDriver {
-    fn new(socket: Socket, sink: Option<mpsc::Sender<Test>>) -> Result<Self, Error> {
+    fn new(
+        socket: Socket,
+        sink: Option<mpsc::Sender<Test>>,
+        traffic: Option<TrafficFactory>,
+    ) -> Result<Self, Error> {
         let (stop_sender, stops) = mpsc::unbounded_channel();
         let acceptor = match sink {
             Some(sink) => Some(Acceptor {
@@ -241,18 +295,22 @@ impl TestDriver {
             stops,
             stop_sender,
             send_queue: SendQueue::default(),
+            traffic,
         })
     }
 
     /// Adds a session; returns the handle of its test.
-    fn add(&mut self, session: Session, peer: SocketAddr, local_ip: Option<IpAddr>) -> Test {
+    fn add(&mut self, mut session: Session, peer: SocketAddr, local_ip: Option<IpAddr>) -> Test {
         let key = (peer, session.id());
-        let (sender, progress) = watch::channel(Progress::of(&session, self.clock.now()));
+        let now = self.clock.now();
+        let traffic = self.traffic.as_ref().map(|make| session.carry(make, now));
+        let (sender, progress) = watch::channel(Progress::of(&session, now));
         let test = Test {
             key,
             config: *session.config(),
             progress,
             stops: self.stop_sender.clone(),
+            traffic,
         };
         let driven = DrivenTest {
             session,
@@ -338,10 +396,17 @@ impl TestDriver {
         } = &mut *self;
         let mut accepted = Vec::new();
         let reads = socket.read(|meta, octets| {
+            let now = clock.now();
             let Some((id, message)) = Message::read(octets) else {
+                // Other datagrams have no number of a test: they belong to the peer's first.
+                let mut tests = tests.range_mut((meta.addr, 0)..=(meta.addr, u64::MAX));
+                if let Some((_, test)) = tests.next() {
+                    let ecn = ecn::from_udp(meta.ecn);
+                    test.session.receive_other(now, octets, ecn);
+                }
                 return;
             };
-            let (now, key) = (clock.now(), (meta.addr, id));
+            let key = (meta.addr, id);
             if let Some(test) = tests.get_mut(&key) {
                 let marked = ecn::from_udp(meta.ecn) == Ecn::Ce;
                 test.session.receive(now, message, octets.len(), marked);
@@ -354,7 +419,7 @@ impl TestDriver {
                 return;
             }
             let answer = match acceptor.validate(key, token, now) {
-                Err(challenge) => challenge,
+                Err(token) => Message::Challenge(token),
                 Ok(()) if tests.len() + accepted.len() >= MAX_TESTS => Message::Busy,
                 Ok(()) => {
                     accepted.push((Session::server(id, config, now), meta.addr, meta.dst_ip));

@@ -6,19 +6,24 @@
 //! Both ends then follow it by [`Test::stats`] until [`Test::ended`]. Requests, and the messages at
 //! the end of a test, are repeated until they are answered, so they survive loss.
 //!
-//! There is no congestion control. So that a server cannot be used to flood others, a client first
-//! has to return a token that was sent to its address; until then it is sent one short answer to
-//! each Request. A sender stops after five seconds without a message from the receiver. Not
-//! supported: rates that adapt to the path, encryption.
+//! Instead of them a test may carry the datagrams of another protocol ([`Traffic`]), such as RTP,
+//! which controls its rate by itself.
+//!
+//! There is no congestion control of the datagrams at a constant rate. So that a server cannot be
+//! used to flood others, a client first has to return a token that was sent to its address; until
+//! then it is sent one short answer to each Request. A sender stops after five seconds without a
+//! message from the receiver. Not supported: encryption.
 
 mod address_validation;
 mod driver;
 mod reception;
 mod session;
+mod traffic;
 
-use crate::test_protocol::{self, ReceptionStats};
+use crate::test_protocol::{self, FrameStats, ReceptionStats};
 
 pub use driver::{Test, TestListener};
+pub use traffic::{SharedTraffic, Traffic, TrafficCounts, TrafficFactory};
 
 /// The default UDP port of servers: the one after that of DCCP.
 pub const DEFAULT_PORT: u16 = 6512;
@@ -48,8 +53,11 @@ pub struct TestStats {
     pub complete: bool,
     /// At the sender, after the first report.
     pub smoothed_rtt_s: Option<f64>,
-    /// What limits the sender's rate: the `application`, or the `host` if it is too slow.
+    /// What limits the sender's rate: the `application`, or the `host` if it is too slow; or what
+    /// a [`Traffic`] says.
     pub limit: &'static str,
+    /// What the receiver has seen of a video, by its last report.
+    pub frames: Option<FrameStats>,
 }
 
 /// Why a test has ended.

@@ -5,8 +5,10 @@
 //! breaker of RFC 8085 §3.1.10). Messages that need an answer are repeated until it comes.
 
 use super::reception::ReceptionTracker;
+use super::traffic::{SharedTraffic, TrafficCounts, TrafficFactory, lock};
 use super::{DEFAULT_RATE_BPS, EndReason, TestStats};
-use crate::test_protocol::{Message, Report, TestConfig, Token};
+use crate::test_protocol::{FrameStats, Message, ReceptionStats, Report, TestConfig, Token};
+use weir_proto::packet::Ecn;
 use weir_proto::time::{Duration, Instant};
 
 /// From one report of the receiver to the next.
@@ -44,7 +46,6 @@ enum Phase {
 }
 
 /// One end of a test.
-#[derive(Debug)]
 pub(super) struct Session {
     id: u64,
     config: TestConfig,
@@ -73,6 +74,13 @@ pub(super) struct Session {
     tracker: ReceptionTracker,
     /// Arrival and timestamp of the datagram with the newest timestamp.
     newest: Option<(Instant, u64)>,
+    // ---- Traffic of another protocol ----
+    /// In place of datagrams at a constant rate.
+    traffic: Option<SharedTraffic>,
+    /// At the receiver: how many datagrams the sender has sent, by its End.
+    told_sent: Option<u64>,
+    /// At the receiver, after the End.
+    frames: Option<FrameStats>,
 }
 
 impl Session {
@@ -111,7 +119,20 @@ impl Session {
             smoothed_rtt: None,
             tracker: ReceptionTracker::new(),
             newest: None,
+            traffic: None,
+            told_sent: None,
+            frames: None,
         }
+    }
+
+    /// Lets the test carry the traffic that is made now.
+    pub(super) fn carry(&mut self, make: &TrafficFactory, now: Instant) -> SharedTraffic {
+        let traffic = make(&self.config, self.is_sender, now);
+        if self.data_began.is_some() {
+            lock(&traffic).begin(now);
+        }
+        self.traffic = Some(SharedTraffic::clone(&traffic));
+        traffic
     }
 
     pub(super) const fn id(&self) -> u64 {
@@ -145,6 +166,9 @@ impl Session {
         self.data_began = Some(now);
         self.last_sent = now;
         self.enter(Phase::Running, now);
+        if let Some(traffic) = &self.traffic {
+            lock(traffic).begin(now);
+        }
     }
 
     // ---- Input ----
@@ -169,6 +193,22 @@ impl Session {
             self.receive_as_sender(now, message);
         } else {
             self.receive_as_receiver(now, message, octets, marked);
+        }
+    }
+
+    /// Handles a datagram that is no message of a test.
+    pub(super) fn receive_other(&mut self, now: Instant, octets: &[u8], ecn: Ecn) {
+        if self.traffic.is_none() {
+            return;
+        }
+        self.last_received = now;
+        // The first of them may overtake the answer to the Request.
+        if self.is_requesting() && !self.is_sender {
+            self.begin(now);
+        }
+        let goes_on = self.data_began.is_some() && (self.is_sender || self.data_ended.is_none());
+        if let Some(traffic) = self.traffic.as_ref().filter(|_| goes_on) {
+            lock(traffic).receive(now, octets, ecn);
         }
     }
 
@@ -216,7 +256,9 @@ impl Session {
             Message::End { sent } if self.data_began.is_some() => {
                 if self.data_ended.is_none() {
                     self.tracker.on_end(sent);
+                    self.told_sent = Some(sent);
                     self.data_ended = Some(now);
+                    self.frames = self.traffic.as_ref().and_then(|t| lock(t).frames(now));
                 }
                 self.reply = Some(self.report(now, true));
                 self.enter(Phase::TimeWait, now);
@@ -266,7 +308,7 @@ impl Session {
     /// Appends the next datagram that is due; returns whether there was one.
     pub(super) fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
         let Some(message) = self.next_message(now) else {
-            return false;
+            return self.write_traffic(now, out);
         };
         let start = out.len();
         message.write(self.id, out);
@@ -274,6 +316,18 @@ impl Session {
             out.resize(start + usize::from(self.config.length), 0x57);
         }
         true
+    }
+
+    fn write_traffic(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        let runs = self.phase == Phase::Running;
+        let Some(traffic) = self.traffic.as_ref().filter(|_| runs) else {
+            return false;
+        };
+        let wrote = lock(traffic).write(now, out);
+        if wrote && self.is_sender {
+            self.last_sent = now;
+        }
+        wrote
     }
 
     fn next_message(&mut self, now: Instant) -> Option<Message> {
@@ -290,7 +344,7 @@ impl Session {
             Phase::Running => self.next_report(now),
             Phase::Closing => {
                 let message = if self.is_sender {
-                    Message::End { sent: self.sent }
+                    Message::End { sent: self.sent() }
                 } else {
                     Message::Stop
                 };
@@ -338,14 +392,14 @@ impl Session {
             self.close(now);
             return self.next_message(now);
         }
-        let due = self.next_data_at(began);
-        if due > now {
+        let due = self.next_data_at(began).filter(|due| *due <= now);
+        let Some(due) = due else {
             if now.since(self.last_sent) < KEEPALIVE_INTERVAL {
                 return None;
             }
             self.last_sent = now;
             return Some(Message::Alive);
-        }
+        };
         let late = now.since(due);
         if late >= MAX_LATENESS {
             self.last_late = Some(now);
@@ -360,11 +414,15 @@ impl Session {
         })
     }
 
-    fn next_data_at(&self, began: Instant) -> Instant {
+    /// When the next datagram of the constant rate is due; `None` with other traffic.
+    fn next_data_at(&self, began: Instant) -> Option<Instant> {
+        if self.traffic.is_some() {
+            return None;
+        }
         let rate_bps = self.config.rate_bps.unwrap_or(DEFAULT_RATE_BPS);
         let interval = f64::from(self.config.length) * 8e9 / rate_bps;
         let at = (interval * self.sent as f64) as u64;
-        began + Duration::from_nanos(at.saturating_add(self.delay))
+        Some(began + Duration::from_nanos(at.saturating_add(self.delay)))
     }
 
     fn next_report(&mut self, now: Instant) -> Option<Message> {
@@ -382,10 +440,11 @@ impl Session {
     fn report(&self, now: Instant, last: bool) -> Message {
         let (arrived, echo) = self.newest.unwrap_or((now, 0));
         Message::Report(Report {
-            stats: *self.tracker.stats(),
+            stats: self.reception(),
             echo,
             held: now.since(arrived).as_nanos(),
             last,
+            frames: self.frames.filter(|_| last),
         })
     }
 
@@ -399,17 +458,20 @@ impl Session {
         if self.reply.is_some() {
             return Some(self.phase_began);
         }
+        let traffic = self.traffic.as_ref();
+        let traffic = traffic.and_then(|traffic| lock(traffic).next_timeout());
         match self.phase {
             Phase::Requesting { .. } => Some(next_repeat(REQUEST_TIMEOUT)),
             Phase::Running if self.is_sender => {
                 let began = self.data_began?;
                 let end = began + Duration::from(self.config.duration);
-                let data = self.next_data_at(began).min(end);
+                let data = self.next_data_at(began).or(traffic).unwrap_or(end).min(end);
                 let keepalive = self.last_sent + KEEPALIVE_INTERVAL;
                 Some(data.min(keepalive).min(self.last_received + IDLE_TIMEOUT))
             }
             Phase::Running => {
                 let report = self.last_sent + REPORT_INTERVAL;
+                let report = traffic.map_or(report, |traffic| report.min(traffic));
                 Some(report.min(self.last_received + IDLE_TIMEOUT))
             }
             Phase::Closing => Some(next_repeat(CLOSE_TIMEOUT)),
@@ -420,6 +482,26 @@ impl Session {
 
     // ---- State ----
 
+    fn counts(&self) -> Option<TrafficCounts> {
+        Some(lock(self.traffic.as_ref()?).counts())
+    }
+
+    /// Datagrams of data that this end has sent.
+    fn sent(&self) -> u64 {
+        self.counts().map_or(self.sent, |counts| counts.sent)
+    }
+
+    /// What this end has received.
+    fn reception(&self) -> ReceptionStats {
+        match self.counts() {
+            None => *self.tracker.stats(),
+            Some(counts) => ReceptionStats {
+                expected: self.told_sent.unwrap_or(counts.received.expected),
+                ..counts.received
+            },
+        }
+    }
+
     pub(super) fn stats(&self, now: Instant) -> TestStats {
         let end = self.data_ended.unwrap_or(now);
         let elapsed = self.data_began.map(|began| end.since(began));
@@ -427,21 +509,30 @@ impl Session {
             (self.peer_report.stats, self.peer_report.last)
         } else {
             let complete = matches!(self.phase, Phase::TimeWait | Phase::Ended(EndReason::Done));
-            (*self.tracker.stats(), complete)
+            (self.reception(), complete)
+        };
+        let (counts, length) = (self.counts(), u64::from(self.config.length));
+        let frames = if self.is_sender {
+            self.peer_report.frames
+        } else {
+            self.frames
         };
         TestStats {
             began: self.data_began.is_some(),
             sends: self.is_sender,
             seconds: elapsed.map_or(0.0, Duration::as_secs_f64),
-            sent: self.sent,
-            sent_octets: self.sent * u64::from(self.config.length),
+            sent: self.sent(),
+            sent_octets: counts.map_or(self.sent * length, |counts| counts.sent_octets),
             received,
             complete,
-            smoothed_rtt_s: self.smoothed_rtt.map(Duration::as_secs_f64),
+            smoothed_rtt_s: counts
+                .map_or(self.smoothed_rtt, |counts| counts.smoothed_rtt)
+                .map(Duration::as_secs_f64),
             limit: match self.last_late {
                 Some(late) if end.since(late) < HOST_LIMITED_TIME => "host",
-                _ => "application",
+                _ => counts.map_or("application", |counts| counts.limit),
             },
+            frames,
         }
     }
 }

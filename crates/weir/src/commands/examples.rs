@@ -49,6 +49,7 @@ examples! {
     SEND:
         "weir send 192.0.2.1 -t 10 -b 7m"
         "weir send 192.0.2.1 --transport quic --controller newreno -R"
+        "weir send 192.0.2.1 --transport rtp -b 3m -t 1min"
         "weir send 192.0.2.1 --profile linux-mainline --set tfrc.oscillation=off"
         "weir send 192.0.2.1 --trace results/test --pcap test.pcapng";
     TESTBED:

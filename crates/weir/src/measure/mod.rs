@@ -4,8 +4,8 @@
 //! [`weir_wire::test_protocol`], which is the same for all transports. One end sends as the Request
 //! says and the other counts; where the transport itself does not tell the sender what arrived, the
 //! receiver sends Reports. Each transport is a file with a [`data_path::DataPath`]: [`dccp`],
-//! [`quic`], [`udp`]. [`client`] and [`server`] run tests over any of them, [`session`] runs one
-//! test, [`report`] says what it measured.
+//! [`quic`], [`udp`], [`rtp`]. [`client`] and [`server`] run tests over any of them, [`session`]
+//! runs one test, [`report`] says what it measured.
 
 mod client;
 mod data_path;
@@ -16,6 +16,7 @@ mod pacing;
 mod probe;
 mod quic;
 mod report;
+mod rtp;
 mod server;
 mod session;
 mod trace;
@@ -49,6 +50,9 @@ pub fn send(options: &ClientOptions) -> Result<Measured<Value>, Failure> {
             TransportName::Udp => {
                 client::run(udp::Udp::new(test, tap), options, to, &interrupt).await
             }
+            TransportName::Rtp => {
+                client::run(rtp::Rtp::new(test, tap), options, to, &interrupt).await
+            }
         }
     })
 }
@@ -66,6 +70,7 @@ pub fn serve(options: &ServerOptions) -> Result<(), Failure> {
                 server::run(quic::Quic::new(test, tap)?, options, &interrupt).await
             }
             TransportName::Udp => server::run(udp::Udp::new(test, tap), options, &interrupt).await,
+            TransportName::Rtp => server::run(rtp::Rtp::new(test, tap), options, &interrupt).await,
         }
     });
     // The results are on stdout already.

@@ -16,6 +16,9 @@ use weir_wire::{DEFAULT_PORT, EndpointConfig, udp_test};
 /// The UDP port of servers of tests over QUIC: the second after that of DCCP.
 const QUIC_PORT: u16 = 6513;
 
+/// The UDP port of servers of tests over RTP: the third after that of DCCP.
+const RTP_PORT: u16 = 6514;
+
 /// Options that both ends have.
 #[derive(Clone, Debug, Args)]
 pub struct TestOptions {
@@ -25,8 +28,8 @@ pub struct TestOptions {
     /// DCCP over IP itself, protocol 33, without UDP (RFC 4340): Linux, and CAP_NET_RAW
     #[arg(long)]
     pub raw: bool,
-    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for QUIC. With
-    /// --raw its DCCP port, by default 5001
+    /// UDP port of the server; by default 6511 for DCCP, 6512 for UDP, 6513 for QUIC, 6514 for
+    /// RTP. With --raw its DCCP port, by default 5001
     #[arg(short, long)]
     pub port: Option<u16>,
     /// Congestion control of DCCP: 2 is like TCP, 3 is TFRC, 4 is TFRC for small packets; by
@@ -86,11 +89,12 @@ pub struct ClientOptions {
     #[arg(short, long, default_value = "10", value_name = "TIME", value_parser = arguments::time)]
     pub time: Duration,
     /// Constant rate of payload in bits per second: 64kbit, or in iperf's words 64k, 7m, 1.5g, with
-    /// decimal prefixes. Without it as much as congestion control allows, and with UDP 1 Mbit/s
+    /// decimal prefixes. Without it as much as congestion control allows, and with UDP 1 Mbit/s.
+    /// With RTP the greatest rate of the video, RMAX of NADA: 1.5 Mbit/s by default
     #[arg(short, long, value_name = "RATE", value_parser = arguments::rate)]
     pub bitrate: Option<f64>,
     /// Bytes of a datagram, or of a write to the stream of QUIC; by default 1400 for a datagram, or
-    /// what the path takes, if it is less
+    /// what the path takes, if it is less. With RTP of the largest payload, by default 1200
     #[arg(short, long, value_parser = clap::value_parser!(u16).range(1..=9000))]
     pub length: Option<u16>,
     /// The server sends
@@ -147,6 +151,8 @@ pub enum TransportName {
     Quic,
     /// Datagrams at a constant rate; nothing controls congestion
     Udp,
+    /// A video over RTP that follows the rate of NADA (RFC 8698)
+    Rtp,
 }
 
 impl TransportName {
@@ -156,6 +162,7 @@ impl TransportName {
             Self::Dccp => "dccp",
             Self::Quic => "quic",
             Self::Udp => "udp",
+            Self::Rtp => "rtp",
         }
     }
 }
@@ -201,6 +208,7 @@ impl TestOptions {
             TransportName::Dccp => DEFAULT_PORT,
             TransportName::Quic => QUIC_PORT,
             TransportName::Udp => udp_test::DEFAULT_PORT,
+            TransportName::Rtp => RTP_PORT,
         })
     }
 

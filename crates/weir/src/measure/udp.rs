@@ -16,7 +16,7 @@ use weir_lab::run::{MeasuredFlow, MeasuredTransport};
 use weir_proto::time::Duration;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::udp_test::{DEFAULT_RATE_BPS, MIN_LENGTH, Test, TestListener, TestStats};
-use weir_wire::{EndpointConfig, Tap};
+use weir_wire::{EndpointConfig, EventStream, Tap};
 
 /// Octets of a datagram by default.
 const LENGTH: u16 = 1400;
@@ -100,16 +100,26 @@ pub struct UdpPath {
 
 impl UdpPath {
     fn new(test: Test) -> Self {
+        Self::over(test, MeasuredTransport::Udp, None)
+    }
+
+    /// One end of a test that carries this transport, whose controller has these events.
+    pub fn over(test: Test, transport: MeasuredTransport, events: Option<EventStream>) -> Self {
         Self {
             info: TestInfo {
                 request: *test.config(),
                 sends: test.stats().sends,
                 opened: Instant::now(),
-                transport: MeasuredTransport::Udp,
-                events: None,
+                transport,
+                events,
             },
             test: Arc::new(test),
         }
+    }
+
+    /// The test, which the driver of the socket runs.
+    pub const fn test(&self) -> &Arc<Test> {
+        &self.test
     }
 }
 

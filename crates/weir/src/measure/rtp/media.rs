@@ -1,0 +1,281 @@
+//! One end of a test over RTP: the endpoint of [`weir_proto::rtp`] with a video's source or its
+//! viewer, behind the socket of [`weir_wire::udp_test`].
+
+use std::hash::{BuildHasher as _, RandomState};
+use weir_lab::run::{Distribution, VideoSummary};
+use weir_net::app::{App, VideoConfig, VideoFrame, VideoSink, VideoSource, VideoTiming};
+use weir_proto::cc::nada::NadaConfig;
+use weir_proto::endpoint::Endpoint as _;
+use weir_proto::event::{Event, EventMask, PacketContent, RateState};
+use weir_proto::packet::{Body, Ecn, FlowId, IpHeader, Packet, Transit};
+use weir_proto::rng::Rng;
+use weir_proto::rtp::{self, EcnCodepoint};
+use weir_proto::time::Instant;
+use weir_wire::test_protocol::{FrameStats, ReceptionStats, TestConfig};
+use weir_wire::udp_test::{Traffic, TrafficCounts};
+use weir_wire::{EventSink, EventStream};
+
+/// Octets of the largest payload of a packet that is asked for; with the headers of RTP and UDP it
+/// fits into a datagram.
+const MAX_PAYLOAD: u16 = 65_000;
+/// Samples of the round-trip time that are kept: ten a second for more than a day.
+const MAX_SAMPLES: usize = 1 << 20;
+
+/// One end.
+pub struct Media {
+    session: rtp::Session,
+    /// The source or the viewer.
+    app: Box<dyn App + Send>,
+    sends: bool,
+    payload_sent: u64,
+    reception: ReceptionStats,
+    /// The first and the last number of the packets that came.
+    numbers: Option<[u64; 2]>,
+    /// The state of the sender's controller.
+    state: Option<RateState>,
+    rtts: Vec<f64>,
+    sink: Option<EventSink>,
+    events: Option<EventStream>,
+}
+
+/// The parameters of NADA for a video of at most this rate in bit/s.
+pub fn nada(rate_bps: Option<f64>) -> NadaConfig {
+    let default = NadaConfig::default();
+    let max_rate = rate_bps.map_or(default.max_rate, |rate| rate.round().max(1.0) as u64);
+    NadaConfig {
+        max_rate,
+        min_rate: default.min_rate.min(max_rate),
+        ..default
+    }
+}
+
+impl Media {
+    /// The end that sends, or the other; its controller's events of this mask can be taken.
+    pub fn new(request: &TestConfig, sends: bool, mask: EventMask, now: Instant) -> Self {
+        let payload = u32::from(request.length.min(MAX_PAYLOAD));
+        let default = rtp::Config::default();
+        let headers = default.mtu - default.max_payload();
+        let seed = RandomState::new().hash_one(now.as_nanos());
+        let mut session = rtp::Session::new(rtp::Config {
+            nada: nada(request.rate_bps),
+            ecn: if request.ecn {
+                EcnCodepoint::Ect0
+            } else {
+                EcnCodepoint::Off
+            },
+            mtu: default.mtu.max(payload + headers),
+            seed,
+            ..default
+        });
+        let video = VideoConfig {
+            packet: payload,
+            ..VideoConfig::default()
+        };
+        let app: Box<dyn App + Send> = if sends {
+            Box::new(VideoSource::new(video, Rng::stream(seed, "video")))
+        } else {
+            Box::new(VideoSink::new())
+        };
+        let channel = EventSink::new(mask, now).filter(|_| sends);
+        let (sink, events) = channel.unzip();
+        if let Some(events) = session.events() {
+            events.set_mask(if sends {
+                EventMask::CONTROLLER.union(EventMask::RTT).union(mask)
+            } else {
+                EventMask::PACKET
+            });
+        }
+        Self {
+            session,
+            app,
+            sends,
+            payload_sent: 0,
+            reception: ReceptionStats::default(),
+            numbers: None,
+            state: None,
+            rtts: Vec::new(),
+            sink,
+            events,
+        }
+    }
+
+    /// The controller's events, once.
+    pub const fn take_events(&mut self) -> Option<EventStream> {
+        self.events.take()
+    }
+
+    /// The counters of the endpoint.
+    pub fn statistics(&self) -> weir_proto::endpoint::Statistics {
+        self.session.statistics()
+    }
+
+    /// The state of the sender's controller; `None` before its first report.
+    pub const fn state(&self) -> Option<&RateState> {
+        self.state.as_ref()
+    }
+
+    /// The round-trip times that the sender has measured, in seconds.
+    pub fn rtt(&self) -> Option<Distribution> {
+        Distribution::of(self.rtts.iter().copied())
+    }
+
+    /// The mean of the encoder's rate over the frames that this end knows, in bit/s.
+    pub fn encoder_rate(&self) -> Option<f64> {
+        let known = self.app.frames().iter();
+        let rates = known.filter(|frame| frame.packets > 0);
+        let rates = rates.map(|frame| f64::from(frame.encoder_rate));
+        Distribution::of(rates).map(|rates| rates.mean)
+    }
+
+    /// Runs timers and the application.
+    fn advance(&mut self, now: Instant) {
+        self.session.handle_timeout(now);
+        self.app.poll(now, &mut self.session);
+    }
+
+    fn take_all_events(&mut self) {
+        let Some(events) = self.session.events() else {
+            return;
+        };
+        for (at, event) in events.drain() {
+            match event {
+                Event::Rate(state) => self.state = Some(state),
+                Event::Rtt(sample) if self.rtts.len() < MAX_SAMPLES => {
+                    self.rtts.push(sample.as_secs_f64());
+                }
+                Event::Received {
+                    number,
+                    content: PacketContent::Data,
+                    ..
+                } => {
+                    let [first, last] = self.numbers.unwrap_or([number; 2]);
+                    self.reception.received += 1;
+                    self.reception.reordered += u64::from(number < last);
+                    let numbers = [first.min(number), last.max(number)];
+                    self.reception.expected = numbers[1] - numbers[0] + 1;
+                    self.numbers = Some(numbers);
+                }
+                _ => {}
+            }
+            if let Some(sink) = &self.sink {
+                sink.push(at, event);
+            }
+        }
+    }
+}
+
+impl Traffic for Media {
+    fn begin(&mut self, now: Instant) {
+        if self.sends {
+            self.session.connect(now);
+        }
+    }
+
+    fn receive(&mut self, now: Instant, octets: &[u8], ecn: Ecn) {
+        let Some(packet) = rtp::Packet::decode(octets) else {
+            return;
+        };
+        let is_media = matches!(packet, rtp::Packet::Media(_));
+        self.reception.marked += u64::from(is_media && ecn == Ecn::Ce);
+        let size = IpHeader::V4_OCTETS + IpHeader::UDP_OCTETS + octets.len() as u32;
+        let packet = Packet {
+            id: 0,
+            flow: FlowId::default(),
+            ip: IpHeader {
+                ecn,
+                ..IpHeader::default()
+            },
+            size,
+            damaged_at: None,
+            transit: Transit::default(),
+            number: None,
+            body: Body::Rtp(packet),
+        };
+        self.session.handle(now, packet);
+        self.advance(now);
+        self.take_all_events();
+    }
+
+    fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        self.advance(now);
+        let packet = self.session.poll_transmit(now);
+        if let Some(packet) = &packet {
+            self.session.transmitted(now, packet.id);
+            if let Body::Rtp(body) = &packet.body {
+                out.extend(body.encode());
+                if let rtp::Packet::Media(media) = body {
+                    self.payload_sent += u64::from(media.payload.len());
+                }
+            }
+        }
+        self.take_all_events();
+        packet.is_some()
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let times = [self.session.poll_timeout(), self.app.poll_timeout()];
+        times.into_iter().flatten().min()
+    }
+
+    fn counts(&self) -> TrafficCounts {
+        let statistics = self.session.statistics();
+        let copies = statistics.data_packets_received;
+        let smoothed = statistics.smoothed_rtt;
+        TrafficCounts {
+            sent: statistics.data_packets_sent,
+            sent_octets: self.payload_sent,
+            received: ReceptionStats {
+                octets: statistics.payload_received,
+                duplicates: copies.saturating_sub(self.reception.received),
+                ..self.reception
+            },
+            smoothed_rtt: (!smoothed.is_zero()).then_some(smoothed),
+            limit: self.state.map_or("none", |state| state.limit.name()),
+        }
+    }
+
+    fn frames(&self, now: Instant) -> Option<FrameStats> {
+        if self.sends {
+            return None;
+        }
+        let timing = VideoTiming {
+            deadline: VideoConfig::default().deadline,
+            paused_since: None,
+        };
+        let frames = aligned(self.app.frames());
+        let summary = VideoSummary::of(&frames, [Instant::ZERO, now], timing);
+        let delay = summary.frame_delay_s.unwrap_or_default();
+        Some(FrameStats {
+            frames: summary.frames,
+            complete: summary.complete,
+            late: summary.late,
+            freezes: summary.freezes,
+            // The sum of no freezes is -0.
+            frozen_s: summary.frozen_s + 0.0,
+            delay_s: [delay.p50, delay.p95, delay.p99],
+        })
+    }
+}
+
+/// The frames with their times of capture on the receiver's clock. The two clocks differ by an
+/// unknown time: the least delay of a frame counts as none. A frame of which nothing came has the
+/// time of the one before it.
+fn aligned(frames: &[VideoFrame]) -> Vec<VideoFrame> {
+    let difference = |frame: &VideoFrame| {
+        let [captured, completed] = [frame.captured, frame.completed?].map(Instant::as_nanos);
+        Some(i128::from(completed) - i128::from(captured))
+    };
+    let least = frames.iter().filter_map(difference).min().unwrap_or(0);
+    let mut last = Instant::ZERO;
+    let frames = frames.iter().map(|frame| {
+        if frame.packets > 0 {
+            let captured = i128::from(frame.captured.as_nanos()) + least;
+            last = Instant::from_nanos(u64::try_from(captured).unwrap_or(0));
+        }
+        VideoFrame {
+            captured: last,
+            ..*frame
+        }
+    });
+    frames.collect()
+}
