@@ -393,6 +393,13 @@ mod tests {
                 MeasuredTransport::Quinn("quinn-cubic"),
                 "controller = \"quinn-cubic\"",
             ),
+            (
+                MeasuredTransport::Rtp {
+                    rates: [100_000, 3_000_000],
+                    ecn: true,
+                },
+                "kind = \"video\"",
+            ),
         ] {
             let measured = MeasuredFlow {
                 transport,

@@ -1,5 +1,7 @@
+use super::super::traffic::Traffic;
 use super::*;
 use crate::keyed_tag::TAG_OCTETS;
+use std::sync::{Arc, Mutex};
 
 /// Two ends and a path with a delay of a millisecond each way.
 struct Path {
@@ -180,4 +182,126 @@ fn a_slow_sender_keeps_its_receiver_alive_and_a_late_one_sends_no_burst() {
     // The answer to the Request, and a datagram.
     assert_eq!(written, 2);
     assert_eq!(sender.stats(later).limit, "host");
+}
+
+/// Traffic of a datagram each millisecond.
+struct Ticks {
+    began: Option<Instant>,
+    sends: bool,
+    counts: TrafficCounts,
+}
+
+impl Traffic for Ticks {
+    fn begin(&mut self, now: Instant) {
+        self.began = Some(now);
+    }
+
+    fn receive(&mut self, _: Instant, octets: &[u8], _: Ecn) {
+        self.counts.received.received += 1;
+        self.counts.received.octets += octets.len() as u64;
+    }
+
+    fn write(&mut self, now: Instant, out: &mut Vec<u8>) -> bool {
+        let is_due = self.next_timeout().is_some_and(|due| due <= now);
+        if is_due {
+            out.extend([0x80; 100]);
+            self.counts.sent += 1;
+            self.counts.sent_octets += 100;
+        }
+        is_due
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        let began = self.began.filter(|_| self.sends)?;
+        Some(began + Duration::from_millis(self.counts.sent))
+    }
+
+    fn counts(&self) -> TrafficCounts {
+        self.counts
+    }
+
+    fn frames(&self, _: Instant) -> Option<FrameStats> {
+        (!self.sends).then(|| FrameStats {
+            frames: self.counts.received.received,
+            ..FrameStats::default()
+        })
+    }
+}
+
+/// Runs a test that carries ticks until both ends have ended; of the peer's datagrams each end gets
+/// those that `passes` lets through, by the time since the beginning in milliseconds.
+fn carry(reverse: bool, passes: fn(u64) -> bool) -> [Session; 2] {
+    let start = Instant::from_nanos(1_000_000_000);
+    let make: TrafficFactory = Arc::new(|_, sends, _| -> SharedTraffic {
+        Arc::new(Mutex::new(Ticks {
+            began: None,
+            sends,
+            counts: TrafficCounts::default(),
+        }))
+    });
+    let mut ends = [
+        Session::client(7, config(reverse), start),
+        Session::server(7, config(reverse), start),
+    ];
+    for end in &mut ends {
+        end.carry(&make, start);
+    }
+    for millis in 0..20_000 {
+        let now = start + Duration::from_millis(millis);
+        for side in [0, 1] {
+            let mut octets = Vec::new();
+            while ends[side].write(now, &mut octets) {
+                let other = &mut ends[1 - side];
+                if passes(millis) {
+                    match Message::read(&octets) {
+                        Some((_, message)) => other.receive(now, message, octets.len(), false),
+                        None => other.receive_other(now, &octets, Ecn::NotEct),
+                    }
+                }
+                octets.clear();
+            }
+        }
+        if ends.iter().all(|end| end.end_reason().is_some()) {
+            break;
+        }
+    }
+    ends
+}
+
+#[test]
+fn other_traffic_is_carried_and_both_ends_know_its_counts() {
+    for reverse in [false, true] {
+        let ends = carry(reverse, |_| true);
+        let now = Instant::from_nanos(20_000_000_000);
+        for end in &ends {
+            let stats = end.stats(now);
+            assert_eq!(end.end_reason(), Some(EndReason::Done));
+            assert!(stats.complete);
+            // A datagram each millisecond of a second.
+            assert_eq!(
+                (stats.received.received, stats.received.expected),
+                (1000, 1000)
+            );
+            assert_eq!(stats.frames.map(|frames| frames.frames), Some(1000));
+            let sent = if stats.sends { 1000 } else { 0 };
+            assert_eq!((stats.sent, stats.sent_octets), (sent, 100 * sent));
+        }
+    }
+}
+
+#[test]
+fn both_ends_of_other_traffic_miss_a_dead_peer() {
+    for reverse in [false, true] {
+        let ends = carry(reverse, |millis| millis < 500);
+        let ended = ends.each_ref().map(Session::end_reason);
+        // The receiver misses the sender; the sender's time is over before it misses the receiver.
+        let [sender, receiver] = if reverse { [1, 0] } else { [0, 1] };
+        assert_eq!(ended[receiver], Some(EndReason::TimedOut));
+        assert_eq!(ended[sender], Some(EndReason::Done));
+        let stats = ends[sender].stats(Instant::from_nanos(20_000_000_000));
+        assert!(
+            !stats.complete && stats.received.received < 510,
+            "{stats:?}"
+        );
+    }
 }

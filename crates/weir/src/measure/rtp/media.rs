@@ -279,3 +279,106 @@ fn aligned(frames: &[VideoFrame]) -> Vec<VideoFrame> {
     });
     frames.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use weir_proto::time::Duration;
+
+    const DELAY: Duration = Duration::from_millis(20);
+
+    fn request() -> TestConfig {
+        TestConfig {
+            ecn: true,
+            length: 1000,
+            rate_bps: Some(400_000.0),
+            ..TestConfig::default()
+        }
+    }
+
+    /// Runs a sender and a receiver, whose clock is five seconds ahead, for three seconds; of the
+    /// media those datagrams that `is_lost` names by their number get lost.
+    fn run(is_lost: fn(u64) -> bool) -> [Media; 2] {
+        let start = Instant::from_nanos(1_000_000_000);
+        let ahead = [Duration::ZERO, Duration::from_secs(5)];
+        let mut ends =
+            [true, false].map(|sends| Media::new(&request(), sends, EventMask::NONE, start));
+        for end in &mut ends {
+            end.begin(start);
+        }
+        let mut wire: Vec<(Instant, usize, Vec<u8>)> = Vec::new();
+        let mut sent = 0;
+        for millis in 0..3000 {
+            let now = start + Duration::from_millis(millis);
+            for side in [0, 1] {
+                let mut octets = Vec::new();
+                while ends[side].write(now + ahead[side], &mut octets) {
+                    sent += u64::from(side == 0);
+                    let octets = std::mem::take(&mut octets);
+                    if side == 1 || !is_lost(sent) {
+                        wire.push((now + DELAY, 1 - side, octets));
+                    }
+                }
+            }
+            let due = wire.extract_if(.., |(at, ..)| *at <= now);
+            for (_, side, octets) in due {
+                ends[side].receive(now + ahead[side], &octets, Ecn::Ce);
+            }
+        }
+        ends
+    }
+
+    #[test]
+    fn a_video_arrives_and_its_delays_need_no_common_clock() {
+        let [sender, receiver] = run(|_| false);
+        let end = Instant::from_nanos(9_000_000_000);
+        assert_eq!(sender.frames(end), None);
+        let frames = receiver.frames(end).expect("it sees a video");
+        // 30 frames per second for three seconds, less those of the last 200 ms and of the delay.
+        assert!((82..=84).contains(&frames.frames), "{frames:?}");
+        assert_eq!(
+            (frames.complete, frames.late, frames.freezes),
+            (frames.frames, 0, 0)
+        );
+        // Without the delay of the path: what the pacing of a frame's packets takes.
+        assert!(
+            frames.delay_s[0] < 0.03 && frames.delay_s[2] < 0.2,
+            "{frames:?}"
+        );
+        let [sent, got] = [sender.counts(), receiver.counts()];
+        assert_eq!(got.received.expected, got.received.received);
+        assert!(sent.sent - got.received.received < 5, "{sent:?} {got:?}");
+        assert_eq!(got.received.marked, got.received.received);
+        let rtt = sender.rtt().expect("samples");
+        assert!((0.040..0.045).contains(&rtt.p50), "{rtt:?}");
+        // Marks keep NADA at RMIN.
+        let state = sender.state().expect("reports");
+        assert_eq!(state.allowed_rate.as_bps(), 150_000.0);
+        let rate = sender.encoder_rate().expect("frames");
+        assert!((140_000.0..=150_000.0).contains(&rate), "{rate}");
+    }
+
+    #[test]
+    fn lost_packets_spoil_their_frames() {
+        let [_, receiver] = run(|number| number % 10 == 0);
+        let frames = receiver
+            .frames(Instant::from_nanos(9_000_000_000))
+            .expect("a video");
+        // At RMIN each frame but key frames is one packet.
+        let missing = frames.frames - frames.complete;
+        assert!((7..=9).contains(&missing), "{frames:?}");
+        let received = receiver.counts().received;
+        assert!((7..=9).contains(&received.lost()), "{received:?}");
+    }
+
+    #[test]
+    fn the_rate_of_the_option_bounds_the_video() {
+        assert_eq!(
+            (nada(None).min_rate, nada(None).max_rate),
+            (150_000, 1_500_000)
+        );
+        let [least, most] = [nada(Some(100e3)), nada(Some(4e6))];
+        assert_eq!((least.min_rate, least.max_rate), (100_000, 100_000));
+        assert_eq!((most.min_rate, most.max_rate), (150_000, 4_000_000));
+    }
+}
