@@ -35,8 +35,8 @@ const FLOW: &str = "[run]\nduration = \"1s\"\n\n[[link]]\nname = \"wire\"\n\
 
 impl Candidate {
     /// Reads `TRANSPORT:CONTROLLER[,KEY=VALUE…]`, such as `tcp:cubic`, `quic:newreno`,
-    /// `quinn:cubic`, `dccp:3` or `tcp:cubic,rules=rfc`. The keys are those of a flow's
-    /// `transport`.
+    /// `quinn:cubic`, `dccp:3`, `dccp:2,controller=cubic` or `tcp:cubic,rules=rfc`. The keys are
+    /// those of a flow's `transport`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -124,7 +124,8 @@ impl Candidate {
             Transport::Quic(quic) => quic.config.ecn || needs(quic.config.controller),
             Transport::Tcp(tcp) => tcp.config.ecn != EcnMode::Off || needs(tcp.controller),
             Transport::Rtp(rtp) => rtp.ecn != EcnCodepoint::Off,
-            Transport::Quinn(_) | Transport::Dccp(_) | Transport::Udp(_) => false,
+            Transport::Dccp(dccp) => dccp.config.ecn || dccp.controller().is_some_and(needs),
+            Transport::Quinn(_) | Transport::Udp(_) => false,
         }
     }
 
@@ -180,6 +181,14 @@ mod tests {
             (
                 "tcp:prague",
                 &["tcp:prague", "tcp:cubic,ecn=true", "tcp:newreno,ecn=true"],
+            ),
+            (
+                "dccp:2,controller=prague",
+                &[
+                    "dccp:2,controller=prague",
+                    "tcp:cubic,ecn=true",
+                    "tcp:newreno,ecn=true",
+                ],
             ),
             (
                 "tcp:cubic,ecn=true",

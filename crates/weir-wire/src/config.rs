@@ -6,6 +6,7 @@ use crate::tap::Tap;
 use std::sync::Arc;
 use std::time::Duration;
 use weir_proto::cc::tfrc::Profile;
+use weir_proto::cc::window::{ControllerEntry, WindowConfig};
 use weir_proto::dccp::{self, wire::SeqNum};
 use weir_proto::event::EventMask;
 
@@ -21,6 +22,8 @@ const PADDED_REQUEST_OCTETS: u32 = 256;
 pub enum Ccid {
     /// CCID 2: TCP-like congestion control (RFC 4341).
     TcpLike,
+    /// CCID 2 with a window controller in place of the RFC's window.
+    TcpLikeWith(&'static ControllerEntry),
     /// CCID 3: TFRC (RFC 4342) with these rules.
     Tfrc(Box<Profile>),
     /// CCID 4: TFRC for small packets (RFC 5622) with these rules.
@@ -31,6 +34,12 @@ impl Ccid {
     fn half_connection(&self) -> dccp::Ccid {
         match self {
             Self::TcpLike => dccp::Ccid::TcpLike,
+            Self::TcpLikeWith(entry) => {
+                dccp::Ccid::TcpLikeWith(Box::new(dccp::ccid2::ControllerChoice {
+                    entry,
+                    config: WindowConfig::default(),
+                }))
+            }
             Self::Tfrc(rules) => dccp::Ccid::Tfrc(rules.clone()),
             Self::TfrcSmallPackets(rules) => dccp::Ccid::TfrcSmallPackets(rules.clone()),
         }

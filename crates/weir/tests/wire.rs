@@ -300,6 +300,8 @@ fn what_a_transport_does_not_have_is_refused() {
         &["send", "127.0.0.1", "--transport", "rtp", "-l", "10"],
         &["serve", "--transport", "rtp", "--controller", "cubic"],
         &["send", "127.0.0.1", "--controller", "cubic"],
+        &["send", "127.0.0.1", "--ccid", "3", "--controller", "cubic"],
+        &["send", "127.0.0.1", "--ccid", "2", "--controller", "best"],
         &["serve", "--transport", "quic", "--controller", "best"],
         &[
             "send",

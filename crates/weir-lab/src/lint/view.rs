@@ -30,8 +30,11 @@ impl Control {
             _ => Self::Other,
         };
         match transport {
-            Transport::Dccp(dccp) if dccp.ccid == 2 => Self::NewReno,
-            Transport::Dccp(_) => Self::Tfrc,
+            Transport::Dccp(dccp) if dccp.ccid != 2 => Self::Tfrc,
+            Transport::Dccp(dccp) => match dccp.controller() {
+                Some(entry) => named(entry.name),
+                None => Self::NewReno,
+            },
             Transport::Quic(quic) => named(quic.config.controller.name),
             Transport::Quinn(quinn) => named(quinn.controller),
             Transport::Tcp(tcp) => named(tcp.controller.name),

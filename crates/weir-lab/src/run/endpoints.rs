@@ -27,10 +27,7 @@ pub(super) fn pair(flow: &Flow, around: &FlowEnvironment<'_>) -> Result<Endpoint
     let (hosts, path_mtu, seed) = (around.hosts, around.path_mtu, around.seed);
     let [sender, receiver]: EndpointPair = match &flow.transport {
         Transport::Dccp(dccp) => {
-            let config = dccp::Config {
-                nonce_seed: seed,
-                ..dccp.config(path_mtu)
-            };
+            let config = dccp.config(path_mtu, seed);
             [
                 Box::new(dccp::Connection::client(config.clone())),
                 Box::new(dccp::Connection::server(config)),

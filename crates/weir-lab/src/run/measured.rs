@@ -57,6 +57,8 @@ pub enum MeasuredTransport {
         profile: String,
         /// Single rules of TFRC that were set, `tfrc.oscillation` to `off`.
         rules: Vec<Override>,
+        /// The window controller of CCID 2 at this end.
+        controller: &'static str,
         /// Data packets used ECN.
         ecn: bool,
     },
@@ -250,8 +252,13 @@ impl MeasuredFlow {
             MeasuredEnd::Receiver => ("there", "here"),
         };
         let transport = match &self.transport {
-            MeasuredTransport::Dccp { ccid: 2, ecn, .. } => {
-                format!("\"dccp\", ccid = 2, ecn = {ecn}")
+            MeasuredTransport::Dccp {
+                ccid: 2,
+                controller,
+                ecn,
+                ..
+            } => {
+                format!("\"dccp\", ccid = 2, controller = \"{controller}\", ecn = {ecn}")
             }
             MeasuredTransport::Dccp {
                 ccid, profile, ecn, ..
@@ -305,6 +312,7 @@ mod tests {
                     path: "tfrc.oscillation".to_owned(),
                     value: "off".to_owned(),
                 }],
+                controller: "rfc4341",
                 ecn: true,
             },
             packet: 1000,

@@ -281,6 +281,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions<'_>) -> Result<RunOutput, R
 #[cfg(test)]
 mod audio_tests;
 #[cfg(test)]
+mod ccid2_tests;
+#[cfg(test)]
 mod chance_tests;
 #[cfg(test)]
 mod equation_tests;

@@ -9,7 +9,7 @@ use super::expectation::ExpectedOf;
 use super::files::{leaves_folder, read_text};
 use super::model::{Direction, Flow, Host, Link, MAX_FLOWS, MAX_NODES, MAX_TRANSFERS, Scenario};
 use super::rate_trace;
-use super::transport::Transport;
+use super::transport::{RFC4341, Transport};
 use super::wifi::Wifi;
 use Step::{Index, Key};
 use std::collections::BTreeSet;
@@ -359,6 +359,7 @@ impl Check<'_> {
     fn flow(&self, index: usize, flow: &Flow) -> Checked {
         let at = |key| [Key("flow"), Index(index), Key(key)];
         self.ends_of_flow(index, flow)?;
+        self.controller(index, flow)?;
         self.app(index, flow)?;
         self.transfers(index, flow)?;
         if flow.from == flow.to {
@@ -381,6 +382,27 @@ impl Check<'_> {
             return self.error(&at("stop"), message, "stop later, or write \"never\"");
         }
         Ok(())
+    }
+
+    /// A controller of windows is CCID 2's: TFRC has none.
+    fn controller(&self, index: usize, flow: &Flow) -> Checked {
+        let Transport::Dccp(dccp) = &flow.transport else {
+            return Ok(());
+        };
+        if dccp.ccid == 2 || dccp.controller == RFC4341.word {
+            return Ok(());
+        }
+        let path = [
+            Key("flow"),
+            Index(index),
+            Key("transport"),
+            Key("controller"),
+        ];
+        let message = format!(
+            "controller: CCID {} is TFRC, which has no window controller",
+            dccp.ccid
+        );
+        self.error(&path, message, "write ccid = 2")
     }
 
     /// The hosts of a flow exist, and it has a count if it takes several in turn.

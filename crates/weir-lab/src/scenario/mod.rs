@@ -45,7 +45,7 @@ pub use quinn::Quinn;
 pub use rate_trace::{RateTrace, parse as parse_rate_trace};
 pub use reference::reference;
 pub use schema::schema;
-pub use transport::{Dccp, Quic, Tcp, Transport};
+pub use transport::{Dccp, Quic, RFC4341, Tcp, Transport};
 pub use wifi::{Station, Wifi};
 
 use document::Document;

@@ -4,11 +4,12 @@
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
-    BbrConfig, BoxedController, ControllerEntry, CubicConfig, REGISTRY, RecoveryBoundary, Rules,
-    WindowConfig,
+    self, BbrConfig, BoxedController, ControllerEntry, CubicConfig, REGISTRY, RecoveryBoundary,
+    Rules, WindowConfig,
 };
+use weir_proto::dccp::ccid2::ControllerChoice;
 use weir_proto::packet::IpHeader;
-use weir_proto::settings::{count, named};
+use weir_proto::settings::{Keyword, count, named};
 use weir_proto::{dccp, kinds, quic, rtp, settings, tcp, udp};
 
 /// Octets of a TCP header without options (RFC 9293 §3.1).
@@ -39,6 +40,19 @@ impl Default for Transport {
     }
 }
 
+/// The window of CCID 2 that RFC 4341 §5 describes, as a controller is named.
+pub const RFC4341: Keyword = Keyword::new(
+    "rfc4341",
+    "The window of RFC 4341 §5, like Reno's, in packets",
+);
+
+/// What CCID 2 can have as its window: that of its RFC, or a controller of the registry.
+fn ccid2_controllers() -> Vec<Keyword> {
+    let mut controllers = vec![RFC4341];
+    controllers.extend(window::keywords());
+    controllers
+}
+
 settings! {
     /// A DCCP flow: both ends alike.
     #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +60,12 @@ settings! {
         /// The congestion control: 2 is like TCP (RFC 4341), 3 is TFRC (RFC 4342), 4 is TFRC for
         /// small packets (RFC 5622).
         pub ccid: u8 = 3 => count(2..=4, ""),
+        /// The window controller of CCID 2.
+        pub controller: &'static str = RFC4341.word => named(ccid2_controllers),
+        /// The constants of CUBIC (RFC 9438).
+        pub cubic: CubicConfig,
+        /// The constants of BBR (draft-ietf-ccwg-bbr).
+        pub bbr: BbrConfig,
         /// TFRC's rules as one revision has them; CCID 3 and 4.
         pub profile: &'static str = "rfc5348" => named(|| Profile::PRESETS.into()),
         /// Single rules of TFRC, on top of `profile`.
@@ -95,17 +115,32 @@ settings! {
 }
 
 impl Dccp {
+    /// The controller in place of the window of RFC 4341, if there is one.
+    pub fn controller(&self) -> Option<&'static ControllerEntry> {
+        window::find(self.controller)
+    }
+
     /// What both ends are made from; `path_mtu` counts from the IP header on.
-    pub(crate) fn config(&self, path_mtu: u32) -> dccp::Config {
-        let ccid = || match self.ccid {
-            3 => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
-            4 => dccp::Ccid::TfrcSmallPackets(Box::new(self.tfrc.clone())),
-            _ => dccp::Ccid::TcpLike,
+    pub(crate) fn config(&self, path_mtu: u32, seed: u64) -> dccp::Config {
+        let ccid = || match (self.ccid, self.controller()) {
+            (3, _) => dccp::Ccid::Tfrc(Box::new(self.tfrc.clone())),
+            (4, _) => dccp::Ccid::TfrcSmallPackets(Box::new(self.tfrc.clone())),
+            (_, None) => dccp::Ccid::TcpLike,
+            (_, Some(entry)) => dccp::Ccid::TcpLikeWith(Box::new(ControllerChoice {
+                entry,
+                config: WindowConfig {
+                    cubic: self.cubic,
+                    bbr: self.bbr,
+                    seed,
+                    ..WindowConfig::default()
+                },
+            })),
         };
         dccp::Config {
             send_ccid: ccid(),
             receive_ccid: ccid(),
             mtu: path_mtu,
+            nonce_seed: seed,
             ..self.config.clone()
         }
     }

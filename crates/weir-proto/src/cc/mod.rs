@@ -188,6 +188,9 @@ pub trait WindowController {
     fn on_handshake_loss(&mut self) {}
     /// Nothing was sent for longer than a retransmission timeout (RFC 5681 §4.1).
     fn on_idle_restart(&mut self) {}
+    /// The receiver has reported that it is slow, or that it has dropped data: slow start ends (RFC
+    /// 4341 §5.2).
+    fn leave_slow_start(&mut self) {}
     /// All packets that were declared lost in this recovery period have been acknowledged: the
     /// losses were spurious.
     fn on_spurious_congestion_event(&mut self, _now: Instant) {}

@@ -2,7 +2,8 @@
 //! the data sent and a receiver half for the data received.
 
 use super::wire::{Options, Packet, PacketType, SeqNum};
-use crate::event::{Events, FeedbackDecision};
+use crate::cc::EcnCapability;
+use crate::event::{Bound, Events, FeedbackDecision};
 use crate::packet::Ecn;
 use crate::time::{Duration, Instant};
 
@@ -68,6 +69,18 @@ pub trait CcidSender: Send {
 
     /// The smoothed round-trip time; `None` before the first sample.
     fn rtt(&self) -> Option<Duration>;
+
+    /// The codepoint of data packets, for a controller that needs one; `None` leaves it to the
+    /// connection's settings.
+    fn ecn(&self) -> Option<EcnCapability> {
+        None
+    }
+
+    /// What holds a packet back until a [`SendTime::At`]: the allowed rate of a rate controller, or
+    /// the pacer of a window controller.
+    fn bound_until(&self) -> Bound {
+        Bound::Rate
+    }
 
     /// The Ack Ratio that the other side's receiver should keep (RFC 4340 §11.3); `None` for a CCID
     /// without one.

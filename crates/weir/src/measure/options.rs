@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use weir_lab::run::SenderRecorder;
+use weir_lab::scenario::RFC4341;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::event::EventMask;
 use weir_wire::quinn::CongestionControlAlgorithm;
@@ -130,7 +131,11 @@ fn profile_help() -> String {
 
 fn controller_help() -> String {
     let names = alternatives(CongestionControlAlgorithm::names());
-    format!("QUIC's controller at the end that sends: {names}; by default {DEFAULT_CONTROLLER}")
+    format!(
+        "The window controller at the end that sends, of QUIC or of DCCP with CCID 2: {names}; by \
+         default QUIC has {DEFAULT_CONTROLLER} and CCID 2 {}, the window of its RFC",
+        RFC4341.word
+    )
 }
 
 /// Names as a list in a sentence.
@@ -170,13 +175,12 @@ impl TransportName {
 impl TestOptions {
     /// Refuses what the transport does not have.
     pub fn check(&self) -> Result<(), Failure> {
-        use TransportName::{Dccp, Quic};
+        use TransportName::Dccp;
         for (option, given, owner) in [
             ("--raw", self.raw, Dccp),
             ("--ccid", self.ccid.is_some(), Dccp),
             ("--profile", self.profile.is_some(), Dccp),
             ("--set", !self.set.is_empty(), Dccp),
-            ("--controller", self.controller.is_some(), Quic),
         ] {
             if given && self.transport != owner {
                 let (owner, found) = (owner.name(), self.transport.name());
@@ -185,6 +189,7 @@ impl TestOptions {
                 )));
             }
         }
+        self.check_controller()?;
         if self.probe.is_some() && self.transport == TransportName::Udp {
             let message = "expected --probe with a transport that has a controller, found \
                            --transport udp";
@@ -200,6 +205,22 @@ impl TestOptions {
             return Err(Failure::Usage(message.to_owned()));
         }
         Ok(())
+    }
+
+    /// Refuses a window controller where there is no window.
+    fn check_controller(&self) -> Result<(), Failure> {
+        let found = match (self.transport, self.ccid) {
+            _ if self.controller.is_none() => return Ok(()),
+            (TransportName::Quic, _) | (TransportName::Dccp, Some(2)) => return Ok(()),
+            (TransportName::Udp | TransportName::Rtp, _) => {
+                format!("--transport {}", self.transport.name())
+            }
+            (TransportName::Dccp, Some(ccid)) => format!("--ccid {ccid}"),
+            (TransportName::Dccp, None) => "--transport dccp without --ccid".to_owned(),
+        };
+        Err(Failure::Usage(format!(
+            "expected --controller with --transport quic or --ccid 2, found {found}"
+        )))
     }
 
     /// The server's UDP port, which is not used without UDP.

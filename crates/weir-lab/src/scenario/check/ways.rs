@@ -50,7 +50,7 @@ impl Check<'_> {
         }
         let packet = flow.app.packet();
         let fits = match &flow.transport {
-            Transport::Dccp(dccp) => dccp.config(mtu).max_payload(),
+            Transport::Dccp(dccp) => dccp.config(mtu, 0).max_payload(),
             Transport::Rtp(rtp) => rtp::Config {
                 mtu,
                 ..(**rtp).clone()

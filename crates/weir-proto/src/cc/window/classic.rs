@@ -267,6 +267,12 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         }
     }
 
+    fn leave_slow_start(&mut self) {
+        if self.in_slow_start() {
+            self.ssthresh = Some(self.cwnd.max(self.config.minimum_window()));
+        }
+    }
+
     fn on_spurious_congestion_event(&mut self, _now: Instant) {
         if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd > self.cwnd) {
             self.cwnd = undo.cwnd;

@@ -255,6 +255,10 @@ impl<M: Marking> WindowController for Scalable<M> {
         self.limit = Limit::Timeout;
     }
 
+    fn leave_slow_start(&mut self) {
+        self.ssthresh = self.ssthresh.min(self.window);
+    }
+
     fn window(&self) -> u64 {
         self.window as u64
     }

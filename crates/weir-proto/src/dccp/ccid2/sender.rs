@@ -1,12 +1,18 @@
-//! The sender half of CCID 2: the window, in packets (RFC 4341 §5).
+//! The sender half of CCID 2: what is in flight, acknowledged and lost (RFC 4341 §5). The window is
+//! that of the RFC or a controller's ([`Window`]).
 
 use super::ack_ratio::AckRatio;
-use super::{ACK_DELAY, NUM_DUP_ACK};
+use super::ack_summary::AckSummary;
+use super::controlled::Controlled;
+use super::tcp_like::TcpLike;
+use super::window::Window;
+use super::{ACK_DELAY, ControllerChoice, NUM_DUP_ACK};
+use crate::cc::EcnCapability;
 use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::dccp::ack_vector::{self, AckState};
 use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, Packet, SeqNum};
-use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
+use crate::event::{Bound, Event, EventMask, Events, LossTrigger};
 use crate::time::{Duration, Instant};
 use std::collections::VecDeque;
 
@@ -31,17 +37,10 @@ struct SentDataPacket {
 }
 
 /// The sender half of CCID 2.
-#[derive(Clone, Debug)]
 pub struct Ccid2Sender {
-    packet_size: u64,
-    cwnd: u32,
-    ssthresh: u32,
-    /// Packets acknowledged towards the next increase.
-    acked_since_increase: u32,
+    window: Window,
     /// Data packets sent and neither acknowledged nor lost.
     pipe: u32,
-    /// The window was not filled when the last packet left.
-    app_limited: bool,
     /// In the order of sequence numbers, from the third greatest acknowledged number on.
     sent: VecDeque<SentDataPacket>,
     /// The greatest acknowledged numbers, with or without data, in descending order.
@@ -55,12 +54,9 @@ pub struct Ccid2Sender {
     rtt: RttEstimator,
     backoff: u32,
     deadline: Option<Instant>,
-    /// The window does not grow until then, after Slow Receiver (RFC 4340 §11.6).
-    slow_until: Option<Instant>,
     /// The next acknowledgement has a wrong nonce echo.
     nonce_mismatch: bool,
     ack_ratio: AckRatio,
-    limit: Limit,
     /// The window has changed since its last trace event.
     changed: bool,
     /// Octets of data packets that were acknowledged as delivered.
@@ -70,30 +66,24 @@ pub struct Ccid2Sender {
     timeouts: u64,
 }
 
-/// The contents of one acknowledgement.
-#[derive(Clone, Copy, Debug, Default)]
-struct AckSummary {
-    acknowledged: u32,
-    /// Of these, packets without a mark that were delivered.
-    unmarked: u32,
-    dropped_by_receiver: u32,
-    /// The greatest number with a mark, and the greatest that was lost.
-    marked: Option<SeqNum>,
-    lost: Option<SeqNum>,
-}
-
 impl Ccid2Sender {
-    /// A sender of packets of about this many octets, with the initial window of RFC 3390, whose
+    /// A sender of packets of about this many octets, with the window of RFC 4341 §5, whose
     /// receiver begins with this Ack Ratio.
     pub fn new(packet_size: u32, ack_ratio: u16) -> Self {
-        let packet_size = u64::from(packet_size.max(1));
+        let window = Window::TcpLike(TcpLike::new(packet_size));
+        Self::with_window(window, ack_ratio)
+    }
+
+    /// The same with a window controller in place of that window.
+    pub fn with_controller(packet_size: u32, ack_ratio: u16, choice: &ControllerChoice) -> Self {
+        let controlled = Controlled::new(packet_size, choice);
+        Self::with_window(Window::Controlled(Box::new(controlled)), ack_ratio)
+    }
+
+    fn with_window(window: Window, ack_ratio: u16) -> Self {
         Self {
-            packet_size,
-            cwnd: initial_window(packet_size),
-            ssthresh: u32::MAX,
-            acked_since_increase: 0,
+            window,
             pipe: 0,
-            app_limited: false,
             sent: VecDeque::with_capacity(64),
             greatest_acked: [None; NUM_DUP_ACK],
             greatest_sent: None,
@@ -103,10 +93,8 @@ impl Ccid2Sender {
             rtt: RttEstimator::default(),
             backoff: 0,
             deadline: None,
-            slow_until: None,
             nonce_mismatch: false,
             ack_ratio: AckRatio::new(ack_ratio),
-            limit: Limit::InitialWindow,
             changed: false,
             delivered: 0,
             lost: 0,
@@ -119,17 +107,21 @@ impl Ccid2Sender {
         self.rtt.timeout(&TIMEOUT, self.backoff)
     }
 
-    /// Takes one sample in each window of data, from the acknowledged packet (RFC 4341 §5).
-    fn sample(&mut self, now: Instant, packet: &Packet, ack: SeqNum, events: &mut Events) {
+    /// Takes a sample from the acknowledged packet: one in each window of data (RFC 4341 §5), or
+    /// one for each acknowledgement if a controller reads delays.
+    fn sample(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        ack: SeqNum,
+        events: &mut Events,
+    ) -> Option<Duration> {
         let settled = self
             .sample_from
             .is_some_and(|from| ack.is_at_or_before(from));
         let at = self.sent.partition_point(|sent| sent.seq.is_before(ack));
         let named = self.sent.get(at).filter(|sent| sent.seq == ack);
-        let Some(sent) = named.filter(|sent| !settled && !sent.acknowledged) else {
-            return;
-        };
-        let sent_at = sent.at;
+        let sent_at = named.filter(|sent| !settled && !sent.acknowledged)?.at;
         let held = packet.options.iter().fold(Duration::ZERO, |held, option| {
             if let DccpOption::ElapsedTime(units) = option {
                 Duration::from_micros(u64::from(units) * 10)
@@ -140,26 +132,33 @@ impl Ccid2Sender {
         // An Elapsed Time above the round-trip time is wrong.
         let away = now.since(sent_at);
         if held > away {
-            return;
+            return None;
         }
         let sample = away - held;
-        self.sample_from = self.greatest_sent;
+        self.sample_from = match self.window {
+            Window::TcpLike(_) => self.greatest_sent,
+            Window::Controlled(_) => None,
+        };
         self.rtt.on_sample(now, sample);
         events.push(now, EventMask::RTT, || Event::Rtt(sample));
+        Some(sample)
     }
 
     /// The packets from `low` to `high` have arrived.
     fn acknowledge(
         &mut self,
-        low: SeqNum,
-        high: SeqNum,
+        now: Instant,
+        (low, high): (SeqNum, SeqNum),
         state: AckState,
         summary: &mut AckSummary,
     ) {
+        if let Window::Controlled(window) = &mut self.window {
+            summary.spurious |= window.on_range_acked(now, low, high, self.pipe);
+        }
         let span = (high.since(low).max(0) as usize).min(NUM_DUP_ACK - 1) as u64;
         (0..=span).for_each(|behind| self.note_acked(high.sub(behind)));
         let from = self.sent.partition_point(|sent| sent.seq.is_before(low));
-        for sent in self.sent.range_mut(from..) {
+        for (at, sent) in self.sent.iter_mut().enumerate().skip(from) {
             if sent.seq.is_after(high) {
                 break;
             }
@@ -167,6 +166,11 @@ impl Ccid2Sender {
                 continue;
             }
             sent.acknowledged = true;
+            if let Window::Controlled(window) = &mut self.window
+                && !sent.dropped_by_receiver
+            {
+                window.on_acked(now, (at, sent.at), (self.pipe, self.rtt.get()));
+            }
             self.pipe = self.pipe.saturating_sub(1);
             summary.acknowledged += 1;
             summary.dropped_by_receiver += u32::from(sent.dropped_by_receiver);
@@ -174,7 +178,8 @@ impl Ccid2Sender {
                 self.delivered += u64::from(sent.size);
             }
             if state == AckState::Marked {
-                summary.marked = Some(summary.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
+                summary.note_mark(sent.seq, sent.at);
+                summary.newly_marked += 1;
             } else {
                 summary.unmarked += u32::from(!sent.dropped_by_receiver);
             }
@@ -204,13 +209,16 @@ impl Ccid2Sender {
             return;
         };
         while let Some(sent) = self.sent.pop_front_if(|sent| sent.seq.is_before(third)) {
-            if !sent.acknowledged {
-                summary.lost = Some(sent.seq);
+            if sent.acknowledged {
+                self.window.forget_oldest();
+            } else {
+                summary.lost = Some((sent.seq, sent.at));
                 self.declare_lost(now, sent, LossTrigger::PacketThreshold, events);
             }
         }
     }
 
+    /// The oldest packet, no longer in `sent`, is lost.
     fn declare_lost(
         &mut self,
         now: Instant,
@@ -220,6 +228,9 @@ impl Ccid2Sender {
     ) {
         self.pipe = self.pipe.saturating_sub(1);
         self.lost += 1;
+        if let Window::Controlled(window) = &mut self.window {
+            window.on_lost(now, sent.seq, sent.at);
+        }
         let (number, size) = (sent.seq.get(), sent.size);
         events.push(now, EventMask::PACKET, || Event::Lost {
             number,
@@ -230,18 +241,13 @@ impl Ccid2Sender {
 
     /// Reads the drops that the receiver reports (RFC 4340 §11.7). Drop code 2 is recorded with the
     /// packet; codes from 3 on count as marks (§11.7.2).
-    fn read_drops(&mut self, now: Instant, ack: SeqNum, packet: &Packet, summary: &mut AckSummary) {
+    fn read_drops(&mut self, ack: SeqNum, packet: &Packet, summary: &mut AckSummary) {
         let mut high = ack;
         for option in &packet.options {
             match option {
-                DccpOption::SlowReceiver => {
-                    self.leave_slow_start();
-                    // RFC 4340 §11.6: the window does not grow for about a round-trip time.
-                    let rtt = self.rtt.get().smoothed.max(Duration::from_millis(1));
-                    self.slow_until = Some(now + rtt);
-                }
+                DccpOption::SlowReceiver => summary.slow_receiver = true,
                 DccpOption::DataDropped(blocks) => {
-                    self.leave_slow_start();
+                    summary.data_dropped = true;
                     for &block in blocks {
                         let (code, run) = if block & 0x80 == 0 {
                             (0, block & 0x7f)
@@ -269,99 +275,47 @@ impl Ccid2Sender {
             if code == 2 {
                 sent.dropped_by_receiver |= !sent.acknowledged;
             } else if !sent.acknowledged {
-                summary.marked = Some(summary.marked.map_or(sent.seq, |seq| seq.max(sent.seq)));
+                summary.note_mark(sent.seq, sent.at);
             }
         }
     }
 
-    /// Leaves slow start after Slow Receiver or Data Dropped (RFC 4341 §5.2).
-    fn leave_slow_start(&mut self) {
-        self.ssthresh = self.ssthresh.min(self.cwnd.max(2));
-    }
-
-    fn increase_window(&mut self, unmarked: u32) {
-        if self.app_limited {
-            self.limit = Limit::ApplicationLimited;
-            return;
+    /// A loss or mark of packet `seq`, sent at `sent_at`: at most one event in each window
+    /// (RFC 4341 §5).
+    fn reduce(&mut self, now: Instant, (seq, sent_at): (SeqNum, Instant), ecn: bool) {
+        let is_new = self.recovery_point.is_none_or(|point| seq.is_after(point));
+        if is_new {
+            self.recovery_point = self.greatest_sent;
+            self.loss_events += 1;
         }
-        let window = self.cwnd;
-        self.acked_since_increase = self.acked_since_increase.saturating_add(unmarked);
-        if window < self.ssthresh {
-            // RFC 4341 §5: one packet for two acknowledged, at most half the Ack Ratio for each
-            // acknowledgement.
-            let limit = u32::from(self.ack_ratio.get()).div_ceil(2);
-            let increase = (self.acked_since_increase / 2).min(limit);
-            self.acked_since_increase = (self.acked_since_increase - 2 * increase).min(1);
-            self.cwnd = window.saturating_add(increase).min(self.ssthresh);
-            self.limit = Limit::SlowStart;
-        } else if self.acked_since_increase >= window {
-            self.acked_since_increase -= window;
-            self.cwnd = window.saturating_add(1);
-            self.limit = Limit::CongestionAvoidance;
-        } else {
-            self.limit = Limit::CongestionAvoidance;
+        match &mut self.window {
+            Window::TcpLike(window) if is_new => window.reduce(),
+            Window::TcpLike(_) => {}
+            Window::Controlled(window) => {
+                window.on_congestion_event((now, sent_at), self.pipe, ecn, is_new);
+            }
         }
-    }
-
-    /// A loss or mark of packet `seq`: at most one reduction in each window (RFC 4341 §5).
-    fn reduce(&mut self, seq: SeqNum) {
-        if self
-            .recovery_point
-            .is_some_and(|point| seq.is_at_or_before(point))
-        {
-            return;
+        if is_new {
+            self.ack_ratio.on_reduction(self.window.packets());
         }
-        self.recovery_point = self.greatest_sent;
-        self.loss_events += 1;
-        self.cwnd = (self.cwnd / 2).max(1);
-        self.ssthresh = self.cwnd.max(2);
-        self.acked_since_increase = 0;
-        self.ack_ratio.on_reduction(self.cwnd);
-        self.limit = Limit::Recovery;
     }
 
     /// After an idle time of one timeout the window starts again (RFC 4341 §5.1, RFC 5681 §4.1).
     fn restart_if_idle(&mut self, now: Instant) {
-        let initial = initial_window(self.packet_size);
-        if self.pipe > 0 || self.greatest_sent.is_none() || self.cwnd <= initial {
-            return;
-        }
-        if now.since(self.last_sent_at) > self.timeout() {
-            self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
-            self.cwnd = initial;
-            self.acked_since_increase = 0;
-            self.limit = Limit::ApplicationLimited;
+        if self.pipe == 0
+            && self.greatest_sent.is_some()
+            && now.since(self.last_sent_at) > self.timeout()
+        {
+            self.window.restart();
         }
     }
 
     fn emit_window(&self, now: Instant, events: &mut Events) {
         events.push(now, EventMask::CONTROLLER, || {
-            Event::Window(WindowState {
-                cwnd: u64::from(self.cwnd) * self.packet_size,
-                bytes_in_flight: u64::from(self.pipe) * self.packet_size,
-                partial_bytes_acked: u64::from(self.acked_since_increase) * self.packet_size,
-                delivered: Some(self.delivered),
-                ssthresh: (self.ssthresh < u32::MAX)
-                    .then(|| u64::from(self.ssthresh) * self.packet_size),
-                state: if self.cwnd < self.ssthresh {
-                    "slow_start"
-                } else {
-                    "congestion_avoidance"
-                },
-                limit: self.limit,
-                ..self.rtt.get().into()
-            })
+            let mut state = self.window.state(self.pipe, self.rtt.get());
+            state.delivered = Some(self.delivered);
+            Event::Window(state)
         });
-    }
-}
-
-/// The initial window in packets of this size (RFC 4341 §5: at most four, by the rules of RFC 3390
-/// §1): up to 1095 octets four packets, below 2190 three, otherwise two.
-fn initial_window(packet_size: u64) -> u32 {
-    match packet_size {
-        0..=1095 => 4,
-        1096..2190 => 3,
-        _ => 2,
     }
 }
 
@@ -372,11 +326,7 @@ impl CcidSender for Ccid2Sender {
 
     fn send_time(&mut self, now: Instant, _payload_len: u32) -> SendTime {
         self.restart_if_idle(now);
-        if self.pipe < self.cwnd {
-            SendTime::Now
-        } else {
-            SendTime::Blocked
-        }
+        self.window.send_time(now, self.pipe)
     }
 
     fn on_handover(&mut self, now: Instant, packet: &mut Packet, _events: &mut Events) {
@@ -390,7 +340,7 @@ impl CcidSender for Ccid2Sender {
         self.greatest_sent = Some(packet.seq);
         self.last_sent_at = now;
         self.pipe += 1;
-        self.app_limited = self.pipe < self.cwnd;
+        self.window.on_sent(now, self.pipe, self.rtt.get());
         if self.deadline.is_none() {
             self.deadline = Some(now + self.timeout());
         }
@@ -410,12 +360,17 @@ impl CcidSender for Ccid2Sender {
     fn on_ack(&mut self, now: Instant, packet: &Packet, events: &mut Events) {
         let Some(ack) = packet.ack() else { return };
         self.ack_ratio.on_arrival(packet.seq);
-        self.sample(now, packet, ack, events);
-        let mut summary = AckSummary::default();
+        let rtt_sample = self.sample(now, packet, ack, events);
+        let mut summary = AckSummary {
+            rtt_sample,
+            ..AckSummary::default()
+        };
         if std::mem::take(&mut self.nonce_mismatch) {
-            summary.marked = Some(ack);
+            summary.note_mark(ack, now);
         }
-        self.read_drops(now, ack, packet, &mut summary);
+        self.read_drops(ack, packet, &mut summary);
+        self.window
+            .on_receiver_reports(now, &summary, self.rtt.get());
         // RFC 4340 §11.4: a second Ack Vector continues the first.
         let mut cursor = ack;
         for option in &packet.options {
@@ -424,27 +379,32 @@ impl CcidSender for Ccid2Sender {
             };
             for (high, low, state) in ack_vector::read(&mut cursor, cells) {
                 if state != AckState::NotReceived {
-                    self.acknowledge(low, high, state, &mut summary);
+                    self.acknowledge(now, (low, high), state, &mut summary);
                 }
             }
         }
         // The acknowledgement number itself acknowledges its packet.
-        self.acknowledge(ack, ack, AckState::Received, &mut summary);
+        self.acknowledge(now, (ack, ack), AckState::Received, &mut summary);
+        if summary.spurious {
+            events.push(now, EventMask::TIMEOUT, || Event::Spurious);
+        }
         self.find_losses(now, &mut summary, events);
         if summary.acknowledged > 0 {
             self.backoff = 0;
             self.deadline = (self.pipe > 0).then(|| now + self.timeout());
             if let Some(end) = self.greatest_sent {
-                self.ack_ratio.on_acknowledged(ack, end, self.cwnd);
+                let cwnd = self.window.packets();
+                self.ack_ratio.on_acknowledged(ack, end, cwnd);
             }
         }
-        if self.slow_until.is_none_or(|until| until <= now) && summary.unmarked > 0 {
-            self.increase_window(summary.unmarked);
+        self.window.grow(now, &summary, self.ack_ratio.get());
+        for (packet, ecn) in [(summary.lost, false), (summary.marked, true)] {
+            if let Some(packet) = packet {
+                self.reduce(now, packet, ecn);
+            }
         }
-        // RFC 4341 §5.2: one packet less for each with drop code 2.
-        self.cwnd = self.cwnd.saturating_sub(summary.dropped_by_receiver).max(1);
-        for seq in [summary.lost, summary.marked].into_iter().flatten() {
-            self.reduce(seq);
+        if let Window::Controlled(window) = &mut self.window {
+            window.on_end_acks(now, &summary, self.pipe, self.rtt.get());
         }
         self.changed = true;
     }
@@ -460,9 +420,14 @@ impl CcidSender for Ccid2Sender {
         let backoff = self.backoff;
         events.push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         self.timeouts += 1;
+        let mut waiting = self.sent.iter().filter(|sent| !sent.acknowledged);
+        let first_sent_at = waiting.next().map_or(now, |sent| sent.at);
+        self.window.on_timeout(now, first_sent_at, backoff > 0);
         // RFC 4341 §5: as for TCP's timeout, all packets in flight count as lost.
         while let Some(sent) = self.sent.pop_front() {
-            if !sent.acknowledged {
+            if sent.acknowledged {
+                self.window.forget_oldest();
+            } else {
                 self.declare_lost(now, sent, LossTrigger::Timeout, events);
             }
         }
@@ -470,17 +435,14 @@ impl CcidSender for Ccid2Sender {
         self.recovery_point = self.greatest_sent;
         self.sample_from = self.greatest_sent;
         self.pipe = 0;
-        self.ssthresh = (self.cwnd / 2).max(2);
-        self.cwnd = 1;
-        self.ack_ratio.on_reduction(self.cwnd);
-        self.acked_since_increase = 0;
+        self.ack_ratio.on_reduction(self.window.packets());
         self.backoff = (self.backoff + 1).min(16);
         self.deadline = None;
-        self.limit = Limit::Timeout;
         self.changed = true;
     }
 
     fn emit(&mut self, now: Instant, events: &mut Events) {
+        self.window.on_nothing_more(now);
         if std::mem::take(&mut self.changed) {
             self.emit_window(now, events);
         }
@@ -488,6 +450,14 @@ impl CcidSender for Ccid2Sender {
 
     fn rtt(&self) -> Option<Duration> {
         self.rtt.smoothed()
+    }
+
+    fn ecn(&self) -> Option<EcnCapability> {
+        self.window.ecn()
+    }
+
+    fn bound_until(&self) -> Bound {
+        Bound::Pacer
     }
 
     fn ack_ratio(&self) -> Option<u16> {

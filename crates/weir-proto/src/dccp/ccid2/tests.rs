@@ -1,5 +1,6 @@
 use super::ack_ratio::AckRatio;
-use super::{Ccid2Receiver, Ccid2Sender};
+use super::{Ccid2Receiver, Ccid2Sender, ControllerChoice};
+use crate::cc::window::{REGISTRY, WindowConfig};
 use crate::dccp::ccid::{CcidReceiver, CcidSender, SendTime};
 use crate::dccp::wire::{DccpOption, Options, Packet, PacketType, SeqNum};
 use crate::event::{Event, EventMask, Events, Limit, LossTrigger, WindowState};
@@ -7,26 +8,33 @@ use crate::packet::{Ecn, Payload};
 use crate::time::{Duration, Instant};
 use proptest::prelude::*;
 
-const RTT: Duration = Duration::from_millis(100);
-const SIZE: u32 = 1000;
+pub(super) const RTT: Duration = Duration::from_millis(100);
+pub(super) const SIZE: u32 = 1000;
 /// A sequence number of the other side, far from those of the sender.
 const FAR: u64 = 1 << 40;
 
 /// A sender with packets and acknowledgements built by the test.
-struct Bench {
-    sender: Ccid2Sender,
-    events: Events,
-    now: Instant,
+pub(super) struct Bench {
+    pub(super) sender: Ccid2Sender,
+    pub(super) events: Events,
+    pub(super) now: Instant,
     next: u64,
     next_ack: u64,
     last: Option<WindowState>,
+    /// The samples of the round-trip time in milliseconds, and losses that were spurious.
+    pub(super) samples: Vec<u64>,
+    pub(super) spurious: u32,
 }
 
 impl Bench {
     fn new() -> Self {
+        Self::with(Ccid2Sender::new(SIZE, 2))
+    }
+
+    /// With this sender of packets of `SIZE`.
+    pub(super) fn with(mut sender: Ccid2Sender) -> Self {
         let mut events = Events::default();
         events.set_mask(EventMask::ALL);
-        let mut sender = Ccid2Sender::new(SIZE, 2);
         sender.on_handshake_rtt(Instant::ZERO, RTT);
         Self {
             sender,
@@ -35,11 +43,13 @@ impl Bench {
             next: 100,
             next_ack: FAR,
             last: None,
+            samples: Vec::new(),
+            spurious: 0,
         }
     }
 
     /// Sends until the window is full, at most `most` packets; returns their numbers.
-    fn fill(&mut self, most: usize) -> Vec<u64> {
+    pub(super) fn fill(&mut self, most: usize) -> Vec<u64> {
         let mut numbers = Vec::new();
         while numbers.len() < most && self.sender.send_time(self.now, SIZE) == SendTime::Now {
             let seq = SeqNum::new(self.next);
@@ -54,7 +64,7 @@ impl Bench {
     }
 
     /// An acknowledgement with these further options.
-    fn ack_with(&mut self, number: u64, options: &[DccpOption<'_>]) -> WindowState {
+    pub(super) fn ack_with(&mut self, number: u64, options: &[DccpOption<'_>]) -> WindowState {
         let mut ack = Packet::new_ack(SeqNum::new(self.next_ack), SeqNum::new(number));
         self.next_ack += 1;
         for option in options {
@@ -64,23 +74,26 @@ impl Bench {
         self.window()
     }
 
-    fn ack(&mut self, number: u64, cells: &[u8]) -> WindowState {
+    pub(super) fn ack(&mut self, number: u64, cells: &[u8]) -> WindowState {
         let nonce = false;
         self.ack_with(number, &[DccpOption::AckVector { nonce, cells }])
     }
 
-    fn window(&mut self) -> WindowState {
+    pub(super) fn window(&mut self) -> WindowState {
         self.sender.emit(self.now, &mut self.events);
         for (_, event) in self.events.drain() {
-            if let Event::Window(window) = event {
-                self.last = Some(window);
+            match event {
+                Event::Window(window) => self.last = Some(window),
+                Event::Rtt(sample) => self.samples.push(sample.as_micros() / 1000),
+                Event::Spurious => self.spurious += 1,
+                _ => {}
             }
         }
         self.last.expect("the sender traces its window")
     }
 
     /// A round trip without a loss, with an acknowledgement for every two packets.
-    fn round_trip(&mut self) -> WindowState {
+    pub(super) fn round_trip(&mut self) -> WindowState {
         let numbers = self.fill(usize::MAX);
         self.now += RTT;
         let mut window = None;
@@ -106,7 +119,7 @@ impl Bench {
     }
 }
 
-const KB: u64 = SIZE as u64;
+pub(super) const KB: u64 = SIZE as u64;
 
 /// RFC 4341 §5: one packet more for two acknowledged ones.
 #[test]
@@ -148,6 +161,42 @@ fn three_later_packets_make_a_loss_and_two_do_not() {
     assert_eq!(window.cwnd / KB, before / KB / 2);
     assert_eq!(window.ssthresh, Some(window.cwnd));
     assert_eq!(window.limit, Limit::Recovery);
+}
+
+/// RFC 4341 §5 with the Ack Ratio 2: the window after each acknowledgement of two packets, by hand.
+/// Slow start adds a packet for two, one for the acknowledgement that shows a loss, too: 14, of
+/// which the loss leaves 7 and ssthresh 7. Then a packet for a window of seven acknowledged; a
+/// timeout leaves one packet of eight, and ssthresh 4.
+#[test]
+fn a_life_of_the_window_by_hand() {
+    let mut bench = Bench::new();
+    let mut windows = vec![];
+    for _ in 0..3 {
+        for pair in bench.fill(usize::MAX).chunks(2) {
+            bench.now += RTT / 2;
+            windows.push(
+                bench
+                    .ack(pair[pair.len() - 1], &[pair.len() as u8 - 1])
+                    .cwnd
+                    / KB,
+            );
+        }
+    }
+    assert_eq!(windows, [5, 6, 7, 8, 9, 10, 11, 12, 13, 13]);
+    let numbers = bench.fill(usize::MAX);
+    assert_eq!(numbers.len(), 13);
+    let window = bench.ack(numbers[3], &[2, 0xc0]);
+    assert_eq!((window.cwnd, window.ssthresh), (7 * KB, Some(7 * KB)));
+    let mut windows = vec![];
+    for newest in [5, 7, 9, 11, 12] {
+        windows.push(bench.ack(numbers[newest], &[1]).cwnd / KB);
+    }
+    assert_eq!(windows, [7, 7, 7, 8, 8]);
+    assert_eq!(bench.fill(usize::MAX).len(), 8);
+    let due = bench.sender.poll_timeout().expect("data is out");
+    bench.sender.handle_timeout(due, &mut bench.events);
+    let window = bench.window();
+    assert_eq!((window.cwnd, window.ssthresh), (KB, Some(4 * KB)));
 }
 
 /// RFC 4341 §5: losses of one window are one event.
@@ -457,8 +506,16 @@ proptest! {
              proptest::collection::vec(any::<u8>(), 0..4), 0_u32..200_000, any::<bool>()),
             1..120,
         ),
+        controller in 0..=REGISTRY.len(),
     ) {
-        let mut bench = Bench::new();
+        let mut bench = match REGISTRY.get(controller) {
+            None => Bench::new(),
+            Some(entry) => {
+                let config = WindowConfig::default();
+                let choice = ControllerChoice { entry, config };
+                Bench::with(Ccid2Sender::with_controller(SIZE, 2, &choice))
+            }
+        };
         let (mut sent, nonce) = (0, false);
         for (behind, cells, blocks, elapsed, timeout) in steps {
             sent += bench.fill(8).len() as u64;
@@ -475,7 +532,7 @@ proptest! {
             ]);
             prop_assert!(window.cwnd >= KB);
             prop_assert!(window.bytes_in_flight <= sent * KB);
-            prop_assert!(window.ssthresh.is_none_or(|most| most >= 2 * KB));
+            prop_assert!(window.ssthresh.is_none_or(|most| most >= KB));
             prop_assert!(bench.sender.losses().packets <= sent);
             prop_assert!(bench.sender.rtt().is_some_and(|rtt| rtt < Duration::from_secs(100)));
         }

@@ -52,6 +52,8 @@ const RTT_ESTIMATE: u32 = 5;
 pub enum Ccid {
     /// CCID 2 (RFC 4341).
     TcpLike,
+    /// CCID 2 with a window controller in place of the RFC's window.
+    TcpLikeWith(Box<ccid2::ControllerChoice>),
     /// CCID 3 (RFC 4342) with these rules of TFRC.
     Tfrc(Box<Profile>),
     /// CCID 4 (RFC 5622), for small packets, with these rules of TFRC.
@@ -61,7 +63,7 @@ pub enum Ccid {
 impl Ccid {
     const fn number(&self) -> u8 {
         match self {
-            Self::TcpLike => 2,
+            Self::TcpLike | Self::TcpLikeWith(_) => 2,
             Self::Tfrc(_) => 3,
             Self::TfrcSmallPackets(_) => 4,
         }
@@ -73,7 +75,7 @@ impl Ccid {
             return None;
         }
         match self {
-            Self::TcpLike => None,
+            Self::TcpLike | Self::TcpLikeWith(_) => None,
             Self::Tfrc(profile) => Some(Profile::clone(profile)),
             Self::TfrcSmallPackets(profile) => Some(Profile {
                 small_packets: Some(SmallPackets::CCID4),
@@ -154,7 +156,7 @@ impl Config {
     /// octets.
     pub fn max_payload(&self) -> u32 {
         let tells_rtt = match &self.send_ccid {
-            Ccid::TcpLike => false,
+            Ccid::TcpLike | Ccid::TcpLikeWith(_) => false,
             Ccid::Tfrc(profile) | Ccid::TfrcSmallPackets(profile) => {
                 profile.rtt_option == RttOption::Send
             }
@@ -375,13 +377,33 @@ impl Connection {
         // Without an agreement the CCID is 2, the default.
         self.sender = Some(match rules(&self.config.send_ccid, send) {
             Some(profile) => Box::new(ccid3::Ccid3Sender::new(profile, packet_size)),
-            None => Box::new(ccid2::Ccid2Sender::new(packet_size, own_ratio)),
+            None => Box::new(self.ccid2_sender(packet_size, own_ratio)),
         });
+        // A codepoint that a controller needs leaves no room for chance.
+        if self
+            .sender
+            .as_ref()
+            .is_some_and(|half| half.ecn().is_some())
+        {
+            self.nonces = None;
+        }
         let ack_ratio = self.ack_ratio(Location::Remote);
         self.receiver = Some(match rules(&self.config.receive_ccid, receive) {
             Some(profile) => Box::new(ccid3::Ccid3Receiver::new(profile)),
             None => Box::new(ccid2::Ccid2Receiver::new(ack_ratio)),
         });
+    }
+
+    /// The sender half of CCID 2, with the controller of the CCID that this end prefers.
+    fn ccid2_sender(&self, packet_size: u32, ack_ratio: u16) -> ccid2::Ccid2Sender {
+        let mut preferred =
+            std::iter::once(&self.config.send_ccid).chain(&self.config.accept_ccids);
+        match preferred.find(|ccid| ccid.number() == 2) {
+            Some(Ccid::TcpLikeWith(choice)) => {
+                ccid2::Ccid2Sender::with_controller(packet_size, ack_ratio, choice)
+            }
+            _ => ccid2::Ccid2Sender::new(packet_size, ack_ratio),
+        }
     }
 
     /// Reports the end of the connection to the application.

@@ -1,6 +1,7 @@
 //! Builds the packets that leave.
 
 use super::{Connection, HandshakePacket, State};
+use crate::cc::EcnCapability;
 use crate::dccp::ccid::SendTime;
 use crate::dccp::negotiation::Location;
 use crate::dccp::wire::checksum::{covered_len, data_checksum};
@@ -46,12 +47,7 @@ impl Connection {
         );
         body.extended = !(short && self.uses_short_numbers());
         self.echo_cookies(&mut body);
-        let drawn = self.nonces.as_mut();
-        let ecn = match drawn.is_some_and(|nonces| nonces.draw(body.seq, data)) {
-            true => Ecn::Ect1,
-            false if data && self.config.ecn => Ecn::Ect0,
-            false => Ecn::NotEct,
-        };
+        let ecn = self.codepoint(body.seq, data);
         let octets = body.wire_len();
         self.sent_in_open |= self.state == State::Open;
         self.statistics.packets_sent += 1;
@@ -78,6 +74,23 @@ impl Connection {
             transit: Transit::default(),
             number: Some(number),
             body: Body::Dccp(body),
+        }
+    }
+
+    /// The ECN codepoint of a packet: the one that the controller of its data needs, or by the
+    /// settings and by chance.
+    fn codepoint(&mut self, seq: SeqNum, data: bool) -> Ecn {
+        let needed = self.sender.as_ref().and_then(|sender| sender.ecn());
+        match needed.filter(|_| data) {
+            Some(EcnCapability::Ect0) => return Ecn::Ect0,
+            Some(EcnCapability::Ect1) => return Ecn::Ect1,
+            None => {}
+        }
+        let drawn = self.nonces.as_mut();
+        match drawn.is_some_and(|nonces| nonces.draw(seq, data)) {
+            true => Ecn::Ect1,
+            false if data && self.config.ecn => Ecn::Ect0,
+            false => Ecn::NotEct,
         }
     }
 
@@ -212,7 +225,10 @@ impl Connection {
             (false, _) => Bound::Nothing,
             (true, true) if self.closing => Bound::Nothing,
             (true, true) => Bound::Application,
-            (true, false) if self.timers.next_data_at.is_some() => Bound::Rate,
+            (true, false) if self.timers.next_data_at.is_some() => {
+                let sender = self.sender.as_ref();
+                sender.map_or(Bound::Rate, |sender| sender.bound_until())
+            }
             // A datagram without room for the acknowledgement that PARTOPEN asks for.
             (true, false) if self.state == State::PartOpen && self.next_leaves_no_room() => {
                 Bound::Nothing

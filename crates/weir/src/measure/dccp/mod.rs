@@ -21,7 +21,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use weir_lab::run::MeasuredTransport;
-use weir_lab::scenario::{self, Override};
+use weir_lab::scenario::{self, Override, RFC4341};
+use weir_proto::cc::window::{self, ControllerEntry};
+use weir_proto::settings::shortened;
 use weir_wire::test_protocol::TestConfig;
 use weir_wire::{Ccid, Connection, Encapsulation, EndpointConfig, Tap};
 
@@ -42,6 +44,8 @@ pub struct Dccp {
     profile: String,
     /// Single rules of TFRC on top of the profile.
     rules: Vec<Override>,
+    /// The window controller of CCID 2, if it is not that of its RFC.
+    controller: Option<&'static ControllerEntry>,
 }
 
 impl Dccp {
@@ -52,6 +56,9 @@ impl Dccp {
         let profile = profile.to_owned();
         let (settings, rules) = scenario::Dccp::with_rules(ccid, &profile, &options.set)?;
         let tfrc = Box::new(settings.tfrc);
+        let controller = options.controller.as_deref().map(ccid2_controller);
+        let controller = controller.transpose()?.flatten();
+        let like_tcp = controller.map_or(Ccid::TcpLike, Ccid::TcpLikeWith);
         let socket = options.socket();
         let config = EndpointConfig {
             dccp_port: options
@@ -64,7 +71,7 @@ impl Dccp {
                 Encapsulation::Udp
             },
             ccid: match ccid {
-                2 => Ccid::TcpLike,
+                2 => like_tcp,
                 4 => Ccid::TfrcSmallPackets(tfrc),
                 _ => Ccid::Tfrc(tfrc),
             },
@@ -78,7 +85,12 @@ impl Dccp {
             ccid: options.ccid,
             profile,
             rules,
+            controller,
         })
+    }
+
+    fn controller_name(&self) -> &'static str {
+        self.controller.map_or(RFC4341.word, |entry| entry.name)
     }
 
     fn transport(&self) -> MeasuredTransport {
@@ -86,9 +98,24 @@ impl Dccp {
             ccid: self.ccid.unwrap_or(DEFAULT_CCID),
             profile: self.profile.clone(),
             rules: self.rules.clone(),
+            controller: self.controller_name(),
             ecn: self.config.ecn,
         }
     }
+}
+
+/// The controller of this name; `None` for the window of RFC 4341.
+fn ccid2_controller(name: &str) -> Result<Option<&'static ControllerEntry>, Failure> {
+    if name == RFC4341.word {
+        return Ok(None);
+    }
+    window::find(name).map(Some).ok_or_else(|| {
+        let names: Vec<_> = window::names().collect();
+        let (found, rfc, names) = (shortened(name), RFC4341.word, names.join(", "));
+        Failure::Usage(format!(
+            "expected one of the controllers of CCID 2, {rfc}, {names}, found \"{found}\""
+        ))
+    })
 }
 
 impl Dccp {
@@ -125,7 +152,8 @@ impl Transport for Dccp {
             .map(|rule| (rule.path.clone(), rule.value.clone()));
         let rules: BTreeMap<_, _> = rules.collect();
         let ccid = self.ccid.unwrap_or(DEFAULT_CCID);
-        json!({ "ccid": ccid, "profile": self.profile, "set": rules })
+        let controller = self.controller_name();
+        json!({ "ccid": ccid, "controller": controller, "profile": self.profile, "set": rules })
     }
 
     fn describe(&self, address: SocketAddr) -> String {

@@ -310,6 +310,11 @@ impl WindowController for Bbr {
         }
     }
 
+    fn leave_slow_start(&mut self) {
+        // Startup ends with the next acknowledgement.
+        self.full.reached = true;
+    }
+
     fn window(&self) -> u64 {
         self.cwnd
     }

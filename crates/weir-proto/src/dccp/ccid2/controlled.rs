@@ -1,0 +1,339 @@
+//! A window controller of the registry in place of the window of RFC 4341.
+//!
+//! CCID 2 counts packets (RFC 4341 §5.3), and a controller octets: each packet has for it the
+//! connection's packet size, whatever its payload is. Marks that an Ack Vector reports are the
+//! controller's ECN counts.
+
+use super::ack_summary::AckSummary;
+use super::{ControllerChoice, initial_window};
+use crate::cc::window::{BoxedController, RecoveryBoundary, Rules, WindowConfig};
+use crate::cc::{
+    Acked, CongestionEvent, DeliveryRateSampler, DeliverySnapshot, EcnCapability, EndAcks, Lost,
+    Pacer, RetransmissionTimeout, Rtt, Sent,
+};
+use crate::dccp::ccid::SendTime;
+use crate::dccp::wire::SeqNum;
+use crate::event::WindowState;
+use crate::time::Instant;
+use std::collections::VecDeque;
+
+/// A controller with what the transport does for it.
+pub(super) struct Controlled {
+    packet_size: u64,
+    controller: BoxedController,
+    sampler: DeliveryRateSampler,
+    pacer: Pacer,
+    /// Those of the packets that the sender remembers, in the same order.
+    snapshots: VecDeque<DeliverySnapshot>,
+    /// How many packets were sent before the first of them.
+    first: u64,
+    last_lost: Option<u64>,
+    /// Packets that were declared lost since the last reduction. When all of them have arrived,
+    /// the reduction is undone.
+    spurious_candidates: Vec<SeqNum>,
+    /// How many of them this acknowledgement shows to be lost.
+    newly_lost: usize,
+    /// The window or the pacer holds a packet back.
+    held_back: bool,
+    /// Since then nothing waits, although a packet might leave.
+    idle_since: Option<Instant>,
+    app_limited: bool,
+    /// The window does not grow until then, after Slow Receiver (RFC 4340 §11.6).
+    slow_until: Option<Instant>,
+    receiver_bound: Option<ReceiverBound>,
+}
+
+/// The window that packets leave which the receiver had no room for (RFC 4341 §5.2). It grows by a
+/// packet in each window until it reaches the controller's.
+#[derive(Clone, Copy, Debug)]
+struct ReceiverBound {
+    packets: u32,
+    acked: u32,
+}
+
+impl Controlled {
+    /// A controller at the initial window of RFC 3390, or its own.
+    pub(super) fn new(packet_size: u32, choice: &ControllerChoice) -> Self {
+        let packet_size = u64::from(packet_size.max(1));
+        let config = WindowConfig {
+            max_datagram_size: packet_size,
+            initial_window: Some(u64::from(initial_window(packet_size)) * packet_size),
+            rules: Rules {
+                // As for TCP, a recovery lets out what its window allows, and what leaves at its
+                // start leaves after the reduction.
+                recovery_probe: false,
+                recovery_boundary: RecoveryBoundary::Before,
+                undo_spurious: true,
+                ..choice.config.rules
+            },
+            ..choice.config
+        };
+        Self {
+            packet_size,
+            controller: (choice.entry.make)(&config),
+            sampler: DeliveryRateSampler::default(),
+            pacer: Pacer::default(),
+            snapshots: VecDeque::with_capacity(64),
+            first: 0,
+            last_lost: None,
+            spurious_candidates: Vec::new(),
+            newly_lost: 0,
+            held_back: false,
+            idle_since: None,
+            app_limited: false,
+            slow_until: None,
+            receiver_bound: None,
+        }
+    }
+
+    fn octets(&self, packets: u32) -> u64 {
+        u64::from(packets) * self.packet_size
+    }
+
+    fn controller_packets(&self) -> u32 {
+        let packets = self.controller.window() / self.packet_size;
+        u32::try_from(packets).unwrap_or(u32::MAX).max(1)
+    }
+
+    pub(super) fn packets(&self) -> u32 {
+        let bound = self.receiver_bound.map_or(u32::MAX, |bound| bound.packets);
+        self.controller_packets().min(bound)
+    }
+
+    pub(super) fn send_time(&mut self, now: Instant, pipe: u32) -> SendTime {
+        let time = self.next_send_time(now, pipe);
+        self.held_back = time != SendTime::Now;
+        if self.held_back {
+            // A sender that waits for its pacer uses its window (RFC 9002 §7.8).
+            self.app_limited = false;
+            self.idle_since = None;
+        }
+        time
+    }
+
+    fn next_send_time(&self, now: Instant, pipe: u32) -> SendTime {
+        if pipe >= self.packets() {
+            return SendTime::Blocked;
+        }
+        let controller = &self.controller;
+        let pacing = controller.pacing_rate().zip(controller.send_quantum());
+        let release =
+            pacing.map(|(rate, quantum)| self.pacer.release(self.packet_size, rate, quantum));
+        match release {
+            Some(at) if at > now => SendTime::At(at),
+            _ => SendTime::Now,
+        }
+    }
+
+    pub(super) fn on_sent(&mut self, now: Instant, pipe: u32, rtt: Rtt) {
+        self.settle_idle(now, pipe.saturating_sub(1));
+        self.idle_since = None;
+        self.held_back = false;
+        let bytes_in_flight = self.octets(pipe);
+        let app_limited = self.sampler.is_app_limited();
+        let snapshot = self.sampler.on_sent(now, self.packet_size, bytes_in_flight);
+        self.snapshots.push_back(snapshot);
+        self.controller.on_sent(&Sent {
+            now,
+            bytes: self.packet_size,
+            bytes_in_flight,
+            rtt,
+            app_limited,
+        });
+        if let Some(rate) = self.controller.pacing_rate() {
+            self.pacer.on_sent(now, self.packet_size, rate);
+        }
+    }
+
+    /// Nothing more leaves now. An application that writes at this very time does not limit.
+    pub(super) const fn on_nothing_more(&mut self, now: Instant) {
+        if !self.held_back && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+    }
+
+    /// Time has passed without a packet that waits, with so many in flight.
+    fn settle_idle(&mut self, now: Instant, pipe: u32) {
+        // Once for each acknowledgement: what it takes out of flight does not count.
+        if self.idle_since.take_if(|since| *since < now).is_some() {
+            self.app_limited = pipe < self.packets();
+            if self.app_limited {
+                self.sampler.on_app_limited(self.octets(pipe));
+            }
+        }
+    }
+
+    /// The acknowledgement reports these numbers as received, with so many packets in flight before
+    /// them; true if all that was lost has come.
+    pub(super) fn on_range_acked(
+        &mut self,
+        now: Instant,
+        low: SeqNum,
+        high: SeqNum,
+        pipe: u32,
+    ) -> bool {
+        self.settle_idle(now, pipe);
+        self.newly_lost = 0;
+        if self.spurious_candidates.is_empty() {
+            return false;
+        }
+        let arrived = |seq: SeqNum| seq.is_at_or_after(low) && seq.is_at_or_before(high);
+        self.spurious_candidates.retain(|&seq| !arrived(seq));
+        let is_spurious = self.spurious_candidates.is_empty();
+        if is_spurious {
+            self.controller.on_spurious_congestion_event(now);
+        }
+        is_spurious
+    }
+
+    /// The packet at this place among those that the sender remembers was delivered; `pipe` counts
+    /// it.
+    pub(super) fn on_acked(
+        &mut self,
+        now: Instant,
+        (at, sent_at): (usize, Instant),
+        (pipe, rtt): (u32, Rtt),
+    ) {
+        let number = self.first + at as u64;
+        let snapshot = self.snapshots.get(at);
+        self.sampler
+            .on_acked(now, self.packet_size, (sent_at, number), snapshot);
+        let is_held = self.slow_until.is_some_and(|until| until > now);
+        self.controller.on_ack(&Acked {
+            now,
+            sent_at,
+            bytes: self.packet_size,
+            bytes_in_flight: self.octets(pipe),
+            rtt,
+            app_limited: self.app_limited || is_held || self.receiver_bound.is_some(),
+        });
+    }
+
+    /// Forgets the oldest packet. Returns how many were sent before it.
+    pub(super) fn take_oldest(&mut self) -> Option<(u64, DeliverySnapshot)> {
+        let number = self.first;
+        let snapshot = self.snapshots.pop_front()?;
+        self.first += 1;
+        Some((number, snapshot))
+    }
+
+    /// The oldest packet is lost.
+    pub(super) fn on_lost(&mut self, now: Instant, seq: SeqNum, sent_at: Instant) {
+        let Some((number, snapshot)) = self.take_oldest() else {
+            return;
+        };
+        self.spurious_candidates.push(seq);
+        self.newly_lost += 1;
+        let lost_since_sent = self.sampler.on_lost(self.packet_size, &snapshot);
+        let before = self.last_lost.replace(number);
+        self.controller.on_lost(&Lost {
+            now,
+            sent_at,
+            bytes: self.packet_size,
+            tx_in_flight: u64::from(snapshot.tx_in_flight),
+            lost_since_sent,
+            delivered: self.sampler.delivered(),
+            app_limited: snapshot.app_limited,
+            continues_range: before.is_some_and(|before| before + 1 == number),
+        });
+    }
+
+    /// Packets were lost or, with `ecn`, marked; `pipe` packets are in flight without them. The
+    /// event `is_new` if no packet of this window was lost or marked before.
+    pub(super) fn on_congestion_event(
+        &mut self,
+        (now, sent_at): (Instant, Instant),
+        pipe: u32,
+        ecn: bool,
+        is_new: bool,
+    ) {
+        let lost = if ecn { 0 } else { self.newly_lost as u64 };
+        self.controller.on_congestion_event(&CongestionEvent {
+            now,
+            sent_at,
+            lost_bytes: lost * self.packet_size,
+            bytes_in_flight: self.octets(pipe),
+            flight_size: None,
+            ecn,
+        });
+        if is_new {
+            let before = self.spurious_candidates.len() - self.newly_lost;
+            self.spurious_candidates.drain(..before);
+        }
+    }
+
+    /// The acknowledgement was processed to its end.
+    pub(super) fn on_end_acks(&mut self, now: Instant, summary: &AckSummary, pipe: u32, rtt: Rtt) {
+        let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
+            return;
+        };
+        let bytes_in_flight = self.octets(pipe);
+        self.controller.on_end_acks(&EndAcks {
+            now,
+            newly_acked: delivered.newly_acked,
+            acked_packets: delivered.packets,
+            newly_lost: delivered.newly_lost,
+            ecn_ce: u64::from(summary.newly_marked),
+            bytes_in_flight,
+            newest_sent_at: delivered.newest_sent_at,
+            rtt_sample: summary.rtt_sample,
+            rtt,
+            rate: delivered.rate,
+        });
+        if self.controller.limits_samples() {
+            self.sampler.on_app_limited(bytes_in_flight);
+        }
+    }
+
+    /// Leaves slow start after Slow Receiver or Data Dropped (RFC 4341 §5.2).
+    pub(super) fn on_receiver_reports(&mut self, slow_until: Option<Instant>) {
+        self.slow_until = slow_until.or(self.slow_until);
+        self.controller.leave_slow_start();
+    }
+
+    /// RFC 4341 §5.2: one packet less for each with drop code 2.
+    pub(super) fn on_receiver_drops(&mut self, summary: &AckSummary) {
+        if summary.dropped_by_receiver > 0 {
+            let packets = self.packets().saturating_sub(summary.dropped_by_receiver);
+            self.receiver_bound = Some(ReceiverBound {
+                packets: packets.max(1),
+                acked: 0,
+            });
+        } else if let Some(bound) = &mut self.receiver_bound {
+            bound.acked = bound.acked.saturating_add(summary.unmarked);
+            if bound.acked >= bound.packets {
+                bound.acked -= bound.packets;
+                bound.packets += 1;
+            }
+        }
+        let most = self.controller_packets();
+        self.receiver_bound = self.receiver_bound.filter(|bound| bound.packets < most);
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Instant, first_sent_at: Instant, repeated: bool) {
+        self.controller
+            .on_retransmission_timeout(&RetransmissionTimeout {
+                now,
+                sent_at: first_sent_at,
+                flight_size: None,
+                repeated,
+            });
+        self.spurious_candidates.clear();
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.controller.on_idle_restart();
+    }
+
+    pub(super) fn ecn(&self) -> Option<EcnCapability> {
+        self.controller.ecn()
+    }
+
+    pub(super) fn state(&self, pipe: u32, rtt: Rtt) -> WindowState {
+        let mut state = self.controller.snapshot(self.octets(pipe), rtt);
+        if let Some(bound) = &self.receiver_bound {
+            state.cwnd = state.cwnd.min(self.octets(bound.packets));
+        }
+        state
+    }
+}
