@@ -54,9 +54,9 @@ named! {
         ApplicationLimited => "application_limited",
         /// BBR: the volume that the model of the path needs in flight (draft-bbr §5.6.4.2).
         MaxInflight => "max_inflight",
-        /// BBR: the volume at which a probe for bandwidth lost too much (draft-bbr §2.8.2).
+        /// BBR: the volume at which a probe for bandwidth lost too much (draft-bbr §2.9.2).
         InflightLongterm => "inflight_longterm",
-        /// BBR: the volume that losses since the last probe allow (draft-bbr §2.8.2).
+        /// BBR: the volume that losses since the last probe allow (draft-bbr §2.9.2).
         InflightShortterm => "inflight_shortterm",
         /// BBR: little is in flight, so that the round-trip time can be measured (draft-bbr
         /// §5.3.4).

@@ -34,7 +34,7 @@ pub enum ProbeEnd {
     /// trip of that time the filter of its bandwidth moves on, and losses lower its long-term bound
     /// as those of a probe do.
     Noq,
-    /// As draft-ietf-ccwg-bbr §5.3.3.10 has it: a round trip after the probe the filter moves on
+    /// As draft-ietf-ccwg-bbr §5.3.3.9 has it: a round trip after the probe the filter moves on
     /// once, and losses are the probe's no longer. To that end noq is told that the application
     /// limits what is sent from then on until the next probe, since samples and losses of such
     /// packets have neither effect.

@@ -5,11 +5,11 @@ use crate::settings;
 use crate::settings::{count, fraction, number};
 use crate::time::Duration;
 
-/// BBR.StartupPacingGain (draft-bbr §2.4): 4·ln 2, by which the rate can double each round.
+/// BBR.StartupPacingGain (draft-bbr §2.5): 4·ln 2, by which the rate can double each round.
 const STARTUP_PACING_GAIN: f64 = 2.77;
-/// BBR.DrainPacingGain (draft-bbr §2.4).
+/// BBR.DrainPacingGain (draft-bbr §2.5).
 const DRAIN_PACING_GAIN: f64 = 0.5;
-/// BBR.DefaultCwndGain (draft-bbr §2.5).
+/// BBR.DefaultCwndGain (draft-bbr §2.6).
 const DEFAULT_CWND_GAIN: f64 = 2.0;
 /// The pacing gain of ProbeBW_DOWN (draft-bbr §5.3.3.1).
 const PROBE_DOWN_PACING_GAIN: f64 = 0.9;
@@ -17,17 +17,17 @@ const PROBE_DOWN_PACING_GAIN: f64 = 0.9;
 const PROBE_UP_PACING_GAIN: f64 = 1.25;
 /// The cwnd gain of ProbeBW_UP (draft-bbr §5.3.3.5).
 const PROBE_UP_CWND_GAIN: f64 = 2.25;
-/// BBR.ProbeRTTCwndGain (draft-bbr §2.14.2).
+/// BBR.ProbeRTTCwndGain (draft-bbr §2.16.2).
 const PROBE_RTT_CWND_GAIN: f64 = 0.5;
-/// BBR.PacingMarginPercent (draft-bbr §2.4), as a share.
+/// BBR.PacingMarginPercent (draft-bbr §2.5), as a share.
 const PACING_MARGIN: f64 = 0.01;
-/// BBR.LossThresh (draft-bbr §2.7).
+/// BBR.LossThresh (draft-bbr §2.8).
 const LOSS_THRESHOLD: f64 = 0.02;
-/// BBR.Beta (draft-bbr §2.7).
+/// BBR.Beta (draft-bbr §2.8).
 const BETA: f64 = 0.7;
-/// BBR.Headroom (draft-bbr §2.7).
+/// BBR.Headroom (draft-bbr §2.8).
 const HEADROOM: f64 = 0.15;
-/// BBR.MinPipeCwnd in packets (draft-bbr §2.7).
+/// BBR.MinPipeCwnd in packets (draft-bbr §2.8).
 const MIN_PIPE_PACKETS: u64 = 4;
 /// By how much the delivery rate must have grown for a round to count as growth (draft-bbr
 /// §5.3.1.2).
@@ -38,32 +38,32 @@ const FULL_BW_ROUNDS: u32 = 3;
 const STARTUP_FULL_LOSS_RANGES: u32 = 6;
 /// Rounds after which Drain ends whatever is in flight (draft-bbr §5.3.2).
 const DRAIN_ROUNDS: u64 = 3;
-/// BBR.MaxBwFilterLen in cycles (draft-bbr §2.10).
+/// BBR.MaxBwFilterLen in cycles (draft-bbr §2.11).
 const MAX_BW_FILTER_CYCLES: u64 = 2;
-/// BBR.ExtraAckedFilterLen in rounds (draft-bbr §2.11).
+/// BBR.ExtraAckedFilterLen in rounds (draft-bbr §2.12).
 const EXTRA_ACKED_FILTER_ROUNDS: u64 = 10;
-/// BBR.MinRTTFilterLen (draft-bbr §2.14.1).
+/// BBR.MinRTTFilterLen (draft-bbr §2.16.1).
 const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
-/// BBR.ProbeRTTInterval (draft-bbr §2.14.2).
+/// BBR.ProbeRTTInterval (draft-bbr §2.16.2).
 const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
-/// BBR.ProbeRTTDuration (draft-bbr §2.14.2).
+/// BBR.ProbeRTTDuration (draft-bbr §2.16.2).
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
-/// The least time between two probes for bandwidth (draft-bbr §5.3.3.9, PickProbeWait).
+/// The least time between two probes for bandwidth (draft-bbr §5.3.3.8.3, PickProbeWait).
 const PROBE_WAIT: Duration = Duration::from_secs(2);
-/// The most that chance adds to it (draft-bbr §5.3.3.9, PickProbeWait).
+/// The most that chance adds to it (draft-bbr §5.3.3.8.3, PickProbeWait).
 const PROBE_WAIT_SPREAD: Duration = Duration::from_secs(1);
-/// The most rounds between two probes for bandwidth (draft-bbr §5.3.3.9).
+/// The most rounds between two probes for bandwidth (draft-bbr §5.3.3.8.3).
 const RENO_ROUNDS: u64 = 63;
 
 settings! {
     /// The constants of BBR (draft-ietf-ccwg-bbr).
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct BbrConfig {
-        /// BBR.StartupPacingGain (draft-bbr §2.4).
+        /// BBR.StartupPacingGain (draft-bbr §2.5).
         pub startup_pacing_gain: f64 = STARTUP_PACING_GAIN => number(0.1..=10.0, "times"),
-        /// BBR.DrainPacingGain (draft-bbr §2.4).
+        /// BBR.DrainPacingGain (draft-bbr §2.5).
         pub drain_pacing_gain: f64 = DRAIN_PACING_GAIN => number(0.01..=10.0, "times"),
-        /// BBR.DefaultCwndGain (draft-bbr §2.5).
+        /// BBR.DefaultCwndGain (draft-bbr §2.6).
         pub cwnd_gain: f64 = DEFAULT_CWND_GAIN => number(0.1..=10.0, "times"),
         /// The pacing gain of ProbeBW_DOWN (draft-bbr §5.6.1).
         pub probe_down_pacing_gain: f64 = PROBE_DOWN_PACING_GAIN => number(0.01..=10.0, "times"),
@@ -71,17 +71,20 @@ settings! {
         pub probe_up_pacing_gain: f64 = PROBE_UP_PACING_GAIN => number(0.1..=10.0, "times"),
         /// The window's gain of ProbeBW_UP (draft-bbr §5.6.1).
         pub probe_up_cwnd_gain: f64 = PROBE_UP_CWND_GAIN => number(0.1..=10.0, "times"),
-        /// BBR.ProbeRTTCwndGain (draft-bbr §2.14.2).
+        /// BBR.ProbeRTTCwndGain (draft-bbr §2.16.2).
         pub probe_rtt_cwnd_gain: f64 = PROBE_RTT_CWND_GAIN => number(0.01..=10.0, "times"),
-        /// BBR.PacingMarginPercent: the share of the bandwidth that pacing leaves free, in 0..1.
+        /// BBR.PacingMarginPercent: the share of the bandwidth that pacing leaves free, in 0..1
+        /// (draft-bbr §2.5).
         pub pacing_margin: f64 = PACING_MARGIN => fraction(),
-        /// BBR.LossThresh: the share of a round's packets that may be lost, in 0..1.
+        /// BBR.LossThresh: the share of a round's packets that may be lost, in 0..1 (draft-bbr
+        /// §2.8).
         pub loss_threshold: f64 = LOSS_THRESHOLD => fraction(),
-        /// BBR.Beta: what a round with losses leaves, in 0..1.
+        /// BBR.Beta (draft-bbr §2.8): what a round with losses leaves, in 0..1.
         pub beta: f64 = BETA => fraction(),
-        /// BBR.Headroom: the share of inflight_longterm that cruising leaves free, in 0..1.
+        /// BBR.Headroom: the share of inflight_longterm that cruising leaves free, in 0..1
+        /// (draft-bbr §2.8).
         pub headroom: f64 = HEADROOM => fraction(),
-        /// BBR.MinPipeCwnd in packets.
+        /// BBR.MinPipeCwnd (draft-bbr §2.8) in packets.
         pub min_pipe_packets: u64 = MIN_PIPE_PACKETS => count(1..=1000, "packets"),
         /// Growth of the delivery rate in a round below which the pipe counts as full.
         pub full_bw_growth: f64 = FULL_BW_GROWTH => number(1.0..=10.0, "times"),
@@ -92,16 +95,16 @@ settings! {
             => count(1..=1_000_000, "ranges"),
         /// Rounds after which Drain ends in any case.
         pub drain_rounds: u64 = DRAIN_ROUNDS => count(1..=1_000_000, "rounds"),
-        /// BBR.MaxBwFilterLen in cycles of ProbeBW, the present one included.
+        /// BBR.MaxBwFilterLen (draft-bbr §2.11) in cycles of ProbeBW, the present one included.
         pub max_bw_filter_cycles: u64 = MAX_BW_FILTER_CYCLES => count(1..=1_000_000, "cycles"),
-        /// BBR.ExtraAckedFilterLen in rounds.
+        /// BBR.ExtraAckedFilterLen (draft-bbr §2.12) in rounds.
         pub extra_acked_filter_rounds: u64 = EXTRA_ACKED_FILTER_ROUNDS
             => count(1..=1_000_000, "rounds"),
-        /// BBR.MinRTTFilterLen.
+        /// BBR.MinRTTFilterLen (draft-bbr §2.16.1).
         pub min_rtt_filter: Duration = MIN_RTT_FILTER,
-        /// BBR.ProbeRTTInterval.
+        /// BBR.ProbeRTTInterval (draft-bbr §2.16.2).
         pub probe_rtt_interval: Duration = PROBE_RTT_INTERVAL,
-        /// BBR.ProbeRTTDuration.
+        /// BBR.ProbeRTTDuration (draft-bbr §2.16.2).
         pub probe_rtt_duration: Duration = PROBE_RTT_DURATION,
         /// The least time between two probes for bandwidth.
         pub probe_wait: Duration = PROBE_WAIT,

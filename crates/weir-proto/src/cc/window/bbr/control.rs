@@ -41,7 +41,7 @@ impl Bbr {
         }
     }
 
-    /// SetPacingRate.
+    /// SetPacingRate (draft-bbr §5.6.2).
     pub(super) fn set_pacing_rate(&mut self) {
         self.set_pacing_rate_with_gain(self.state.pacing_gain(&self.config));
     }
@@ -52,7 +52,7 @@ impl Bbr {
         self.send_quantum = quantum.min(MAX_QUANTUM).max(MIN_QUANTUM_PACKETS * self.mds);
     }
 
-    /// BBR.MinPipeCwnd.
+    /// BBR.MinPipeCwnd (draft-bbr §2.8).
     pub(super) const fn min_pipe_cwnd(&self) -> u64 {
         self.config.min_pipe_packets * self.mds
     }

@@ -4,14 +4,14 @@ use super::{Bbr, state::State};
 use crate::cc::EndAcks;
 
 impl Bbr {
-    /// EnterDrain.
+    /// EnterDrain (draft-bbr §5.3.2).
     pub(super) const fn enter_drain(&mut self) {
         self.state = State::Drain;
         self.drain_start_round = self.model.rounds.count();
     }
 
-    /// CheckDrainDone: nothing more than the bandwidth-delay product is in flight, or it has taken
-    /// too many rounds.
+    /// CheckDrainDone (draft-bbr §5.3.2): nothing more than the bandwidth-delay product is in
+    /// flight, or it has taken too many rounds.
     pub(super) fn check_drain_done(&mut self, acks: &EndAcks) {
         if self.state != State::Drain {
             return;

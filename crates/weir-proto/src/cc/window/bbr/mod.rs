@@ -10,7 +10,7 @@
 //!
 //! Where the text leaves something open:
 //! - the pacing gains are those of the table in §5.6.1, since the pseudocode of ProbeBW sets none;
-//! - `TargetInflight()` counts in packets where it stands for rounds (§5.3.3.9);
+//! - `TargetInflight()` counts in packets where it stands for rounds (§5.3.3.8.3);
 //! - recovery begins with the first loss of a packet that was sent after the last recovery began,
 //!   and ends when such a packet is delivered, for TCP as for QUIC;
 //! - the state to restore is saved when a recovery begins, as §5.5.11 has it in words, and not
@@ -58,7 +58,7 @@ pub(super) const ENTRY: ControllerEntry = ControllerEntry {
     make: |config| Box::new(Bbr::new(config)),
 };
 
-/// BBR.undo_state: the state that a loss has ended.
+/// BBR.undo_state (draft-bbr §2.15): the state that a loss has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum UndoState {
     #[default]

@@ -14,47 +14,48 @@ use crate::units::Rate;
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) rounds: RoundCounter,
-    /// BBR.round_start: the acknowledgement ended a round.
+    /// BBR.round_start (draft-bbr §2.7): the acknowledgement ended a round.
     pub(super) round_start: bool,
-    /// BBR.max_bw_filter.
+    /// BBR.max_bw_filter (draft-bbr §2.11).
     max_bw_filter: WindowedMax<f64>,
-    /// BBR.cycle_count.
+    /// BBR.cycle_count (draft-bbr §2.11).
     cycle_count: u64,
-    /// BBR.max_bw.
+    /// BBR.max_bw (draft-bbr §2.9.1).
     pub(super) max_bw: f64,
-    /// BBR.bw.
+    /// BBR.bw (draft-bbr §2.9.1).
     pub(super) bw: f64,
-    /// BBR.bw_shortterm.
+    /// BBR.bw_shortterm (draft-bbr §2.9.1).
     pub(super) bw_shortterm: f64,
-    /// BBR.inflight_shortterm.
+    /// BBR.inflight_shortterm (draft-bbr §2.9.2).
     pub(super) inflight_shortterm: u64,
-    /// BBR.inflight_longterm.
+    /// BBR.inflight_longterm (draft-bbr §2.9.2).
     pub(super) inflight_longterm: u64,
-    /// BBR.bw_latest.
+    /// BBR.bw_latest (draft-bbr §2.10).
     bw_latest: f64,
-    /// BBR.inflight_latest.
+    /// BBR.inflight_latest (draft-bbr §2.10).
     pub(super) inflight_latest: u64,
-    /// BBR.loss_round_delivered.
+    /// BBR.loss_round_delivered (draft-bbr §5.5.10.3).
     loss_round_delivered: u64,
-    /// BBR.loss_round_start: the acknowledgement ended a round that began with a loss.
+    /// BBR.loss_round_start (draft-bbr §5.5.10.3): the acknowledgement ended a round that began
+    /// with a loss.
     pub(super) loss_round_start: bool,
-    /// BBR.is_loss_in_round.
+    /// BBR.is_loss_in_round (draft-bbr §2.14).
     pub(super) is_loss_in_round: bool,
     /// Discontiguous ranges of packets that were lost in the round.
     pub(super) loss_ranges_in_round: u32,
     extra_acked_filter: WindowedMax<u64>,
     extra_acked_delivered: u64,
     pub(super) extra_acked_interval_start: Instant,
-    /// BBR.extra_acked.
+    /// BBR.extra_acked (draft-bbr §2.9.2).
     pub(super) extra_acked: u64,
-    /// BBR.min_rtt; `None` before the first sample.
+    /// BBR.min_rtt (draft-bbr §2.9.2); `None` before the first sample.
     pub(super) min_rtt: Option<Duration>,
     min_rtt_stamp: Instant,
-    /// BBR.probe_rtt_min_delay.
+    /// BBR.probe_rtt_min_delay (draft-bbr §2.16.2).
     probe_rtt_min_delay: Duration,
-    /// BBR.probe_rtt_min_stamp.
+    /// BBR.probe_rtt_min_stamp (draft-bbr §2.16.2).
     pub(super) probe_rtt_min_stamp: Instant,
-    /// BBR.probe_rtt_expired.
+    /// BBR.probe_rtt_expired (draft-bbr §2.16.2).
     pub(super) probe_rtt_expired: bool,
     /// C.delivered.
     pub(super) delivered: u64,
@@ -99,7 +100,7 @@ impl Model {
         self.extra_acked_interval_start = now;
     }
 
-    /// BBR.bdp in octets; `None` before the first sample of the round-trip time.
+    /// BBR.bdp (draft-bbr §2.9.2) in octets; `None` before the first sample of the round-trip time.
     pub(super) fn bdp(&self) -> Option<f64> {
         self.min_rtt.map(|rtt| self.bw * rtt.as_secs_f64())
     }

@@ -114,7 +114,7 @@ fn a_sample_counts_if_it_has_a_rate_and_no_application_holds_it_below_the_maximu
 
 #[test]
 fn the_maximum_holds_for_the_cycle_in_which_it_came_and_the_next() {
-    // draft-bbr §2.10: BBR.MaxBwFilterLen = 2.
+    // draft-bbr §2.11: BBR.MaxBwFilterLen = 2.
     let mut model = Model::new();
     let maxima = [1000.0, 500.0, 400.0].map(|rate| {
         model.update_max_bw(&sampled(Some(rate), false), &BbrConfig::default());

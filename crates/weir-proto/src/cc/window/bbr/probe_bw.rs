@@ -5,7 +5,7 @@ use super::{Bbr, UndoState, model, state::State};
 use crate::cc::EndAcks;
 use crate::time::{Duration, Instant};
 
-/// BBR.ack_phase: what acknowledgements say about a probe (draft-bbr §2.13).
+/// BBR.ack_phase: what acknowledgements say about a probe (draft-bbr §2.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckPhase {
     Init,
@@ -19,23 +19,23 @@ pub(super) enum AckPhase {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cycle {
     pub(super) ack_phase: AckPhase,
-    /// BBR.is_bw_probe_sample.
+    /// BBR.is_bw_probe_sample (draft-bbr §2.14).
     pub(super) is_probe_sample: bool,
-    /// BBR.bw_probe_up_acked.
+    /// BBR.bw_probe_up_acked (draft-bbr §2.14).
     up_acked: u64,
-    /// BBR.probe_up_acked_per_inc; [`u64::MAX`] while the bound does not grow.
+    /// BBR.probe_up_acked_per_inc (draft-bbr §2.14); [`u64::MAX`] while the bound does not grow.
     acked_per_increment: u64,
-    /// BBR.bw_probe_up_rounds.
+    /// BBR.bw_probe_up_rounds (draft-bbr §2.14).
     up_rounds: u32,
-    /// BBR.rounds_since_probe_up.
+    /// BBR.rounds_since_probe_up (draft-bbr §2.14).
     pub(super) rounds_since_up: u64,
-    /// BBR.bw_probe_wait.
+    /// BBR.bw_probe_wait (draft-bbr §2.14).
     wait: Duration,
-    /// BBR.cycle_stamp.
+    /// BBR.cycle_stamp (draft-bbr §2.14).
     stamp: Instant,
-    /// BBR.prev_probe_too_high.
+    /// BBR.prev_probe_too_high (draft-bbr §2.14).
     pub(super) prev_too_high: bool,
-    /// BBR.prev_probe_precautionary.
+    /// BBR.prev_probe_precautionary (draft-bbr §2.14).
     prev_precautionary: bool,
 }
 
@@ -57,11 +57,11 @@ impl Cycle {
 }
 
 impl Bbr {
-    /// StartProbeBW_DOWN (draft-bbr §5.3.3.10).
+    /// StartProbeBW_DOWN (draft-bbr §5.3.3.9).
     pub(super) fn start_down(&mut self, now: Instant) {
         self.model.reset_congestion_signals();
         self.cycle.acked_per_increment = u64::MAX;
-        // PickProbeWait (draft-bbr §5.3.3.9).
+        // PickProbeWait (draft-bbr §5.3.3.8.3).
         self.cycle.rounds_since_up = self.rng.below(2);
         let spread = self.config.probe_wait_spread.mul_f64(self.rng.uniform());
         self.cycle.wait = self.config.probe_wait + spread;
@@ -71,12 +71,12 @@ impl Bbr {
         self.state = State::Down;
     }
 
-    /// StartProbeBW_CRUISE.
+    /// StartProbeBW_CRUISE (draft-bbr §5.3.3.9).
     pub(super) const fn start_cruise(&mut self) {
         self.state = State::Cruise;
     }
 
-    /// StartProbeBW_REFILL.
+    /// StartProbeBW_REFILL (draft-bbr §5.3.3.9).
     pub(super) fn start_refill(&mut self) {
         self.model.reset_short_term();
         self.cycle.up_rounds = 0;
@@ -87,7 +87,7 @@ impl Bbr {
         self.state = State::Refill;
     }
 
-    /// StartProbeBW_UP.
+    /// StartProbeBW_UP (draft-bbr §5.3.3.9).
     fn start_up(&mut self, acks: &EndAcks) {
         self.cycle.ack_phase = AckPhase::ProbeStarting;
         self.model.start_round();
@@ -96,7 +96,7 @@ impl Bbr {
         self.raise_longterm_slope();
     }
 
-    /// UpdateProbeBWCyclePhase.
+    /// UpdateProbeBWCyclePhase (draft-bbr §5.3.3.9).
     pub(super) fn update_cycle_phase(&mut self, acks: &EndAcks) {
         if !self.full.reached || self.adapt_long_term_model(acks) {
             return;
@@ -120,7 +120,8 @@ impl Bbr {
         }
     }
 
-    /// IsTimeToProbeBW: begins a probe if the time or the rounds between two have passed.
+    /// IsTimeToProbeBW (draft-bbr §5.3.3.8.3): begins a probe if the time or the rounds between two
+    /// have passed.
     fn probe_if_due(&mut self, now: Instant) -> bool {
         let elapsed = now > self.cycle.stamp + self.cycle.wait;
         // IsRenoCoexistenceProbeTime: as many rounds as Reno would take to grow by the window.
@@ -133,13 +134,13 @@ impl Bbr {
         due
     }
 
-    /// IsTimeToCruise.
+    /// IsTimeToCruise (draft-bbr §5.3.3.9).
     fn is_time_to_cruise(&self) -> bool {
         self.bytes_in_flight <= self.inflight_with_headroom()
             && self.bytes_in_flight <= self.inflight(self.model.max_bw, 1.0)
     }
 
-    /// IsTimeToGoDown.
+    /// IsTimeToGoDown (draft-bbr §5.3.3.9).
     fn is_time_to_go_down(&mut self, acks: &EndAcks) -> bool {
         let longterm = self.model.inflight_longterm;
         if self.cycle.prev_too_high && self.bytes_in_flight >= longterm {
@@ -154,7 +155,7 @@ impl Bbr {
         self.full.now
     }
 
-    /// TargetInflight (draft-bbr §5.3.3.9).
+    /// TargetInflight (draft-bbr §5.3.3.8.3).
     fn target_inflight(&self) -> u64 {
         let bdp = self
             .model
@@ -163,7 +164,7 @@ impl Bbr {
         bdp.min(self.cwnd)
     }
 
-    /// InflightWithHeadroom (draft-bbr §5.3.3.10).
+    /// InflightWithHeadroom (draft-bbr §5.3.3.9).
     pub(super) fn inflight_with_headroom(&self) -> u64 {
         let longterm = self.model.inflight_longterm;
         if longterm == u64::MAX {
@@ -175,14 +176,14 @@ impl Bbr {
             .max(self.min_pipe_cwnd())
     }
 
-    /// RaiseInflightLongtermSlope.
+    /// RaiseInflightLongtermSlope (draft-bbr §5.3.3.9).
     fn raise_longterm_slope(&mut self) {
         let growth = 1_u64 << self.cycle.up_rounds;
         self.cycle.up_rounds = (self.cycle.up_rounds + 1).min(30);
         self.cycle.acked_per_increment = (self.cwnd / growth).max(self.mds);
     }
 
-    /// ProbeInflightLongtermUpward.
+    /// ProbeInflightLongtermUpward (draft-bbr §5.3.3.9).
     fn probe_longterm_upward(&mut self, acks: &EndAcks) {
         if !self.is_cwnd_limited() || self.cwnd < self.model.inflight_longterm {
             return;
@@ -198,7 +199,7 @@ impl Bbr {
         }
     }
 
-    /// AdaptLongTermModel; true if it has decided on a change of state.
+    /// AdaptLongTermModel (draft-bbr §5.3.3.9); true if it has decided on a change of state.
     fn adapt_long_term_model(&mut self, acks: &EndAcks) -> bool {
         let round_start = self.model.round_start;
         if self.cycle.ack_phase == AckPhase::ProbeStarting && round_start {

@@ -26,7 +26,7 @@ fn cycling(state: State) -> Bbr {
 
 #[test]
 fn the_wait_for_a_probe_is_two_to_three_seconds_and_a_round_of_chance() {
-    // draft-bbr §5.3.3.9, PickProbeWait: random_int_between(0, 1) rounds.
+    // draft-bbr §5.3.3.8.3, PickProbeWait: random_int_between(0, 1) rounds.
     let mut bbr = cycling(State::Up);
     let mut rounds = BTreeSet::new();
     for _ in 0..100 {
@@ -40,7 +40,7 @@ fn the_wait_for_a_probe_is_two_to_three_seconds_and_a_round_of_chance() {
 
 #[test]
 fn a_refill_begins_without_what_the_last_probe_has_counted() {
-    // draft-bbr §5.3.3.10, StartProbeBW_REFILL.
+    // draft-bbr §5.3.3.9, StartProbeBW_REFILL.
     let mut bbr = cycling(State::Cruise);
     bbr.cycle.up_rounds = 7;
     bbr.cycle.up_acked = 900;
@@ -54,7 +54,7 @@ fn a_refill_begins_without_what_the_last_probe_has_counted() {
 
 #[test]
 fn a_probe_is_due_after_its_wait_or_as_many_rounds_as_reno_would_take() {
-    // draft-bbr §5.3.3.9: HasElapsedInPhase wants more than the wait; the rounds are those of
+    // draft-bbr §5.3.3.8.3: HasElapsedInPhase wants more than the wait; the rounds are those of
     // min(bdp, cwnd) in packets, at most 63. The bdp is 100 packets.
     for (now, rounds, cwnd, due) in [
         (3500, 0, 200_000, false),
@@ -103,7 +103,7 @@ struct Probe {
 
 #[test]
 fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
-    // draft-bbr §5.3.3.10, IsTimeToGoDown, with inflight_longterm = 100,000.
+    // draft-bbr §5.3.3.9, IsTimeToGoDown, with inflight_longterm = 100,000.
     let probe = |prev_too_high, in_flight, cwnd_limited, cwnd, full| Probe {
         prev_too_high,
         in_flight,
@@ -137,7 +137,7 @@ fn a_probe_ends_where_the_last_was_too_high_or_when_the_pipe_is_full() {
 
 #[test]
 fn the_bound_grows_twice_as_fast_in_each_round() {
-    // draft-bbr §5.3.3.10, RaiseInflightLongtermSlope: cwnd / 2^rounds octets for a packet more,
+    // draft-bbr §5.3.3.9, RaiseInflightLongtermSlope: cwnd / 2^rounds octets for a packet more,
     // at least a packet; at most 2^30.
     let mut bbr = cycling(State::Up);
     bbr.cwnd = 64_000;
@@ -161,7 +161,7 @@ fn the_bound_grows_twice_as_fast_in_each_round() {
 
 #[test]
 fn the_bound_grows_by_packets_while_the_window_is_full() {
-    // draft-bbr §5.3.3.10, ProbeInflightLongtermUpward: 1000 + 6000 octets acknowledged are two
+    // draft-bbr §5.3.3.9, ProbeInflightLongtermUpward: 1000 + 6000 octets acknowledged are two
     // increments of 3000, and 1000 are left.
     for (cwnd_limited, cwnd, round_start, grown, left, per_increment) in [
         (true, 100_000, false, 2000, 1000, 3000),
@@ -193,7 +193,7 @@ fn the_bound_grows_by_packets_while_the_window_is_full() {
 
 #[test]
 fn the_phases_of_acknowledgements_end_with_rounds() {
-    // draft-bbr §5.3.3.10, AdaptLongTermModel.
+    // draft-bbr §5.3.3.9, AdaptLongTermModel.
     use AckPhase::{Init, ProbeFeedback, ProbeStarting, ProbeStopping, Refilling};
     for (phase, round_start, next, is_probe_sample) in [
         (ProbeStarting, true, ProbeFeedback, true),
@@ -216,7 +216,7 @@ fn the_phases_of_acknowledgements_end_with_rounds() {
 
 #[test]
 fn the_end_of_a_probe_ages_the_maximum_unless_the_application_limits() {
-    // draft-bbr §5.3.3.10: AdvanceMaxBwFilter; the maximum has left the window after two cycles.
+    // draft-bbr §5.3.3.9: AdvanceMaxBwFilter; the maximum has left the window after two cycles.
     for (state, app_limited, max_bw) in [
         (State::Down, false, 500.0),
         (State::Down, true, 1000.0),
@@ -246,7 +246,7 @@ fn the_end_of_a_probe_ages_the_maximum_unless_the_application_limits() {
 
 #[test]
 fn a_cautious_probe_that_went_well_is_followed_by_another_at_once() {
-    // draft-bbr §5.3.3.10, Precautionary Bandwidth Probing: Acceleration.
+    // draft-bbr §5.3.3.9, Precautionary Bandwidth Probing: Acceleration.
     for (precautionary, too_high, refills) in [
         (true, false, true),
         (true, true, false),
@@ -265,7 +265,7 @@ fn a_cautious_probe_that_went_well_is_followed_by_another_at_once() {
 
 #[test]
 fn a_flight_without_much_loss_raises_the_long_term_bound() {
-    // draft-bbr §5.3.3.10: 2 % of 150,000 are 3000. In ProbeBW_UP 3000 octets acknowledged add a
+    // draft-bbr §5.3.3.9: 2 % of 150,000 are 3000. In ProbeBW_UP 3000 octets acknowledged add a
     // packet.
     for (state, longterm, lost, tx_in_flight, raised) in [
         (State::Cruise, 120_000, 3000, 150_000, 150_000),
@@ -309,7 +309,7 @@ fn too_much_in_flight_bounds_at_beta_of_the_target_or_what_was_in_flight() {
 
 #[test]
 fn the_cycle_goes_on_as_its_state_says() {
-    // draft-bbr §5.3.3.10, UpdateProbeBWCyclePhase: in DOWN a probe that is due begins whatever is
+    // draft-bbr §5.3.3.9, UpdateProbeBWCyclePhase: in DOWN a probe that is due begins whatever is
     // in flight, REFILL ends with a round, and all of it is for a pipe that was full once.
     for (full, state, wait, in_flight, round_start, next) in [
         (true, State::Down, 1000, 500_000, false, State::Refill),

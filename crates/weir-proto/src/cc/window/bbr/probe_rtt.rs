@@ -9,9 +9,9 @@ use crate::time::Instant;
 /// The progress of a visit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Visit {
-    /// BBR.probe_rtt_done_stamp; `None` until little enough is in flight.
+    /// BBR.probe_rtt_done_stamp (draft-bbr §5.3.4.3); `None` until little enough is in flight.
     done: Option<Instant>,
-    /// BBR.probe_rtt_round_done.
+    /// BBR.probe_rtt_round_done (draft-bbr §5.3.4.3).
     round_done: bool,
 }
 
@@ -33,8 +33,8 @@ impl Bbr {
         }
     }
 
-    /// HandleProbeRTT. That samples are limited meanwhile, the transport learns from
-    /// `limits_samples`.
+    /// HandleProbeRTT (draft-bbr §5.3.4.3). That samples are limited meanwhile, the transport
+    /// learns from `limits_samples`.
     fn handle_probe_rtt(&mut self, acks: &EndAcks) {
         if self.visit.done.is_some() {
             self.visit.round_done |= self.model.round_start;
@@ -48,7 +48,7 @@ impl Bbr {
         }
     }
 
-    /// CheckProbeRTTDone.
+    /// CheckProbeRTTDone (draft-bbr §5.3.4.3).
     pub(super) fn check_probe_rtt_done(&mut self, now: Instant) {
         if self.visit.done.is_some_and(|done| now > done) {
             self.model.probe_rtt_min_stamp = now;

@@ -7,18 +7,18 @@ use crate::cc::EndAcks;
 /// The estimator of a full pipe (draft-bbr §5.3.1.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FullPipe {
-    /// BBR.full_bw: the baseline, in octets per second.
+    /// BBR.full_bw (draft-bbr §2.13): the baseline, in octets per second.
     pub(super) bw: f64,
-    /// BBR.full_bw_count.
+    /// BBR.full_bw_count (draft-bbr §2.13).
     count: u32,
-    /// BBR.full_bw_now.
+    /// BBR.full_bw_now (draft-bbr §2.13).
     pub(super) now: bool,
-    /// BBR.full_bw_reached.
+    /// BBR.full_bw_reached (draft-bbr §2.13).
     pub(super) reached: bool,
 }
 
 impl FullPipe {
-    /// ResetFullBW, with a baseline.
+    /// ResetFullBW (draft-bbr §5.3.1.2), with a baseline.
     pub(super) const fn reset(&mut self, bw: f64) {
         self.bw = bw;
         self.count = 0;

@@ -2,7 +2,7 @@
 
 use super::BbrConfig;
 
-/// BBR.state.
+/// BBR.state (draft-bbr §2.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Startup,
@@ -48,12 +48,12 @@ impl State {
         }
     }
 
-    /// IsInAProbeBWState (draft-bbr §5.3.3.10).
+    /// IsInAProbeBWState (draft-bbr §5.3.3.9).
     pub(super) const fn is_probe_bw(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// IsProbingBW (draft-bbr §5.3.3.10).
+    /// IsProbingBW (draft-bbr §5.3.3.9).
     pub(super) const fn is_probing_bw(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }

@@ -148,9 +148,9 @@ fn the_gains_of_the_states_are_those_of_the_table() {
 
 #[test]
 fn the_constants_are_those_of_the_draft() {
-    // draft-bbr §2.7: LossThresh 2 %, Beta 0.7, Headroom 0.15, MinPipeCwnd 4 packets; §2.4: margin
-    // 1 %; §2.10: two cycles; §2.11: ten rounds; §2.14: 10 s, 5 s and 200 ms; §5.3.1: 25 %, three
-    // rounds, six ranges; §5.3.2: three rounds; §5.3.3.9: 2 to 3 s, 63 rounds.
+    // draft-bbr §2.8: LossThresh 2 %, Beta 0.7, Headroom 0.15, MinPipeCwnd 4 packets; §2.5: margin
+    // 1 %; §2.11: two cycles; §2.12: ten rounds; §2.16: 10 s, 5 s and 200 ms; §5.3.1: 25 %, three
+    // rounds, six ranges; §5.3.2: three rounds; §5.3.3.8.3: 2 to 3 s, 63 rounds.
     let config = BbrConfig::default();
     let shares = [
         config.loss_threshold,
@@ -284,7 +284,7 @@ fn too_much_loss_in_a_probe_sets_the_long_term_bound_where_it_crossed_the_thresh
     flow.lose_of(120_000, 4000);
     assert_eq!(flow.bbr.state(), "probe_bw_down");
     assert_eq!(flow.bbr.model.inflight_longterm, 118_367);
-    // §5.3.3.10: the headroom is 15 %.
+    // §5.3.3.9: the headroom is 15 %.
     assert_eq!(flow.bbr.inflight_with_headroom(), 118_367 - 17_755);
     // What did not exceed 2 % changes nothing.
     let mut flow = Flow::probing();
