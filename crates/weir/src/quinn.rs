@@ -46,6 +46,7 @@ fn controller(flow: &QuinnFlow<'_>) -> Result<CongestionControlAlgorithm, Error>
                     rules: settings.overrides,
                     cubic: settings.cubic,
                     bbr: settings.bbr,
+                    copa: settings.copa,
                     seed: flow.seed,
                     initial_window: settings.initial_window,
                     ..WindowConfig::default()

@@ -51,7 +51,9 @@ fn each_controller_fills_a_link_and_slows_down_when_a_tenth_is_lost() {
         let lossy = "loss = { kind = \"random\", rate = 0.1 }";
         let lossy = bulk(&controller, lossy, "25s");
         let share = lossy.goodput_bps / link_bps;
-        assert!((0.005..0.6).contains(&share), "{name}: {share}");
+        // Losses mean nothing to Copa but that less arrives (NSDI 2018 §2.2).
+        let most = if name == "copa" { 0.8 } else { 0.6 };
+        assert!((0.005..most).contains(&share), "{name}: {share}");
         assert!(lossy.loss_event_rate > 0.0, "{name}");
     }
 }

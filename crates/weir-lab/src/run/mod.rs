@@ -285,6 +285,8 @@ mod ccid2_tests;
 #[cfg(test)]
 mod chance_tests;
 #[cfg(test)]
+mod copa_tests;
+#[cfg(test)]
 mod equation_tests;
 #[cfg(test)]
 mod group_tests;

@@ -3,7 +3,7 @@
 //! This crate does not have quinn: the caller that runs the scenario brings it, in
 //! [`Registry`](crate::run::Registry).
 
-use weir_proto::cc::window::{self, BbrConfig, CubicConfig, REGISTRY, Rules};
+use weir_proto::cc::window::{self, BbrConfig, CopaConfig, CubicConfig, REGISTRY, Rules};
 use weir_proto::packet::IpHeader;
 use weir_proto::settings;
 use weir_proto::settings::{Keyword, bytes, count, named, natural, or_word};
@@ -34,6 +34,8 @@ settings! {
         pub cubic: CubicConfig,
         /// The constants of Weir's BBR (draft-ietf-ccwg-bbr).
         pub bbr: BbrConfig,
+        /// The constants of Weir's Copa (NSDI 2018).
+        pub copa: CopaConfig,
         /// Initial window of Weir's controllers in bytes; "rfc9002" is min(10 packets, max(2
         /// packets, 14720)).
         pub initial_window: Option<u64> => or_word("rfc9002", bytes(1..=1 << 40)),

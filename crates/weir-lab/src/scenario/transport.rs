@@ -4,8 +4,8 @@
 use super::quinn::Quinn;
 use weir_proto::cc::tfrc::Profile;
 use weir_proto::cc::window::{
-    self, BbrConfig, BoxedController, ControllerEntry, CubicConfig, REGISTRY, RecoveryBoundary,
-    Rules, WindowConfig,
+    self, BbrConfig, BoxedController, ControllerEntry, CopaConfig, CubicConfig, REGISTRY,
+    RecoveryBoundary, Rules, WindowConfig,
 };
 use weir_proto::dccp::ccid2::ControllerChoice;
 use weir_proto::packet::IpHeader;
@@ -66,6 +66,8 @@ settings! {
         pub cubic: CubicConfig,
         /// The constants of BBR (draft-ietf-ccwg-bbr).
         pub bbr: BbrConfig,
+        /// The constants of Copa (NSDI 2018).
+        pub copa: CopaConfig,
         /// TFRC's rules as one revision has them; CCID 3 and 4.
         pub profile: &'static str = "rfc5348" => named(|| Profile::PRESETS.into()),
         /// Single rules of TFRC, on top of `profile`.
@@ -108,6 +110,8 @@ settings! {
         pub cubic: CubicConfig,
         /// The constants of BBR (draft-ietf-ccwg-bbr).
         pub bbr: BbrConfig,
+        /// The constants of Copa (NSDI 2018).
+        pub copa: CopaConfig,
     }
     preset rules = |tcp: &mut Tcp, name: &str| {
         tcp.config = tcp::Config::named(name).unwrap_or_default();
@@ -131,6 +135,7 @@ impl Dccp {
                 config: WindowConfig {
                     cubic: self.cubic,
                     bbr: self.bbr,
+                    copa: self.copa,
                     seed,
                     ..WindowConfig::default()
                 },
@@ -179,6 +184,7 @@ impl Tcp {
             },
             cubic: self.cubic,
             bbr: self.bbr,
+            copa: self.copa,
             seed,
         };
         let make = self.controller.make;

@@ -1,7 +1,9 @@
 //! What a QUIC endpoint can be told.
 
 use super::wire::{HeaderFormat, varint};
-use crate::cc::window::{BbrConfig, ControllerEntry, CubicConfig, REGISTRY, Rules, WindowConfig};
+use crate::cc::window::{
+    BbrConfig, ControllerEntry, CopaConfig, CubicConfig, REGISTRY, Rules, WindowConfig,
+};
 use crate::packet::IpHeader;
 use crate::settings::{bytes, count, fraction, natural, or_word};
 use crate::time::Duration;
@@ -67,6 +69,8 @@ settings! {
         pub cubic: CubicConfig,
         /// The constants of BBR (draft-ietf-ccwg-bbr).
         pub bbr: BbrConfig,
+        /// The constants of Copa (NSDI 2018).
+        pub copa: CopaConfig,
         /// When the receiver acknowledges.
         pub ack: AckPolicy [flatten],
         /// Packets that ask for no acknowledgement are acknowledged with data packets.
@@ -132,6 +136,7 @@ impl Config {
             rules: self.rules,
             cubic: self.cubic,
             bbr: self.bbr,
+            copa: self.copa,
             seed: self.seed,
         }
     }

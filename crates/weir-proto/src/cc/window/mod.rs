@@ -7,7 +7,8 @@
 //! [`ControllerEntry`], the `mod` line and a line in [`REGISTRY`].
 //!
 //! [`TfrcWindow`] has no policy: it turns TFRC's rate into a window. [`Dctcp`] and [`Prague`]
-//! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces.
+//! answer to the share of marked packets. [`Bbr`] has a model of the path instead, and paces;
+//! [`Copa`] has a target rate that follows from the queueing delay, and paces too.
 //!
 //! The initial window is min(10 MDS, max(2 MDS, 14720)) and the minimum 2 MDS (RFC 9002 §7.2),
 //! where MDS is the maximum datagram size without IP and UDP headers.
@@ -17,6 +18,7 @@
 pub mod added;
 mod bbr;
 mod classic;
+mod copa;
 mod cubic;
 mod dctcp;
 mod ledbat;
@@ -33,6 +35,7 @@ mod tfrc;
 
 pub use bbr::{Bbr, BbrConfig};
 pub use classic::{Classic, Policy};
+pub use copa::{Copa, CopaConfig};
 pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
@@ -59,6 +62,8 @@ pub struct WindowConfig {
     pub cubic: CubicConfig,
     /// The constants of BBR.
     pub bbr: BbrConfig,
+    /// The constants of Copa.
+    pub copa: CopaConfig,
     /// What a controller's random choices follow from.
     pub seed: u64,
 }
@@ -71,6 +76,7 @@ impl Default for WindowConfig {
             rules: Rules::default(),
             cubic: CubicConfig::default(),
             bbr: BbrConfig::default(),
+            copa: CopaConfig::default(),
             seed: 0,
         }
     }
@@ -140,6 +146,7 @@ pub static REGISTRY: &[ControllerEntry] = &[
     prague::ENTRY,
     bbr::ENTRY,
     ledbat::ENTRY,
+    copa::ENTRY,
 ];
 
 /// The names in the registry, in its order.
