@@ -377,12 +377,16 @@ impl Events {
     #[inline]
     pub fn push(&mut self, at: Instant, kind: EventMask, make: impl FnOnce() -> Event) {
         if self.wants(kind) {
-            self.queue_event(at, make());
+            self.queue_event(at, make);
         }
     }
 
+    /// The event is built here, so that the caller has no place on its stack for one that is
+    /// mostly not wanted.
     #[cold]
-    fn queue_event(&mut self, at: Instant, event: Event) {
+    #[inline(never)]
+    fn queue_event(&mut self, at: Instant, make: impl FnOnce() -> Event) {
+        let event = make();
         let change = self.bounds.settle(at);
         self.queue_change(change);
         self.queue.push((at, event));

@@ -124,7 +124,7 @@ impl Endpoint for Socket {
         self.receive_queue.push_back(payload);
         self.endpoint_events.push_back(EndpointEvent::Readable);
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number: id,
                 size,
                 content: PacketContent::Data,
@@ -150,11 +150,12 @@ impl Endpoint for Socket {
         statistics.packets_sent += 1;
         statistics.bytes_sent += u64::from(size);
         statistics.data_packets_sent += 1;
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number: id,
-            size,
-            content: PacketContent::Data,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number: id,
+                size,
+                content: PacketContent::Data,
+            });
         Some(Packet {
             id,
             flow: crate::packet::FlowId::default(),

@@ -113,7 +113,7 @@ impl Session {
         self.received.push_back(media.payload.clone());
         self.endpoint_events.push_back(EndpointEvent::Readable);
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number,
                 size,
                 content: PacketContent::Data,
@@ -128,7 +128,7 @@ impl Session {
     fn on_feedback(&mut self, now: Instant, feedback: &CcFeedback, size: u32) {
         self.count_received(size);
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number: u64::from(feedback.timestamp),
                 size,
                 content: PacketContent::Acknowledgement,
@@ -157,11 +157,12 @@ impl Session {
         let lost = outcome.packets.iter();
         for packet in lost.filter(|packet| packet.outcome == PacketOutcome::Lost) {
             self.statistics.packets_lost += 1;
-            self.events.push(now, EventMask::PACKET, || Event::Lost {
-                number: packet.sequence,
-                size: media_size(packet.bytes),
-                trigger: LossTrigger::Reported,
-            });
+            self.events
+                .push(now, EventMask::PACKET, move || Event::Lost {
+                    number: packet.sequence,
+                    size: media_size(packet.bytes),
+                    trigger: LossTrigger::Reported,
+                });
         }
         let lost = &mut self.statistics.packets_lost;
         *lost = lost.saturating_sub(outcome.late);
@@ -222,11 +223,12 @@ impl Session {
         self.reports_sent += 1;
         let packet = self.packet(RtpPacket::Feedback(report), Ecn::NotEct, number);
         let size = packet.size - IpHeader::V4_OCTETS;
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number,
-            size,
-            content: PacketContent::Acknowledgement,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number,
+                size,
+                content: PacketContent::Acknowledgement,
+            });
         Some(packet)
     }
 
@@ -256,11 +258,12 @@ impl Session {
         self.waits_since.get_or_insert(now);
         self.last_sent = Some(now);
         self.statistics.data_packets_sent += 1;
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number,
-            size: media_size(bytes),
-            content: PacketContent::Data,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number,
+                size: media_size(bytes),
+                content: PacketContent::Data,
+            });
         if std::mem::take(&mut self.is_blocked) {
             self.endpoint_events.push_back(EndpointEvent::Writable);
         }

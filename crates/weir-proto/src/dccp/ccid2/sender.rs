@@ -232,7 +232,7 @@ impl Ccid2Sender {
             window.on_lost(now, sent.seq, sent.at);
         }
         let (number, size) = (sent.seq.get(), sent.size);
-        events.push(now, EventMask::PACKET, || Event::Lost {
+        events.push(now, EventMask::PACKET, move || Event::Lost {
             number,
             size,
             trigger,

@@ -191,7 +191,7 @@ impl Connection {
         let number = packet.seq.get();
         let content = super::output::content(packet.kind);
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number,
                 size,
                 content,

@@ -424,6 +424,20 @@ impl Connection {
 }
 
 impl Connection {
+    /// Nothing more leaves now: reports the controller and what holds data back.
+    fn end_of_transmit(&mut self, now: Instant) {
+        if let Some(sender) = &mut self.sender {
+            sender.emit(now, &mut self.events);
+        }
+        if self.events.wants(EventMask::BOUND) {
+            let bound = self.bound();
+            self.events.block(now, bound);
+        }
+        if matches!(self.state, State::TimeWait | State::Closed) {
+            self.release();
+        }
+    }
+
     /// Gives back what only an open connection needs: one in TIMEWAIT stays for minutes.
     fn release(&mut self) {
         if self.sender.is_some() {
@@ -446,20 +460,7 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let packet = self.next_packet(now);
-        if packet.is_none() {
-            if let Some(sender) = &mut self.sender {
-                sender.emit(now, &mut self.events);
-            }
-            if self.events.wants(EventMask::BOUND) {
-                let bound = self.bound();
-                self.events.block(now, bound);
-            }
-            if matches!(self.state, State::TimeWait | State::Closed) {
-                self.release();
-            }
-        }
-        packet
+        self.next_packet(now)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

@@ -55,11 +55,12 @@ impl Connection {
         self.statistics.data_packets_sent += u64::from(data);
         let number = body.seq.get();
         let content = content(body.kind);
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number,
-            size: octets,
-            content,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number,
+                size: octets,
+                content,
+            });
         Packet {
             id: number,
             flow: self.config.flow,
@@ -241,19 +242,22 @@ impl Connection {
         if let Some(packet) = self.transmit_queue.pop_front() {
             return Some(packet);
         }
-        if !matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
-            return None;
+        if matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
+            if self.asks_to_open() {
+                self.asked_in_part_open = true;
+                self.ack_pending = false;
+                self.send_probe(now);
+                return self.transmit_queue.pop_front();
+            }
+            if let Some(packet) = self.next_data(now) {
+                return Some(packet);
+            }
+            if self.owes_ack(now) {
+                return Some(self.make_ack(now));
+            }
         }
-        if self.asks_to_open() {
-            self.asked_in_part_open = true;
-            self.ack_pending = false;
-            self.send_probe(now);
-            return self.transmit_queue.pop_front();
-        }
-        if let Some(packet) = self.next_data(now) {
-            return Some(packet);
-        }
-        self.owes_ack(now).then(|| self.make_ack(now))
+        self.end_of_transmit(now);
+        None
     }
 
     /// True if an acknowledgement must leave, with or without data.

@@ -68,7 +68,7 @@ impl Connection {
         }
         let number = packet.number;
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number,
                 size,
                 content: content(packet),

@@ -111,7 +111,8 @@ impl Connection {
             SpaceId::Data => reported_delay(ack).min(self.config.ack.max_delay),
         };
         self.rtt.on_delayed_sample(now, latest, delay);
-        self.events.push(now, EventMask::RTT, || Event::Rtt(latest));
+        self.events
+            .push(now, EventMask::RTT, move || Event::Rtt(latest));
         Some(latest)
     }
 
@@ -224,11 +225,12 @@ impl Connection {
             lost_bytes += u64::from(size);
             self.note_lost(now, number, &lost.packet);
             self.retransmit(lost.packet.retransmit.as_slice());
-            self.events.push(now, EventMask::PACKET, || Event::Lost {
-                number,
-                size,
-                trigger,
-            });
+            self.events
+                .push(now, EventMask::PACKET, move || Event::Lost {
+                    number,
+                    size,
+                    trigger,
+                });
         }
         self.statistics.packets_lost += lost.len() as u64;
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(lost_bytes);

@@ -443,11 +443,12 @@ impl Connection {
         self.statistics.data_packets_sent += u64::from(has_data);
         self.statistics.packets_retransmitted +=
             u64::from(content == PacketContent::Retransmission);
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number,
-            size,
-            content,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number,
+                size,
+                content,
+            });
     }
 
     /// The ECN field of packets, until the peer's counts have shown that the path spoils it.

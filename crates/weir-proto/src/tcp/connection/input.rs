@@ -163,7 +163,7 @@ impl Connection {
         }
         let size = packet.wire_len() as u32;
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number: start,
                 size,
                 content: PacketContent::Data,
@@ -180,7 +180,9 @@ impl Connection {
         if ack > high_data + u64::from(self.fin.sent) {
             return self.receiver.ack_now();
         }
-        self.trace_received_ack(now, packet, ack);
+        if self.events.wants(EventMask::PACKET) {
+            self.trace_received_ack(now, packet, ack);
+        }
         let window = u64::from(packet.window) << self.peer_window_scale;
         let kind = if ack > self.scoreboard.high_ack() {
             AckKind::Advance
@@ -293,7 +295,8 @@ impl Connection {
             let sample = now.since(sent_at);
             self.timer.on_sample(now, sample);
             self.sampled_since_probe = true;
-            self.events.push(now, EventMask::RTT, || Event::Rtt(sample));
+            self.events
+                .push(now, EventMask::RTT, move || Event::Rtt(sample));
         }
         self.statistics.smoothed_rtt = self.timer.rtt().smoothed;
     }

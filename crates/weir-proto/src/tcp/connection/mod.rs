@@ -15,7 +15,7 @@ use super::receive_window::{Fill, ReceiveWindow};
 use super::receiver::Receiver;
 use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
-use super::scoreboard::Scoreboard;
+use super::scoreboard::{Scoreboard, SentSegment};
 use super::wire::flag;
 use crate::cc::{DeliveryRateSampler, Pacer, WindowController};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
@@ -197,6 +197,8 @@ pub struct Connection {
     traced_up_to: u64,
     statistics: Statistics,
     events: Events,
+    /// Segments that loss detection has just found; empty between calls.
+    lost: Vec<SentSegment>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -288,6 +290,7 @@ impl Connection {
             traced_up_to: 0,
             statistics: Statistics::default(),
             events: Events::default(),
+            lost: Vec::new(),
             config,
         }
     }
@@ -354,19 +357,10 @@ impl Endpoint for Connection {
     }
 
     fn poll_transmit(&mut self, now: Instant) -> Option<Packet> {
-        let mut packet = self.next_packet(now);
-        if let Some(packet) = &mut packet {
-            if self.events.wants(EventMask::PACKET) {
-                self.trace_sent(now, packet);
-            }
-        } else {
-            self.emit_window(now);
-            if self.events.wants(EventMask::BOUND) {
-                let bound = self.bound();
-                self.events.block(now, bound);
-            }
+        if self.events.wants(EventMask::PACKET) {
+            return self.next_traced_packet(now);
         }
-        packet
+        self.next_packet(now)
     }
 
     fn poll_timeout(&self) -> Option<Instant> {

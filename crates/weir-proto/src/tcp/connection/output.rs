@@ -10,27 +10,28 @@ use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 
 impl Connection {
-    /// The next segment that leaves now.
+    /// The next segment that leaves now. Without one, reports what is the case from now on: here,
+    /// because a caller that looked at the segment would copy it.
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
         if let Some(packet) = self.transmit_queue.pop_front() {
             return Some(packet);
         }
-        if self.state != State::Established {
-            return None;
-        }
-        if self.ecn.owes_handshake_ack() {
-            return Some(self.build_ack());
-        }
-        if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
-            return Some(packet);
-        }
-        if self.receiver.wants_ack(now) {
-            let packet = self.build_ack();
-            if self.fin.acknowledged && self.fin.received {
-                self.end(now, CloseReason::Finished);
+        if self.state == State::Established {
+            if self.ecn.owes_handshake_ack() {
+                return Some(self.build_ack());
             }
-            return Some(packet);
+            if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
+                return Some(packet);
+            }
+            if self.receiver.wants_ack(now) {
+                let packet = self.build_ack();
+                if self.fin.acknowledged && self.fin.received {
+                    self.end(now, CloseReason::Finished);
+                }
+                return Some(packet);
+            }
         }
+        self.report_state(now);
         None
     }
 

@@ -12,6 +12,9 @@ use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
 use crate::tcp::scoreboard::SentSegment;
 use crate::time::{Duration, Instant};
 
+/// Lost segments for which there is always room.
+const MOST_LOST_KEPT: usize = 16;
+
 /// What loss detection has found.
 #[derive(Clone, Copy, Debug, Default)]
 struct Losses {
@@ -83,53 +86,57 @@ impl Connection {
         let situation = self.situation();
         let Self {
             scoreboard,
-            statistics,
-            events,
-            newest_lost,
+            lost,
             timer,
             config,
-            sampler,
-            controller,
-            last_lost_end,
             ..
         } = self;
+        let note = |segment: &SentSegment| lost.push(*segment);
+        if config.rules.loss_detection == LossDetection::Rack {
+            let deadline = self.rack.deadline(timer.rtt(), situation);
+            let rest = deadline
+                .and_then(|deadline| scoreboard.detect_losses_by_time(now, &deadline, note));
+            timer.set_reordering(now, rest);
+        } else if !matches!(self.recovery, Recovery::Timeout { .. }) {
+            // RFC 6675 §5.1: after a timeout no recovery begins before its point.
+            let (dup_thresh, segment_size) = (config.rules.dup_thresh, config.segment_size);
+            scoreboard.detect_losses_by_sacks(dup_thresh, segment_size, note);
+        }
         let mut losses = Losses {
             delivered,
             ..Losses::default()
         };
-        let by_time = config.rules.loss_detection == LossDetection::Rack;
-        let trigger = if by_time {
-            LossTrigger::TimeThreshold
-        } else {
-            LossTrigger::PacketThreshold
+        if !self.lost.is_empty() {
+            self.note_lost(now, &mut losses);
+        }
+        losses
+    }
+
+    /// Counts the segments that were found lost, and tells the controller of them.
+    #[cold]
+    fn note_lost(&mut self, now: Instant, losses: &mut Losses) {
+        let trigger = match self.config.rules.loss_detection {
+            LossDetection::Rack => LossTrigger::TimeThreshold,
+            LossDetection::DuplicateAcks => LossTrigger::PacketThreshold,
         };
-        let mut note = |segment: &SentSegment| {
+        let mut found = std::mem::take(&mut self.lost);
+        for segment in found.drain(..) {
             losses.segments += 1;
             losses.retransmissions += u32::from(segment.retransmitted_ever);
-            statistics.packets_lost += 1;
-            *newest_lost = (*newest_lost).max(Some(segment.sent_at));
-            controller.on_lost(&lost(now, segment, sampler, last_lost_end));
+            self.statistics.packets_lost += 1;
+            self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
+            let lost = lost(now, &segment, &mut self.sampler, &mut self.last_lost_end);
+            self.controller.on_lost(&lost);
             let (number, size) = (segment.start, segment.len);
-            events.push(now, EventMask::PACKET, || Event::Lost {
+            self.events.push(now, EventMask::PACKET, || Event::Lost {
                 number,
                 size,
                 trigger,
             });
-        };
-        if by_time {
-            let deadline = self.rack.deadline(timer.rtt(), situation);
-            let rest = deadline
-                .and_then(|deadline| scoreboard.detect_losses_by_time(now, &deadline, &mut note));
-            timer.set_reordering(now, rest);
-        } else if !matches!(self.recovery, Recovery::Timeout { .. }) {
-            // RFC 6675 §5.1: after a timeout no recovery begins before its point.
-            scoreboard.detect_losses_by_sacks(
-                config.rules.dup_thresh,
-                config.segment_size,
-                &mut note,
-            );
         }
-        losses
+        // Slow start loses many times as much at once as what follows.
+        found.shrink_to(MOST_LOST_KEPT);
+        self.lost = found;
     }
 
     /// Without SACK: DupThresh duplicates, then one segment per partial acknowledgement (RFC 6582
@@ -166,11 +173,12 @@ impl Connection {
             let lost = lost(now, &segment, &mut self.sampler, &mut self.last_lost_end);
             self.controller.on_lost(&lost);
             self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
-            self.events.push(now, EventMask::PACKET, || Event::Lost {
-                number: segment.start,
-                size: segment.len,
-                trigger: LossTrigger::PacketThreshold,
-            });
+            self.events
+                .push(now, EventMask::PACKET, move || Event::Lost {
+                    number: segment.start,
+                    size: segment.len,
+                    trigger: LossTrigger::PacketThreshold,
+                });
         }
         losses
     }
@@ -357,7 +365,7 @@ impl Connection {
         let note = |segment: &SentSegment| {
             controller.on_lost(&lost(now, segment, sampler, last_lost_end));
             let (number, size) = (segment.start, segment.len);
-            events.push(now, EventMask::PACKET, || Event::Lost {
+            events.push(now, EventMask::PACKET, move || Event::Lost {
                 number,
                 size,
                 trigger: LossTrigger::Timeout,

@@ -8,8 +8,29 @@ use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::Instant;
 
 impl Connection {
+    /// The next segment that leaves now, reported. Segments that are not traced are left where
+    /// they were built, because a look at one copies it.
+    #[cold]
+    pub(super) fn next_traced_packet(&mut self, now: Instant) -> Option<Packet> {
+        let mut packet = self.next_packet(now);
+        if let Some(packet) = &mut packet {
+            self.trace_sent(now, packet);
+        }
+        packet
+    }
+
+    /// Reports the window and what holds data back, when nothing more leaves now.
+    #[inline]
+    pub(super) fn report_state(&mut self, now: Instant) {
+        self.emit_window(now);
+        if self.events.wants(EventMask::BOUND) {
+            let bound = self.bound();
+            self.events.block(now, bound);
+        }
+    }
+
     /// Reports a segment that leaves, and gives it the number of the report.
-    pub(super) fn trace_sent(&mut self, now: Instant, packet: &mut Packet) {
+    fn trace_sent(&mut self, now: Instant, packet: &mut Packet) {
         let Body::Tcp(body) = &packet.body else {
             return;
         };
@@ -33,20 +54,22 @@ impl Connection {
         };
         packet.number = Some(number);
         let size = body.wire_len() as u32;
-        self.events.push(now, EventMask::PACKET, || Event::Sent {
-            number,
-            size,
-            content,
-        });
+        self.events
+            .push(now, EventMask::PACKET, move || Event::Sent {
+                number,
+                size,
+                content,
+            });
     }
 
     /// Reports an acknowledgement without data.
+    #[cold]
     pub(super) fn trace_received_ack(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
         if !packet.payload.is_empty() || packet.has(flag::FIN) {
             return;
         }
         self.events
-            .push(now, EventMask::PACKET, || Event::Received {
+            .push(now, EventMask::PACKET, move || Event::Received {
                 number: ack,
                 size: packet.wire_len() as u32,
                 content: PacketContent::Acknowledgement,
@@ -55,7 +78,7 @@ impl Connection {
 
     /// Reports the window if it has changed. Called when nothing more leaves now, so that the
     /// octets in flight are those after the window was filled again.
-    pub(super) fn emit_window(&mut self, now: Instant) {
+    fn emit_window(&mut self, now: Instant) {
         if !std::mem::take(&mut self.window_changed) || !self.events.wants(EventMask::CONTROLLER) {
             return;
         }
@@ -71,7 +94,7 @@ impl Connection {
     }
 
     /// What holds data back, when nothing more leaves now.
-    pub(super) fn bound(&self) -> Bound {
+    fn bound(&self) -> Bound {
         let waits = self.unsent > 0 || self.scoreboard.has_waiting();
         if self.state != State::Established || (!waits && self.closing) {
             Bound::Nothing
