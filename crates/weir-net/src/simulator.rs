@@ -219,7 +219,23 @@ impl<'a> Run<'a> {
         } else if horizon.until == network.now {
             network.including_now |= horizon.including;
         }
+        self.report_queues();
         Ok(true)
+    }
+
+    /// Reports what has happened in the queues of traced links that are not called for it.
+    fn report_queues(&mut self) {
+        let before = u64::from(!self.network.including_now);
+        let Some(up_to) = self.network.now.as_nanos().checked_sub(before) else {
+            return;
+        };
+        for place in 0..self.network.watched.len() {
+            let id = self.network.watched[place];
+            self.network.links[id as usize]
+                .link
+                .report_starts(Instant::from_nanos(up_to));
+            self.record_link(id);
+        }
     }
 
     #[inline]
@@ -275,9 +291,8 @@ impl<'a> Run<'a> {
             self.deliver(to, packet)?;
         }
         let place = &self.network.links[id as usize];
-        self.network
-            .queue
-            .reset(place.target, place.link.poll_timeout(), now);
+        let (due, since) = place.link.due(now);
+        self.network.queue.reset(place.target, due, since);
         self.observe_link(id);
         Ok(())
     }
@@ -416,9 +431,8 @@ impl<'a> Run<'a> {
         place.link.handle(now, packet);
         self.network.make_copies(id);
         let place = &mut self.network.links[id as usize];
-        self.network
-            .queue
-            .set(place.target, place.link.poll_timeout(), now);
+        let (due, since) = place.link.due(now);
+        self.network.queue.set(place.target, due, since);
         self.observe_link(id);
     }
 
@@ -482,7 +496,7 @@ impl<'a> Run<'a> {
     fn record_link(&mut self, id: u32) {
         let Network { links, pool, .. } = &mut *self.network;
         let place = &mut links[id as usize];
-        if place.trace_tick.is_none() || place.link.events().is_empty() {
+        if place.link.events().is_empty() {
             return;
         }
         for (at, mut event) in place.link.events().drain() {

@@ -427,7 +427,8 @@ pub struct EventSource(pub u32);
 
 /// A receiver of trace events.
 pub trait Probe {
-    /// Takes the next event; times never decrease.
+    /// Takes the next event; times of one source never decrease. Those of another may be later: a
+    /// plain link reports the changes of its queue when it is called next.
     fn record(&mut self, at: Instant, source: EventSource, event: &Event);
 }
 

@@ -12,11 +12,6 @@ pub(crate) struct QueueMeter {
 }
 
 impl QueueMeter {
-    /// A meter whose integrals are counted up to `now`.
-    pub(super) const fn starting(now: Instant) -> Self {
-        Self { counted_to: now }
-    }
-
     /// The queue has held this since the last change: adds the time to the integrals.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant, backlog: Backlog, counters: &mut LinkCounters) {

@@ -8,7 +8,8 @@
 //! Transmissions are started late: the event loop calls the link when a packet enters or arrives,
 //! never between, and the link then starts every transmission that is due, each with its own exact
 //! time. A packet therefore costs one event. While the queue is traced, the event loop also calls
-//! the link at each start, which changes the times of trace events and no result.
+//! the link at each start, which changes the times of trace events and no result; a plain link
+//! knows these times without being called.
 //!
 //! A policer and the thinning of acknowledgements drop packets before the queue, when they come.
 //! The loss model drops packets on the wire: they have used their transmission time. The
@@ -33,10 +34,10 @@ use crate::packet_pool::PacketRef;
 use crate::policer::PolicerConfig;
 use crate::queue::{DropsAndMarks, Queue, QueueDisc, drop_event};
 use crate::shaper::TokenBucket;
-use plain::Bookings;
+use plain::Plain;
 use std::collections::BTreeMap;
 use transmitter::{ExactTime, Transmitter};
-use weir_proto::event::{DropReason, Event, EventMask, Events};
+use weir_proto::event::{DropReason, EventMask, Events};
 use weir_proto::packet::FlowId;
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
@@ -59,8 +60,8 @@ pub struct Link {
     policer: Option<Box<TokenBucket>>,
     ack_thinning: Option<Box<AckThinning>>,
     flight: Ring<InFlight>,
-    /// In place of `queue` and `flight`, if the link is plain.
-    plain: Option<Bookings>,
+    /// In place of `queue` and `flight`, if the link books its packets.
+    plain: Plain,
     meter: QueueMeter,
     loss: Loss,
     netem: Option<Box<Netem>>,
@@ -95,7 +96,7 @@ impl Link {
             policer: config.policer.map(PolicerConfig::bucket).map(Box::new),
             ack_thinning: config.ack_thinning.map(AckThinning::new).map(Box::new),
             flight: Ring::default(),
-            plain: Bookings::new(config),
+            plain: Plain::new(config),
             meter: QueueMeter::default(),
             loss: Loss::new(&config.loss, seed, &format!("link/{}/loss", config.name)),
             netem: (!config.netem.is_none())
@@ -320,11 +321,9 @@ impl Link {
 
     #[inline]
     fn record_queue(&mut self, at: Instant) {
-        let (packets, bytes) = (self.queue.backlog().packets, self.queue.backlog().bytes);
-        self.events.push(at, EventMask::QUEUE, || Event::Queue {
-            packets: packets as u32,
-            bytes,
-        });
+        let backlog = self.queue.backlog();
+        self.events
+            .push(at, EventMask::QUEUE, move || backlog.event());
     }
 
     #[cold]
@@ -360,7 +359,7 @@ impl Link {
     /// A packet enters.
     #[inline]
     pub(crate) fn handle(&mut self, now: Instant, packet: PacketRef) {
-        if self.is_plain() {
+        if self.books() {
             return self.book(now, packet);
         }
         self.counters.packets_in += 1;
@@ -394,12 +393,13 @@ impl Link {
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.report_starts(now);
         self.start_transmissions(now);
     }
 
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
-        if self.is_plain() {
+        if self.books() {
             return self.poll_booked(now).map(|(packet, _)| packet);
         }
         self.flight.front().filter(|first| first.arrives <= now)?;
@@ -411,7 +411,7 @@ impl Link {
 
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        if self.is_plain() {
+        if self.books() {
             return self.next_call().0;
         }
         match self.flight.front() {
@@ -421,11 +421,19 @@ impl Link {
         }
     }
 
+    /// When the link is to be called next, and since when that is known.
+    pub(crate) fn due(&self, now: Instant) -> (Option<Instant>, Instant) {
+        if self.books() {
+            self.next_call()
+        } else {
+            (self.poll_timeout(), now)
+        }
+    }
+
     /// Selects the trace events from now on. No other link may hold packets of this one.
     pub(crate) fn set_mask(&mut self, now: Instant, mask: EventMask) {
-        if mask != EventMask::NONE {
-            self.cancel_bookings(now);
-        }
+        self.report_starts(now);
+        self.plain.watch(now, mask != EventMask::NONE);
         self.events.set_mask(mask);
     }
 

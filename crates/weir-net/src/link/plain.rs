@@ -4,8 +4,9 @@
 //! the start of the transmission and the arrival when the packet enters, in one ring for the queue
 //! and the wire. If nothing else feeds the link behind it, that one books the packet at once too,
 //! as of its arrival there (`network/chains.rs`), and this link is not called when it arrives.
-//! The transmissions, drops, arrivals and counters are those of any other link. A link that is
-//! traced is not plain, because each start of a transmission is an event.
+//! The transmissions, drops, arrivals and counters are those of any other link. One that is traced
+//! books too, but not ahead, and is not called when transmissions start: it reports those that have
+//! started when it is called next, each with its own time.
 
 mod asked;
 
@@ -13,11 +14,11 @@ pub(crate) use asked::Asked;
 
 use super::config::LinkConfig;
 use super::transmitter::ExactTime;
-use super::{InFlight, Link, LinkCounters, QueueMeter};
+use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
 use crate::packet_pool::PacketRef;
 use crate::queue::{Backlog, QueueConfig, QueueLimit};
-use weir_proto::event::DropReason;
+use weir_proto::event::{DropReason, EventMask};
 use weir_proto::ring::Ring;
 use weir_proto::time::{Duration, Instant};
 
@@ -41,6 +42,56 @@ struct Booked {
     next: u32,
     /// The packet, if the link is called when it arrives.
     packet: Option<PacketRef>,
+}
+
+/// Whether a link books its packets.
+#[derive(Debug, Default)]
+pub(super) enum Plain {
+    /// No: it has a queue and packets in flight.
+    #[default]
+    No,
+    /// It books, and nothing is traced.
+    Unwatched(Bookings),
+    /// It books, and its queue or its drops are traced.
+    Watched(Bookings),
+}
+
+impl Plain {
+    /// Of a link with this configuration, before it is traced.
+    pub(super) fn new(config: &LinkConfig) -> Self {
+        Bookings::new(config).map_or(Self::No, Self::Unwatched)
+    }
+
+    #[inline]
+    pub(super) const fn bookings(&self) -> Option<&Bookings> {
+        match self {
+            Self::No => None,
+            Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn bookings_mut(&mut self) -> Option<&mut Bookings> {
+        match self {
+            Self::No => None,
+            Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
+        }
+    }
+
+    /// Traced or not from now on; starts of transmissions up to now are counted.
+    pub(super) fn watch(&mut self, now: Instant, watched: bool) {
+        *self = match std::mem::take(self) {
+            Self::No => Self::No,
+            Self::Unwatched(mut bookings) | Self::Watched(mut bookings) => {
+                bookings.settle(now);
+                if watched {
+                    Self::Watched(bookings)
+                } else {
+                    Self::Unwatched(bookings)
+                }
+            }
+        };
+    }
 }
 
 /// The queue and the wire of a plain link.
@@ -67,7 +118,7 @@ pub(super) struct Bookings {
 
 impl Bookings {
     /// `None` unless a link with this configuration is plain.
-    pub(super) fn new(config: &LinkConfig) -> Option<Self> {
+    fn new(config: &LinkConfig) -> Option<Self> {
         let QueueConfig::DropTail(queue) = config.queue else {
             return None;
         };
@@ -94,17 +145,24 @@ impl Bookings {
     /// Counts the transmissions that have started by now.
     #[inline]
     fn settle(&mut self, now: Instant) {
-        while self.waiting.packets > 0 {
-            let first = self.booked.len() - self.waiting.packets as usize;
-            let Some(head) = self.booked.get(first) else {
-                break;
-            };
-            if head.times.starts.rounded_up() > now {
-                break;
-            }
-            self.waiting.packets -= 1;
-            self.waiting.bytes -= u64::from(head.size);
+        while self.settle_next(now).is_some() {}
+    }
+
+    /// Counts the next transmission that has started by now; returns its start.
+    #[inline(always)]
+    fn settle_next(&mut self, now: Instant) -> Option<Instant> {
+        if self.waiting.packets == 0 {
+            return None;
         }
+        let first = self.booked.len() - self.waiting.packets as usize;
+        let head = self.booked.get(first)?;
+        let start = head.times.starts.rounded_up();
+        if start > now {
+            return None;
+        }
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(head.size);
+        Some(start)
     }
 
     #[inline]
@@ -168,10 +226,16 @@ impl Bookings {
 }
 
 impl Link {
-    /// True if the link books packets when they enter.
+    /// True if the link books packets when they enter, and is not traced.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        self.plain.is_some()
+        matches!(self.plain, Plain::Unwatched(_))
+    }
+
+    /// True if the link books packets when they enter.
+    #[inline]
+    pub(crate) const fn books(&self) -> bool {
+        !matches!(self.plain, Plain::No)
     }
 
     /// True if the link may book packets before they enter: none leaves at the instant at which it
@@ -182,7 +246,7 @@ impl Link {
 
     /// Whether only one link feeds this plain link, and books ahead for it.
     pub(crate) fn set_chained(&mut self, chained: bool) {
-        if let Some(plain) = &mut self.plain {
+        if let Some(plain) = self.plain.bookings_mut() {
             plain.chained = chained;
         }
     }
@@ -197,7 +261,7 @@ impl Link {
         enters: Instant,
         packet: &mut PacketRef,
     ) -> Result<Times, DropReason> {
-        let Some(plain) = &mut self.plain else {
+        let Some(plain) = self.plain.bookings_mut() else {
             return Err(DropReason::Unreachable);
         };
         if let Some(reason) = packet.refused {
@@ -243,7 +307,7 @@ impl Link {
     /// since when that is known, if it holds no other.
     #[inline]
     pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
-        let plain = self.plain.as_mut()?;
+        let plain = self.plain.bookings_mut()?;
         let first_since = plain.last_arrival.max(times.enters);
         plain.last_arrival = times.arrives;
         plain.booked.push_back(Booked {
@@ -264,7 +328,9 @@ impl Link {
     /// The link `next` books the packet of this size too, which this one has taken.
     #[inline]
     pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
-        let Some(plain) = &mut self.plain else { return };
+        let Some(plain) = self.plain.bookings_mut() else {
+            return;
+        };
         let first_since = plain.last_arrival.max(times.enters);
         plain.last_arrival = times.arrives;
         plain.booked.push_back(Booked {
@@ -284,13 +350,44 @@ impl Link {
         self.drop(now, packet, reason);
     }
 
-    /// A packet enters a plain link that holds it.
+    /// A packet enters a link that books and holds it.
     pub(super) fn book(&mut self, now: Instant, mut packet: PacketRef) {
+        self.report_starts(now);
         match self.take(now, now, &mut packet) {
             Ok(times) => {
+                if times.starts.rounded_up() > now {
+                    self.report_waiting(now);
+                }
                 self.hold(times, packet);
             }
-            Err(reason) => self.refuse(now, packet, reason),
+            Err(reason) => {
+                self.refuse(now, packet, reason);
+                if reason == DropReason::QueueFull {
+                    self.report_waiting(now);
+                }
+            }
+        }
+    }
+
+    /// Reports the transmissions of a traced link that have started by now.
+    #[inline]
+    pub(crate) fn report_starts(&mut self, now: Instant) {
+        let Plain::Watched(plain) = &mut self.plain else {
+            return;
+        };
+        while let Some(at) = plain.settle_next(now) {
+            let waiting = plain.waiting;
+            self.events
+                .push(at, EventMask::QUEUE, move || waiting.event());
+        }
+    }
+
+    /// Reports what waits in a link that books.
+    fn report_waiting(&mut self, now: Instant) {
+        if let Some(plain) = self.plain.bookings() {
+            let waiting = plain.waiting;
+            self.events
+                .push(now, EventMask::QUEUE, move || waiting.event());
         }
     }
 
@@ -298,7 +395,7 @@ impl Link {
     /// arrived by now.
     #[inline(always)]
     pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
-        let plain = self.plain.as_mut()?;
+        let plain = self.plain.bookings_mut()?;
         if plain.next_call.0 > now {
             return None;
         }
@@ -314,10 +411,10 @@ impl Link {
         }
     }
 
-    /// When a plain link is to be called next, and since when that is known.
+    /// When a link that books is to be called next, and since when that is known.
     #[inline]
     pub(crate) fn next_call(&self) -> (Option<Instant>, Instant) {
-        let plain = self.plain.as_ref();
+        let plain = self.plain.bookings();
         let (at, since) = plain.map_or((Instant::FAR_FUTURE, Instant::ZERO), |p| p.next_call);
         ((at < Instant::FAR_FUTURE).then_some(at), since)
     }

@@ -48,7 +48,8 @@ pub enum Side {
 pub(crate) enum EventTarget {
     /// A packet arrives at the end of a link.
     Link(u32),
-    /// A link starts a transmission, and its queue is traced: recorded at the exact time.
+    /// A link starts a transmission, its queue is traced and it books nothing: recorded at the
+    /// exact time.
     TraceTick(u32),
     /// A phase of a shared medium ends: backoff, frame, acknowledgement or interference.
     Medium(u32),
@@ -165,6 +166,8 @@ pub struct Network {
     stale_routes: bool,
     /// Links that are booked ahead; each comes behind its feeder.
     chained: Vec<u32>,
+    /// Traced links that book their packets.
+    pub(crate) watched: Vec<u32>,
 }
 
 impl Network {

@@ -34,7 +34,12 @@ impl Network {
                 self.stale_routes = true;
                 let place = &mut self.links[id as usize];
                 place.link.set_mask(self.now, mask);
-                if place.trace_tick.is_none() {
+                self.watched.retain(|&other| other != id);
+                if place.link.books() {
+                    if mask != EventMask::NONE {
+                        self.watched.push(id);
+                    }
+                } else if place.trace_tick.is_none() {
                     let trace_tick = self.add_target(EventTarget::TraceTick(id));
                     self.links[id as usize].trace_tick = Some(trace_tick);
                 }

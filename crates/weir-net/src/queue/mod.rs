@@ -109,6 +109,16 @@ pub(crate) struct Backlog {
     pub(crate) bytes: u64,
 }
 
+impl Backlog {
+    /// The trace event of a queue that holds this now.
+    pub(crate) const fn event(self) -> Event {
+        Event::Queue {
+            packets: self.packets as u32,
+            bytes: self.bytes,
+        }
+    }
+}
+
 /// What tc calls a queue discipline. Its options have the names of the configuration's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcName {

@@ -11,7 +11,7 @@ use crate::packet_pool::PacketRef;
 use crate::queue::{DropsAndMarks, Queue, QueueConfig, QueueDisc, drop_event};
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use weir_proto::event::{DropReason, Event, EventMask, Events};
+use weir_proto::event::{DropReason, EventMask, Events};
 use weir_proto::packet::HostId;
 use weir_proto::settings::{bytes, count, number};
 use weir_proto::time::{Duration, Instant};
@@ -184,11 +184,9 @@ impl Station {
     }
 
     fn record_queue(&mut self, at: Instant) {
-        let (packets, bytes) = (self.queue.backlog().packets, self.queue.backlog().bytes);
-        self.events.push(at, EventMask::QUEUE, || Event::Queue {
-            packets: packets as u32,
-            bytes,
-        });
+        let backlog = self.queue.backlog();
+        self.events
+            .push(at, EventMask::QUEUE, move || backlog.event());
     }
 
     /// A packet for the station of host `to` enters the queue, or is dropped.

@@ -1,9 +1,9 @@
 //! What a plain link has booked beyond the present, and how that is taken back.
 
-use super::{Bookings, InFlight, Link, PacketRef, QueueMeter};
+use super::{Bookings, Link, PacketRef, QueueMeter};
 use crate::link::LinkCounters;
 use crate::link::transmitter::ExactTime;
-use crate::queue::{Backlog, QueueDisc};
+use crate::queue::Backlog;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
 
@@ -31,10 +31,10 @@ impl Bookings {
 }
 
 impl Link {
-    /// The counters of a plain link without what is still to come; `None` if it is not plain.
+    /// The counters of a link that books, without what is still to come; `None` if it does not.
     pub(in crate::link) fn counters_so_far(&mut self, asked: Asked) -> Option<LinkCounters> {
         let now = asked.now;
-        let plain = self.plain.as_ref()?;
+        let plain = self.plain.bookings()?;
         let mut so_far = LinkCounters {
             at: now,
             ..self.counters
@@ -87,7 +87,7 @@ impl Link {
     /// Takes back what was booked ahead: packets that have not entered, first to last.
     pub(crate) fn take_back(&mut self, asked: Asked) -> VecDeque<PacketRef> {
         let mut back = VecDeque::new();
-        let Some(plain) = &mut self.plain else {
+        let Some(plain) = self.plain.bookings_mut() else {
             return back;
         };
         while let Some(last) = plain.booked.back() {
@@ -137,7 +137,9 @@ impl Link {
     /// Holds these packets again, which the link `next` has given back, and calls no packet
     /// refused by the link behind it.
     pub(crate) fn hold_again(&mut self, next: u32, back: VecDeque<PacketRef>) {
-        let Some(plain) = &mut self.plain else { return };
+        let Some(plain) = self.plain.bookings_mut() else {
+            return;
+        };
         // What has arrived at the other end is not given back: those that are come last.
         let mut back = back.into_iter().rev();
         for booked in plain.booked.iter_mut().rev() {
@@ -154,7 +156,7 @@ impl Link {
 
     /// True if a plain link is called for no packet.
     pub(crate) fn holds_nothing(&self) -> bool {
-        self.plain.as_ref().is_none_or(|plain| plain.held == 0)
+        self.plain.bookings().is_none_or(|plain| plain.held == 0)
     }
 
     /// Offers the link `next` each packet that this one holds, with the time of its arrival.
@@ -163,7 +165,9 @@ impl Link {
         next: u32,
         mut offer: impl FnMut(Instant, PacketRef) -> Result<(), PacketRef>,
     ) {
-        let Some(plain) = &mut self.plain else { return };
+        let Some(plain) = self.plain.bookings_mut() else {
+            return;
+        };
         for booked in plain.booked.iter_mut() {
             let Some(packet) = booked.packet.take() else {
                 continue;
@@ -180,55 +184,9 @@ impl Link {
 
     /// Finds the next call of a plain link after packets were given back or handed over.
     pub(crate) fn find_next_call(&mut self) {
-        if let Some(plain) = &mut self.plain {
+        if let Some(plain) = self.plain.bookings_mut() {
             plain.find_next_call();
         }
-    }
-
-    /// Makes a link that is traced from now on one that is not plain: what waits goes back into
-    /// the queue. No other link may hold its packets.
-    #[cold]
-    pub(in crate::link) fn cancel_bookings(&mut self, now: Instant) {
-        let Some(so_far) = self.counters_so_far(Asked {
-            now,
-            including: true,
-        }) else {
-            return;
-        };
-        let Some(mut plain) = self.plain.take() else {
-            return;
-        };
-        plain.count_waiting(now);
-        let started = plain.booked.len() - plain.waiting.packets as usize;
-        if let Some(first) = plain.booked.get(started) {
-            let back = self.transmitter.free.nanos - first.times.starts.nanos;
-            self.counters.busy = self.counters.busy - Duration::from_nanos(back);
-            self.transmitter.free = first.times.starts;
-        }
-        self.counters = LinkCounters {
-            at: self.counters.at,
-            packets_queued: 0,
-            bytes_queued: 0,
-            packets_in_flight: 0,
-            bytes_in_flight: 0,
-            busy: self.counters.busy,
-            ..so_far
-        };
-        self.meter = QueueMeter::starting(now);
-        for waiting in plain.booked.drain(started..) {
-            if let Some(mut packet) = waiting.packet {
-                packet.return_to_queue(waiting.times.starts.rounded_up());
-                self.queue.enqueue(now, packet, &mut self.effects);
-            }
-        }
-        let in_flight = |booked: super::Booked| {
-            Some(InFlight {
-                arrives: booked.times.arrives,
-                packet: booked.packet?,
-            })
-        };
-        let flying = plain.booked.drain(..).filter_map(in_flight);
-        self.flight.extend(flying);
     }
 }
 

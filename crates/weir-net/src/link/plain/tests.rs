@@ -1,21 +1,24 @@
 use super::*;
-use crate::link::LinkCounters;
+use crate::link::{LinkChange, LinkCounters};
 use crate::packet_pool::fixture;
 use crate::queue::DropTailConfig;
 use proptest::prelude::*;
+use std::ops::Range;
+use weir_proto::event::Event;
 
-/// What a link did: arrivals as (time, number, nanoseconds in queues), drops, and at each packet
-/// the counters and the time of the next arrival.
+/// What a link did: arrivals as (time, number, nanoseconds in queues), drops, at each packet the
+/// counters and the time of the next arrival, and what it reported.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     arrivals: Vec<(Instant, u64, u64)>,
     drops: Vec<u64>,
     states: Vec<(LinkCounters, Option<Instant>)>,
+    events: Vec<(Instant, Event)>,
 }
 
-/// Sends packets, each so long after the one before it, through the link; it is traced from the
-/// packet with number `traced_from` on.
-fn run(config: &LinkConfig, packets: &[(u64, u32)], traced_from: usize) -> Seen {
+/// Sends packets, each so long after the one before it, through the link, which is traced while
+/// packets of these numbers enter.
+fn run(config: &LinkConfig, packets: &[(u64, u32)], traced: Range<usize>) -> Seen {
     let mut link = Link::new(config, 1);
     let mut seen = Seen::default();
     let mut now = Instant::ZERO;
@@ -30,8 +33,17 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced_from: usize) -> Seen 
     for (number, &(gap, size)) in packets.iter().enumerate() {
         now += Duration::from_nanos(gap);
         deliver(&mut link, now, &mut seen.arrivals);
-        if number == traced_from {
-            link.cancel_bookings(now);
+        let turned = [
+            (traced.start, EventMask::ALL),
+            (traced.end, EventMask::NONE),
+        ];
+        for (_, mask) in turned.iter().filter(|(at, _)| *at == number) {
+            link.handle_timeout(now);
+            link.set_mask(now, *mask);
+        }
+        if traced.contains(&number) {
+            // The event loop calls a traced link with a queue at each start of a transmission.
+            link.handle_timeout(now);
         }
         link.handle(now, fixture::packet_ref(number as u64, 0, size));
         let dropped = link.discarded.drain(..);
@@ -46,13 +58,13 @@ fn run(config: &LinkConfig, packets: &[(u64, u32)], traced_from: usize) -> Seen 
         ));
     }
     deliver(&mut link, Instant::FAR_FUTURE, &mut seen.arrivals);
-    assert_eq!(link.is_plain(), traced_from >= packets.len());
+    seen.events.extend(link.events().drain());
     seen
 }
 
 proptest! {
     #[test]
-    fn a_plain_link_does_what_a_traced_one_does(
+    fn a_plain_link_does_and_reports_what_one_with_a_queue_does(
         rate in prop::option::of(1_000_u64..3_000_000_000),
         delay in prop_oneof![Just(0), 1_u64..20_000_000],
         limit in prop_oneof![
@@ -63,7 +75,7 @@ proptest! {
             (prop_oneof![Just(0), 1_u64..2_000_000], 1_u32..1600),
             1..120,
         ),
-        traced_from in 0_usize..120,
+        traced in (0_usize..120, 0_usize..120),
     ) {
         let config = LinkConfig {
             name: "wire".to_owned(),
@@ -73,9 +85,21 @@ proptest! {
             queue: QueueConfig::DropTail(DropTailConfig { limit }),
             ..LinkConfig::default()
         };
-        let plain = run(&config, &packets, packets.len());
-        prop_assert_eq!(&plain, &run(&config, &packets, 0));
-        let traced_from = traced_from % packets.len();
-        prop_assert_eq!(&plain, &run(&config, &packets, traced_from));
+        // A change to come keeps a link from being plain.
+        let queued = LinkConfig {
+            changes: vec![LinkChange {
+                at: Duration::from_nanos(u64::MAX),
+                ..LinkChange::default()
+            }],
+            ..config.clone()
+        };
+        let last = packets.len();
+        let from = traced.0 % last;
+        let to = from + 1 + traced.1 % last;
+        for traced in [last..last, 0..last, from..to] {
+            let plain = run(&config, &packets, traced.clone());
+            prop_assert_eq!(&plain, &run(&queued, &packets, traced.clone()));
+            prop_assert!(plain.events.is_empty() || traced.start < last);
+        }
     }
 }
