@@ -121,6 +121,34 @@ impl UdpPath {
     pub const fn test(&self) -> &Arc<Test> {
         &self.test
     }
+
+    /// Counts this test; `read` says what both ends have counted, and the line and the fields about
+    /// the time between two states.
+    pub fn observer_with(
+        &self,
+        read: impl Fn(&TestStats, &TestStats) -> (Delivery, String, Value) + Send + 'static,
+    ) -> Observer {
+        let test = Arc::clone(&self.test);
+        let mut last = TestStats::default();
+        Box::new(move |since| {
+            let stats = test.stats();
+            let before = match since {
+                Since::LastInterval => std::mem::replace(&mut last, stats),
+                Since::Start => TestStats::default(),
+            };
+            let (delivery, details, fields) = read(&before, &stats);
+            Counters {
+                octets: if stats.sends {
+                    stats.sent_octets
+                } else {
+                    stats.received.octets
+                },
+                delivery,
+                details,
+                fields,
+            }
+        })
+    }
 }
 
 impl DataPath for UdpPath {
@@ -133,25 +161,7 @@ impl DataPath for UdpPath {
     }
 
     fn observer(&self) -> Observer {
-        let test = Arc::clone(&self.test);
-        let mut last = TestStats::default();
-        Box::new(move |since| {
-            let stats = test.stats();
-            let before = match since {
-                Since::LastInterval => std::mem::replace(&mut last, stats),
-                Since::Start => TestStats::default(),
-            };
-            Counters {
-                octets: if stats.sends {
-                    stats.sent_octets
-                } else {
-                    stats.received.octets
-                },
-                delivery: delivery(&stats),
-                details: details(&before, &stats),
-                fields: fields(&stats),
-            }
-        })
+        self.observer_with(|before, stats| (delivery(stats), details(before, stats), fields(stats)))
     }
 
     async fn transfer(&mut self, interrupt: &Interrupt) -> Transfer {
@@ -211,15 +221,21 @@ fn delivery(stats: &TestStats) -> Delivery {
     }
 }
 
-/// The text of a line about the time between two states.
-fn details(before: &TestStats, now: &TestStats) -> String {
+/// The losses between two states, as a line has them.
+pub fn losses(before: &TestStats, now: &TestStats) -> String {
     let [old, new] = [&before.received, &now.received];
     // A late datagram makes the losses fewer.
     let lost = new.lost().saturating_sub(old.lost());
     let expected = new.expected.saturating_sub(old.expected);
     let share = 100.0 * lost as f64 / expected.max(1) as f64;
+    format!("lost {lost}/{expected} ({share:.2} %)")
+}
+
+/// The text of a line about the time between two states.
+fn details(before: &TestStats, now: &TestStats) -> String {
+    let [old, new] = [&before.received, &now.received];
     let jitter = scaled(new.jitter, "s");
-    let mut details = format!("  jitter {jitter}  lost {lost}/{expected} ({share:.2} %)");
+    let mut details = format!("  jitter {jitter}  {}", losses(before, now));
     for (count, what) in [
         (new.reordered.saturating_sub(old.reordered), "reordered"),
         (new.duplicates.saturating_sub(old.duplicates), "twice"),
@@ -238,6 +254,13 @@ fn details(before: &TestStats, now: &TestStats) -> String {
 }
 
 fn fields(stats: &TestStats) -> Value {
+    let mut fields = packet_fields(stats);
+    fields["jitter_s"] = json!(stats.received.jitter);
+    fields
+}
+
+/// What a test counts whatever its packets carry.
+pub fn packet_fields(stats: &TestStats) -> Value {
     let received = &stats.received;
     json!({
         "sender": stats.sends,
@@ -248,7 +271,6 @@ fn fields(stats: &TestStats) -> Value {
         "out_of_order": received.reordered,
         "duplicates": received.duplicates,
         "congestion_marks": received.marked,
-        "jitter_s": received.jitter,
         "smoothed_rtt_s": stats.smoothed_rtt_s,
         "limit": stats.limit,
     })

@@ -5,11 +5,11 @@
 
 mod media;
 
-use super::data_path::{DataPath, Listener, Observer, Since, TestInfo, Transfer, Transport};
+use super::data_path::{DataPath, Listener, Observer, TestInfo, Transfer, Transport};
 use super::failure;
 use super::options::{ClientOptions, TestOptions};
-use super::report::{Counters, Delivery, scaled};
-use super::udp::UdpPath;
+use super::report::{Delivery, scaled};
+use super::udp::{UdpPath, losses, packet_fields};
 use crate::exit::Failure;
 use crate::interrupt::Interrupt;
 use media::Media;
@@ -148,25 +148,10 @@ impl DataPath for RtpPath {
 
     fn observer(&self) -> Observer {
         let test = Arc::clone(self.0.test());
-        let mut last = TestStats::default();
-        Box::new(move |since| {
-            let stats = test.stats();
-            let before = match since {
-                Since::LastInterval => std::mem::replace(&mut last, stats),
-                Since::Start => TestStats::default(),
-            };
-            let media = look(&test, |media| MediaFields::of(media));
-            let media = media.unwrap_or_default();
-            Counters {
-                octets: if stats.sends {
-                    stats.sent_octets
-                } else {
-                    stats.received.octets
-                },
-                delivery: delivery(&stats),
-                details: details(&before, &stats, &media),
-                fields: fields(&stats, &media),
-            }
+        self.0.observer_with(move |before, stats| {
+            let media = look(&test, |media| MediaFields::of(media)).unwrap_or_default();
+            let details = details(before, stats, &media);
+            (delivery(stats), details, fields(stats, &media))
         })
     }
 
@@ -242,12 +227,7 @@ fn details(before: &TestStats, now: &TestStats, media: &MediaFields) -> String {
         let target = scaled(target, "bit/s");
         let _ = write!(details, "  target {target}  rtt {rtt}  {}", now.limit);
     }
-    let [old, new] = [&before.received, &now.received];
-    // A late packet makes the losses fewer.
-    let lost = new.lost().saturating_sub(old.lost());
-    let expected = new.expected.saturating_sub(old.expected);
-    let share = 100.0 * lost as f64 / expected.max(1) as f64;
-    let _ = write!(details, "  lost {lost}/{expected} ({share:.2} %)");
+    let _ = write!(details, "  {}", losses(before, now));
     if let Some(frames) = now.frames {
         let [median, p95, _] = frames.delay_s.map(|delay| scaled(delay, "s"));
         let _ = write!(
@@ -255,7 +235,7 @@ fn details(before: &TestStats, now: &TestStats, media: &MediaFields) -> String {
             "  frames {}, late {}, incomplete {}, frozen {}; delay {} and {} (95 %)",
             frames.frames,
             frames.late,
-            frames.frames - frames.complete.min(frames.frames),
+            frames.frames.saturating_sub(frames.complete),
             scaled(frames.frozen_s, "s").trim(),
             median.trim(),
             p95.trim(),
@@ -265,23 +245,12 @@ fn details(before: &TestStats, now: &TestStats, media: &MediaFields) -> String {
 }
 
 fn fields(stats: &TestStats, media: &MediaFields) -> Value {
-    let received = &stats.received;
-    json!({
-        "sender": stats.sends,
-        "packets": received.expected.max(stats.sent),
-        "packets_received": received.received,
-        "packets_lost": received.lost(),
-        "lost_percent": 100.0 * received.lost() as f64 / received.expected.max(1) as f64,
-        "out_of_order": received.reordered,
-        "duplicates": received.duplicates,
-        "congestion_marks": received.marked,
-        "encoder_bits_per_second": media.encoder_rate,
-        "target_bits_per_second": media.target_rate,
-        "rtt_s": media.rtt,
-        "smoothed_rtt_s": stats.smoothed_rtt_s,
-        "limit": stats.limit,
-        "video": stats.frames.as_ref().map(video),
-    })
+    let mut fields = packet_fields(stats);
+    fields["encoder_bits_per_second"] = json!(media.encoder_rate);
+    fields["target_bits_per_second"] = json!(media.target_rate);
+    fields["rtt_s"] = media.rtt.clone();
+    fields["video"] = json!(stats.frames.as_ref().map(video));
+    fields
 }
 
 fn video(frames: &FrameStats) -> Value {
