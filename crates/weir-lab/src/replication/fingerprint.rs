@@ -35,14 +35,14 @@ impl Fingerprint {
 /// The values one after the other; words with their lengths before them.
 fn octets_of(values: &Values) -> Vec<u8> {
     match values {
-        Values::F64(values) => values
-            .iter()
-            .flat_map(|value| value.to_bits().to_le_bytes())
-            .collect(),
-        Values::U64(values) => values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect(),
+        Values::F64(values) => {
+            let octets = values.iter().map(|value| value.to_bits().to_le_bytes());
+            octets.collect::<Vec<_>>().into_flattened()
+        }
+        Values::U64(values) => {
+            let octets = values.iter().map(|value| value.to_le_bytes());
+            octets.collect::<Vec<_>>().into_flattened()
+        }
         Values::Text(values) => {
             let mut octets = Vec::new();
             for value in values {

@@ -86,10 +86,6 @@ impl Columns {
         }
     }
 
-    fn push<Row>(&mut self, columns: &[&'static ColumnSpec<Row>], row: &Row) {
-        self.extend(columns, std::slice::from_ref(row));
-    }
-
     fn finish<Row>(self, columns: &[&'static ColumnSpec<Row>]) -> Table {
         let column = |(spec, values): (&&ColumnSpec<Row>, Values)| Column {
             name: spec.name.to_owned(),
@@ -107,20 +103,18 @@ fn push_word(words: &mut Vec<Arc<str>>, known: &mut BTreeSet<Arc<str>>, word: &s
     words.push(same.unwrap_or_else(|| interned(known, word)));
 }
 
-/// Where rows go.
-enum Target<Row> {
+/// Where the rows of a full batch go.
+enum Target {
     Memory(Columns),
-    Stream {
-        sink: SharedSink,
-        path: Arc<str>,
-        batch: Vec<Row>,
-    },
+    Stream { sink: SharedSink, path: Arc<str> },
 }
 
 /// A table that grows row by row.
 pub struct TableRecorder<Row: 'static> {
     columns: Vec<&'static ColumnSpec<Row>>,
-    target: Target<Row>,
+    target: Target,
+    /// Rows that wait for their columns, which are made batch by batch.
+    batch: Vec<Row>,
     thinning: Option<Thinning<Row>>,
     rows: u64,
 }
@@ -133,6 +127,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         Self {
             columns,
             target,
+            batch: Vec::new(),
             thinning: None,
             rows: 0,
         }
@@ -150,7 +145,6 @@ impl<Row: Clone + Send> TableRecorder<Row> {
             table.target = Target::Stream {
                 sink: Arc::clone(sink),
                 path: path.into(),
-                batch: Vec::new(),
             };
         }
         table
@@ -170,23 +164,24 @@ impl<Row: Clone + Send> TableRecorder<Row> {
 
     fn keep(&mut self, row: &Row) {
         self.rows += 1;
-        match &mut self.target {
-            Target::Memory(table) => table.push(&self.columns, row),
-            Target::Stream { batch, .. } => {
-                batch.push(row.clone());
-                if batch.len() >= BATCH {
-                    self.send();
-                }
-            }
+        self.batch.push(row.clone());
+        if self.batch.len() >= BATCH {
+            self.send();
         }
     }
 
-    /// Hands the waiting rows to the sink.
+    /// Hands the waiting rows to the table in memory or to the sink.
     fn send(&mut self) {
-        if let Target::Stream { sink, path, batch } = &mut self.target {
-            let rows = std::mem::replace(batch, Vec::with_capacity(BATCH));
-            let columns = self.columns.clone();
-            sink.append(path, Box::new(Batch { columns, rows }));
+        match &mut self.target {
+            Target::Memory(table) => {
+                table.extend(&self.columns, &self.batch);
+                self.batch.clear();
+            }
+            Target::Stream { sink, path } => {
+                let rows = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
+                let columns = self.columns.clone();
+                sink.append(path, Box::new(Batch { columns, rows }));
+            }
         }
     }
 
