@@ -465,6 +465,9 @@ impl<'a> Run<'a> {
     fn record_medium(&mut self, id: u32) {
         let Network { media, pool, .. } = &mut *self.network;
         let place = &mut media[id as usize];
+        if !place.traced {
+            return;
+        }
         for (station, target) in place.stations.iter().enumerate() {
             let events = place.medium.events(station);
             if events.is_empty() {

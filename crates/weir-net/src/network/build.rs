@@ -147,6 +147,7 @@ impl Network {
         let stations = stations.map(|kind| self.add_target(kind)).collect();
         self.media.push(MediumSlot {
             medium,
+            traced: false,
             target,
             stations,
             hosts,

@@ -82,6 +82,8 @@ pub(crate) struct LinkSlot {
 #[derive(Debug)]
 pub(crate) struct MediumSlot {
     pub(crate) medium: Medium,
+    /// True once the events of a station were asked for.
+    pub(crate) traced: bool,
     pub(crate) target: TargetId,
     /// The number under which each station reports trace events.
     pub(crate) stations: Vec<TargetId>,

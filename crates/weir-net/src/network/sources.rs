@@ -50,8 +50,10 @@ impl Network {
                 }
             }
             Some(EventTarget::Station(id, station)) => {
-                let medium = &mut self.media[id as usize].medium;
-                medium.events(station as usize).set_mask(mask);
+                let place = &mut self.media[id as usize];
+                place.medium.events(station as usize).set_mask(mask);
+                // Never unset: events of a station may wait when its mask is taken back.
+                place.traced |= mask != EventMask::NONE;
             }
             Some(EventTarget::Agent(id)) => {
                 if let Some(place) = self.agents.get_mut(id as usize) {

@@ -10,7 +10,7 @@
 //! spread evenly over the time of the frame.
 
 use super::interference::{Audibility, Burst, InterferenceConfig, Interferer};
-use super::place::{PathLossConfig, Place, Schedule, milliwatts};
+use super::place::{PathLossConfig, Place, Reception, Schedule, milliwatts};
 use super::timing::{PhyRate, Standard};
 use weir_proto::rng::Rng;
 use weir_proto::settings::number;
@@ -108,10 +108,18 @@ pub(super) struct Channel {
     /// The same in dBm.
     noise_dbm: f64,
     antennas: Vec<Antenna>,
+    /// Powers in dBm between two stations, from the first of the pair to the second.
+    between_stations: Vec<Reception>,
+    /// Interference in milliwatts at a station, by source and station.
+    from_sources: Vec<Reception>,
     /// Ratios that are given for all.
     signal: Schedule<f64>,
     rng: Rng,
     interferers: Vec<Interferer>,
+    /// What the last frame met: from, until, and milliwatts. Kept for its place in memory.
+    met: Vec<(Instant, Instant, f64)>,
+    /// The moments between which that was steady.
+    cuts: Vec<Instant>,
 }
 
 impl Channel {
@@ -145,9 +153,13 @@ impl Channel {
             noise,
             noise_dbm: 10.0 * libm::log10(noise),
             antennas: radios.iter().enumerate().map(antenna).collect(),
+            between_stations: vec![Reception::default(); radios.len() * radios.len()],
+            from_sources: vec![Reception::default(); config.interference.len() * radios.len()],
             signal: signal_of(None),
             rng: Rng::stream(seed, &format!("wifi/{name}/errors")),
             interferers: sources.map(interferer).collect(),
+            met: Vec::new(),
+            cuts: Vec::new(),
         }
     }
 
@@ -156,21 +168,20 @@ impl Channel {
     }
 
     /// The power in dBm of a frame at the station that it reaches.
-    fn signal_dbm(&self, frame: &Frame) -> f64 {
+    fn signal_dbm(&mut self, frame: &Frame) -> f64 {
         let at = frame.start;
         let of = |station: usize| self.antennas[station].signal.at(at);
         let own = match (of(frame.from), of(frame.to)) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
-        match own.or_else(|| self.signal.at(at)) {
-            Some(snr_db) => self.path_loss.noise + snr_db,
-            None => self.path_loss.received_dbm(
-                self.antennas[frame.from].power_dbm,
-                self.place(frame.from, at),
-                self.place(frame.to, at),
-            ),
+        if let Some(snr_db) = own.or_else(|| self.signal.at(at)) {
+            return self.path_loss.noise + snr_db;
         }
+        let power_dbm = self.antennas[frame.from].power_dbm;
+        let (from, to) = (self.place(frame.from, at), self.place(frame.to, at));
+        let pair = frame.from * self.antennas.len() + frame.to;
+        self.between_stations[pair].dbm(&self.path_loss, power_dbm, from, to)
     }
 
     /// The next burst that begins by `at` and that stations hear, each burst once, in order.
@@ -204,44 +215,43 @@ impl Channel {
         }
     }
 
-    /// The interference that a frame meets at its receiver: from, until, and milliwatts.
-    fn interference(&mut self, frame: &Frame) -> Vec<(Instant, Instant, f64)> {
+    /// Finds the interference that a frame meets at its receiver, and the moments between which
+    /// it is steady.
+    fn find_interference(&mut self, frame: &Frame) {
         let place = self.place(frame.to, frame.start);
-        let path_loss = self.path_loss;
-        let mut met = Vec::new();
-        for source in &mut self.interferers {
+        let stations = self.antennas.len();
+        self.met.clear();
+        for (number, source) in self.interferers.iter_mut().enumerate() {
             let config = source.config;
+            let reception = &mut self.from_sources[number * stations + frame.to];
             for Burst { from, until } in source.bursts_between(frame.start, frame.end) {
                 let power = config.power.map_or(f64::INFINITY, |power| {
-                    milliwatts(path_loss.received_dbm(power, config.place, place))
+                    reception.milliwatts(&self.path_loss, power, config.place, place)
                 });
-                met.push((from.max(frame.start), until.min(frame.end), power));
+                let (from, until) = (from.max(frame.start), until.min(frame.end));
+                self.met.push((from, until, power));
             }
         }
-        met
+        self.cuts.clear();
+        self.cuts.extend([frame.start, frame.end]);
+        let edges = self.met.iter().flat_map(|&(from, until, _)| [from, until]);
+        self.cuts.extend(edges);
+        self.cuts.sort_unstable();
+        self.cuts.dedup();
     }
 
     /// The first octet of the frame's packet that arrives damaged, if any does.
     pub(super) fn first_damage(&mut self, frame: &Frame) -> Option<u32> {
         let signal_dbm = self.signal_dbm(frame);
-        let interference = self.interference(frame);
-        let mut cuts = vec![frame.start, frame.end];
-        cuts.extend(
-            interference
-                .iter()
-                .flat_map(|&(from, until, _)| [from, until]),
-        );
-        cuts.sort_unstable();
-        cuts.dedup();
+        self.find_interference(frame);
         let length = frame.end.since(frame.start).as_secs_f64().max(1e-9);
         let full_frames = f64::from(frame.octets.max(1)) / 1500.0;
         // Survival falls along the frame; the first damage is where it reaches `level`.
         let level = 1.0 - self.rng.uniform();
         let mut survival = 1.0;
-        for part in cuts.windows(2) {
-            let on = interference
-                .iter()
-                .filter(|i| i.0 <= part[0] && i.1 >= part[1]);
+        for part in self.cuts.windows(2) {
+            let on = self.met.iter();
+            let on = on.filter(|i| i.0 <= part[0] && i.1 >= part[1]);
             let power: f64 = on.map(|i| i.2).sum();
             // Most frames meet none, and logarithms take time.
             let disturbance_dbm = match power {

@@ -46,14 +46,8 @@ pub(crate) struct Hop {
 #[derive(Debug)]
 enum Phase {
     Idle,
-    Data {
-        start: Instant,
-        end: Instant,
-        senders: Vec<usize>,
-    },
-    Ack {
-        end: Instant,
-    },
+    Data { start: Instant, end: Instant },
+    Ack { end: Instant },
 }
 
 /// The state of a medium and its stations. A packet enters at a station and leaves at a host.
@@ -64,6 +58,8 @@ pub struct Medium {
     channel: Channel,
     rng: Rng,
     phase: Phase,
+    /// The stations whose data frames are on the air.
+    senders: Vec<usize>,
     delivered: VecDeque<(HostId, PacketRef)>,
     /// Dropped packets, which the network removes from the pool.
     discarded: Vec<PacketRef>,
@@ -94,6 +90,7 @@ impl Medium {
             rng: Rng::stream(seed, &format!("wifi/{name}/backoff")),
             channel: Channel::new(&config.channel, &radios, seed, name),
             phase: Phase::Idle,
+            senders: Vec::new(),
             delivered: VecDeque::new(),
             discarded: Vec::new(),
             dropped: Vec::new(),
@@ -193,17 +190,14 @@ impl Medium {
     /// The time that [`poll_timeout`](Self::poll_timeout) named has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
         self.hear(now);
-        match &mut self.phase {
+        match self.phase {
             Phase::Idle => self.start(now),
-            Phase::Data {
-                start,
-                end,
-                senders,
-            } if *end <= now => {
-                let (start, senders) = (*start, std::mem::take(senders));
+            Phase::Data { start, end } if end <= now => {
+                let senders = std::mem::take(&mut self.senders);
                 self.finish(start, now, &senders);
+                self.senders = senders;
             }
-            Phase::Ack { end } if *end <= now => self.idle_from(now),
+            Phase::Ack { end } if end <= now => self.idle_from(now),
             _ => {}
         }
     }
@@ -217,25 +211,29 @@ impl Medium {
     }
 
     fn start(&mut self, now: Instant) {
-        let access_times = self
-            .stations
-            .iter()
-            .map(|station| self.access_time(station));
-        let senders: Vec<usize> = access_times
-            .enumerate()
-            .filter(|(_, access_time)| access_time.is_some_and(|at| at <= now))
-            .map(|(index, _)| index)
-            .collect();
-        if senders.is_empty() {
-            return;
+        let mut senders = std::mem::take(&mut self.senders);
+        senders.clear();
+        let access_times = self.stations.iter().map(|s| self.access_time(s));
+        let due = access_times.map(|at| at.is_some_and(|at| at <= now));
+        senders.extend(
+            due.enumerate()
+                .filter_map(|(index, due)| due.then_some(index)),
+        );
+        if !senders.is_empty() {
+            self.transmit(now, &senders);
         }
+        self.senders = senders;
+    }
+
+    /// The data frames of these stations begin.
+    fn transmit(&mut self, now: Instant, senders: &[usize]) {
         self.channel.forget_before(now);
         for station in &mut self.stations {
             station.freeze(&self.phy, now);
             station.idle_from = station.idle_from.max(now);
         }
         let mut end = now;
-        for &index in &senders {
+        for &index in senders {
             let station = &mut self.stations[index];
             station.immediate_access = None;
             station.transmissions += 1;
@@ -244,11 +242,7 @@ impl Medium {
             station.on_airtime(now, time);
             end = end.max(now + time);
         }
-        self.phase = Phase::Data {
-            start: now,
-            end,
-            senders,
-        };
+        self.phase = Phase::Data { start: now, end };
     }
 
     /// The data frames are over: delivers or prepares the retry.

@@ -49,6 +49,46 @@ pub(super) fn milliwatts(dbm: f64) -> f64 {
     libm::pow(10.0, dbm / 10.0)
 }
 
+/// The power that arrives at one place from another, computed again when a place or the power
+/// changes: a logarithm for each frame costs more than all else that a channel does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reception {
+    of: Option<(f64, Place, Place)>,
+    dbm: f64,
+    milliwatts: f64,
+}
+
+impl Reception {
+    /// [`PathLossConfig::received_dbm`] of a path that has always the same law.
+    pub(super) fn dbm(&mut self, law: &PathLossConfig, power: f64, from: Place, to: Place) -> f64 {
+        self.update(law, (power, from, to));
+        self.dbm
+    }
+
+    /// The same in milliwatts.
+    pub(super) fn milliwatts(
+        &mut self,
+        law: &PathLossConfig,
+        power: f64,
+        from: Place,
+        to: Place,
+    ) -> f64 {
+        self.update(law, (power, from, to));
+        self.milliwatts
+    }
+
+    fn update(&mut self, law: &PathLossConfig, of: (f64, Place, Place)) {
+        if self.of != Some(of) {
+            let dbm = law.received_dbm(of.0, of.1, of.2);
+            *self = Self {
+                of: Some(of),
+                dbm,
+                milliwatts: milliwatts(dbm),
+            };
+        }
+    }
+}
+
 /// A value that changes at times.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Schedule<T>(Vec<(Instant, T)>);
@@ -81,6 +121,21 @@ mod tests {
         // 3-4-5: 10 * 3 * log10(5) = 20.97 dB.
         assert!((at(3.0, 4.0) + 45.969).abs() < 1e-3);
         assert_eq!(at(0.0, 0.0), at(0.1, 0.0));
+    }
+
+    #[test]
+    fn a_reception_follows_its_places_and_its_power() {
+        let law = PathLossConfig::default();
+        let at = |x| Place { x, y: 0.0 };
+        let mut reception = Reception::default();
+        let mut dbm = |power, from, to| reception.dbm(&law, power, at(from), at(to));
+        // 30 dB a tenfold distance, after 40 dB over the first metre.
+        assert_eq!(dbm(15.0, 0.0, 10.0), -55.0);
+        assert_eq!(dbm(15.0, 0.0, 10.0), -55.0);
+        assert_eq!(dbm(15.0, 0.0, 1.0), -25.0);
+        assert_eq!(dbm(15.0, 9.0, 10.0), -25.0);
+        assert_eq!(dbm(20.0, 9.0, 10.0), -20.0);
+        assert_eq!(reception.milliwatts(&law, 20.0, at(9.0), at(10.0)), 0.01);
     }
 
     #[test]
