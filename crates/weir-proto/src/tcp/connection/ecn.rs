@@ -2,9 +2,10 @@
 //! learns from the peer's feedback.
 
 use super::input::News;
+use super::output::Content;
 use super::{Connection, Recovery, State};
 use crate::cc::{CongestionEvent, EcnCapability};
-use crate::packet::{Ecn, Payload};
+use crate::packet::Ecn;
 use crate::tcp::ecn::{
     AccEcnOption, DataReceiver, DataSender, EcnMode, NewlyAcked, ace, ace_flags, client_mode,
     handshake_codepoint, handshake_encoding, server_mode, syn_ack_flags, syn_flags,
@@ -35,7 +36,7 @@ pub(super) struct EcnState {
 struct Classic {
     /// ECE is set until CWR arrives.
     ece: bool,
-    /// CWR is due on the next data.
+    /// CWR is due on the next new data.
     cwr: bool,
     /// ECE is not answered before this is acknowledged.
     recovery_point: u64,
@@ -134,25 +135,29 @@ impl EcnState {
 
 impl Connection {
     /// The codepoint of a segment.
-    pub(super) fn codepoint(&self, data: bool) -> Ecn {
-        // RFC 3168 §6.1.1 and §6.1.4: SYNs and pure ACKs are not ECN-capable.
-        if !data || !self.ecn.capable {
+    pub(super) fn codepoint(&self, content: Content) -> Ecn {
+        if !self.ecn.capable {
             return Ecn::NotEct;
         }
-        match (self.ecn.mode, self.controller.ecn()) {
-            (EcnMode::Off, _) => Ecn::NotEct,
-            (EcnMode::Accurate, Some(EcnCapability::Ect1)) => Ecn::Ect1,
+        match (self.ecn.mode, self.controller.ecn(), content) {
+            // RFC 3168 §6.1.1, §6.1.4 and §6.1.6: SYNs, pure ACKs and window probes.
+            (EcnMode::Off, ..) | (_, _, Content::Empty | Content::WindowProbe) => Ecn::NotEct,
+            // A retransmission without ECT(1) would leave the L4S queue (RFC 9331 §4.1); RFC 8311
+            // §4.3 lets experiments, of which L4S is one, mark retransmissions as capable.
+            (EcnMode::Accurate, Some(EcnCapability::Ect1), _) => Ecn::Ect1,
+            // RFC 3168 §6.1.5.
+            (EcnMode::Classic | EcnMode::Accurate, _, Content::Retransmission(_)) => Ecn::NotEct,
             // RFC 9331 §4.2: without accurate feedback a sender is not for the L4S queue.
-            (EcnMode::Classic | EcnMode::Accurate, _) => Ecn::Ect0,
+            (EcnMode::Classic | EcnMode::Accurate, _, Content::New(_)) => Ecn::Ect0,
         }
     }
 
-    /// What a segment with these flags and this payload feeds back; takes SACK blocks away for
+    /// What a segment with these flags and this content feeds back; takes SACK blocks away for
     /// which the option leaves no room.
     pub(super) fn ecn_feedback(
         &mut self,
         flags: u16,
-        payload: &Payload,
+        content: Content,
         sack: &mut SackBlocks,
     ) -> SegmentFeedback {
         let feedback = if flags & flag::SYN != 0 {
@@ -162,7 +167,9 @@ impl Connection {
             match ecn.mode {
                 EcnMode::Off => SegmentFeedback::default(),
                 EcnMode::Classic => {
-                    let cwr = !payload.is_empty() && std::mem::take(&mut ecn.classic.cwr);
+                    // RFC 3168 §6.1.2: on the first new data.
+                    let new = matches!(content, Content::New(_));
+                    let cwr = new && std::mem::take(&mut ecn.classic.cwr);
                     let ece = if ecn.classic.ece { flag::ECE } else { 0 };
                     SegmentFeedback {
                         flags: ece | if cwr { flag::CWR } else { 0 },
@@ -174,7 +181,8 @@ impl Connection {
                         // RFC 9768 §3.2.2.1: such an acknowledgement counts.
                         ecn.syn_ack = None;
                     }
-                    ecn.accurate(payload.is_empty() && flags & flag::FIN == 0)
+                    let empty = matches!(content, Content::Empty);
+                    ecn.accurate(empty && flags & flag::FIN == 0)
                 }
             }
         };

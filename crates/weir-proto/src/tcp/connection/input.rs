@@ -145,10 +145,15 @@ impl Connection {
         packet: &TcpPacket,
         ecn: Ecn,
     ) {
-        self.take_classic_codepoint(packet, ecn);
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += packet.wire_len() as u64;
         let room = self.receive_window.room(self.unread);
+        // RFC 3168 §6.1.5: marks outside of the window may be forged. §6.1.6: a probe stands at
+        // its edge.
+        let next = self.receiver.next();
+        let in_window = start.saturating_add(len) > next && start <= next + room;
+        let mark = if in_window { ecn } else { Ecn::NotEct };
+        self.take_classic_codepoint(packet, mark);
         if start.saturating_add(len) > self.receiver.next() + room {
             return self.receiver.ack_now();
         }

@@ -9,6 +9,29 @@ use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 
+/// What a segment carries. ECN is for new data only.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content {
+    Empty,
+    /// So many octets for the first time.
+    New(u32),
+    /// So many octets again.
+    Retransmission(u32),
+    /// One octet beyond the window.
+    WindowProbe,
+}
+
+impl Content {
+    /// Octets of data.
+    const fn len(self) -> u32 {
+        match self {
+            Self::Empty => 0,
+            Self::New(len) | Self::Retransmission(len) => len,
+            Self::WindowProbe => 1,
+        }
+    }
+}
+
 impl Connection {
     /// The next segment that leaves now. Without one, reports what is the case from now on: here,
     /// because a caller that looked at the segment would copy it.
@@ -39,16 +62,17 @@ impl Connection {
     fn build_ack(&mut self) -> Packet {
         let next = self.scoreboard.high_data() + u64::from(self.fin.sent);
         let seq = wrap(self.config.initial_sequence, next);
-        self.build(0, seq, Payload::default())
+        self.build(0, seq, Content::Empty)
     }
 
-    /// A segment with these flags and this payload; adds the acknowledgement and the ECN feedback.
-    pub(super) fn build(&mut self, flags: u16, seq: u32, payload: Payload) -> Packet {
+    /// A segment with these flags and this content; adds the acknowledgement and the ECN feedback.
+    pub(super) fn build(&mut self, flags: u16, seq: u32, content: Content) -> Packet {
         let syn = flags & flag::SYN != 0;
+        let payload = Payload::of_len(content.len());
         let data = !payload.is_empty();
         let (ack, mut sack) = self.acknowledgement(syn);
         let flags = self.with_ack(flags);
-        let ecn = self.ecn_feedback(flags, &payload, &mut sack);
+        let ecn = self.ecn_feedback(flags, content, &mut sack);
         let window = self.receive_window.advertise(self.fill(), syn);
         let body = TcpPacket {
             source_port: self.config.local.0 as u16,
@@ -77,7 +101,7 @@ impl Connection {
             ip: IpHeader {
                 source: self.config.local,
                 destination: self.config.remote,
-                ecn: self.codepoint(data),
+                ecn: self.codepoint(content),
                 ttl: IpHeader::DEFAULT_TTL,
             },
             size: IpHeader::V4_OCTETS + octets,
@@ -120,10 +144,10 @@ impl Connection {
         }
     }
 
-    fn build_data(&mut self, now: Instant, start: u64, len: u32) -> Packet {
+    fn build_data(&mut self, now: Instant, start: u64, content: Content) -> Packet {
         self.timer.start_if_idle(now);
         self.last_sent = now;
-        let (bytes, bytes_in_flight) = (u64::from(len), self.scoreboard.pipe());
+        let (bytes, bytes_in_flight) = (u64::from(content.len()), self.scoreboard.pipe());
         let app_limited = self.sampler.is_app_limited();
         let snapshot = self.sampler.on_sent(now, bytes, bytes_in_flight);
         self.scoreboard.set_snapshot(start, snapshot);
@@ -138,10 +162,10 @@ impl Connection {
             self.pacer.on_sent(now, bytes, rate);
         }
         if let Some(prr) = &mut self.prr {
-            prr.on_sent(u64::from(len));
+            prr.on_sent(bytes);
         }
         let seq = wrap(self.config.initial_sequence, start);
-        self.build(0, seq, Payload::of_len(len))
+        self.build(0, seq, content)
     }
 
     /// Octets in the network as far as they count against the window. Without SACK a duplicate
@@ -252,7 +276,7 @@ impl Connection {
         self.unsent -= len;
         self.scoreboard.on_sent(now, len as u32);
         self.stop_persist(now);
-        let packet = self.build_data(now, start, len as u32);
+        let packet = self.build_data(now, start, Content::New(len as u32));
         self.schedule_probe(now);
         Some(packet)
     }
@@ -272,7 +296,7 @@ impl Connection {
         if first && self.config.rules.restart_rto_on_retransmission {
             self.timer.restart(now);
         }
-        self.build_data(now, segment.start, segment.len)
+        self.build_data(now, segment.start, Content::Retransmission(segment.len))
     }
 
     /// A loss probe (RFC 8985 §7.3): new data, or the last segment again.
@@ -286,7 +310,8 @@ impl Connection {
         } else {
             let segment = self.scoreboard.probe(now)?;
             self.statistics.packets_retransmitted += 1;
-            let packet = self.build_data(now, segment.start, segment.len);
+            let again = Content::Retransmission(segment.len);
+            let packet = self.build_data(now, segment.start, again);
             (packet, segment.end())
         };
         self.probe = Some(Probe {
@@ -319,13 +344,13 @@ impl Connection {
         (self.fin.sent, self.fin.due) = (true, false);
         self.timer.start_if_idle(now);
         let seq = wrap(self.config.initial_sequence, self.scoreboard.high_data());
-        Some(self.build(flag::FIN, seq, Payload::default()))
+        Some(self.build(flag::FIN, seq, Content::Empty))
     }
 
     pub(super) fn send_syn(&mut self, now: Instant) {
         self.handshake.sent_at = now;
         self.handshake.attempts += 1;
-        let packet = self.build(flag::SYN, self.config.initial_sequence, Payload::default());
+        let packet = self.build(flag::SYN, self.config.initial_sequence, Content::Empty);
         self.transmit_queue.push_back(packet);
         self.timer.start_if_idle(now);
     }

@@ -2,10 +2,11 @@
 //! acknowledgement could open the window: it probes a closed window (RFC 9293 §3.8.6.1), and after
 //! a while it sends what a small one allows (RFC 9293 §3.8.6.2.1).
 
+use super::output::Content;
 use super::{Connection, MAX_EXPIRIES};
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask};
-use crate::packet::{Packet, Payload};
+use crate::packet::Packet;
 use crate::tcp::sequence::wrap;
 use crate::time::{Duration, Instant};
 
@@ -156,6 +157,6 @@ impl Connection {
         let after = self.persist_timeout(Waiting::Closed);
         self.timer.set_persist(now, Some(after));
         let number = wrap(self.config.initial_sequence, octet);
-        self.build(0, number, Payload::of_len(1))
+        self.build(0, number, Content::WindowProbe)
     }
 }

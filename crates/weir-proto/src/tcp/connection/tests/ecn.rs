@@ -185,3 +185,100 @@ fn a_sender_takes_each_mark_once() {
     assert_eq!(window(&client), 6);
     assert_eq!(client.statistics().loss_events, 1);
 }
+
+const CLASSIC: [(&str, EcnMode); 2] = [("cubic", EcnMode::Classic); 2];
+
+/// The next data that leaves because a timer has run down.
+fn at_timeout(from: &mut Connection) -> Packet {
+    for _ in 0..10 {
+        let next = from.poll_timeout().expect("a timer");
+        from.handle_timeout(next);
+        if let Some(packet) = from.poll_transmit(next) {
+            assert!(!body(&packet).payload.is_empty());
+            return packet;
+        }
+    }
+    panic!("no timer has an effect");
+}
+
+#[test]
+fn only_l4s_retransmits_with_ect() {
+    // RFC 3168 §6.1.5; an L4S queue takes ECT(1) alone (RFC 9331 §4.1).
+    for (controller, mode, first, again) in [
+        ("cubic", EcnMode::Classic, Ecn::Ect0, Ecn::NotEct),
+        ("cubic", EcnMode::Accurate, Ecn::Ect0, Ecn::NotEct),
+        ("dctcp", EcnMode::Off, Ecn::Ect0, Ecn::NotEct),
+        ("prague", EcnMode::Off, Ecn::Ect1, Ecn::Ect1),
+    ] {
+        let (_, mut client, _) = handshake([(controller, mode); 2], [Ecn::NotEct; 2]);
+        assert_eq!(codepoint(&mut client, 100), first, "{controller}");
+        client.unsent = 0;
+        assert_eq!(at_timeout(&mut client).ip.ecn, again, "{controller}");
+    }
+}
+
+#[test]
+fn a_window_probe_is_not_ecn_capable() {
+    // RFC 3168 §6.1.6.
+    let mut client = end("cubic", EcnMode::Classic, Connection::client);
+    client.connect(at(0));
+    send(&mut client, 0);
+    let closed = TcpPacket {
+        seq: 0,
+        flags: flag::SYN | flag::ACK | flag::ECE,
+        syn: Some(SynOptions {
+            mss: MSS as u16,
+            window_scale: 0,
+            sack_permitted: true,
+        }),
+        window: 0,
+        ..segment(0, &[])
+    };
+    client.handle(at(100), packet(closed));
+    assert_eq!(client.write(at(100), Payload::of_len(5000)), Ok(()));
+    while client.poll_transmit(at(100)).is_some() {}
+    let probe = at_timeout(&mut client);
+    assert_eq!(body(&probe).payload.len(), 1);
+    assert_eq!(probe.ip.ecn, Ecn::NotEct);
+}
+
+#[test]
+fn the_first_new_data_says_that_the_window_was_reduced() {
+    // RFC 3168 §6.1.2.
+    let (_, mut client, _) = handshake(CLASSIC, [Ecn::NotEct; 2]);
+    for _ in 0..2 {
+        send(&mut client, 100);
+    }
+    let unsent = std::mem::take(&mut client.unsent);
+    let echo = TcpPacket {
+        flags: flag::ACK | flag::ECE,
+        ..segment(1, &[])
+    };
+    client.handle(at(200), packet(echo));
+    let again = at_timeout(&mut client);
+    assert!(!body(&again).has(flag::CWR), "a retransmission");
+    client.unsent = unsent;
+    client.handle(at(2000), packet(segment(2, &[])));
+    let flags = [2000, 2001].map(|millis| body(&send(&mut client, millis)).has(flag::CWR));
+    assert_eq!(flags, [true, false]);
+}
+
+#[test]
+fn a_receiver_ignores_marks_outside_of_its_window() {
+    // RFC 3168 §6.1.5.
+    let (_, mut client, mut server) = handshake(CLASSIC, [Ecn::NotEct; 2]);
+    server.unsent = 0;
+    let first = send(&mut client, 100);
+    let marked = |packet: &Packet| {
+        let mut packet = packet.clone();
+        packet.ip.ecn = Ecn::Ce;
+        packet
+    };
+    server.handle(at(200), first.clone());
+    send(&mut server, 200);
+    for (packet, echo) in [(&first, false), (&send(&mut client, 101), true)] {
+        server.handle(at(201), marked(packet));
+        let answer = send(&mut server, 201);
+        assert_eq!(body(&answer).has(flag::ECE), echo);
+    }
+}
