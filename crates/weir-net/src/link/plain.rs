@@ -31,18 +31,37 @@ pub(crate) struct Times {
     pub(crate) arrives: Instant,
 }
 
-/// A packet with the times that are booked for it.
+impl Times {
+    /// When the link is called for a packet with these times, and since when it is known that this
+    /// packet arrives next: it has entered, and the one before it has arrived.
+    #[inline]
+    fn call(&self, before_arrives: Instant) -> (Instant, Instant) {
+        (self.arrives, self.enters.max(before_arrives))
+    }
+}
+
+/// In place of the next link: this one holds the packet.
+const HELD: u32 = u32::MAX;
+
+/// What is booked for a packet: 40 octets, because each link of a chain keeps one a packet.
 #[derive(Debug)]
 struct Booked {
     times: Times,
-    /// When it was known that it arrives next: it has entered, and the one before it has arrived.
-    first_since: Instant,
     size: u32,
-    /// The link that holds the packet, or knows which does; of no meaning if this one holds it.
+    /// The link that holds the packet, or knows which does; [`HELD`] if this one does, and is
+    /// called when it arrives.
     next: u32,
-    /// The packet, if the link is called when it arrives.
-    packet: Option<PacketRef>,
 }
+
+impl Booked {
+    #[inline]
+    const fn is_held(&self) -> bool {
+        self.next == HELD
+    }
+}
+
+/// The next call of a link that holds nothing.
+const NO_CALL: (Instant, Instant) = (Instant::FAR_FUTURE, Instant::ZERO);
 
 /// Whether a link books its packets.
 #[derive(Debug, Default)]
@@ -102,12 +121,12 @@ pub(super) struct Bookings {
     booked: Ring<Booked>,
     /// What waits when the last one enters, as far as it has been looked at.
     waiting: Backlog,
-    /// Packets that this link holds.
-    held: u32,
+    /// Packets that this link holds, in the order of `booked`.
+    held: Ring<PacketRef>,
     /// When the first of these arrives, and since when it is the first on the wire.
     next_call: (Instant, Instant),
-    /// When the last packet arrives.
-    last_arrival: Instant,
+    /// When the packet arrived that was the first in `booked` before.
+    gone_at: Instant,
     /// The most that waits, up to the last packet that is booked.
     peak: Backlog,
     /// Peaks to come, and when.
@@ -133,9 +152,9 @@ impl Bookings {
             limit: queue.limit,
             booked: Ring::default(),
             waiting: Backlog::default(),
-            held: 0,
-            next_call: (Instant::FAR_FUTURE, Instant::ZERO),
-            last_arrival: Instant::ZERO,
+            held: Ring::default(),
+            next_call: NO_CALL,
+            gone_at: Instant::ZERO,
             peak: Backlog::default(),
             peaks: Vec::new(),
             chained: false,
@@ -181,15 +200,23 @@ impl Bookings {
         }
     }
 
+    /// Removes the first packet, which has arrived by now.
+    #[inline]
+    fn pop_first(&mut self, now: Instant) -> Option<Booked> {
+        self.settle_first(now);
+        let first = self.booked.pop_front()?;
+        self.gone_at = first.times.arrives;
+        Some(first)
+    }
+
     /// Forgets packets that arrived before now and that other links hold.
     #[inline]
     fn forget_passed(&mut self, now: Instant) {
         while let Some(first) = self.booked.front() {
-            if first.packet.is_some() || first.times.arrives >= now {
+            if first.is_held() || first.times.arrives >= now {
                 return;
             }
-            self.settle_first(now);
-            self.booked.pop_front();
+            self.pop_first(now);
         }
     }
 
@@ -217,11 +244,24 @@ impl Bookings {
     /// Finds the first packet that this link holds.
     #[inline]
     fn find_next_call(&mut self) {
-        let mut all = self.booked.iter();
-        let held = all.find(|booked| self.held > 0 && booked.packet.is_some());
-        self.next_call = held.map_or((Instant::FAR_FUTURE, Instant::ZERO), |first| {
-            (first.times.arrives, first.first_since)
-        });
+        self.next_call = NO_CALL;
+        if self.held.is_empty() {
+            return;
+        }
+        let mut before = self.gone_at;
+        for booked in self.booked.iter() {
+            if booked.is_held() {
+                self.next_call = booked.times.call(before);
+                return;
+            }
+            before = booked.times.arrives;
+        }
+    }
+
+    /// Books a packet, which is the last one.
+    #[inline]
+    fn push(&mut self, times: Times, size: u32, next: u32) {
+        self.booked.push_back(Booked { times, size, next });
     }
 }
 
@@ -308,38 +348,23 @@ impl Link {
     #[inline]
     pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
         let plain = self.plain.bookings_mut()?;
-        let first_since = plain.last_arrival.max(times.enters);
-        plain.last_arrival = times.arrives;
-        plain.booked.push_back(Booked {
-            times,
-            first_since,
-            size: packet.size,
-            next: u32::MAX,
-            packet: Some(packet),
-        });
-        plain.held += 1;
-        if plain.held > 1 {
-            return None;
+        let first = plain.held.is_empty();
+        if first {
+            let last = plain.booked.back();
+            let before_arrives = last.map_or(plain.gone_at, |last| last.times.arrives);
+            plain.next_call = times.call(before_arrives);
         }
-        plain.next_call = (times.arrives, first_since);
-        Some(plain.next_call)
+        plain.push(times, packet.size, HELD);
+        plain.held.push_back(packet);
+        first.then_some(plain.next_call)
     }
 
     /// The link `next` books the packet of this size too, which this one has taken.
     #[inline]
     pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
-        let Some(plain) = self.plain.bookings_mut() else {
-            return;
-        };
-        let first_since = plain.last_arrival.max(times.enters);
-        plain.last_arrival = times.arrives;
-        plain.booked.push_back(Booked {
-            times,
-            first_since,
-            size,
-            next,
-            packet: None,
-        });
+        if let Some(plain) = self.plain.bookings_mut() {
+            plain.push(times, size, next);
+        }
     }
 
     /// Drops a packet that would enter a plain link now.
@@ -400,12 +425,10 @@ impl Link {
             return None;
         }
         loop {
-            plain.booked.front()?;
-            plain.settle_first(now);
-            let Some(packet) = plain.booked.pop_front()?.packet else {
+            if !plain.pop_first(now)?.is_held() {
                 continue;
-            };
-            plain.held -= 1;
+            }
+            let packet = plain.held.pop_front()?;
             plain.find_next_call();
             return Some((packet, plain.next_call.0 <= now));
         }
@@ -415,7 +438,7 @@ impl Link {
     #[inline]
     pub(crate) fn next_call(&self) -> (Option<Instant>, Instant) {
         let plain = self.plain.bookings();
-        let (at, since) = plain.map_or((Instant::FAR_FUTURE, Instant::ZERO), |p| p.next_call);
+        let (at, since) = plain.map_or(NO_CALL, |plain| plain.next_call);
         ((at < Instant::FAR_FUTURE).then_some(at), since)
     }
 }

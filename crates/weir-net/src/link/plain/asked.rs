@@ -1,6 +1,6 @@
 //! What a plain link has booked beyond the present, and how that is taken back.
 
-use super::{Bookings, Link, PacketRef, QueueMeter};
+use super::{Bookings, HELD, Link, PacketRef, QueueMeter};
 use crate::link::LinkCounters;
 use crate::link::transmitter::ExactTime;
 use crate::queue::Backlog;
@@ -54,7 +54,7 @@ impl Link {
             } else if waits {
                 so_far.packets_queued += 1;
                 so_far.bytes_queued += size;
-            } else if booked.packet.is_some() || !asked.has_happened(times.arrives) {
+            } else if booked.is_held() || !asked.has_happened(times.arrives) {
                 so_far.packets_in_flight += 1;
                 so_far.bytes_in_flight += size;
             }
@@ -107,18 +107,17 @@ impl Link {
             counters.busy = counters.busy - Duration::from_nanos(end.nanos - times.starts.nanos);
             counters.packet_nanos_queued -= nanos;
             counters.byte_nanos_queued -= nanos * u128::from(size);
-            if let Some(mut packet) = last.packet {
+            if last.is_held()
+                && let Some(mut packet) = plain.held.pop_back()
+            {
                 packet.return_to_queue(start);
                 packet.leave_queue(times.enters);
                 packet.ip.ttl = packet.ip.ttl.saturating_add(1);
-                plain.held -= 1;
                 back.push_front(packet);
             }
             self.transmitter.free = ExactTime::at(asked.now);
-            plain.last_arrival = asked.now;
         }
         if let Some(last) = plain.booked.back() {
-            plain.last_arrival = last.times.arrives;
             let (starts, size) = (last.times.starts, last.size);
             self.transmitter.free = self.transmitter.end_of_transmission(starts, size);
         }
@@ -142,21 +141,24 @@ impl Link {
         };
         // What has arrived at the other end is not given back: those that are come last.
         let mut back = back.into_iter().rev();
+        let mut held = std::mem::take(&mut plain.held);
         for booked in plain.booked.iter_mut().rev() {
-            match &mut booked.packet {
-                Some(packet) => packet.refused = None,
-                None if booked.next == next => {
-                    booked.packet = back.next();
-                    plain.held += u32::from(booked.packet.is_some());
-                }
-                None => {}
+            let packet = match booked.next {
+                HELD => held.pop_back(),
+                before if before == next => back.next(),
+                _ => None,
+            };
+            if let Some(mut packet) = packet {
+                packet.refused = None;
+                booked.next = HELD;
+                plain.held.push_front(packet);
             }
         }
     }
 
     /// True if a plain link is called for no packet.
     pub(crate) fn holds_nothing(&self) -> bool {
-        self.plain.bookings().is_none_or(|plain| plain.held == 0)
+        self.plain.bookings().is_none_or(|plain| plain.held.is_empty())
     }
 
     /// Offers the link `next` each packet that this one holds, with the time of its arrival.
@@ -168,16 +170,14 @@ impl Link {
         let Some(plain) = self.plain.bookings_mut() else {
             return;
         };
-        for booked in plain.booked.iter_mut() {
-            let Some(packet) = booked.packet.take() else {
-                continue;
+        let mut held = std::mem::take(&mut plain.held);
+        for booked in plain.booked.iter_mut().filter(|booked| booked.is_held()) {
+            let Some(packet) = held.pop_front() else {
+                break;
             };
             match offer(booked.times.arrives, packet) {
-                Ok(()) => {
-                    booked.next = next;
-                    plain.held -= 1;
-                }
-                Err(packet) => booked.packet = Some(packet),
+                Ok(()) => booked.next = next,
+                Err(packet) => plain.held.push_back(packet),
             }
         }
     }
