@@ -37,7 +37,8 @@ pub(super) struct Transmitter {
     rate_trace: Option<RateTrace>,
     /// When it is free.
     pub(super) free: ExactTime,
-    /// Size of the packet last transmitted, and what it took: most packets have few sizes.
+    /// Size of the packet last transmitted, and what it took: most packets have few sizes. Zero
+    /// before the first one and with a rate trace.
     last_size: (u32, ExactTime),
 }
 
@@ -67,6 +68,19 @@ impl Transmitter {
     /// When the transmission of a packet of this size ends.
     #[inline]
     pub(super) fn end_of_transmission(&mut self, start: ExactTime, size: u32) -> ExactTime {
+        let (last_size, took) = self.last_size;
+        if last_size == size && start.remainder | took.remainder == 0 {
+            return ExactTime {
+                nanos: start.nanos.saturating_add(took.nanos),
+                remainder: 0,
+            };
+        }
+        self.find_end(start, size)
+    }
+
+    /// The end of a transmission that takes another time than the last one, or a fraction of a
+    /// nanosecond.
+    fn find_end(&mut self, start: ExactTime, size: u32) -> ExactTime {
         if let Some(rate_trace) = &mut self.rate_trace {
             return ExactTime::at(rate_trace.end_of(start.rounded_up(), size));
         }
