@@ -484,7 +484,7 @@ impl<'a> Run<'a> {
     fn observe_link(&mut self, id: u32) {
         self.record_link(id);
         let mut place = &mut self.network.links[id as usize];
-        if !place.link.discarded.is_empty() {
+        if place.link.has_discarded() {
             self.network.discard_dropped(id);
             place = &mut self.network.links[id as usize];
         }

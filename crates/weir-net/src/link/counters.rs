@@ -29,15 +29,27 @@ impl QueueMeter {
     }
 }
 
-/// Counters of a link since its start, and its content at the time of asking.
+/// Counters of a link since its start, and its content at the time of asking. What each packet
+/// counts comes first, so that it shares cache lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
 pub struct LinkCounters {
+    /// Integral of the waiting packets over time, in packet nanoseconds.
+    pub packet_nanos_queued: u128,
+    /// Integral of the waiting octets over time, in octet nanoseconds.
+    pub byte_nanos_queued: u128,
     /// The time of asking.
     pub at: Instant,
     /// Packets that entered the link.
     pub packets_in: u64,
     /// Octets of these.
     pub bytes_in: u64,
+    /// Time spent transmitting.
+    pub busy: Duration,
+    /// The most packets that waited at a time.
+    pub max_packets_queued: u64,
+    /// The most octets that waited at a time.
+    pub max_bytes_queued: u64,
     /// Packets that arrived at the other end.
     pub packets_delivered: u64,
     /// Octets of these.
@@ -78,16 +90,6 @@ pub struct LinkCounters {
     pub packets_in_flight: u64,
     /// Octets of these.
     pub bytes_in_flight: u64,
-    /// The most packets that waited at a time.
-    pub max_packets_queued: u64,
-    /// The most octets that waited at a time.
-    pub max_bytes_queued: u64,
-    /// Integral of the waiting packets over time, in packet nanoseconds.
-    pub packet_nanos_queued: u128,
-    /// Integral of the waiting octets over time, in octet nanoseconds.
-    pub byte_nanos_queued: u128,
-    /// Time spent transmitting.
-    pub busy: Duration,
     /// Time in which tokens were missing from the link's token bucket.
     pub shaper_busy: Duration,
 }

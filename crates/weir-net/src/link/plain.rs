@@ -13,6 +13,7 @@ mod asked;
 pub(crate) use asked::Asked;
 
 use super::config::LinkConfig;
+use super::queued::Queued;
 use super::transmitter::ExactTime;
 use super::{Link, LinkCounters, QueueMeter};
 use crate::loss::LossConfig;
@@ -63,28 +64,30 @@ impl Booked {
 /// The next call of a link that holds nothing.
 const NO_CALL: (Instant, Instant) = (Instant::FAR_FUTURE, Instant::ZERO);
 
-/// Whether a link books its packets.
-#[derive(Debug, Default)]
-pub(super) enum Plain {
-    /// No: it has a queue and packets in flight.
-    #[default]
-    No,
+/// How a link serves its packets.
+#[derive(Debug)]
+pub(super) enum Service {
+    /// It has a queue and packets in flight.
+    Queued(Box<Queued>),
     /// It books, and nothing is traced.
     Unwatched(Bookings),
     /// It books, and its queue or its drops are traced.
     Watched(Bookings),
 }
 
-impl Plain {
+impl Service {
     /// Of a link with this configuration, before it is traced.
-    pub(super) fn new(config: &LinkConfig) -> Self {
-        Bookings::new(config).map_or(Self::No, Self::Unwatched)
+    pub(super) fn new(config: &LinkConfig, seed: u64) -> Self {
+        match limit_of_plain(config) {
+            Some(limit) => Self::Unwatched(Bookings::new(limit)),
+            None => Self::Queued(Box::new(Queued::new(config, seed))),
+        }
     }
 
     #[inline]
     pub(super) const fn bookings(&self) -> Option<&Bookings> {
         match self {
-            Self::No => None,
+            Self::Queued(_) => None,
             Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
         }
     }
@@ -92,25 +95,40 @@ impl Plain {
     #[inline]
     pub(super) const fn bookings_mut(&mut self) -> Option<&mut Bookings> {
         match self {
-            Self::No => None,
+            Self::Queued(_) => None,
             Self::Unwatched(bookings) | Self::Watched(bookings) => Some(bookings),
         }
     }
 
     /// Traced or not from now on; starts of transmissions up to now are counted.
     pub(super) fn watch(&mut self, now: Instant, watched: bool) {
-        *self = match std::mem::take(self) {
-            Self::No => Self::No,
-            Self::Unwatched(mut bookings) | Self::Watched(mut bookings) => {
-                bookings.settle(now);
-                if watched {
-                    Self::Watched(bookings)
-                } else {
-                    Self::Unwatched(bookings)
-                }
-            }
+        let Some(bookings) = self.bookings_mut() else {
+            return;
+        };
+        bookings.settle(now);
+        let empty = Bookings::new(bookings.limit);
+        let bookings = std::mem::replace(bookings, empty);
+        *self = if watched {
+            Self::Watched(bookings)
+        } else {
+            Self::Unwatched(bookings)
         };
     }
+}
+
+/// The limit of the queue of a plain link; `None` unless a link with this configuration is plain.
+fn limit_of_plain(config: &LinkConfig) -> Option<QueueLimit> {
+    let QueueConfig::DropTail(queue) = config.queue else {
+        return None;
+    };
+    let plain = config.shaper.is_none()
+        && config.policer.is_none()
+        && config.ack_thinning.is_none()
+        && config.loss == LossConfig::None
+        && config.netem.is_none()
+        && config.changes.is_empty()
+        && config.rate_trace.is_empty();
+    plain.then_some(queue.limit)
 }
 
 /// The queue and the wire of a plain link.
@@ -136,20 +154,9 @@ pub(super) struct Bookings {
 }
 
 impl Bookings {
-    /// `None` unless a link with this configuration is plain.
-    fn new(config: &LinkConfig) -> Option<Self> {
-        let QueueConfig::DropTail(queue) = config.queue else {
-            return None;
-        };
-        let plain = config.shaper.is_none()
-            && config.policer.is_none()
-            && config.ack_thinning.is_none()
-            && config.loss == LossConfig::None
-            && config.netem.is_none()
-            && config.changes.is_empty()
-            && config.rate_trace.is_empty();
-        plain.then(|| Self {
-            limit: queue.limit,
+    fn new(limit: QueueLimit) -> Self {
+        Self {
+            limit,
             booked: Ring::default(),
             waiting: Backlog::default(),
             held: Ring::default(),
@@ -158,7 +165,7 @@ impl Bookings {
             peak: Backlog::default(),
             peaks: Vec::new(),
             chained: false,
-        })
+        }
     }
 
     /// Counts the transmissions that have started by now.
@@ -269,24 +276,24 @@ impl Link {
     /// True if the link books packets when they enter, and is not traced.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
-        matches!(self.plain, Plain::Unwatched(_))
+        matches!(self.service, Service::Unwatched(_))
     }
 
     /// True if the link books packets when they enter.
     #[inline]
     pub(crate) const fn books(&self) -> bool {
-        !matches!(self.plain, Plain::No)
+        !matches!(self.service, Service::Queued(_))
     }
 
     /// True if the link may book packets before they enter: none leaves at the instant at which it
     /// enters, so that the order of events at one instant does not depend on it.
     pub(crate) const fn books_ahead(&self) -> bool {
-        self.is_plain() && (!self.delay.is_zero() || self.transmitter.takes_time())
+        self.is_plain() && (!self.wire.delay.is_zero() || self.wire.transmitter.takes_time())
     }
 
     /// Whether only one link feeds this plain link, and books ahead for it.
     pub(crate) fn set_chained(&mut self, chained: bool) {
-        if let Some(plain) = self.plain.bookings_mut() {
+        if let Some(plain) = self.service.bookings_mut() {
             plain.chained = chained;
         }
     }
@@ -301,19 +308,19 @@ impl Link {
         enters: Instant,
         packet: &mut PacketRef,
     ) -> Result<Times, DropReason> {
-        let Some(plain) = self.plain.bookings_mut() else {
+        let Some(plain) = self.service.bookings_mut() else {
             return Err(DropReason::Unreachable);
         };
         if let Some(reason) = packet.refused {
             return Err(reason);
         }
         let size = packet.size;
-        if size > self.mtu {
+        if size > self.wire.mtu {
             return Err(DropReason::TooLarge);
         }
         plain.forget_passed(now);
         plain.settle(enters);
-        let free = self.transmitter.free;
+        let free = self.wire.transmitter.free;
         let starts = if free.rounded_up() <= enters {
             ExactTime::at(enters)
         } else {
@@ -322,24 +329,24 @@ impl Link {
             }
             plain.waiting.packets += 1;
             plain.waiting.bytes += u64::from(size);
-            plain.count_backlog(now, enters, &mut self.counters);
+            plain.count_backlog(now, enters, &mut self.wire.counters);
             let start = free.rounded_up();
             let nanos = u128::from(start.since(enters).as_nanos());
-            self.counters.packet_nanos_queued += nanos;
-            self.counters.byte_nanos_queued += nanos * u128::from(size);
+            self.wire.counters.packet_nanos_queued += nanos;
+            self.wire.counters.byte_nanos_queued += nanos * u128::from(size);
             packet.enter_queue(enters);
             packet.leave_queue(start);
             free
         };
-        self.counters.packets_in += 1;
-        self.counters.bytes_in += u64::from(size);
-        let end = self.transmitter.end_of_transmission(starts, size);
-        self.counters.busy += Duration::from_nanos(end.nanos - starts.nanos);
-        self.transmitter.free = end;
+        self.wire.counters.packets_in += 1;
+        self.wire.counters.bytes_in += u64::from(size);
+        let end = self.wire.transmitter.end_of_transmission(starts, size);
+        self.wire.counters.busy += Duration::from_nanos(end.nanos - starts.nanos);
+        self.wire.transmitter.free = end;
         Ok(Times {
             enters,
             starts,
-            arrives: end.rounded_up() + self.delay,
+            arrives: end.rounded_up() + self.wire.delay,
         })
     }
 
@@ -347,7 +354,7 @@ impl Link {
     /// since when that is known, if it holds no other.
     #[inline]
     pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
-        let plain = self.plain.bookings_mut()?;
+        let plain = self.service.bookings_mut()?;
         let first = plain.held.is_empty();
         if first {
             let last = plain.booked.back();
@@ -362,7 +369,7 @@ impl Link {
     /// The link `next` books the packet of this size too, which this one has taken.
     #[inline]
     pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
-        if let Some(plain) = self.plain.bookings_mut() {
+        if let Some(plain) = self.service.bookings_mut() {
             plain.push(times, size, next);
         }
     }
@@ -370,9 +377,9 @@ impl Link {
     /// Drops a packet that would enter a plain link now.
     #[cold]
     pub(crate) fn refuse(&mut self, now: Instant, packet: PacketRef, reason: DropReason) {
-        self.counters.packets_in += 1;
-        self.counters.bytes_in += u64::from(packet.size);
-        self.drop(now, packet, reason);
+        self.wire.counters.packets_in += 1;
+        self.wire.counters.bytes_in += u64::from(packet.size);
+        self.wire.drop(now, packet, reason);
     }
 
     /// A packet enters a link that books and holds it.
@@ -397,21 +404,23 @@ impl Link {
     /// Reports the transmissions of a traced link that have started by now.
     #[inline]
     pub(crate) fn report_starts(&mut self, now: Instant) {
-        let Plain::Watched(plain) = &mut self.plain else {
+        let Service::Watched(plain) = &mut self.service else {
             return;
         };
         while let Some(at) = plain.settle_next(now) {
             let waiting = plain.waiting;
-            self.events
+            self.wire
+                .events
                 .push(at, EventMask::QUEUE, move || waiting.event());
         }
     }
 
     /// Reports what waits in a link that books.
     fn report_waiting(&mut self, now: Instant) {
-        if let Some(plain) = self.plain.bookings() {
+        if let Some(plain) = self.service.bookings() {
             let waiting = plain.waiting;
-            self.events
+            self.wire
+                .events
                 .push(now, EventMask::QUEUE, move || waiting.event());
         }
     }
@@ -420,7 +429,7 @@ impl Link {
     /// arrived by now.
     #[inline(always)]
     pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
-        let plain = self.plain.bookings_mut()?;
+        let plain = self.service.bookings_mut()?;
         if plain.next_call.0 > now {
             return None;
         }
@@ -437,7 +446,7 @@ impl Link {
     /// When a link that books is to be called next, and since when that is known.
     #[inline]
     pub(crate) fn next_call(&self) -> (Option<Instant>, Instant) {
-        let plain = self.plain.bookings();
+        let plain = self.service.bookings();
         let (at, since) = plain.map_or(NO_CALL, |plain| plain.next_call);
         ((at < Instant::FAR_FUTURE).then_some(at), since)
     }

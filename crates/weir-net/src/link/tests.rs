@@ -1,5 +1,5 @@
 use super::*;
-use crate::loss::LossConfig;
+use crate::loss::{Loss, LossConfig};
 use crate::loss::{RandomLossConfig, TraceLossConfig};
 use crate::packet_pool::fixture;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
@@ -139,9 +139,9 @@ fn drops(limit: QueueLimit, offered: &[(u64, u32)]) -> Vec<u64> {
     let mut link = Link::new(&config(Some(8_000_000), limit), 1);
     let mut dropped = Vec::new();
     for (id, &(nanos, size)) in offered.iter().enumerate() {
-        let before = link.counters.packets_dropped();
+        let before = link.wire.counters.packets_dropped();
         link.handle(at(nanos), packet(id as u64, size));
-        if link.counters.packets_dropped() > before {
+        if link.wire.counters.packets_dropped() > before {
             dropped.push(id as u64);
         }
     }
@@ -311,9 +311,9 @@ fn real_link(config: &LinkConfig, offered: &[(u64, u32)]) -> Vec<Outcome> {
     };
     for (id, &(nanos, size)) in offered.iter().enumerate() {
         arrive(&mut link, &mut outcomes, nanos);
-        let full = link.counters.dropped_queue_full;
+        let full = link.wire.counters.dropped_queue_full;
         link.handle(at(nanos), packet(id as u64, size));
-        if link.counters.dropped_queue_full > full {
+        if link.wire.counters.dropped_queue_full > full {
             outcomes[id] = Outcome::QueueFull;
         }
         let counters = link.counters(asked(at(nanos)));

@@ -34,7 +34,7 @@ impl ExactTime {
 pub(super) struct Transmitter {
     /// Bits per second; zero transmits in no time.
     rate: u64,
-    rate_trace: Option<RateTrace>,
+    rate_trace: Option<Box<RateTrace>>,
     /// When it is free.
     pub(super) free: ExactTime,
     /// Size of the packet last transmitted, and what it took: most packets have few sizes. Zero
@@ -46,7 +46,7 @@ impl Transmitter {
     pub(super) fn new(config: &LinkConfig) -> Self {
         Self {
             rate: config.rate.unwrap_or(0),
-            rate_trace: RateTrace::new(&config.rate_trace),
+            rate_trace: RateTrace::new(&config.rate_trace).map(Box::new),
             free: ExactTime::default(),
             last_size: (0, ExactTime::default()),
         }

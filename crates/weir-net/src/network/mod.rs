@@ -65,16 +65,18 @@ struct Host {
     timing: HostTiming,
 }
 
-/// A link with its hosts and its entries in the event queue.
+/// A link with its hosts and its entries in the event queue. In this order, so that what each
+/// packet reads shares cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct LinkSlot {
-    pub(crate) link: Link,
     pub(crate) target: TargetId,
-    pub(crate) trace_tick: Option<TargetId>,
-    pub(crate) from: HostId,
     pub(crate) to: HostId,
     /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
     feeder: u32,
+    pub(crate) from: HostId,
+    pub(crate) link: Link,
+    pub(crate) trace_tick: Option<TargetId>,
     name: String,
 }
 
@@ -238,7 +240,7 @@ impl Network {
     /// Makes the copies of packets that a link duplicates.
     #[inline]
     pub(crate) fn make_copies(&mut self, link: u32) {
-        if !self.links[link as usize].link.copies.is_empty() {
+        if self.links[link as usize].link.has_copies() {
             self.make_copies_of(link);
         }
     }
@@ -246,7 +248,7 @@ impl Network {
     #[cold]
     fn make_copies_of(&mut self, link: u32) {
         let link = &mut self.links[link as usize].link;
-        while let Some((arrives, stub)) = link.copies.pop() {
+        while let Some((arrives, stub)) = link.poll_copy() {
             if let Some(copy) = self.pool.duplicate(stub) {
                 link.put_copy_in_flight(arrives, copy);
             }
@@ -256,7 +258,7 @@ impl Network {
     /// Removes the packets that a link has dropped from the pool.
     #[cold]
     pub(crate) fn discard_dropped(&mut self, link: u32) {
-        while let Some(packet) = self.links[link as usize].link.discarded.pop() {
+        while let Some(packet) = self.links[link as usize].link.poll_discarded() {
             self.pool.discard(packet);
         }
     }

@@ -1,8 +1,8 @@
 //! What a plain link has booked beyond the present, and how that is taken back.
 
 use super::{Bookings, HELD, Link, PacketRef, QueueMeter};
-use crate::link::LinkCounters;
 use crate::link::transmitter::ExactTime;
+use crate::link::{LinkCounters, Wire};
 use crate::queue::Backlog;
 use std::collections::VecDeque;
 use weir_proto::time::{Duration, Instant};
@@ -28,25 +28,22 @@ impl Bookings {
     const fn is_ahead(&self, enters: Instant, asked: Asked) -> bool {
         self.chained && !asked.has_happened(enters)
     }
-}
 
-impl Link {
-    /// The counters of a link that books, without what is still to come; `None` if it does not.
-    pub(in crate::link) fn counters_so_far(&mut self, asked: Asked) -> Option<LinkCounters> {
+    /// The counters of a link that books, without what is still to come.
+    pub(in crate::link) fn counters(&self, wire: &mut Wire, asked: Asked) -> LinkCounters {
         let now = asked.now;
-        let plain = self.plain.bookings()?;
         let mut so_far = LinkCounters {
             at: now,
-            ..self.counters
+            ..wire.counters
         };
         let mut unfinished = 0;
-        for booked in plain.booked.iter() {
+        for booked in self.booked.iter() {
             let (times, size) = (booked.times, u64::from(booked.size));
-            let end = self
+            let end = wire
                 .transmitter
                 .end_of_transmission(times.starts, booked.size);
             let start = times.starts.rounded_up();
-            let ahead = plain.is_ahead(times.enters, asked);
+            let ahead = self.is_ahead(times.enters, asked);
             let waits = !ahead && start > now;
             if ahead {
                 so_far.packets_in -= 1;
@@ -76,18 +73,20 @@ impl Link {
             - so_far.packets_in_flight;
         so_far.bytes_delivered =
             so_far.bytes_in - so_far.bytes_dropped - so_far.bytes_queued - so_far.bytes_in_flight;
-        for &(at, peak) in &plain.peaks {
+        for &(at, peak) in &self.peaks {
             if asked.has_happened(at) {
                 QueueMeter::entered(peak, &mut so_far);
             }
         }
-        Some(so_far)
+        so_far
     }
+}
 
+impl Link {
     /// Takes back what was booked ahead: packets that have not entered, first to last.
     pub(crate) fn take_back(&mut self, asked: Asked) -> VecDeque<PacketRef> {
         let mut back = VecDeque::new();
-        let Some(plain) = self.plain.bookings_mut() else {
+        let Some(plain) = self.service.bookings_mut() else {
             return back;
         };
         while let Some(last) = plain.booked.back() {
@@ -98,10 +97,10 @@ impl Link {
                 break;
             };
             let (times, size) = (last.times, u64::from(last.size));
-            let end = (self.transmitter).end_of_transmission(times.starts, last.size);
+            let end = (self.wire.transmitter).end_of_transmission(times.starts, last.size);
             let start = times.starts.rounded_up();
             let nanos = u128::from(start.since(times.enters).as_nanos());
-            let counters = &mut self.counters;
+            let counters = &mut self.wire.counters;
             counters.packets_in -= 1;
             counters.bytes_in -= size;
             counters.busy = counters.busy - Duration::from_nanos(end.nanos - times.starts.nanos);
@@ -115,19 +114,19 @@ impl Link {
                 packet.ip.ttl = packet.ip.ttl.saturating_add(1);
                 back.push_front(packet);
             }
-            self.transmitter.free = ExactTime::at(asked.now);
+            self.wire.transmitter.free = ExactTime::at(asked.now);
         }
         if let Some(last) = plain.booked.back() {
             let (starts, size) = (last.times.starts, last.size);
-            self.transmitter.free = self.transmitter.end_of_transmission(starts, size);
+            self.wire.transmitter.free = self.wire.transmitter.end_of_transmission(starts, size);
         }
         plain.peaks.retain(|&(at, _)| asked.has_happened(at));
         if let Some((_, peak)) = plain.peaks.drain(..).next_back() {
-            QueueMeter::entered(peak, &mut self.counters);
+            QueueMeter::entered(peak, &mut self.wire.counters);
         }
         plain.peak = Backlog {
-            packets: self.counters.max_packets_queued,
-            bytes: self.counters.max_bytes_queued,
+            packets: self.wire.counters.max_packets_queued,
+            bytes: self.wire.counters.max_bytes_queued,
         };
         plain.count_waiting(asked.now);
         back
@@ -136,7 +135,7 @@ impl Link {
     /// Holds these packets again, which the link `next` has given back, and calls no packet
     /// refused by the link behind it.
     pub(crate) fn hold_again(&mut self, next: u32, back: VecDeque<PacketRef>) {
-        let Some(plain) = self.plain.bookings_mut() else {
+        let Some(plain) = self.service.bookings_mut() else {
             return;
         };
         // What has arrived at the other end is not given back: those that are come last.
@@ -158,7 +157,9 @@ impl Link {
 
     /// True if a plain link is called for no packet.
     pub(crate) fn holds_nothing(&self) -> bool {
-        self.plain.bookings().is_none_or(|plain| plain.held.is_empty())
+        self.service
+            .bookings()
+            .is_none_or(|plain| plain.held.is_empty())
     }
 
     /// Offers the link `next` each packet that this one holds, with the time of its arrival.
@@ -167,7 +168,7 @@ impl Link {
         next: u32,
         mut offer: impl FnMut(Instant, PacketRef) -> Result<(), PacketRef>,
     ) {
-        let Some(plain) = self.plain.bookings_mut() else {
+        let Some(plain) = self.service.bookings_mut() else {
             return;
         };
         let mut held = std::mem::take(&mut plain.held);
@@ -184,7 +185,7 @@ impl Link {
 
     /// Finds the next call of a plain link after packets were given back or handed over.
     pub(crate) fn find_next_call(&mut self) {
-        if let Some(plain) = self.plain.bookings_mut() {
+        if let Some(plain) = self.service.bookings_mut() {
             plain.find_next_call();
         }
     }
