@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
 
 /// Items of a period: so many, and some times the room.
-const PERIOD: u32 = 1024;
+const PERIOD: u32 = 256;
 const ROUNDS: usize = 4;
 /// Room that is always kept.
 const LEAST: usize = 16;
@@ -41,12 +41,12 @@ impl RoomMeter {
         self.left == 0
     }
 
-    /// A period ends and the next begins. Returns how much of `room` is enough, if less than a
-    /// third was needed: a window that is halved and grows back needs no new room.
+    /// A period ends and the next begins. Returns how much of `room` is enough, if less than two
+    /// fifths were needed: a window that is halved and grows back needs no new room.
     pub fn end_period(&mut self, room: usize) -> Option<usize> {
         let peak = self.peak as usize;
-        let enough = (peak + peak / 2).max(LEAST);
-        let shrinks = room > peak * 3 && room > enough;
+        let enough = (peak + peak / 4).max(LEAST);
+        let shrinks = room > peak * 5 / 2 && room > enough;
         let next = if shrinks { enough } else { room };
         self.peak = 0;
         self.left = PERIOD.saturating_add((ROUNDS * next) as u32);
@@ -74,10 +74,20 @@ impl<T> Ring<T> {
     /// Appends an item.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
+        if self.items.len() == self.items.capacity() {
+            self.grow();
+        }
         self.items.push_back(item);
         if self.meter.on_push(self.items.len()) {
             self.end_period();
         }
+    }
+
+    /// Grows by a quarter: a `VecDeque` would double.
+    #[cold]
+    fn grow(&mut self) {
+        let room = self.items.capacity();
+        self.items.reserve_exact((room / 4).max(LEAST / 2));
     }
 
     #[cold]

@@ -189,6 +189,9 @@ impl Network {
             return;
         }
         self.stale_routes = false;
+        // What is added is added before the run, and vectors double.
+        self.links.shrink_to_fit();
+        self.agents.shrink_to_fit();
         self.end_chains();
         self.medium_hops.clear();
         for (medium, place) in self.media.iter().enumerate() {

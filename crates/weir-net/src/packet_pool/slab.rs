@@ -85,7 +85,7 @@ impl Slab {
     fn grow(&mut self) -> u32 {
         let number = self.slots.len() as u32;
         if self.slots.len() == self.slots.capacity() {
-            self.slots.reserve_exact((self.slots.len() / 2).max(8));
+            self.slots.reserve_exact((self.slots.len() / 4).max(8));
         }
         self.slots.push(None);
         self.free.push(number);
