@@ -4,9 +4,11 @@
 //! value is taken from a row. A [`TableRecorder`] appends rows to the declared columns, in memory
 //! or on the way to a [`TableSink`].
 
+mod extract;
 mod recorder;
 mod thinning;
 
+use extract::{Extract, ExtractWords};
 pub use recorder::{RowBatch, SharedSink, TableRecorder, TableSink};
 
 use std::borrow::Cow;
@@ -135,7 +137,6 @@ fn retained<T>(values: Vec<T>, kept: &[bool]) -> Vec<T> {
 }
 
 /// A column as it is declared.
-#[derive(Debug)]
 pub struct ColumnSpec<Row: 'static> {
     /// The name in files; a unit is its last part (`rtt_s`, `cwnd_bytes`).
     pub name: &'static str,
@@ -186,20 +187,19 @@ pub struct ColumnInfo {
 }
 
 /// How a column takes its value from a row.
-#[derive(Debug)]
 enum ValueOf<Row: 'static> {
-    Number(fn(&Row) -> f64),
-    Count(fn(&Row) -> u64),
-    Word(fn(&Row) -> &str),
+    Number(&'static dyn Extract<Row, f64>),
+    Count(&'static dyn Extract<Row, u64>),
+    Word(&'static dyn ExtractWords<Row>),
 }
 
 impl<Row> ColumnSpec<Row> {
     /// A column of numbers; NaN where there is no value.
-    pub const fn number(
+    pub const fn number<F: Fn(&Row) -> f64 + Sync>(
         name: &'static str,
         unit: &'static str,
         doc: &'static str,
-        value: fn(&Row) -> f64,
+        value: &'static F,
     ) -> Self {
         Self {
             name,
@@ -211,11 +211,11 @@ impl<Row> ColumnSpec<Row> {
     }
 
     /// A column of counts.
-    pub const fn count(
+    pub const fn count<F: Fn(&Row) -> u64 + Sync>(
         name: &'static str,
         unit: &'static str,
         doc: &'static str,
-        value: fn(&Row) -> u64,
+        value: &'static F,
     ) -> Self {
         Self {
             name,
@@ -227,7 +227,11 @@ impl<Row> ColumnSpec<Row> {
     }
 
     /// A column of words.
-    pub const fn word(name: &'static str, doc: &'static str, value: fn(&Row) -> &str) -> Self {
+    pub const fn word<F: Fn(&Row) -> &str + Sync>(
+        name: &'static str,
+        doc: &'static str,
+        value: &'static F,
+    ) -> Self {
         Self {
             name,
             unit: "",
@@ -240,8 +244,8 @@ impl<Row> ColumnSpec<Row> {
     /// The number or count of this row; `None` for words.
     fn number_of(&self, row: &Row) -> Option<f64> {
         match self.value {
-            ValueOf::Number(value) => Some(value(row)),
-            ValueOf::Count(value) => Some(value(row) as f64),
+            ValueOf::Number(value) => Some(value.one(row)),
+            ValueOf::Count(value) => Some(value.one(row) as f64),
             ValueOf::Word(_) => None,
         }
     }
@@ -249,7 +253,7 @@ impl<Row> ColumnSpec<Row> {
     /// The word of this row; `None` for numbers.
     fn word_of<'a>(&self, row: &'a Row) -> Option<&'a str> {
         match self.value {
-            ValueOf::Word(value) => Some(value(row)),
+            ValueOf::Word(value) => Some(value.one(row)),
             _ => None,
         }
     }

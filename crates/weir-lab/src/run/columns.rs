@@ -85,48 +85,48 @@ pub const FLOW: &[Flow] = &[
         "time_s",
         "s",
         "virtual time since the start of the run",
-        |row| row.at.as_secs_f64(),
+        &|row| row.at.as_secs_f64(),
     ),
     Flow::number(
         "allowed_rate_bps",
         "bit/s",
         "X: the rate that TFRC allows; r_ref of NADA",
-        |row| row.rate(|state| state.allowed_rate.as_bps()),
+        &|row| row.rate(|state| state.allowed_rate.as_bps()),
     )
     .plotted("allowed rate X, bit/s", "X"),
     Flow::number(
         "equation_rate_bps",
         "bit/s",
         "X_calc: the rate of the throughput equation; none before the first loss",
-        |row| row.rate(|state| state.equation_rate.map_or(f64::NAN, Rate::as_bps)),
+        &|row| row.rate(|state| state.equation_rate.map_or(f64::NAN, Rate::as_bps)),
     )
     .plotted("rate of the equation X_calc, bit/s", "X_calc"),
     Flow::number(
         "receive_rate_bps",
         "bit/s",
         "X_recv: the rate that the receiver last reported",
-        |row| row.rate(|state| state.receive_rate.as_bps()),
+        &|row| row.rate(|state| state.receive_rate.as_bps()),
     )
     .plotted("receive rate X_recv, bit/s", "X_recv"),
     Flow::number(
         "loss_event_rate",
         "",
         "p: the loss event rate, from 0 to 1; of NADA p_loss, the smoothed share of lost packets",
-        |row| row.rate(|state| state.loss_event_rate),
+        &|row| row.rate(|state| state.loss_event_rate),
     )
     .plotted_in("%", 100.0, ["loss event rate p, %", "p"]),
     Flow::number(
         "rtt_s",
         "s",
         "the last sample of the round-trip time",
-        |row| row.either(|state| known(state.rtt), |state| known(state.rtt)),
+        &|row| row.either(|state| known(state.rtt), |state| known(state.rtt)),
     )
     .plotted("round-trip time, sample, s", "sample"),
     Flow::number(
         "smoothed_rtt_s",
         "s",
         "R: the smoothed round-trip time",
-        |row| {
+        &|row| {
             row.either(
                 |state| known(state.smoothed_rtt),
                 |state| known(state.smoothed_rtt),
@@ -135,11 +135,14 @@ pub const FLOW: &[Flow] = &[
     )
     .plotted("round-trip time R, s", "R"),
     // Zero is a value here: kernels cut t_ipi to whole microseconds.
-    Flow::number("ipi_s", "s", "t_ipi: the time between two packets", |row| {
-        row.rate(|state| state.inter_packet_interval.as_secs_f64())
-    })
+    Flow::number(
+        "ipi_s",
+        "s",
+        "t_ipi: the time between two packets",
+        &|row| row.rate(|state| state.inter_packet_interval.as_secs_f64()),
+    )
     .plotted("time between two packets t_ipi, s", "ipi_s"),
-    Flow::number("cwnd_bytes", "bytes", "the congestion window", |row| {
+    Flow::number("cwnd_bytes", "bytes", "the congestion window", &|row| {
         row.window(|state| state.cwnd as f64)
     })
     .plotted("congestion window, bytes", "cwnd_bytes"),
@@ -147,25 +150,25 @@ pub const FLOW: &[Flow] = &[
         "bytes_in_flight",
         "bytes",
         "octets sent and neither acknowledged nor declared lost",
-        |row| row.window(|state| state.bytes_in_flight as f64),
+        &|row| row.window(|state| state.bytes_in_flight as f64),
     ),
     Flow::number(
         "partial_bytes_acked",
         "bytes",
         "octets acknowledged towards the next increase of the window",
-        |row| row.window(|state| state.partial_bytes_acked as f64),
+        &|row| row.window(|state| state.partial_bytes_acked as f64),
     ),
     Flow::number(
         "ssthresh_bytes",
         "bytes",
         "the slow-start threshold; none before the first reduction",
-        |row| row.window(|state| state.ssthresh.map_or(f64::NAN, |bytes| bytes as f64)),
+        &|row| row.window(|state| state.ssthresh.map_or(f64::NAN, |bytes| bytes as f64)),
     ),
     Flow::number(
         "pacing_rate_bps",
         "bit/s",
         "the pacing rate of a window controller that has one; r_send of NADA",
-        |row| {
+        &|row| {
             row.either(
                 |state| {
                     state
@@ -180,12 +183,12 @@ pub const FLOW: &[Flow] = &[
         "segment_bytes",
         "bytes",
         "s: the segment size of TFRC",
-        |row| row.rate(|state| f64::from(state.segment_size)),
+        &|row| row.rate(|state| f64::from(state.segment_size)),
     ),
     Flow::word(
         "state",
         "the controller's state, in the words of its RFC",
-        |row| match &row.state {
+        &|row| match &row.state {
             Some(Event::Rate(state)) => state.state,
             Some(Event::Window(state)) => state.state,
             _ => "",
@@ -194,7 +197,7 @@ pub const FLOW: &[Flow] = &[
     Flow::word(
         "limit",
         "the rule that bound the rate or window",
-        |row| match &row.state {
+        &|row| match &row.state {
             Some(
                 Event::Rate(RateState { limit, .. }) | Event::Window(WindowState { limit, .. }),
             ) => limit.name(),
@@ -205,31 +208,31 @@ pub const FLOW: &[Flow] = &[
         "bound",
         "what holds the sender back from here on: application, send_buffer, window, rate, pacer, \
          receiver_credit, anti_amplification or nothing",
-        |row| row.bound.map_or("", Bound::name),
+        &|row| row.bound.map_or("", Bound::name),
     ),
     Flow::number(
         "receive_window_bytes",
         "bytes",
         "octets beyond those acknowledged in order that the receiver lets the sender send",
-        |row| row.window(|state| octets(state.receive_window)),
+        &|row| row.window(|state| octets(state.receive_window)),
     ),
     Flow::number(
         "min_rtt_s",
         "s",
         "the smallest sample of the round-trip time so far",
-        |row| row.min_rtt.map_or(f64::NAN, Duration::as_secs_f64),
+        &|row| row.min_rtt.map_or(f64::NAN, Duration::as_secs_f64),
     ),
     Flow::number(
         "delivered_bytes",
         "bytes",
         "octets that acknowledgements have reported as arrived; TFRC does not count them",
-        |row| row.window(|state| octets(state.delivered)),
+        &|row| row.window(|state| octets(state.delivered)),
     ),
     Flow::number(
         "delivery_rate_bps",
         "bit/s",
         "octets reported as arrived in the last smoothed round-trip time; of TFRC X_recv",
-        |row| {
+        &|row| {
             row.either(
                 |state| state.receive_rate.as_bps(),
                 |_| row.delivery_rate_bps.unwrap_or(f64::NAN),
@@ -240,40 +243,40 @@ pub const FLOW: &[Flow] = &[
         "event",
         "why there is a row: controller or bound, which has changed, or timeout, before what it \
          changes",
-        |row| row.event,
+        &|row| row.event,
     ),
     Flow::number(
         "target_rate_bps",
         "bit/s",
         "r_vin: the rate that a controller for media asks of the encoder",
-        |row| row.media(|media| media.target_rate.as_bps()),
+        &|row| row.media(|media| media.target_rate.as_bps()),
     )
     .plotted("target rate of the encoder, bit/s", "target"),
     Flow::number(
         "queue_delay_s",
         "s",
         "d_queue: the queueing delay that a controller for media measures",
-        |row| row.media(|media| media.queue_delay.as_secs_f64()),
+        &|row| row.media(|media| media.queue_delay.as_secs_f64()),
     )
     .plotted("queueing delay as measured, s", "queueing delay"),
     Flow::number(
         "congestion_signal_s",
         "s",
         "x_curr: queueing delay, losses and marks as one delay (NADA)",
-        |row| row.media(|media| media.congestion_signal.as_secs_f64()),
+        &|row| row.media(|media| media.congestion_signal.as_secs_f64()),
     )
     .plotted("congestion signal x_curr, s", "x_curr"),
     Flow::number(
         "marking_ratio",
         "",
         "p_mark: the smoothed share of marked packets, from 0 to 1 (NADA)",
-        |row| row.media(|media| media.marking_ratio),
+        &|row| row.media(|media| media.marking_ratio),
     ),
     Flow::number(
         "buffered_bytes",
         "bytes",
         "octets of media that wait in the sender",
-        |row| row.media(|media| media.buffered_bytes as f64),
+        &|row| row.media(|media| media.buffered_bytes as f64),
     ),
 ];
 
@@ -293,7 +296,7 @@ const WRITE_BYTES: Flow = Flow::count(
     "write_bytes",
     "bytes",
     "octets that the application wrote",
-    |row| u64::from(row.write_bytes),
+    &|row| u64::from(row.write_bytes),
 );
 
 /// `writes/NAME`: a row for each write of the application, with the state of a rate controller
@@ -311,25 +314,25 @@ pub const LINK: &[Link] = &[
         "time_s",
         "s",
         "virtual time since the start of the run",
-        |row| row.at.as_secs_f64(),
+        &|row| row.at.as_secs_f64(),
     ),
-    Link::count("queue_packets", "packets", "packets in the queue", |row| {
+    Link::count("queue_packets", "packets", "packets in the queue", &|row| {
         u64::from(row.queue_packets)
     }),
-    Link::count("queue_bytes", "bytes", "octets in the queue", |row| {
+    Link::count("queue_bytes", "bytes", "octets in the queue", &|row| {
         row.queue_bytes
     }),
     Link::count(
         "drops",
         "packets",
         "packets dropped since the start",
-        |row| row.drops,
+        &|row| row.drops,
     ),
     Link::count(
         "marks",
         "packets",
         "packets marked since the start",
-        |row| row.marks,
+        &|row| row.marks,
     ),
 ];
 
@@ -340,13 +343,13 @@ pub const PACKET: &[Packet] = &[
         "time_s",
         "s",
         "virtual time since the start of the run",
-        |row| row.at.as_secs_f64(),
+        &|row| row.at.as_secs_f64(),
     ),
-    Packet::word("place", "sender, receiver or link", |row| row.place),
-    Packet::word("name", "the flow or the direction of a link", |row| {
+    Packet::word("place", "sender, receiver or link", &|row| row.place),
+    Packet::word("name", "the flow or the direction of a link", &|row| {
         &row.name
     }),
-    Packet::word("event", "sent, received, lost, dropped or marked", |row| {
+    Packet::word("event", "sent, received, lost, dropped or marked", &|row| {
         row.event
     }),
     Packet::number(
@@ -354,39 +357,39 @@ pub const PACKET: &[Packet] = &[
         "",
         "sequence or packet number; of TCP the offset of the first octet, of an acknowledgement \
          without data that of the octet that is expected",
-        |row| row.number.map_or(f64::NAN, |number| number as f64),
+        &|row| row.number.map_or(f64::NAN, |number| number as f64),
     ),
     Packet::count(
         "size_bytes",
         "bytes",
         "size without IP and UDP headers",
-        |row| u64::from(row.size),
+        &|row| u64::from(row.size),
     ),
     Packet::word(
         "reason",
         "why the packet was dropped or declared lost",
-        |row| row.reason,
+        &|row| row.reason,
     ),
-    Packet::word("flow", "the flow that the packet belongs to", |row| {
+    Packet::word("flow", "the flow that the packet belongs to", &|row| {
         &row.flow
     }),
     Packet::word(
         "content",
         "of a packet sent or received: data, retransmission, acknowledgement or control; at the \
          receiver a retransmission is data",
-        |row| row.content,
+        &|row| row.content,
     ),
 ];
 
 /// `gaps/NAME`: a row for each gap in the audio.
 pub const GAP: &[Gap] = &[
-    Gap::number("time_s", "s", "when the gap began", |row| {
+    Gap::number("time_s", "s", "when the gap began", &|row| {
         row.at.as_secs_f64()
     }),
-    Gap::number("gap_s", "s", "length of the gap", |row| {
+    Gap::number("gap_s", "s", "length of the gap", &|row| {
         row.length.as_secs_f64()
     }),
-    Gap::number("silence_s", "s", "length of all gaps so far", |row| {
+    Gap::number("silence_s", "s", "length of all gaps so far", &|row| {
         row.silence.as_secs_f64()
     })
     .plotted("music that was not heard so far, s", "silence_s"),
@@ -411,6 +414,7 @@ pub fn plot_label(column: &str) -> Option<PlotLabel> {
 }
 
 /// A time in seconds; NaN for zero, which means not measured yet.
+#[inline]
 fn known(span: Duration) -> f64 {
     if span.is_zero() {
         f64::NAN
@@ -420,11 +424,13 @@ fn known(span: Duration) -> f64 {
 }
 
 /// A count of octets; NaN if it is not known.
+#[inline]
 fn octets(count: Option<u64>) -> f64 {
     count.map_or(f64::NAN, |octets| octets as f64)
 }
 
 impl FlowRow {
+    #[inline]
     fn either(
         &self,
         of_rate: impl Fn(&RateState) -> f64,
@@ -437,14 +443,17 @@ impl FlowRow {
         }
     }
 
+    #[inline]
     fn rate(&self, value: impl Fn(&RateState) -> f64) -> f64 {
         self.either(value, |_| f64::NAN)
     }
 
+    #[inline]
     fn media(&self, value: impl Fn(&MediaState) -> f64) -> f64 {
         self.rate(|state| state.media.as_ref().map_or(f64::NAN, &value))
     }
 
+    #[inline]
     fn window(&self, value: impl Fn(&WindowState) -> f64) -> f64 {
         self.either(|_| f64::NAN, value)
     }

@@ -23,27 +23,27 @@ pub const EVENT: &[FlowEvent] = &[
         "time_s",
         "s",
         "virtual time since the start of the run",
-        |row| row.at.as_secs_f64(),
+        &|row| row.at.as_secs_f64(),
     ),
-    FlowEvent::word("place", "sender or receiver", |row| row.place),
+    FlowEvent::word("place", "sender or receiver", &|row| row.place),
     FlowEvent::word(
         "event",
         "state: the connection entered a state; timeout: a timer expired that waits for \
          acknowledgements or feedback; window_probe: the peer's window is closed, and a probe asks \
          for it; spurious: a reduction of the window was taken back; feedback: TFRC's receiver \
          decided otherwise than before",
-        |row| row.event,
+        &|row| row.event,
     ),
     FlowEvent::word(
         "detail",
         "the state in the words of its RFC, or whether feedback is sent or suppressed, and why",
-        |row| row.detail,
+        &|row| row.detail,
     ),
     FlowEvent::number(
         "backoff",
         "",
         "of a timeout or a probe, those in a row before it",
-        |row| row.backoff.map_or(f64::NAN, f64::from),
+        &|row| row.backoff.map_or(f64::NAN, f64::from),
     ),
 ];
 

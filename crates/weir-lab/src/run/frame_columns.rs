@@ -19,44 +19,44 @@ pub struct FrameRow {
 
 /// `frames/NAME`: a row for each frame of video.
 pub const FRAME: &[Frame] = &[
-    Frame::number("time_s", "s", "when the frame was captured", |row| {
+    Frame::number("time_s", "s", "when the frame was captured", &|row| {
         row.frame.captured.as_secs_f64()
     }),
-    Frame::count("number", "", "its number, from 0 on", |row| {
+    Frame::count("number", "", "its number, from 0 on", &|row| {
         u64::from(row.frame.number)
     }),
-    Frame::word("kind", "key, or delta", |row| {
+    Frame::word("kind", "key, or delta", &|row| {
         if row.frame.is_key { "key" } else { "delta" }
     }),
-    Frame::count("size_bytes", "bytes", "its octets in all packets", |row| {
+    Frame::count("size_bytes", "bytes", "its octets in all packets", &|row| {
         u64::from(row.frame.bytes)
     }),
     Frame::count(
         "packets",
         "packets",
         "its packets; 0 if it was not encoded",
-        |row| u64::from(row.frame.packets),
+        &|row| u64::from(row.frame.packets),
     ),
-    Frame::count("arrived", "packets", "its packets that arrived", |row| {
+    Frame::count("arrived", "packets", "its packets that arrived", &|row| {
         u64::from(row.frame.arrived)
     }),
     Frame::number(
         "encoder_rate_bps",
         "bit/s",
         "the rate to which the encoder was set",
-        |row| f64::from(row.frame.encoder_rate),
+        &|row| f64::from(row.frame.encoder_rate),
     ),
     Frame::number(
         "frame_delay_s",
         "s",
         "from its capture until its last packet arrived; none if one is missing",
-        |row| row.delay.map_or(f64::NAN, Duration::as_secs_f64),
+        &|row| row.delay.map_or(f64::NAN, Duration::as_secs_f64),
     )
     .plotted("frame delay, s", "frame delay"),
     Frame::word(
         "outcome",
         "complete; late: complete after the deadline; incomplete; or not_encoded",
-        |row| row.outcome,
+        &|row| row.outcome,
     ),
 ];
 

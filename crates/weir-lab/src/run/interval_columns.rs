@@ -22,68 +22,68 @@ pub struct IntervalRow {
 
 /// `intervals/NAME`: a row for each interval of the run (`[run] interval`).
 pub const INTERVAL: &[Interval] = &[
-    Interval::number("time_s", "s", "the end of the interval", |row| {
+    Interval::number("time_s", "s", "the end of the interval", &|row| {
         row.at.as_secs_f64()
     }),
     Interval::number(
         "throughput_bps",
         "bit/s",
         "transport packets that the receiver got, acknowledgements included",
-        |row| row.rate(|receiver| receiver.bytes_received),
+        &|row| row.rate(|receiver| receiver.bytes_received),
     )
     .plotted("throughput, bit/s", "throughput"),
     Interval::number(
         "goodput_bps",
         "bit/s",
         "application data delivered for the first time",
-        |row| row.rate(|receiver| receiver.payload_received),
+        &|row| row.rate(|receiver| receiver.payload_received),
     )
     .plotted("goodput, bit/s", "goodput"),
     Interval::number(
         "one_way_delay_s",
         "s",
         "mean one-way delay of the packets that arrived; none without a packet",
-        |row| row.mean(row.delays.one_way_sum),
+        &|row| row.mean(row.delays.one_way_sum),
     )
     .plotted("one-way delay, mean, s", "one-way delay"),
     Interval::number(
         "one_way_delay_max_s",
         "s",
         "largest one-way delay of the packets that arrived",
-        |row| row.known(row.delays.one_way_max),
+        &|row| row.known(row.delays.one_way_max),
     )
     .plotted("one-way delay, largest, s", "largest one-way delay"),
     Interval::number(
         "queueing_delay_s",
         "s",
         "mean time in queues of the packets that arrived; none without a packet",
-        |row| row.mean(row.delays.queueing_sum),
+        &|row| row.mean(row.delays.queueing_sum),
     )
     .plotted("queueing delay, mean, s", "queueing delay"),
     Interval::number(
         "queueing_delay_max_s",
         "s",
         "longest time in queues of the packets that arrived",
-        |row| row.known(row.delays.queueing_max),
+        &|row| row.known(row.delays.queueing_max),
     )
     .plotted("queueing delay, largest, s", "largest queueing delay"),
     Interval::count(
         "packets_received",
         "packets",
         "packets that the receiver got",
-        |row| row.after.receiver.packets_received - row.before.receiver.packets_received,
+        &|row| row.after.receiver.packets_received - row.before.receiver.packets_received,
     ),
     Interval::count(
         "packets_lost",
         "packets",
         "packets that the transport found to be lost in this interval",
-        IntervalRow::lost,
+        &IntervalRow::lost,
     ),
     Interval::count(
         "marks",
         "packets",
         "packets that arrived with Congestion Experienced",
-        |row| row.delays.marks,
+        &|row| row.delays.marks,
     ),
 ];
 

@@ -58,23 +58,26 @@ pub const REQUEST: &[RequestColumn] = &[
         "start_s",
         "s",
         "when the first byte of the request was written, since the start of the run",
-        |row| row.start.as_secs_f64(),
+        &|row| row.start.as_secs_f64(),
     ),
-    RequestColumn::count("request_bytes", "bytes", "the size of the request", |row| {
-        row.request
-    }),
+    RequestColumn::count(
+        "request_bytes",
+        "bytes",
+        "the size of the request",
+        &|row| row.request,
+    ),
     RequestColumn::count(
         "response_bytes",
         "bytes",
         "the size of the response",
-        |row| row.response,
+        &|row| row.response,
     ),
     RequestColumn::number(
         "completion_time_s",
         "s",
         "from then until the last byte of the response was read; none if that was after the end \
          of the run",
-        |row| time(row).map_or(f64::NAN, Duration::as_secs_f64),
+        &|row| time(row).map_or(f64::NAN, Duration::as_secs_f64),
     ),
 ];
 

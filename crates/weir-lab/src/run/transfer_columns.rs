@@ -21,14 +21,14 @@ pub const TRANSFER: &[TransferColumn] = &[
         "start_s",
         "s",
         "when the connection was opened, since the start of the run",
-        |row| row.transfer.start.as_secs_f64(),
+        &|row| row.transfer.start.as_secs_f64(),
     ),
-    TransferColumn::count("size_bytes", "bytes", "its size", |row| row.transfer.bytes),
+    TransferColumn::count("size_bytes", "bytes", "its size", &|row| row.transfer.bytes),
     TransferColumn::number(
         "completion_time_s",
         "s",
         "from the opening of the connection to the delivery of the last octet; none if that was \
          after the end of the run",
-        |row| row.completion.map_or(f64::NAN, Duration::as_secs_f64),
+        &|row| row.completion.map_or(f64::NAN, Duration::as_secs_f64),
     ),
 ];

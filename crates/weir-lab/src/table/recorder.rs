@@ -4,7 +4,7 @@
 //! writes them.
 
 use super::thinning::Thinning;
-use super::{Column, ColumnSpec, Table, ValueOf, Values, interned};
+use super::{Column, ColumnSpec, Table, ValueOf, Values};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -69,16 +69,13 @@ impl Columns {
         for (spec, values) in columns.iter().zip(&mut self.values) {
             match (&spec.value, values) {
                 (ValueOf::Number(value), Values::F64(numbers)) => {
-                    numbers.extend(rows.iter().map(value));
+                    value.all(rows, numbers);
                 }
                 (ValueOf::Count(value), Values::U64(counts)) => {
-                    counts.extend(rows.iter().map(value));
+                    value.all(rows, counts);
                 }
                 (ValueOf::Word(value), Values::Text(words)) => {
-                    words.reserve(rows.len());
-                    for row in rows {
-                        push_word(words, &mut self.words, value(row));
-                    }
+                    value.all(rows, words, &mut self.words);
                 }
                 // `new` gives every column the values of its kind.
                 _ => {}
@@ -95,12 +92,6 @@ impl Columns {
             columns: columns.iter().zip(self.values).map(column).collect(),
         }
     }
-}
-
-/// Appends a word, mostly that of the row before.
-fn push_word(words: &mut Vec<Arc<str>>, known: &mut BTreeSet<Arc<str>>, word: &str) {
-    let same = words.last().filter(|last| &***last == word).cloned();
-    words.push(same.unwrap_or_else(|| interned(known, word)));
 }
 
 /// Where the rows of a full batch go.
@@ -151,6 +142,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
     }
 
     /// Appends a row.
+    #[inline]
     pub fn push(&mut self, row: &Row) {
         match &mut self.thinning {
             None => self.keep(row),
@@ -162,6 +154,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
+    #[inline]
     fn keep(&mut self, row: &Row) {
         self.rows += 1;
         self.batch.push(row.clone());
@@ -171,6 +164,7 @@ impl<Row: Clone + Send> TableRecorder<Row> {
     }
 
     /// Hands the waiting rows to the table in memory or to the sink.
+    #[cold]
     fn send(&mut self) {
         match &mut self.target {
             Target::Memory(table) => {

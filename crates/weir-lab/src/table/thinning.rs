@@ -108,9 +108,9 @@ mod tests {
     }
 
     const COLUMNS: &[ColumnSpec<Row>] = &[
-        ColumnSpec::number("time_s", "s", "time", |row| row.at_s),
-        ColumnSpec::number("value", "", "value", |row| row.value),
-        ColumnSpec::word("word", "word", |row| row.word),
+        ColumnSpec::number("time_s", "s", "time", &|row: &Row| row.at_s),
+        ColumnSpec::number("value", "", "value", &|row: &Row| row.value),
+        ColumnSpec::word("word", "word", &|row: &Row| row.word),
     ];
 
     #[test]
