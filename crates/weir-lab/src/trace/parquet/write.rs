@@ -19,6 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rows after which a row group ends.
 const ROW_GROUP: usize = 1 << 20;
 
+/// Words of a batch whose octets are shared at most.
+const RECENT: usize = 8;
+
 /// Writes a table piece by piece.
 pub(in crate::trace) struct TableWriter<W: Write + Send> {
     file: SerializedFileWriter<W>,
@@ -26,8 +29,23 @@ pub(in crate::trace) struct TableWriter<W: Write + Send> {
     /// The row group that grows; empty before the first row.
     chunks: Vec<Chunk>,
     rows: usize,
-    /// Ones for the rows that have a value.
+    levels: Levels,
+}
+
+/// Whether rows have a value, of batches in which all have one or none has.
+#[derive(Default)]
+struct Levels {
     present: Vec<i16>,
+    absent: Vec<i16>,
+}
+
+impl Levels {
+    fn fit(&mut self, rows: usize) {
+        if self.present.len() < rows {
+            self.present.resize(rows, 1);
+            self.absent.resize(rows, 0);
+        }
+    }
 }
 
 /// A column of a row group: encoded pages in memory, because the file has them column after column.
@@ -72,7 +90,7 @@ impl<W: Write + Send> TableWriter<W> {
             properties,
             chunks: Vec::new(),
             rows: 0,
-            present: Vec::new(),
+            levels: Levels::default(),
         })
     }
 
@@ -84,11 +102,9 @@ impl<W: Write + Send> TableWriter<W> {
         if self.chunks.is_empty() {
             self.chunks = self.begin_row_group();
         }
-        if self.present.len() < table.rows() {
-            self.present.resize(table.rows(), 1);
-        }
+        self.levels.fit(table.rows());
         for (chunk, column) in self.chunks.iter_mut().zip(&table.columns) {
-            let written = write_values(&mut chunk.writer, &column.values, &self.present);
+            let written = write_values(&mut chunk.writer, &column.values, &self.levels);
             written.map_err(io_error)?;
         }
         self.rows += table.rows();
@@ -138,22 +154,28 @@ impl<W: Write + Send> TableWriter<W> {
 fn write_values(
     writer: &mut ColumnWriter<'_>,
     values: &Values,
-    present: &[i16],
+    levels: &Levels,
 ) -> Result<(), ParquetError> {
     match (writer, values) {
         (ColumnWriter::DoubleColumnWriter(writer), Values::F64(values)) => {
-            if values.iter().any(|value| value.is_nan()) {
+            // Without a branch at each value.
+            let missing = |(any, all), value: &f64| (any | value.is_nan(), all & value.is_nan());
+            let (any_missing, all_missing) = values.iter().fold((false, true), missing);
+            let rows = values.len();
+            if !any_missing {
+                writer.write_batch(values, levels.present.get(..rows), None)?;
+            } else if all_missing {
+                writer.write_batch(&[], levels.absent.get(..rows), None)?;
+            } else {
                 let known = |value: &f64| i16::from(!value.is_nan());
                 let levels: Vec<i16> = values.iter().map(known).collect();
                 let known: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
                 writer.write_batch(&known, Some(&levels), None)?;
-            } else {
-                writer.write_batch(values, present.get(..values.len()), None)?;
             }
         }
         (ColumnWriter::Int64ColumnWriter(writer), Values::U64(values)) => {
             // The schema says that the bits are those of an unsigned number.
-            let bits: Vec<i64> = values.iter().map(|value| *value as i64).collect();
+            let bits: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
             writer.write_batch(&bits, None, None)?;
         }
         (ColumnWriter::ByteArrayColumnWriter(writer), Values::Text(values)) => {
@@ -167,16 +189,18 @@ fn write_values(
     Ok(())
 }
 
-/// The octets of words. Neighbours are mostly the same word, whose octets are shared.
+/// The octets of words, which equal words share: they are mostly among the last few.
 fn octets_of(values: &[Arc<str>]) -> Vec<ByteArray> {
-    let mut last: Option<(&Arc<str>, ByteArray)> = None;
-    let octets = values.iter().map(|word| match &last {
-        Some((known, octets)) if Arc::ptr_eq(known, word) => octets.clone(),
-        _ => {
-            let octets = ByteArray::from(word.as_bytes().to_vec());
-            last = Some((word, octets.clone()));
-            octets
+    let mut recent: Vec<(&Arc<str>, ByteArray)> = Vec::new();
+    let octets = values.iter().map(|word| {
+        if let Some((_, octets)) = recent.iter().find(|(same, _)| Arc::ptr_eq(same, word)) {
+            return octets.clone();
         }
+        let octets = ByteArray::from(word.as_bytes().to_vec());
+        if recent.len() < RECENT {
+            recent.push((word, octets.clone()));
+        }
+        octets
     });
     octets.collect()
 }
