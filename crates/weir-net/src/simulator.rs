@@ -473,10 +473,11 @@ impl<'a> Run<'a> {
             if events.is_empty() {
                 continue;
             }
-            for (at, mut event) in events.drain() {
-                pool.number_event(&mut event);
-                self.probe.record(at, EventSource(target.0), &event);
-            }
+            let (source, probe) = (EventSource(target.0), &mut *self.probe);
+            events.take_each(|at, event| {
+                pool.number_event(event);
+                probe.record(at, source, event);
+            });
         }
     }
 
@@ -502,10 +503,11 @@ impl<'a> Run<'a> {
         if place.link.events().is_empty() {
             return;
         }
-        for (at, mut event) in place.link.events().drain() {
-            pool.number_event(&mut event);
-            self.probe.record(at, EventSource(place.target.0), &event);
-        }
+        let (source, probe) = (EventSource(place.target.0), &mut *self.probe);
+        place.link.events().take_each(|at, event| {
+            pool.number_event(event);
+            probe.record(at, source, event);
+        });
     }
 
     fn observe_agent(&mut self, id: u32) {
@@ -514,8 +516,7 @@ impl<'a> Run<'a> {
         let probe = &mut *self.probe;
         let mut record = |events: &mut Events| {
             if !events.is_empty() {
-                let events = events.drain();
-                events.for_each(|(at, event)| probe.record(at, source, &event));
+                events.take_each(|at, event| probe.record(at, source, event));
             }
         };
         if let Some(events) = place.agent.endpoint_events() {

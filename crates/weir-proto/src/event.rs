@@ -413,6 +413,17 @@ impl Events {
         self.queue.is_empty() && !self.bounds.is_pending()
     }
 
+    /// Removes all events, oldest first, after `take` has seen each where it lies; keeps the
+    /// capacity.
+    pub fn take_each(&mut self, mut take: impl FnMut(Instant, &mut Event)) {
+        let change = self.bounds.take();
+        self.queue_change(change);
+        self.queue
+            .iter_mut()
+            .for_each(|(at, event)| take(*at, event));
+        self.queue.clear();
+    }
+
     /// Removes all events, oldest first; keeps the capacity.
     pub fn drain(&mut self) -> impl Iterator<Item = (Instant, Event)> + '_ {
         let change = self.bounds.take();

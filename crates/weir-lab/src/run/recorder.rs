@@ -238,6 +238,7 @@ impl Recorder {
     /// Counts the rows of flows and links, and thins their tables once there are too many: each
     /// flow's to the extremes of its round-trip time, and to longer intervals whenever half as
     /// many rows have been added again.
+    #[cold]
     fn thin_if_needed(&mut self, at: Instant) {
         let flows = self.flows.iter();
         let flows: u64 = flows
@@ -402,6 +403,7 @@ impl Recorder {
         }
     }
 
+    #[inline]
     fn record_link(&mut self, at: Instant, link: usize, event: &Event) {
         if !self.traces_links() {
             return;
@@ -424,6 +426,7 @@ impl Recorder {
     }
 
     /// Looks at the number of rows from time to time.
+    #[inline]
     fn count_row(&mut self, at: Instant) {
         self.thinning.unseen += 1;
         if self.thinning.unseen >= self.thinning.look_every {
@@ -468,13 +471,17 @@ impl Probe for Recorder {
     fn record(&mut self, at: Instant, source: EventSource, event: &Event) {
         let role = self.roles.get(source.0 as usize).copied();
         let role = role.unwrap_or_default();
-        self.record_end(at, role, event);
-        match role {
-            Role::Sender(flow) => self.record_sender(at, flow, event),
-            Role::Link(link) => self.record_link(at, link, event),
-            Role::Receiver(_) | Role::Unknown => {}
+        if let Role::Link(link) = role {
+            self.record_link(at, link, event);
+        } else {
+            self.record_end(at, role, event);
         }
-        self.record_packet(at, role, event);
+        if let Role::Sender(flow) = role {
+            self.record_sender(at, flow, event);
+        }
+        if self.packets.is_some() {
+            self.record_packet(at, role, event);
+        }
     }
 }
 
@@ -484,6 +491,7 @@ impl FlowRecord {
         self.push_row(at, columns::CONTROLLER_ROW);
     }
 
+    #[inline]
     fn push_row(&mut self, at: Instant, event: &'static str) {
         (self.now.at, self.now.event) = (at, event);
         self.states.push(&self.now);
