@@ -178,12 +178,12 @@ impl DeliveryRateSampler {
     }
 
     /// A packet was declared lost. Returns the octets declared lost since it was sent, itself
-    /// included.
+    /// included; zero without a snapshot.
     #[inline]
-    pub const fn on_lost(&mut self, bytes: u64, snapshot: &DeliverySnapshot) -> u64 {
+    pub fn on_lost(&mut self, bytes: u64, snapshot: Option<&DeliverySnapshot>) -> u64 {
         self.lost += bytes;
         self.progress.lost += bytes;
-        self.lost - snapshot.lost
+        snapshot.map_or(0, |snapshot| self.lost - snapshot.lost)
     }
 
     /// The acknowledgement was processed to its end (GenerateRateSample, draft-bbr §4.1.2.3);
@@ -332,11 +332,11 @@ mod tests {
     #[test]
     fn losses_count_from_the_sending_of_each_packet() {
         let (mut sampler, sent) = ten_sent();
-        assert_eq!(sampler.on_lost(1000, &sent[0]), 1000);
-        assert_eq!(sampler.on_lost(1000, &sent[1]), 2000);
+        assert_eq!(sampler.on_lost(1000, Some(&sent[0])), 1000);
+        assert_eq!(sampler.on_lost(1000, Some(&sent[1])), 2000);
         let late = sampler.on_sent(at(20), 1000, 9000);
         assert_eq!(late.lost, 2000);
-        assert_eq!(sampler.on_lost(1000, &late), 1000);
+        assert_eq!(sampler.on_lost(1000, Some(&late)), 1000);
         sampler.on_acked(at(100), 1000, (at(2), 2), Some(&sent[2]));
         let delivered = sampler.on_end_acks(MS(1)).unwrap();
         assert_eq!((delivered.newly_lost, delivered.rate.lost), (3000, 3000));

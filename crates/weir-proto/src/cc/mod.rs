@@ -70,7 +70,8 @@ pub struct Lost {
     pub sent_at: Instant,
     /// Its size in octets.
     pub bytes: u64,
-    /// P.tx_in_flight: octets in flight when it had been sent, itself included.
+    /// P.tx_in_flight: octets in flight when it had been sent, itself included. This, the next and
+    /// `app_limited` are for controllers that want the delivery rate.
     pub tx_in_flight: u64,
     /// C.lost - P.lost: octets declared lost since it was sent, itself included.
     pub lost_since_sent: u64,
@@ -106,7 +107,7 @@ pub struct EndAcks {
     pub rtt_sample: Option<Duration>,
     /// The round-trip time measured so far.
     pub rtt: Rtt,
-    /// The sample of the delivery rate.
+    /// The sample of the delivery rate, for a controller that wants it.
     pub rate: RateSample,
 }
 
@@ -166,6 +167,12 @@ pub trait WindowController {
     /// proportional rate reduction (RFC 6937), takes its place there.
     fn sets_window_in_recovery(&self) -> bool {
         false
+    }
+    /// True if samples of the delivery rate are wanted. For a controller that never does, a
+    /// transport need not keep the state of the connection at the sending of each packet: its
+    /// samples have no rate, and what [`Lost`] says of that state is zero.
+    fn wants_delivery_rate(&self) -> bool {
+        true
     }
     /// True while the controller itself keeps the flow below what the path can take, so that
     /// samples of the delivery rate count as limited by the application (draft-bbr §5.3.4.3).

@@ -12,7 +12,6 @@ use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::ring::Ring;
 use crate::time::{Duration, Instant};
-use std::slice;
 
 /// kGranularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -39,43 +38,86 @@ pub enum RetransmitFrame {
     /// The handshake message.
     Crypto,
     /// A frame of flow control; its current value is sent again.
-    FlowControl(Box<Frame>),
+    FlowControl(Frame),
 }
 
-/// The frames of a packet that must be sent again if it is lost: almost always one.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// The frames of a packet that must be sent again if it is lost: almost always one of a stream,
+/// which takes 16 octets.
+#[derive(Clone, Debug, Default)]
 pub enum RetransmitFrames {
     /// None.
     #[default]
     None,
-    /// One.
-    One(RetransmitFrame),
-    /// More.
-    Many(Box<[RetransmitFrame]>),
+    /// A [`StreamFrame`] whose stream has a small number.
+    Stream {
+        /// Its offset.
+        offset: u64,
+        /// Its length in octets.
+        len: u32,
+        /// Its stream.
+        id: u16,
+        /// Its stream ends with it.
+        fin: bool,
+    },
+    /// Others, or more.
+    Many(Box<Vec<RetransmitFrame>>),
 }
 
 impl RetransmitFrames {
     /// Adds a frame behind the others.
     #[inline]
     pub fn push(&mut self, frame: RetransmitFrame) {
-        *self = match std::mem::take(self) {
-            Self::None => Self::One(frame),
-            Self::One(first) => Self::Many([first, frame].into()),
-            Self::Many(frames) => {
-                let mut frames = frames.into_vec();
-                frames.push(frame);
-                Self::Many(frames.into())
-            }
-        };
+        if let (
+            Self::None,
+            RetransmitFrame::Stream(StreamFrame {
+                id,
+                offset,
+                len,
+                fin,
+            }),
+        ) = (&self, &frame)
+            && let Ok(id) = u16::try_from(*id)
+        {
+            *self = Self::Stream {
+                offset: *offset,
+                len: *len,
+                id,
+                fin: *fin,
+            };
+        } else {
+            self.push_other(frame);
+        }
     }
 
-    /// All of them.
+    #[cold]
+    fn push_other(&mut self, frame: RetransmitFrame) {
+        let mut frames = Box::default();
+        if let Self::Many(before) = self {
+            frames = std::mem::take(before);
+        } else {
+            self.for_each(|first| Vec::push(&mut frames, first.clone()));
+        }
+        frames.push(frame);
+        *self = Self::Many(frames);
+    }
+
+    /// Passes all of them on, in order.
     #[inline]
-    pub fn as_slice(&self) -> &[RetransmitFrame] {
-        match self {
-            Self::None => &[],
-            Self::One(frame) => slice::from_ref(frame),
-            Self::Many(frames) => frames,
+    pub fn for_each(&self, mut take: impl FnMut(&RetransmitFrame)) {
+        match *self {
+            Self::None => {}
+            Self::Stream {
+                offset,
+                len,
+                id,
+                fin,
+            } => take(&RetransmitFrame::Stream(StreamFrame {
+                id: u64::from(id),
+                offset,
+                len,
+                fin,
+            })),
+            Self::Many(ref frames) => frames.iter().for_each(take),
         }
     }
 
@@ -98,7 +140,7 @@ enum PacketState {
     NotInFlight,
 }
 
-/// A packet that was sent.
+/// A packet that was sent: 40 octets, because a connection keeps as many as its window has.
 #[derive(Clone, Debug, Default)]
 pub struct SentPacket {
     /// When it was handed over.
@@ -111,8 +153,6 @@ pub struct SentPacket {
     pub size: u32,
     /// The peer must acknowledge it.
     pub ack_eliciting: bool,
-    /// What had been delivered when it was sent.
-    pub snapshot: DeliverySnapshot,
     state: PacketState,
 }
 
@@ -135,6 +175,8 @@ pub struct LostPacket {
     pub number: PacketNumber,
     /// The packet.
     pub packet: SentPacket,
+    /// What had been delivered when it was sent, if that is kept.
+    pub snapshot: Option<DeliverySnapshot>,
     /// The threshold that it exceeded.
     pub trigger: LossTrigger,
 }
@@ -152,6 +194,9 @@ pub struct NewlyAcked {
 #[derive(Clone, Debug, Default)]
 pub struct SentPackets {
     packets: Ring<SentPacket>,
+    /// What had been delivered when each of them was sent; empty for a controller that does not
+    /// want the delivery rate.
+    snapshots: Ring<DeliverySnapshot>,
     /// The number of the first packet in the ring; none before it is in flight.
     base: u64,
     /// Packets behind the last one in the ring, none of which is in flight: most packets of a
@@ -197,15 +242,21 @@ impl SentPackets {
 
     /// Adds a packet in flight with the next number.
     #[inline]
-    pub fn push(&mut self, packet: SentPacket) {
+    pub fn push(&mut self, packet: SentPacket, snapshot: Option<DeliverySnapshot>) {
         if packet.ack_eliciting {
             self.eliciting_in_flight += 1;
             self.last_eliciting_at = packet.sent_at;
         }
         for _ in 0..std::mem::take(&mut self.skipped) {
             self.packets.push_back(SentPacket::default());
+            if snapshot.is_some() {
+                self.snapshots.push_back(DeliverySnapshot::default());
+            }
         }
         self.packets.push_back(packet);
+        if let Some(snapshot) = snapshot {
+            self.snapshots.push_back(snapshot);
+        }
     }
 
     /// Takes the next number for a packet that is not tracked, because it is not in flight.
@@ -263,10 +314,12 @@ impl SentPackets {
         Ok(newly_acked)
     }
 
-    /// A packet that was not trimmed yet.
+    /// A packet that was not trimmed yet, and what had been delivered when it was sent, if that is
+    /// kept.
     #[inline]
-    pub fn get(&self, number: PacketNumber) -> Option<&SentPacket> {
-        self.packets.get(number.checked_sub(self.base)? as usize)
+    pub fn get(&self, number: PacketNumber) -> Option<(&SentPacket, Option<&DeliverySnapshot>)> {
+        let at = number.checked_sub(self.base)? as usize;
+        Some((self.packets.get(at)?, self.snapshots.get(at)))
     }
 
     /// True if a packet is in flight that is older than the largest acknowledged one: only then
@@ -300,7 +353,8 @@ impl SentPackets {
         let mut period = PersistentCongestionPeriod::new(rtt.first_sample_at(), persistent_after);
         let mut number = self.base + self.settled as u64;
         while number <= largest {
-            let Some(packet) = self.packets.get_mut((number - self.base) as usize) else {
+            let at = (number - self.base) as usize;
+            let Some(packet) = self.packets.get_mut(at) else {
                 break;
             };
             match packet.state {
@@ -322,6 +376,7 @@ impl SentPackets {
                     lost.push(LostPacket {
                         number,
                         packet: taken,
+                        snapshot: self.snapshots.get(at).copied(),
                         trigger,
                     });
                 }
@@ -347,6 +402,7 @@ impl SentPackets {
         self.base += self.settled as u64;
         for _ in 0..std::mem::take(&mut self.settled) {
             self.packets.pop_front();
+            self.snapshots.pop_front();
         }
         if self.packets.is_empty() {
             self.base += std::mem::take(&mut self.skipped);
@@ -354,13 +410,13 @@ impl SentPackets {
     }
 
     /// The frames of the oldest packet in flight, to be sent again as a probe.
-    pub fn oldest_retransmit(&self) -> &[RetransmitFrame] {
+    pub fn oldest_retransmit(&self) -> RetransmitFrames {
         let mut open = self
             .packets
             .iter()
             .filter(|packet| packet.state == PacketState::InFlight);
         open.find(|packet| !packet.retransmit.is_empty())
-            .map_or(&[], |packet| packet.retransmit.as_slice())
+            .map_or(RetransmitFrames::None, |packet| packet.retransmit.clone())
     }
 
     /// Discards all packets (RFC 9002 §6.4); returns the octets that were in flight.
@@ -374,6 +430,7 @@ impl SentPackets {
         self.skipped = 0;
         self.settled = 0;
         self.packets.clear();
+        self.snapshots.clear();
         self.loss_time = None;
         self.eliciting_in_flight = 0;
         octets

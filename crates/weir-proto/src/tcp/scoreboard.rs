@@ -21,7 +21,8 @@ pub(super) enum Lost {
     Timeout,
 }
 
-/// A segment that was sent and is not cumulatively acknowledged.
+/// A segment that was sent and is not cumulatively acknowledged: 24 octets, because a connection
+/// keeps as many as its window has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentSegment {
     /// Offset of its first octet.
@@ -34,12 +35,13 @@ pub(super) struct SentSegment {
     pub(super) retransmitted_ever: bool,
     /// It counts as lost.
     pub(super) lost: Option<Lost>,
-    /// What had been delivered when it was last sent.
-    pub(super) snapshot: DeliverySnapshot,
     /// It was retransmitted since it was marked lost.
     retransmitted: bool,
     sacked: bool,
 }
+
+/// A segment, and what had been delivered when it was last sent, if that is kept.
+pub(super) type Known<'a> = (&'a SentSegment, Option<&'a DeliverySnapshot>);
 
 /// Parts of a SACKed range that are new; mostly one.
 type Gaps = SmallVec<[(u64, u64); 2]>;
@@ -48,6 +50,9 @@ type Gaps = SmallVec<[(u64, u64); 2]>;
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     segments: Ring<SentSegment>,
+    /// What had been delivered when each of them was last sent; `None` for a controller that does
+    /// not want the delivery rate.
+    snapshots: Option<Ring<DeliverySnapshot>>,
     pipe: u64,
     high_ack: u64,
     high_data: u64,
@@ -75,7 +80,6 @@ impl SentSegment {
             sent_at,
             retransmitted_ever: false,
             lost: None,
-            snapshot: DeliverySnapshot::default(),
             retransmitted: false,
             sacked: false,
         }
@@ -101,9 +105,10 @@ impl SentSegment {
 }
 
 impl Scoreboard {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(wants_delivery_rate: bool) -> Self {
         Self {
             segments: Ring::default(),
+            snapshots: wants_delivery_rate.then(Ring::default),
             pipe: 0,
             high_ack: 0,
             high_data: 0,
@@ -185,6 +190,9 @@ impl Scoreboard {
         let segment = SentSegment::new(self.high_data, len, now);
         self.transmissions.push_back((now, segment.start));
         self.segments.push_back(segment);
+        if let Some(snapshots) = &mut self.snapshots {
+            snapshots.push_back(DeliverySnapshot::default());
+        }
         self.high_data += u64::from(len);
         self.pipe += u64::from(len);
     }
@@ -196,13 +204,20 @@ impl Scoreboard {
             Some(back) if back.start == start => last,
             _ => self.index_of(start),
         };
-        if let Some(segment) = self.segments.get_mut(at) {
-            segment.snapshot = snapshot;
+        let snapshots = self.snapshots.as_mut();
+        if let Some(place) = snapshots.and_then(|snapshots| snapshots.get_mut(at)) {
+            *place = snapshot;
         }
     }
 
+    /// What had been delivered when this segment was last sent, if that is kept.
+    #[inline]
+    fn snapshot(&self, at: usize) -> Option<DeliverySnapshot> {
+        self.snapshots.as_ref()?.get(at).copied()
+    }
+
     /// Removes the segments below `ack`; calls `on_new` for each that was not SACKed before.
-    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(&SentSegment)) {
+    pub(super) fn on_cumulative_ack(&mut self, ack: u64, mut on_new: impl FnMut(Known<'_>)) {
         while let Some(front) = self.segments.front_mut() {
             let first = *front;
             if first.end() > ack {
@@ -220,11 +235,13 @@ impl Scoreboard {
                 break;
             }
             self.pipe -= first.in_pipe();
+            let snapshots = self.snapshots.as_mut();
+            let snapshot = snapshots.and_then(|snapshots| snapshots.pop_front());
             if first.sacked {
                 self.sacked_segments -= 1;
             } else {
                 self.forget_loss(&first);
-                on_new(&first);
+                on_new((&first, snapshot.as_ref()));
             }
             self.segments.pop_front();
         }
@@ -257,7 +274,7 @@ impl Scoreboard {
 
     /// Marks the segments that `[start, end)` and what was SACKed before cover entirely as SACKed
     /// (RFC 6675 §4, Update()).
-    pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(&SentSegment)) {
+    pub(super) fn on_sack(&mut self, start: u64, end: u64, mut on_new: impl FnMut(Known<'_>)) {
         let start = start.max(self.high_ack);
         if start >= end {
             return;
@@ -281,7 +298,7 @@ impl Scoreboard {
                 self.pipe -= before.in_pipe();
                 self.sacked_segments += 1;
                 self.forget_loss(&before);
-                on_new(&before);
+                on_new((&before, self.snapshot(at).as_ref()));
             }
         }
     }
@@ -331,7 +348,7 @@ impl Scoreboard {
         &mut self,
         dup_thresh: u32,
         segment_size: u32,
-        mut on_lost: impl FnMut(&SentSegment),
+        mut on_lost: impl FnMut(Known<'_>),
     ) {
         let enough = u64::from(dup_thresh - 1) * u64::from(segment_size);
         let (mut ranges, mut octets) = (0, 0);
@@ -350,7 +367,7 @@ impl Scoreboard {
                 break;
             }
             if !segment.sacked && segment.lost.is_none() {
-                on_lost(&segment);
+                on_lost((&segment, self.snapshot(at).as_ref()));
                 self.mark_lost(at, Lost::Detected);
             }
         }
@@ -364,7 +381,7 @@ impl Scoreboard {
         &mut self,
         now: Instant,
         deadline: &Deadline,
-        mut on_lost: impl FnMut(&SentSegment),
+        mut on_lost: impl FnMut(Known<'_>),
     ) -> Option<Duration> {
         let mut remaining = None;
         let mut entry = 0;
@@ -384,7 +401,7 @@ impl Scoreboard {
             let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
             let due = sent_at + deadline.age;
             if earlier && due <= now {
-                on_lost(&segment);
+                on_lost((&segment, self.snapshot(at).as_ref()));
                 self.mark_lost(at, Lost::Detected);
             } else {
                 if earlier {
@@ -425,13 +442,13 @@ impl Scoreboard {
 
     /// Marks the first outstanding segment as lost, after three duplicate ACKs or a partial
     /// acknowledgement (RFC 6582 §3.2). Returns it if it was not marked before.
-    pub(super) fn mark_first_lost(&mut self) -> Option<SentSegment> {
+    pub(super) fn mark_first_lost(&mut self) -> Option<(SentSegment, Option<DeliverySnapshot>)> {
         let front = *self.segments.front()?;
         if front.lost.is_some() || front.sacked {
             return None;
         }
         self.mark_lost(0, Lost::Detected);
-        Some(front)
+        Some((front, self.snapshot(0)))
     }
 
     /// The retransmission timer expired: the first outstanding segment is lost, and each other
@@ -440,13 +457,13 @@ impl Scoreboard {
     pub(super) fn on_timeout(
         &mut self,
         is_lost: impl Fn(&SentSegment) -> bool,
-        mut note: impl FnMut(&SentSegment),
+        mut note: impl FnMut(Known<'_>),
     ) {
         for at in 0..self.segments.len() {
             let segment = self.segments[at];
             if segment.is_outstanding() && (at == 0 || is_lost(&segment)) {
                 if segment.lost.is_none() {
-                    note(&segment);
+                    note((&segment, self.snapshot(at).as_ref()));
                 }
                 self.mark_lost(at, Lost::Timeout);
             }

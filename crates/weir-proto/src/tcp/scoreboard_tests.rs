@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const LEN: u32 = 100;
 
 fn sent(count: u64) -> Scoreboard {
-    let mut board = Scoreboard::new();
+    let mut board = Scoreboard::new(true);
     for n in 0..count {
         board.on_sent(at(n), LEN);
     }
@@ -19,7 +19,7 @@ fn at(millis: u64) -> Instant {
 
 fn lost(board: &mut Scoreboard) -> Vec<u64> {
     let mut lost = Vec::new();
-    board.detect_losses_by_sacks(3, LEN, |segment| lost.push(segment.start));
+    board.detect_losses_by_sacks(3, LEN, |(segment, _)| lost.push(segment.start));
     lost
 }
 
@@ -47,7 +47,7 @@ fn a_segment_is_lost_when_more_than_two_segments_above_it_are_sacked() {
 #[test]
 fn a_segment_is_lost_when_three_ranges_above_it_are_sacked() {
     // RFC 6675 §4, IsLost(): DupThresh discontiguous sequences, here of half a segment each.
-    let mut board = Scoreboard::new();
+    let mut board = Scoreboard::new(true);
     for _ in 0..8 {
         board.on_sent(at(0), 50);
     }
@@ -97,12 +97,14 @@ fn time_marks_what_was_sent_before_a_delivered_segment() {
     let mut marked = Vec::new();
     // At 10.5 ms the segment sent at 0 is older than 10 ms, that sent at 1 ms lacks 0.5 ms.
     let now = at(10) + Duration::from_micros(500);
-    let rest = board.detect_losses_by_time(now, &deadline, |segment| marked.push(segment.start));
+    let rest =
+        board.detect_losses_by_time(now, &deadline, |(segment, _)| marked.push(segment.start));
     assert_eq!(
         (marked.clone(), rest),
         (vec![0], Some(Duration::from_micros(500)))
     );
-    let rest = board.detect_losses_by_time(at(11), &deadline, |segment| marked.push(segment.start));
+    let rest =
+        board.detect_losses_by_time(at(11), &deadline, |(segment, _)| marked.push(segment.start));
     assert_eq!((marked, rest), (vec![0, 100], None));
     assert_eq!(retransmitted(&mut board), [0, 100]);
 }
@@ -121,7 +123,7 @@ fn time_marks_a_lost_retransmission_again() {
     board.on_sent(at(60), LEN);
     board.on_sack(300, 400, |_| ());
     let mut marked = Vec::new();
-    board.detect_losses_by_time(at(80), &deadline(at(60), 400), |segment| {
+    board.detect_losses_by_time(at(80), &deadline(at(60), 400), |(segment, _)| {
         assert!(segment.retransmitted_ever);
         marked.push(segment.start);
     });
@@ -155,7 +157,7 @@ fn blocks_that_overlap_count_each_segment_once() {
     let mut board = sent(10);
     let mut new = Vec::new();
     for (start, end) in [(200, 400), (600, 700), (100, 800), (250, 500), (150, 320)] {
-        board.on_sack(start, end, |segment| new.push(segment.start));
+        board.on_sack(start, end, |(segment, _)| new.push(segment.start));
     }
     assert_eq!(new, [200, 300, 600, 100, 400, 500, 700]);
     assert_eq!(board.sacked_segments(), 7);
@@ -200,7 +202,7 @@ proptest! {
     fn sums_and_lists_always_equal_a_recount(
         steps in proptest::collection::vec((0_u8..12, 0_u64..40, 1_u64..6), 1..200),
     ) {
-        let mut board = Scoreboard::new();
+        let mut board = Scoreboard::new(true);
         for (n, (step, offset, count)) in steps.into_iter().enumerate() {
             let now = at(n as u64);
             match step {

@@ -250,7 +250,7 @@ impl Flight {
             sent_at: packet.at,
             bytes: lost,
             tx_in_flight: u64::from(packet.snapshot.tx_in_flight),
-            lost_since_sent: self.sampler.on_lost(lost, &packet.snapshot),
+            lost_since_sent: self.sampler.on_lost(lost, Some(&packet.snapshot)),
             delivered: self.sampler.delivered(),
             app_limited: packet.snapshot.app_limited,
             continues_range: before != 0 && before + 1 == packet.number,

@@ -172,6 +172,10 @@ impl<P: Policy + Clone> Classic<P> {
 }
 
 impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> {
+    fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.largest_flight.update(sent.bytes_in_flight);
         self.rtt = sent.rtt.smoothed;

@@ -288,6 +288,10 @@ impl Copa {
 }
 
 impl WindowController for Copa {
+    fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, _: &Sent) {}
 
     fn on_ack(&mut self, acked: &Acked) {

@@ -192,6 +192,10 @@ impl<M: Marking> Scalable<M> {
 }
 
 impl<M: Marking> WindowController for Scalable<M> {
+    fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.bytes_in_flight = sent.bytes_in_flight;
     }

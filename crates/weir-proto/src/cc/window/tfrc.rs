@@ -243,6 +243,10 @@ fn segment_size(config: &WindowConfig) -> u32 {
 }
 
 impl WindowController for TfrcWindow {
+    fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.expire_nofeedback_timer(sent.now);
         self.history.on_sent(sent.now, sent.bytes);

@@ -224,7 +224,7 @@ impl Controlled {
         };
         self.spurious_candidates.push(seq);
         self.newly_lost += 1;
-        let lost_since_sent = self.sampler.on_lost(self.packet_size, &snapshot);
+        let lost_since_sent = self.sampler.on_lost(self.packet_size, Some(&snapshot));
         let before = self.last_lost.replace(number);
         self.controller.on_lost(&Lost {
             now,

@@ -87,6 +87,8 @@ pub struct Connection {
     amplification: Option<AmplificationBudget>,
     streams: Streams,
     controller: BoxedController,
+    /// The controller wants samples of the delivery rate.
+    wants_delivery_rate: bool,
     rtt: RttEstimator,
     bytes_in_flight: u64,
     /// What was delivered and lost, and how fast.
@@ -141,6 +143,7 @@ impl Connection {
     fn new(config: Config, role: Role) -> Self {
         let config = config.normalised();
         let has_initial = config.handshake == Handshake::OneRtt;
+        let controller = (config.controller.make)(&config.window());
         let space = |never_delay| PacketSpace {
             sent: SentPackets::default(),
             received: ReceivedPackets::new(config.ack, never_delay),
@@ -155,7 +158,8 @@ impl Connection {
             crypto_due: false,
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
-            controller: (config.controller.make)(&config.window()),
+            wants_delivery_rate: controller.wants_delivery_rate(),
+            controller,
             rtt: RttEstimator::default(),
             bytes_in_flight: 0,
             sampler: DeliveryRateSampler::default(),

@@ -6,7 +6,7 @@ use crate::event::{Event, EventMask};
 use crate::quic::ack::reported_delay;
 use crate::quic::error::TransportError;
 use crate::quic::loss::{
-    NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, SentPacket,
+    LostPacket, NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, RetransmitFrames,
 };
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant};
@@ -169,13 +169,13 @@ impl Connection {
                 SpaceId::Initial => &mut self.initial,
                 SpaceId::Data => &mut self.data,
             };
-            let Some(packet) = sent.get(number) else {
+            let Some((packet, snapshot)) = sent.get(number) else {
                 continue;
             };
             let bytes = u64::from(packet.size);
             let sent_at = packet.sent_at;
             self.sampler
-                .on_acked(now, bytes, (sent_at, number), Some(&packet.snapshot));
+                .on_acked(now, bytes, (sent_at, number), snapshot);
             self.controller.on_ack(&Acked {
                 now,
                 sent_at,
@@ -186,13 +186,11 @@ impl Connection {
             });
             self.bytes_in_flight = self.bytes_in_flight.saturating_sub(bytes);
             received.forget_below(packet.acked_below);
-            for frame in packet.retransmit.as_slice() {
-                match frame {
-                    RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
-                    RetransmitFrame::Crypto => self.crypto_due = false,
-                    RetransmitFrame::FlowControl(_) => {}
-                }
-            }
+            packet.retransmit.for_each(|frame| match frame {
+                RetransmitFrame::Stream(frame) => self.streams.on_acked(frame),
+                RetransmitFrame::Crypto => self.crypto_due = false,
+                RetransmitFrame::FlowControl(_) => {}
+            });
             self.emit_window(now);
         }
     }
@@ -223,8 +221,8 @@ impl Connection {
         for lost in &lost {
             let (number, size, trigger) = (lost.number, lost.packet.size, lost.trigger);
             lost_bytes += u64::from(size);
-            self.note_lost(now, number, &lost.packet);
-            self.retransmit(lost.packet.retransmit.as_slice());
+            self.note_lost(now, lost);
+            self.retransmit(&lost.packet.retransmit);
             self.events
                 .push(now, EventMask::PACKET, move || Event::Lost {
                     number,
@@ -259,20 +257,20 @@ impl Connection {
     }
 
     /// Tells sampler and controller of a lost packet.
-    fn note_lost(&mut self, now: Instant, number: PacketNumber, packet: &SentPacket) {
-        let bytes = u64::from(packet.size);
-        let snapshot = &packet.snapshot;
-        let lost_since_sent = self.sampler.on_lost(bytes, snapshot);
-        let before = self.last_lost.replace(number);
+    fn note_lost(&mut self, now: Instant, lost: &LostPacket) {
+        let bytes = u64::from(lost.packet.size);
+        let snapshot = lost.snapshot.unwrap_or_default();
+        let lost_since_sent = self.sampler.on_lost(bytes, lost.snapshot.as_ref());
+        let before = self.last_lost.replace(lost.number);
         self.controller.on_lost(&Lost {
             now,
-            sent_at: packet.sent_at,
+            sent_at: lost.packet.sent_at,
             bytes,
             tx_in_flight: u64::from(snapshot.tx_in_flight),
             lost_since_sent,
             delivered: self.sampler.delivered(),
             app_limited: snapshot.app_limited,
-            continues_range: before.is_some_and(|before| before + 1 == number),
+            continues_range: before.is_some_and(|before| before + 1 == lost.number),
         });
     }
 
@@ -296,16 +294,14 @@ impl Connection {
     }
 
     /// Schedules the frames of a lost packet to be sent again.
-    pub(super) fn retransmit(&mut self, frames: &[RetransmitFrame]) {
-        for frame in frames {
-            match frame {
-                RetransmitFrame::Stream(frame) => self.streams.on_lost(frame),
-                RetransmitFrame::Crypto => self.crypto_due = true,
-                RetransmitFrame::FlowControl(frame) => {
-                    self.streams.on_flow_control_frame_lost(frame);
-                }
+    pub(super) fn retransmit(&mut self, frames: &RetransmitFrames) {
+        frames.for_each(|frame| match frame {
+            RetransmitFrame::Stream(frame) => self.streams.on_lost(frame),
+            RetransmitFrame::Crypto => self.crypto_due = true,
+            RetransmitFrame::FlowControl(frame) => {
+                self.streams.on_flow_control_frame_lost(frame);
             }
-        }
+        });
     }
 
     /// The loss detection timer (RFC 9002 appendix A.8): the time threshold if a packet waits for

@@ -278,7 +278,7 @@ impl Connection {
         let mut has_stream_data = may_send && self.streams.has_stream_data();
         if may_send && !has_stream_data && self.probes_due > 0 {
             // RFC 9002 §6.2.4: without new data a probe repeats data in flight.
-            let retransmit = self.data.sent.oldest_retransmit().to_vec();
+            let retransmit = self.data.sent.oldest_retransmit();
             self.retransmit(&retransmit);
             has_stream_data = self.streams.has_stream_data();
         }
@@ -338,8 +338,7 @@ impl Connection {
                 .next_max_frame()
                 .or_else(|| self.streams.next_blocked_frame())
         {
-            builder
-                .push_retransmittable(frame.clone(), RetransmitFrame::FlowControl(Box::new(frame)));
+            builder.push_retransmittable(frame.clone(), RetransmitFrame::FlowControl(frame));
         }
     }
 
@@ -403,12 +402,14 @@ impl Connection {
     }
 
     /// A packet that counts as in flight leaves.
-    fn count_in_flight(&mut self, now: Instant, space: SpaceId, mut sent: SentPacket) {
+    fn count_in_flight(&mut self, now: Instant, space: SpaceId, sent: SentPacket) {
         let bytes = u64::from(sent.size);
         self.bytes_in_flight += bytes;
         let app_limited = self.sampler.is_app_limited();
-        sent.snapshot = self.sampler.on_sent(now, bytes, self.bytes_in_flight);
-        self.space(space).sent.push(sent);
+        let snapshot = self
+            .wants_delivery_rate
+            .then(|| self.sampler.on_sent(now, bytes, self.bytes_in_flight));
+        self.space(space).sent.push(sent, snapshot);
         if space == SpaceId::Data {
             self.recovery_probe = false;
             self.probes_due = self.probes_due.saturating_sub(1);

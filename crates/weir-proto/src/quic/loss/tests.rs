@@ -13,7 +13,7 @@ fn sent(times: &[u64]) -> SentPackets {
     for time in times {
         let mut packet = SentPacket::new(at(*time), 1200);
         packet.ack_eliciting = true;
-        packets.push(packet);
+        packets.push(packet, None);
     }
     packets
 }
@@ -222,7 +222,7 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
     packets.detect_lost(at(10), &rtt(100), Duration::MAX, &mut lost);
     assert_eq!(numbers(&lost), [(0, LossTrigger::PacketThreshold)]);
     assert!(!packets.has_gap());
-    packets.push(SentPacket::new(at(20), 1200));
+    packets.push(SentPacket::new(at(20), 1200), None);
     assert_eq!((packets.next_number(), packets.packets.len()), (1002, 1002));
     assert!(
         packets
@@ -236,7 +236,7 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
     packets.trim();
     assert_eq!((packets.next_number(), packets.packets.len()), (1002, 0));
     // With nothing in flight before them they are not even counted.
-    packets.push(SentPacket::new(at(30), 1200));
+    packets.push(SentPacket::new(at(30), 1200), None);
     packets.skip();
     packets
         .acknowledge(&ack(&[(1002, 1002)]), &mut acked)

@@ -7,7 +7,7 @@ use crate::event::{Event, EventMask, PacketContent};
 use crate::packet::Ecn;
 use crate::tcp::rack::Delivered;
 use crate::tcp::rules::BackoffEnd;
-use crate::tcp::scoreboard::SentSegment;
+use crate::tcp::scoreboard::Known;
 use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, SynOptions, flag};
 use crate::time::Instant;
@@ -246,10 +246,10 @@ impl Connection {
             _ => None,
         };
         let mut news = News::default();
-        let mut collect = |news: &mut News, segment: &SentSegment| {
+        let mut collect = |news: &mut News, (segment, snapshot): Known<'_>| {
             let bytes = u64::from(segment.len);
             let sent = (segment.sent_at, segment.end());
-            sampler.on_acked(now, bytes, sent, Some(&segment.snapshot));
+            sampler.on_acked(now, bytes, sent, snapshot);
             news.delivered += bytes;
             news.delivered_segments += 1;
             news.newest = news.newest.max(Some(segment.sent_at));

@@ -17,7 +17,7 @@ use super::retransmission_timer::{Expired, RetransmissionTimer};
 use super::rules::{RtoTimes, Rules};
 use super::scoreboard::{Scoreboard, SentSegment};
 use super::wire::flag;
-use crate::cc::{DeliveryRateSampler, Pacer, WindowController};
+use crate::cc::{DeliveryRateSampler, DeliverySnapshot, Pacer, WindowController};
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Event, EventMask, Events};
 use crate::packet::{Body, FlowId, HostId, Packet, Payload};
@@ -140,6 +140,8 @@ pub struct Connection {
     config: Config,
     state: State,
     controller: Box<dyn WindowController + Send>,
+    /// The controller wants samples of the delivery rate.
+    wants_delivery_rate: bool,
     timer: RetransmissionTimer,
     scoreboard: Scoreboard,
     receiver: Receiver,
@@ -198,7 +200,7 @@ pub struct Connection {
     statistics: Statistics,
     events: Events,
     /// Segments that loss detection has just found; empty between calls.
-    lost: Vec<SentSegment>,
+    lost: Vec<(SentSegment, Option<DeliverySnapshot>)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -234,11 +236,13 @@ impl Connection {
             Some(_) => EcnMode::Accurate,
             None => config.ecn,
         };
+        let wants_delivery_rate = controller.wants_delivery_rate();
         // RFC 9768 §3.1.1: SACK beside AccECN has to report duplicates.
         let dsack = config.rules.dsack || offered == EcnMode::Accurate;
         Self {
             state,
             controller,
+            wants_delivery_rate,
             timer: RetransmissionTimer::new(
                 RtoTimes {
                     initial: config.rto_initial,
@@ -247,7 +251,7 @@ impl Connection {
                 },
                 &config.rules,
             ),
-            scoreboard: Scoreboard::new(),
+            scoreboard: Scoreboard::new(wants_delivery_rate),
             receiver: Receiver::new(config.ack_every, config.max_ack_delay, dsack),
             rack: Rack::new(),
             recovery: Recovery::None,

@@ -149,8 +149,10 @@ impl Connection {
         self.last_sent = now;
         let (bytes, bytes_in_flight) = (u64::from(content.len()), self.scoreboard.pipe());
         let app_limited = self.sampler.is_app_limited();
-        let snapshot = self.sampler.on_sent(now, bytes, bytes_in_flight);
-        self.scoreboard.set_snapshot(start, snapshot);
+        if self.wants_delivery_rate {
+            let snapshot = self.sampler.on_sent(now, bytes, bytes_in_flight);
+            self.scoreboard.set_snapshot(start, snapshot);
+        }
         self.controller.on_sent(&Sent {
             now,
             bytes,
@@ -278,6 +280,7 @@ impl Connection {
         self.stop_persist(now);
         let packet = self.build_data(now, start, Content::New(len as u32));
         self.schedule_probe(now);
+    #[inline]
         Some(packet)
     }
 

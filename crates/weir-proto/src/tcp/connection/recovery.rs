@@ -9,7 +9,7 @@ use crate::event::{Event, EventMask, LossTrigger};
 use crate::tcp::prr::{Delivery, Prr};
 use crate::tcp::rack::Situation;
 use crate::tcp::rules::{LossDetection, RecoveryWindow, ReductionBase};
-use crate::tcp::scoreboard::SentSegment;
+use crate::tcp::scoreboard::{Known, SentSegment};
 use crate::time::{Duration, Instant};
 
 /// Lost segments for which there is always room.
@@ -91,7 +91,7 @@ impl Connection {
             config,
             ..
         } = self;
-        let note = |segment: &SentSegment| lost.push(*segment);
+        let note = |(segment, snapshot): Known<'_>| lost.push((*segment, snapshot.copied()));
         if config.rules.loss_detection == LossDetection::Rack {
             let deadline = self.rack.deadline(timer.rtt(), situation);
             let rest = deadline
@@ -120,12 +120,13 @@ impl Connection {
             LossDetection::DuplicateAcks => LossTrigger::PacketThreshold,
         };
         let mut found = std::mem::take(&mut self.lost);
-        for segment in found.drain(..) {
+        for (segment, snapshot) in found.drain(..) {
             losses.segments += 1;
             losses.retransmissions += u32::from(segment.retransmitted_ever);
             self.statistics.packets_lost += 1;
             self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
-            let lost = lost(now, &segment, &mut self.sampler, &mut self.last_lost_end);
+            let known = (&segment, snapshot.as_ref());
+            let lost = lost(now, known, &mut self.sampler, &mut self.last_lost_end);
             self.controller.on_lost(&lost);
             let (number, size) = (segment.start, segment.len);
             self.events.push(now, EventMask::PACKET, || Event::Lost {
@@ -166,11 +167,12 @@ impl Connection {
         let enough =
             self.duplicate_acks == self.config.rules.dup_thresh && self.recovery == Recovery::None;
         if (enough || (fast && kind == AckKind::Advance))
-            && let Some(segment) = self.scoreboard.mark_first_lost()
+            && let Some((segment, snapshot)) = self.scoreboard.mark_first_lost()
         {
             losses.segments = 1;
             self.statistics.packets_lost += 1;
-            let lost = lost(now, &segment, &mut self.sampler, &mut self.last_lost_end);
+            let known = (&segment, snapshot.as_ref());
+            let lost = lost(now, known, &mut self.sampler, &mut self.last_lost_end);
             self.controller.on_lost(&lost);
             self.newest_lost = self.newest_lost.max(Some(segment.sent_at));
             self.events
@@ -362,8 +364,9 @@ impl Connection {
             last_lost_end,
             ..
         } = self;
-        let note = |segment: &SentSegment| {
-            controller.on_lost(&lost(now, segment, sampler, last_lost_end));
+        let note = |known: Known<'_>| {
+            let (segment, _) = known;
+            controller.on_lost(&lost(now, known, sampler, last_lost_end));
             let (number, size) = (segment.start, segment.len);
             events.push(now, EventMask::PACKET, move || Event::Lost {
                 number,
@@ -442,19 +445,20 @@ impl Connection {
 /// What the controller learns of a segment that was declared lost.
 fn lost(
     now: Instant,
-    segment: &SentSegment,
+    (segment, snapshot): Known<'_>,
     sampler: &mut DeliveryRateSampler,
     last_lost_end: &mut Option<u64>,
 ) -> Lost {
     let bytes = u64::from(segment.len);
-    let snapshot = &segment.snapshot;
+    let lost_since_sent = sampler.on_lost(bytes, snapshot);
+    let snapshot = snapshot.copied().unwrap_or_default();
     let before = last_lost_end.replace(segment.end());
     Lost {
         now,
         sent_at: segment.sent_at,
         bytes,
         tx_in_flight: u64::from(snapshot.tx_in_flight),
-        lost_since_sent: sampler.on_lost(bytes, snapshot),
+        lost_since_sent,
         delivered: sampler.delivered(),
         app_limited: snapshot.app_limited,
         continues_range: before == Some(segment.start),
