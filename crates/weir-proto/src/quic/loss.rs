@@ -12,6 +12,7 @@ use crate::cc::rtt::{RttEstimator, TimeoutRules};
 use crate::event::LossTrigger;
 use crate::ring::Ring;
 use crate::time::{Duration, Instant};
+use smallvec::SmallVec;
 
 /// kGranularity (RFC 9002 §6.1.2).
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -60,7 +61,7 @@ pub enum RetransmitFrames {
         fin: bool,
     },
     /// Others, or more.
-    Many(Box<Vec<RetransmitFrame>>),
+    Many(Box<SmallVec<[RetransmitFrame; 2]>>),
 }
 
 impl RetransmitFrames {
@@ -91,14 +92,14 @@ impl RetransmitFrames {
 
     #[cold]
     fn push_other(&mut self, frame: RetransmitFrame) {
-        let mut frames = Box::default();
-        if let Self::Many(before) = self {
-            frames = std::mem::take(before);
+        if let Self::Many(frames) = self {
+            frames.push(frame);
         } else {
-            self.for_each(|first| Vec::push(&mut frames, first.clone()));
+            let mut frames = Box::<SmallVec<_>>::default();
+            self.for_each(|first| frames.push(first.clone()));
+            frames.push(frame);
+            *self = Self::Many(frames);
         }
-        frames.push(frame);
-        *self = Self::Many(frames);
     }
 
     /// Passes all of them on, in order.

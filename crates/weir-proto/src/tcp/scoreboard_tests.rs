@@ -240,3 +240,32 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_record_is_small_and_has_a_snapshot_only_if_one_is_kept() {
+    assert!(
+        size_of::<SentSegment>() <= 24,
+        "{}",
+        size_of::<SentSegment>()
+    );
+    for wanted in [true, false] {
+        let mut board = Scoreboard::new(wanted);
+        for n in 0..3 {
+            board.on_sent(at(n), LEN);
+            let snapshot = DeliverySnapshot {
+                delivered: n,
+                ..DeliverySnapshot::default()
+            };
+            board.set_snapshot(n * 100, snapshot);
+        }
+        let mut delivered = Vec::new();
+        board.on_sack(200, 300, |(_, kept)| {
+            delivered.push(kept.map(|kept| kept.delivered));
+        });
+        board.on_cumulative_ack(200, |(_, kept)| {
+            delivered.push(kept.map(|kept| kept.delivered));
+        });
+        let expected = [2, 0, 1].map(|n| wanted.then_some(n));
+        assert_eq!(delivered, expected);
+    }
+}

@@ -244,3 +244,60 @@ fn packets_behind_one_in_flight_use_no_memory_until_another_is_in_flight() {
     packets.trim();
     assert_eq!((packets.base, packets.skipped), (1004, 0));
 }
+
+#[test]
+fn frames_to_send_again_come_back_in_order() {
+    let stream = |id, offset, fin| {
+        RetransmitFrame::Stream(StreamFrame {
+            id,
+            offset,
+            len: 1000,
+            fin,
+        })
+    };
+    let credit = RetransmitFrame::FlowControl(Frame::MaxData(7));
+    for expected in [
+        vec![],
+        vec![stream(0, 1 << 40, true)],
+        // A stream whose number needs more room.
+        vec![stream(1 << 20, 5, false)],
+        vec![stream(4, 5, false), credit.clone()],
+        vec![credit, RetransmitFrame::Crypto, stream(0, 5, false)],
+    ] {
+        let mut frames = RetransmitFrames::default();
+        for frame in &expected {
+            frames.push(frame.clone());
+        }
+        let mut found = Vec::new();
+        frames.for_each(|frame| found.push(frame.clone()));
+        assert_eq!(found, expected);
+        assert_eq!(frames.is_empty(), expected.is_empty());
+    }
+}
+
+#[test]
+fn a_record_is_small_and_has_a_snapshot_only_if_one_is_kept() {
+    assert!(size_of::<SentPacket>() <= 40, "{}", size_of::<SentPacket>());
+    let mut packets = sent(&[0, 1]);
+    assert!(packets.get(1).unwrap().1.is_none());
+    packets.discard();
+    let snapshot = DeliverySnapshot {
+        delivered: 5,
+        ..DeliverySnapshot::default()
+    };
+    packets.push(SentPacket::new(at(2), 1200), Some(snapshot));
+    packets.skip();
+    packets.push(
+        SentPacket::new(at(3), 1200),
+        Some(DeliverySnapshot::default()),
+    );
+    assert_eq!(packets.get(2).unwrap().1, Some(&snapshot));
+    packets
+        .acknowledge(&ack(&[(2, 2)]), &mut Vec::new())
+        .unwrap();
+    packets.trim();
+    assert_eq!(
+        packets.get(4).unwrap().1,
+        Some(&DeliverySnapshot::default())
+    );
+}
