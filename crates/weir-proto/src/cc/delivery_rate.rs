@@ -118,6 +118,13 @@ impl DeliveryRateSampler {
         self.app_limited != 0
     }
 
+    /// True if the bubble of idle time begins now, so that
+    /// [`on_app_limited`](Self::on_app_limited) would change nothing.
+    #[inline]
+    pub fn is_app_limited_from_here(&self, bytes_in_flight: u64) -> bool {
+        self.app_limited == (self.delivered + bytes_in_flight).max(1)
+    }
+
     /// A packet of `bytes` leaves, after which so many octets are in flight (OnPacketSent,
     /// draft-bbr §4.1.2.2). The snapshot belongs to the packet.
     #[inline]

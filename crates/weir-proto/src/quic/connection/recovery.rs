@@ -9,7 +9,7 @@ use crate::quic::loss::{
     LostPacket, NewlyAcked, PERSISTENT_THRESHOLD, PROBE_TIMEOUT, RetransmitFrame, RetransmitFrames,
 };
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use crate::units::Rate;
 
 /// Lost packets for which there is always room.
@@ -311,6 +311,13 @@ impl Connection {
         if let Some(at) = losses.into_iter().flatten().min() {
             return Some(at);
         }
+        // RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
+        // more.
+        let initial = self.initial.sent.is_waiting() || self.state == State::Handshaking;
+        let data = self.data.sent.is_waiting();
+        if !initial && !data {
+            return None;
+        }
         // RFC 9002 §6.2.2.1: a server at its anti-amplification limit sets no timer.
         let limited = self.amplification.is_some() && self.is_amplification_limited();
         if limited || self.probes_due > 0 {
@@ -318,15 +325,11 @@ impl Connection {
         }
         let backoff = 1_u64 << self.pto_count.min(MAX_BACKOFF);
         let base = self.rtt.timeout(&PROBE_TIMEOUT, 0);
-        // RFC 9002 §6.2.2.1: a client without an answer keeps probing, so that the server may send
-        // more.
-        let probes = self.state == State::Handshaking;
-        let initial = (self.initial.sent.is_waiting() || probes)
-            .then(|| self.initial.sent.last_eliciting_at() + base * backoff);
-        let data = self.data.sent.is_waiting().then(|| {
+        let initial = initial.then(|| self.initial.sent.last_eliciting_at() + base * backoff);
+        let data = data.then(|| {
             self.data.sent.last_eliciting_at() + (base + self.config.ack.max_delay) * backoff
         });
-        initial.into_iter().chain(data).min()
+        earliest(&[initial, data])
     }
 
     /// The loss timer has expired (RFC 9002 appendix A.9).

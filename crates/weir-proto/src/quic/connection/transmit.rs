@@ -255,11 +255,10 @@ impl Connection {
 
     /// Asks the pacer for a packet of the largest size; notes the time if it holds the packet back.
     fn pacer_releases(&mut self, now: Instant) -> bool {
-        let pacing = self
-            .controller
-            .pacing_rate()
-            .zip(self.controller.send_quantum());
-        let Some((rate, quantum)) = pacing else {
+        let Some(rate) = self.controller.pacing_rate() else {
+            return true;
+        };
+        let Some(quantum) = self.controller.send_quantum() else {
             return true;
         };
         let mds = u64::from(self.datagram_size);
@@ -273,6 +272,9 @@ impl Connection {
     fn plan_data(&mut self, now: Instant) -> Option<DataPlan> {
         let ack_due = self.data.received.ack_is_due(now);
         self.paced_until = None;
+        if !ack_due && self.rests() {
+            return None;
+        }
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
@@ -297,6 +299,18 @@ impl Connection {
             stream_data: has_stream_data,
             ping,
         })
+    }
+
+    /// True if there is nothing to send besides an acknowledgement, whatever window and pacer
+    /// allow, and that is known: most calls at a receiver of data.
+    #[inline]
+    fn rests(&self) -> bool {
+        self.app_limited
+            && self.probes_due == 0
+            && self.streams.unsent() == 0
+            && self.sampler.is_app_limited_from_here(self.bytes_in_flight)
+            && !self.streams.has_stream_data()
+            && !self.flow_control_is_due(false)
     }
 
     /// A packet of the Data space. An acknowledgement rides along.

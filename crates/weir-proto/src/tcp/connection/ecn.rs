@@ -245,6 +245,15 @@ impl Connection {
         }
     }
 
+    /// True if the acknowledgement may report marks.
+    pub(super) const fn feeds_back_marks(&self, packet: &TcpPacket) -> bool {
+        match self.ecn.mode {
+            EcnMode::Off => false,
+            EcnMode::Classic => packet.has(flag::ECE),
+            EcnMode::Accurate => true,
+        }
+    }
+
     /// Accurate: returns how many packets an acknowledgement newly reports as marked. The
     /// controller learns of each such acknowledgement outside of a recovery from losses, and
     /// decides whether the marks begin a new period.

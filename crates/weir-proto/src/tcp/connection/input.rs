@@ -206,6 +206,14 @@ impl Connection {
             self.fin.acknowledged = true;
             self.timer.on_ack(now, false);
         }
+        self.window_changed = true;
+        if kind == AckKind::Other && self.says_nothing(packet, ack) {
+            self.notify_writable();
+            let rtt = self.timer.rtt();
+            self.statistics.smoothed_rtt = rtt.smoothed;
+            self.sampler.on_end_acks(rtt.min);
+            return;
+        }
         let in_flight = self.scoreboard.pipe();
         let news = self.update_scoreboard(now, ack.min(high_data), packet);
         self.notify_writable();
@@ -227,7 +235,18 @@ impl Connection {
         if kind == AckKind::Advance {
             self.schedule_probe(now);
         }
-        self.window_changed = true;
+    }
+
+    /// True for an acknowledgement about nothing, such as those of data that comes to an end which
+    /// sends none: no segment is outstanding, no recovery is in progress, and it feeds back no
+    /// marks.
+    fn says_nothing(&self, packet: &TcpPacket, ack: u64) -> bool {
+        self.scoreboard.is_empty()
+            && ack == self.scoreboard.high_ack()
+            && packet.sack.as_slice().is_empty()
+            && self.recovery == Recovery::None
+            && self.probe.is_none()
+            && !self.feeds_back_marks(packet)
     }
 
     /// Updates the scoreboard and RACK; returns what is new.

@@ -187,11 +187,10 @@ impl Connection {
 
     /// True if the pacer lets a full segment out; notes the time if it holds one back.
     fn pacer_releases(&mut self, now: Instant) -> bool {
-        let pacing = self
-            .controller
-            .pacing_rate()
-            .zip(self.controller.send_quantum());
-        let Some((rate, quantum)) = pacing else {
+        let Some(rate) = self.controller.pacing_rate() else {
+            return true;
+        };
+        let Some(quantum) = self.controller.send_quantum() else {
             return true;
         };
         let segment = u64::from(self.config.segment_size);
@@ -214,6 +213,10 @@ impl Connection {
     /// retransmissions first (RFC 6675 §4, NextSeg()).
     pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
         self.paced_until = None;
+        if self.rests() {
+            self.window_limited = false;
+            return None;
+        }
         if std::mem::take(&mut self.probe_due)
             && let Some(packet) = self.next_probe(now)
         {
@@ -252,6 +255,18 @@ impl Connection {
         None
     }
 
+    /// True if no data is unsent or outstanding, whatever window and pacer allow, and that is
+    /// known: most calls at a receiver of data.
+    #[inline]
+    fn rests(&self) -> bool {
+        self.unsent == 0
+            && self.scoreboard.is_empty()
+            && !self.probe_due
+            && self.is_not_held()
+            && self.recovery == Recovery::None
+            && self.sampler.is_app_limited_from_here(0)
+    }
+
     /// An idle time longer than the RTO takes the window back (RFC 5681 §4.1).
     fn restart_after_idle(&mut self, now: Instant) {
         if self.config.rules.restart_after_idle
@@ -265,8 +280,12 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn next_new(&mut self, now: Instant) -> Option<Packet> {
-        self.send_new(now, self.new_data())
+        match self.new_data() {
+            0 => None,
+            len => self.send_new(now, len),
+        }
     }
 
     /// A segment of so much new data.
@@ -280,7 +299,6 @@ impl Connection {
         self.stop_persist(now);
         let packet = self.build_data(now, start, Content::New(len as u32));
         self.schedule_probe(now);
-    #[inline]
         Some(packet)
     }
 

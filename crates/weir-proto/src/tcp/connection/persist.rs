@@ -85,6 +85,11 @@ impl Connection {
         }
     }
 
+    /// True if the persist timer neither runs nor has expired.
+    pub(super) const fn is_not_held(&self) -> bool {
+        self.persist.waiting.is_none() && !self.persist.due
+    }
+
     /// Starts or stops the persist timer, after all has been sent that may be.
     pub(super) fn update_persist(&mut self, now: Instant) {
         let held = self.unsent > 0 && self.scoreboard.is_empty() && self.new_data() == 0;
