@@ -37,6 +37,12 @@ impl RoomMeter {
         if len as u32 > self.peak {
             self.peak = len as u32;
         }
+        self.counts_down()
+    }
+
+    /// One item less until the period ends.
+    #[inline(always)]
+    const fn counts_down(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
@@ -74,20 +80,25 @@ impl<T> Ring<T> {
     /// Appends an item.
     #[inline(always)]
     pub fn push_back(&mut self, item: T) {
-        if self.items.len() == self.items.capacity() {
-            self.grow();
+        let len = self.items.len() as u32 + 1;
+        if len > self.meter.peak {
+            self.on_peak(len);
         }
         self.items.push_back(item);
-        if self.meter.on_push(self.items.len()) {
+        if self.meter.counts_down() {
             self.end_period();
         }
     }
 
-    /// Grows by a quarter: a `VecDeque` would double.
+    /// The most items of this period: only now may room be lacking. A ring grows by a quarter,
+    /// because what it doubled by would mostly stay unused.
     #[cold]
-    fn grow(&mut self) {
-        let room = self.items.capacity();
-        self.items.reserve_exact((room / 4).max(LEAST / 2));
+    fn on_peak(&mut self, len: u32) {
+        self.meter.peak = len;
+        let held = self.items.len();
+        if held == self.items.capacity() {
+            self.items.reserve_exact((held / 4).max(LEAST / 2));
+        }
     }
 
     #[cold]
@@ -140,6 +151,16 @@ mod tests {
             pass(&mut ring, 20, 10_000);
             pass(&mut ring, 40, 100);
             assert_eq!(ring.capacity(), room);
+        }
+    }
+
+    #[test]
+    fn a_ring_grows_by_a_quarter() {
+        let mut ring = Ring::default();
+        for len in 1..=500 {
+            ring.push_back(0_u64);
+            let most = len + (len / 4).max(LEAST / 2);
+            assert!(ring.capacity() <= most, "{len}: {}", ring.capacity());
         }
     }
 
