@@ -127,34 +127,46 @@ impl Sequence {
     }
 }
 
-/// Which of the last 1024 numbers up to GSR have arrived: bit n stands for GSR - n. Older numbers
-/// count as received, so that no packet is delivered twice.
+/// Which of the last 1024 numbers up to GSR have arrived. Older numbers count as received, so that
+/// no packet is delivered twice.
 #[derive(Clone, Debug, Default)]
-struct ReplayWindow([u64; 16]);
+struct ReplayWindow {
+    /// A ring of bits.
+    bits: [u64; 16],
+    /// The place of the bit that stands for GSR.
+    newest: u64,
+}
 
 impl ReplayWindow {
     const BITS: u64 = 1024;
 
+    /// The word of the bit that is so far behind that of GSR, and the bit.
+    const fn place(&self, behind: u64) -> (usize, u64) {
+        let at = self.newest.wrapping_sub(behind) % Self::BITS;
+        ((at / 64) as usize, 1 << (at % 64))
+    }
+
+    /// GSR grows by so much.
     fn shift(&mut self, count: u64) {
         if count >= Self::BITS {
-            self.0 = [0; 16];
+            self.bits = [0; 16];
             return;
         }
-        let (words, bits) = ((count / 64) as usize, (count % 64) as u32);
-        for at in (0..16_usize).rev() {
-            let low = at.checked_sub(words).map_or(0, |from| self.0[from]);
-            let carry = at.checked_sub(words + 1).map_or(0, |from| self.0[from]);
-            self.0[at] = low << bits | carry.checked_shr(64 - bits).unwrap_or(0);
+        self.newest = self.newest.wrapping_add(count);
+        for behind in 0..count {
+            let (word, bit) = self.place(behind);
+            self.bits[word] &= !bit;
         }
     }
 
+    /// The number that is so far behind GSR has arrived; false if it had before.
     fn insert(&mut self, behind: u64) -> bool {
-        let Some(word) = self.0.get_mut((behind / 64) as usize) else {
+        if behind >= Self::BITS {
             return false;
-        };
-        let bit = 1 << (behind % 64);
-        let new = *word & bit == 0;
-        *word |= bit;
+        }
+        let (word, bit) = self.place(behind);
+        let new = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
         new
     }
 }
@@ -227,5 +239,21 @@ mod tests {
         assert!(sequence.on_valid(SeqNum::new(5210 + 70), None));
         assert!(!sequence.on_valid(SeqNum::new(5205), None));
         assert!(sequence.on_valid(SeqNum::new(5206), None));
+    }
+
+    #[test]
+    fn numbers_that_leave_the_window_count_as_received() {
+        let mut sequence = sequence();
+        let mut is_new = |seq| sequence.on_valid(SeqNum::new(seq), None);
+        assert!(is_new(6199));
+        assert!(!is_new(5199) && is_new(5205), "1000 behind");
+        assert!(is_new(6799));
+        assert!(!is_new(6199));
+        assert!(is_new(6799 - 1023) && !is_new(6799 - 1024));
+        assert!(
+            is_new(11_799) && is_new(11_798),
+            "none of the others is left"
+        );
+        assert!(is_new(11_799 - 1023) && !is_new(6799));
     }
 }
