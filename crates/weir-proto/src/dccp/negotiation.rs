@@ -57,6 +57,8 @@ struct PendingConfirm {
 pub(super) struct Negotiation {
     server: bool,
     features: Vec<Feature>,
+    /// A Change awaits its Confirm: each packet asks.
+    is_changing: bool,
     pending_confirms: Vec<PendingConfirm>,
 }
 
@@ -157,9 +159,11 @@ impl Negotiation {
                 });
             }
         }
+        features.shrink_to_fit();
         Self {
             server,
             features,
+            is_changing: false,
             pending_confirms: Vec::new(),
         }
     }
@@ -186,6 +190,7 @@ impl Negotiation {
                 .is_some_and(|&first| u64::from(first) != feature.value)
             {
                 feature.state = FeatureState::Changing;
+                self.is_changing = true;
             }
         }
     }
@@ -213,6 +218,7 @@ impl Negotiation {
             if feature.value != value {
                 feature.value = value;
                 feature.state = FeatureState::Changing;
+                self.is_changing = true;
             }
         }
     }
@@ -224,18 +230,16 @@ impl Negotiation {
 
     /// True while a Change awaits its Confirm.
     pub(super) fn is_changing(&self) -> bool {
-        self.features
-            .iter()
-            .any(|f| f.state == FeatureState::Changing)
+        self.is_changing
     }
 
     /// True while a Change awaits its Confirm that every packet should carry. A changed Ack Ratio
     /// leaves once, and again when a timer says so: each Change asks for an acknowledgement, and
     /// those are what a greater ratio is to save.
     pub(super) fn is_changing_urgently(&self) -> bool {
-        self.features
-            .iter()
-            .any(|f| f.state == FeatureState::Changing && f.number != feature::ACK_RATIO)
+        let is_urgent =
+            |f: &Feature| f.state == FeatureState::Changing && f.number != feature::ACK_RATIO;
+        self.is_changing && self.features.iter().any(is_urgent)
     }
 
     /// Processes a Change or Confirm.
@@ -243,7 +247,7 @@ impl Negotiation {
     /// # Errors
     /// The code of the Reset that must be sent.
     pub(super) fn on_message(&mut self, message: Message<'_>, mandatory: bool) -> Result<(), u8> {
-        match message {
+        let outcome = match message {
             Message::Change {
                 location,
                 number,
@@ -254,7 +258,10 @@ impl Negotiation {
                 number,
                 values,
             } => self.on_confirm(location, number, values),
-        }
+        };
+        let changes = |f: &Feature| f.state == FeatureState::Changing;
+        self.is_changing = self.features.iter().any(changes);
+        outcome
     }
 
     fn on_change(
