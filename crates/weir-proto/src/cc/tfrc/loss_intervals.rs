@@ -59,6 +59,19 @@ pub struct LossIntervals {
     open_is_short: bool,
     /// While I_0 is shorter, it changes neither the mean nor DF.
     quiet_below: f64,
+    /// The sums over the closed intervals, which change at a loss only.
+    closed: Option<ClosedSums>,
+}
+
+/// What the closed intervals contribute to I_mean of RFC 5348 §5.5.
+#[derive(Clone, Copy, Debug)]
+struct ClosedSums {
+    /// The mean of the closed intervals.
+    mean: f64,
+    /// Length times weight of each while I_0 counts and DF is one, newest first.
+    terms: [f64; KEPT],
+    /// The weights of these and of I_0.
+    weights: f64,
 }
 
 /// Below this share of the length from which I_0 enlarges the mean, rounding makes no difference.
@@ -77,6 +90,7 @@ impl LossIntervals {
             mean: 0.0,
             open_is_short: false,
             quiet_below: 0.0,
+            closed: None,
         }
     }
 
@@ -124,7 +138,7 @@ impl LossIntervals {
                     reported: ReportedInterval::default(),
                 };
                 self.len = 2;
-                self.update_mean();
+                self.renew_mean();
             }
             // The second loss replaces the synthetic interval by its true length.
             Arithmetic::KernelIntegers => {
@@ -151,7 +165,7 @@ impl LossIntervals {
         };
         // Two at least: the closed interval and the open one.
         self.len = (self.len + 1).clamp(2, KEPT);
-        self.update_mean();
+        self.renew_mean();
     }
 
     /// The open interval has grown. True if the mean became smaller.
@@ -175,6 +189,12 @@ impl LossIntervals {
         std::iter::once(open).chain(older.map(|interval| interval.reported))
     }
 
+    /// The mean after a loss.
+    fn renew_mean(&mut self) {
+        self.closed = None;
+        self.update_mean();
+    }
+
     fn update_mean(&mut self) {
         self.mean = match self.arithmetic {
             Arithmetic::Float => self.float_mean(),
@@ -186,14 +206,11 @@ impl LossIntervals {
     /// as in §5.4.
     fn float_mean(&mut self) -> f64 {
         let newest = self.intervals[0].length;
-        let older = || self.intervals.iter().take(self.len).skip(1).zip(WEIGHTS);
-        let (mut total, mut weights) = (0.0, 0.0);
-        for (interval, weight) in older() {
-            let weight = weight as f64 / 10.0 * interval.discount;
-            total += interval.length * weight;
-            weights += weight;
-        }
-        let mean = total / weights;
+        let closed = match self.closed {
+            Some(closed) => closed,
+            None => *self.closed.insert(self.sum_closed()),
+        };
+        let mean = closed.mean;
         let discounted_from = DISCOUNTED_FROM * mean;
         let discount = match self.discounting {
             Discounting::Threshold(threshold) if newest > discounted_from => {
@@ -201,15 +218,19 @@ impl LossIntervals {
             }
             _ => 1.0,
         };
-        let (mut total_0, mut weights_0) = (newest, 1.0);
-        let shifted = WEIGHTS.iter().skip(1);
-        for ((interval, _), weight) in older().zip(shifted) {
-            let weight = *weight as f64 / 10.0 * interval.discount * discount;
-            total_0 += interval.length * weight;
-            weights_0 += weight;
-        }
         self.discount = discount;
-        if discount >= 1.0 {
+        let (mut total_0, mut weights_0) = (newest, 1.0);
+        if discount < 1.0 {
+            for (interval, weight) in self.shifted() {
+                let weight = weight * discount;
+                total_0 += interval.length * weight;
+                weights_0 += weight;
+            }
+        } else {
+            for term in closed.terms.iter().take(self.len.saturating_sub(1)) {
+                total_0 += term;
+            }
+            weights_0 = closed.weights;
             // I_0 counts where (I_0 + the other terms) / weights is more than the mean.
             let others = total_0 - newest;
             let counts_from = mean * weights_0 - others;
@@ -219,6 +240,35 @@ impl LossIntervals {
             return mean;
         }
         (total_0 / weights_0).max(mean)
+    }
+
+    /// The closed intervals with the weights that they have while I_0 counts.
+    fn shifted(&self) -> impl Iterator<Item = (&Interval, f64)> {
+        let closed = self.intervals.iter().take(self.len).skip(1);
+        let weights = WEIGHTS.iter().skip(1);
+        closed
+            .zip(weights)
+            .map(|(interval, weight)| (interval, *weight as f64 / 10.0 * interval.discount))
+    }
+
+    fn sum_closed(&self) -> ClosedSums {
+        let (mut total, mut weights) = (0.0, 0.0);
+        let closed = self.intervals.iter().take(self.len).skip(1);
+        for (interval, weight) in closed.zip(WEIGHTS) {
+            let weight = weight as f64 / 10.0 * interval.discount;
+            total += interval.length * weight;
+            weights += weight;
+        }
+        let mut sums = ClosedSums {
+            mean: total / weights,
+            terms: [0.0; KEPT],
+            weights: 1.0,
+        };
+        for (term, (interval, weight)) in sums.terms.iter_mut().zip(self.shifted()) {
+            *term = interval.length * weight;
+            sums.weights += weight;
+        }
+        sums
     }
 
     /// I_mean of Linux for at least two intervals: both sums over the same total weight, truncated.
