@@ -24,10 +24,17 @@ impl RangeSet {
             // In order: extend the last range.
             Some(last) if last.end == range.start => {
                 last.end = range.end;
-                return range.end - range.start;
+                range.end - range.start
             }
-            Some(last) if last.end > range.start => return self.insert_within(range),
-            _ => {}
+            _ => self.insert_apart(range),
+        }
+    }
+
+    /// Inserts a range that does not extend the last one.
+    #[inline(never)]
+    fn insert_apart(&mut self, range: Range<u64>) -> u64 {
+        if self.last().is_some_and(|last| last.end > range.start) {
+            return self.insert_within(range);
         }
         let added = range.end - range.start;
         self.ranges.push_back(range);
@@ -86,6 +93,7 @@ impl RangeSet {
         if !left.is_empty() {
             self.ranges.insert(first, left);
         }
+        self.give_back();
     }
 
     /// True if the number is in the set.

@@ -5,6 +5,9 @@
 use super::wire::SackBlocks;
 use crate::time::{Duration, Instant};
 
+/// Ranges out of order for which there is always room.
+const MOST_RANGES_KEPT: usize = 32;
+
 /// The receiving half of a connection, in stream offsets (without SYN and FIN).
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
@@ -30,7 +33,7 @@ impl Receiver {
     pub(super) fn new(ack_every: u32, max_ack_delay: Duration, dsack: bool) -> Self {
         Self {
             next: 0,
-            out_of_order: Vec::with_capacity(16),
+            out_of_order: Vec::new(),
             latest: None,
             duplicate: None,
             dsack,
@@ -87,6 +90,10 @@ impl Receiver {
                 }
                 self.next = self.next.max(last);
                 self.out_of_order.remove(0);
+            }
+            if had_gap && self.out_of_order.is_empty() {
+                // The end of slow start leaves many times as many ranges as what follows.
+                self.out_of_order.shrink_to(MOST_RANGES_KEPT);
             }
         } else {
             self.insert(start, end);

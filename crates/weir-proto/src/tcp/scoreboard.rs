@@ -12,6 +12,9 @@ use crate::time::{Duration, Instant};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
+/// SACKed ranges for which there is always room.
+const MOST_RANGES_KEPT: usize = 32;
+
 /// Why a segment counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lost {
@@ -250,6 +253,10 @@ impl Scoreboard {
             .sacked_ranges
             .partition_point(|range| range.1 <= self.high_ack);
         self.sacked_ranges.drain(..covered);
+        if covered > 0 && self.sacked_ranges.is_empty() {
+            // The end of slow start leaves many times as many ranges as what follows.
+            self.sacked_ranges.shrink_to(MOST_RANGES_KEPT);
+        }
         if let Some(first) = self.sacked_ranges.first_mut() {
             first.0 = first.0.max(self.high_ack);
         }

@@ -259,7 +259,7 @@ impl Connection {
             receiver: None,
             handshake: None,
             cookies: wire::Options::new(),
-            transmit_queue: VecDeque::with_capacity(4),
+            transmit_queue: VecDeque::new(),
             send_queue: VecDeque::with_capacity(config.send_queue.min(1024) as usize),
             received: VecDeque::new(),
             endpoint_events: VecDeque::new(),

@@ -10,6 +10,7 @@ use crate::endpoint::EndpointEvent;
 use crate::event::{Bound, Event, EventMask, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Transit};
 use crate::time::{Duration, Instant};
+use std::collections::VecDeque;
 
 /// The least time between two Syncs or two Resets (RFC 4340 §7.5.4: eight Syncs a second).
 const RATE_LIMIT: Duration = Duration::from_millis(125);
@@ -240,6 +241,7 @@ impl Connection {
 
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
         if let Some(packet) = self.transmit_queue.pop_front() {
+            self.release_empty_queue();
             return Some(packet);
         }
         if matches!(self.state, State::PartOpen | State::Open | State::CloseReq) {
@@ -258,6 +260,15 @@ impl Connection {
         }
         self.end_of_transmit(now);
         None
+    }
+
+    /// The queue holds packets of the handshake, and answers to what is wrong: data needs no room
+    /// for them.
+    #[cold]
+    fn release_empty_queue(&mut self) {
+        if self.transmit_queue.is_empty() {
+            self.transmit_queue = VecDeque::new();
+        }
     }
 
     /// True if an acknowledgement must leave, with or without data.

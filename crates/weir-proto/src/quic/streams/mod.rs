@@ -51,7 +51,8 @@ impl Streams {
         Self {
             role,
             config,
-            all: Vec::new(),
+            // One stream is the common case.
+            all: Vec::with_capacity(1),
             next_to_send: 0,
             unsent: 0,
             sender_flow_control: SenderFlowControl::new(config.initial_max_data),

@@ -281,7 +281,7 @@ impl Connection {
             closing: false,
             fin: Fin::default(),
             blocked: false,
-            transmit_queue: VecDeque::with_capacity(4),
+            transmit_queue: VecDeque::new(),
             endpoint_events: VecDeque::new(),
             unread: 0,
             packets: 0,

@@ -8,6 +8,7 @@ use crate::tcp::scoreboard::{Lost, SentSegment};
 use crate::tcp::sequence::wrap;
 use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
+use std::collections::VecDeque;
 
 /// What a segment carries. ECN is for new data only.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +38,7 @@ impl Connection {
     /// because a caller that looked at the segment would copy it.
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
         if let Some(packet) = self.transmit_queue.pop_front() {
+            self.release_empty_queue();
             return Some(packet);
         }
         if self.state == State::Established {
@@ -56,6 +58,14 @@ impl Connection {
         }
         self.report_state(now);
         None
+    }
+
+    /// The queue holds packets of the handshake only: what follows needs no room for them.
+    #[cold]
+    fn release_empty_queue(&mut self) {
+        if self.transmit_queue.is_empty() {
+            self.transmit_queue = VecDeque::new();
+        }
     }
 
     /// An acknowledgement without data.
