@@ -43,10 +43,11 @@ impl Instant {
 
 /// The earliest of the times that there are.
 #[inline]
-pub fn earliest(times: &[Option<Instant>]) -> Option<Instant> {
+pub fn earliest<const N: usize>(times: &[Option<Instant>; N]) -> Option<Instant> {
     let mut earliest = Instant::FAR_FUTURE;
-    for at in times.iter().flatten() {
-        earliest = earliest.min(*at);
+    for at in times {
+        // Without a branch for each time.
+        earliest = earliest.min(at.unwrap_or(Instant::FAR_FUTURE));
     }
     (earliest < Instant::FAR_FUTURE).then_some(earliest)
 }

@@ -4,7 +4,7 @@
 
 use super::rules::{RtoFloor, RtoTimes, Rules};
 use crate::cc::rtt::{Rtt, RttEstimator, TimeoutRules};
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 
 /// G of RFC 6298 §2: the granularity of the clock.
 const GRANULARITY: Duration = Duration::from_millis(1);
@@ -67,10 +67,7 @@ impl RetransmissionTimer {
 
     /// When the next timer expires.
     pub(super) fn next(&self) -> Option<Instant> {
-        [self.deadline, self.probe, self.reordering, self.persist]
-            .into_iter()
-            .flatten()
-            .min()
+        earliest(&[self.deadline, self.probe, self.reordering, self.persist])
     }
 
     /// A timer that has expired by now, and stops.

@@ -32,7 +32,7 @@ use crate::event::{Event, EventMask, Events};
 use crate::packet::{FlowId, HostId, IpHeader, Packet, Payload};
 use crate::settings;
 use crate::settings::count;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 use std::collections::VecDeque;
 use timer::Timers;
 
@@ -466,10 +466,7 @@ impl Endpoint for Connection {
     fn poll_timeout(&self) -> Option<Instant> {
         let receiver = self.receiver.as_ref().and_then(|half| half.poll_timeout());
         let sender = self.sender.as_ref().and_then(|half| half.poll_timeout());
-        [self.timers.next(), receiver, sender]
-            .into_iter()
-            .flatten()
-            .min()
+        earliest(&[self.timers.next(), receiver, sender])
     }
 
     fn events(&mut self) -> Option<&mut Events> {

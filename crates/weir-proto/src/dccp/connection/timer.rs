@@ -3,7 +3,7 @@
 use super::Connection;
 use crate::dccp::state::State;
 use crate::endpoint::CloseReason;
-use crate::time::{Duration, Instant};
+use crate::time::{Duration, Instant, earliest};
 
 /// The Request is first repeated after this time, which doubles each time (RFC 4340 §8.1.1).
 const REQUEST_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,15 +35,12 @@ pub(super) struct Timers {
 
 impl Timers {
     pub(super) fn next(&self) -> Option<Instant> {
-        [
+        earliest(&[
             self.repeat,
             self.deadline,
             self.keepalive,
             self.next_data_at,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        ])
     }
 
     pub(super) fn clear(&mut self) {
