@@ -189,6 +189,7 @@ pub struct Connection {
     handshake: Option<HandshakePacket>,
     /// The Init Cookies of the Response, while they must be echoed.
     cookies: wire::Options,
+    option_buffers: wire::OptionBuffers,
     transmit_queue: VecDeque<Packet>,
     send_queue: VecDeque<Payload>,
     received: VecDeque<Payload>,
@@ -259,6 +260,7 @@ impl Connection {
             receiver: None,
             handshake: None,
             cookies: wire::Options::new(),
+            option_buffers: wire::OptionBuffers::default(),
             transmit_queue: VecDeque::new(),
             send_queue: VecDeque::with_capacity(config.send_queue.min(1024) as usize),
             received: VecDeque::new(),

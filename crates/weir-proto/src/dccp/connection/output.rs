@@ -48,6 +48,7 @@ impl Connection {
         );
         body.extended = !(short && self.uses_short_numbers());
         self.echo_cookies(&mut body);
+        self.option_buffers.keep(&body.options);
         let ecn = self.codepoint(body.seq, data);
         let octets = body.wire_len();
         self.sent_in_open |= self.state == State::Open;
@@ -356,6 +357,7 @@ impl Connection {
     }
 
     fn write_acknowledgement(&mut self, now: Instant, packet: &mut wire::Packet) {
+        packet.options = self.option_buffers.options();
         if let Some(receiver) = &mut self.receiver {
             receiver.on_ack_sent(now, packet.seq, packet.kind, &mut packet.options);
         }

@@ -27,7 +27,7 @@ mod tests;
 
 pub use header::{Decoded, EncodeError, Malformed, Reserved, decode, decode_prefix};
 pub use loss_interval::LossInterval;
-pub use option::{DccpOption, OptionIter, Options, RawOption, RawOptionIter};
+pub use option::{DccpOption, OptionBuffers, OptionIter, Options, RawOption, RawOptionIter};
 pub use option_rules::{ApplicableOption, ApplicableOptionIter, OptionFault};
 pub use packet::{Packet, Subheader};
 pub use packet_type::PacketType;

@@ -9,6 +9,8 @@
 
 use super::PacketType;
 use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
 
 /// The most octets of data of one option.
 const MAX_DATA: usize = 253;
@@ -22,10 +24,60 @@ const FIRST_WITH_LENGTH: u8 = 32;
 /// The greatest RTT Estimate; it stands for "longer than 16.7 s" (RFC 6323 §3.2.1).
 const MAX_RTT_ESTIMATE: u32 = 0xff_ffff;
 
+/// Octets of options for which a packet has room.
+const INLINE: usize = 46;
+
+/// Buffers that a sender keeps to be used again.
+const MAX_BUFFERS: usize = 32;
+
 /// The option area of a packet in wire form, without the final padding to 32 bits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Options {
-    bytes: SmallVec<[u8; 48]>,
+    octets: Octets,
+}
+
+#[derive(Clone)]
+enum Octets {
+    /// In the packet.
+    Inline { len: u8, octets: [u8; INLINE] },
+    /// In a buffer, which the sender's [`OptionBuffers`] may share.
+    Shared(Arc<Vec<u8>>),
+}
+
+/// The buffers of long options that were sent, such as the loss intervals of CCID 3. They are used
+/// again once no packet in the network shares them any more.
+#[derive(Clone, Debug, Default)]
+pub struct OptionBuffers {
+    sent: Vec<Arc<Vec<u8>>>,
+}
+
+impl OptionBuffers {
+    /// No options, in a buffer of before if one is free.
+    pub fn options(&mut self) -> Options {
+        let unshared = |buffer: &mut Arc<Vec<u8>>| match Arc::get_mut(buffer) {
+            Some(octets) => {
+                octets.clear();
+                true
+            }
+            None => false,
+        };
+        match self.sent.iter_mut().position(unshared) {
+            Some(at) => Options {
+                octets: Octets::Shared(self.sent.swap_remove(at)),
+            },
+            None => Options::new(),
+        }
+    }
+
+    /// Options leave: keeps their buffer, if they have one.
+    #[inline]
+    pub fn keep(&mut self, options: &Options) {
+        if let Octets::Shared(buffer) = &options.octets
+            && self.sent.len() < MAX_BUFFERS
+        {
+            self.sent.push(Arc::clone(buffer));
+        }
+    }
 }
 
 /// One option.
@@ -146,9 +198,9 @@ impl Options {
 
     /// Options in wire form. They are padded to a multiple of four octets when they are sent.
     pub fn from_wire(bytes: &[u8]) -> Self {
-        Self {
-            bytes: SmallVec::from_slice(bytes),
-        }
+        let mut options = Self::new();
+        options.append(bytes);
+        options
     }
 
     /// The option area of a received packet without its final padding, which is at most three
@@ -172,37 +224,43 @@ impl Options {
 
     /// Octets, without the final padding.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        match &self.octets {
+            Octets::Inline { len, .. } => usize::from(*len),
+            Octets::Shared(octets) => octets.len(),
+        }
     }
 
     /// Octets, with the final padding.
     pub fn padded_len(&self) -> usize {
-        self.bytes.len().next_multiple_of(4)
+        self.len().next_multiple_of(4)
     }
 
     /// True if there is no option.
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len() == 0
     }
 
     /// The wire form, without the final padding.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
+        match &self.octets {
+            Octets::Inline { len, octets } => octets.get(..usize::from(*len)).unwrap_or(&[]),
+            Octets::Shared(octets) => octets,
+        }
     }
 
     /// The options in their order, with Padding options.
     pub fn iter(&self) -> OptionIter<'_> {
-        OptionIter::new(&self.bytes)
+        OptionIter::new(self.as_bytes())
     }
 
     /// The options as type and data.
     pub fn iter_raw(&self) -> RawOptionIter<'_> {
-        RawOptionIter::new(&self.bytes)
+        RawOptionIter::new(self.as_bytes())
     }
 
     /// Removes all options.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        *self = Self::new();
     }
 
     /// Appends an option in its smallest form. False, and nothing is written, if it has no wire
@@ -245,17 +303,63 @@ impl Options {
         let has_length = kind >= FIRST_WITH_LENGTH;
         let octets = 1 + usize::from(has_length) + data_len;
         let writable = data_len <= if has_length { MAX_DATA } else { 0 };
-        if !writable || self.bytes.len() + octets > MAX_OCTETS {
+        if !writable || self.len() + octets > MAX_OCTETS {
             return false;
         }
-        self.bytes.push(kind);
+        self.append(&[kind]);
         if has_length {
-            self.bytes.push(octets as u8);
+            self.append(&[octets as u8]);
         }
         for part in data {
-            self.bytes.extend_from_slice(part);
+            self.append(part);
         }
         true
+    }
+
+    fn append(&mut self, more: &[u8]) {
+        match &mut self.octets {
+            Octets::Inline { len, octets } => {
+                let start = usize::from(*len);
+                let end = start + more.len();
+                if let Some(place) = octets.get_mut(start..end) {
+                    place.copy_from_slice(more);
+                    *len = end as u8;
+                    return;
+                }
+            }
+            Octets::Shared(octets) => return Arc::make_mut(octets).extend_from_slice(more),
+        }
+        let mut octets = Vec::with_capacity((self.len() + more.len()).max(2 * INLINE));
+        octets.extend_from_slice(self.as_bytes());
+        octets.extend_from_slice(more);
+        self.octets = Octets::Shared(Arc::new(octets));
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            octets: Octets::Inline {
+                len: 0,
+                octets: [0; INLINE],
+            },
+        }
+    }
+}
+
+impl PartialEq for Options {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Options {}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("bytes", &self.as_bytes())
+            .finish()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::{encoded, seq};
 use crate::dccp::wire::{
-    DccpOption, LossInterval, OptionIter, Options, Packet, PacketType, RawOption, decode,
+    DccpOption, LossInterval, OptionBuffers, OptionIter, Options, Packet, PacketType, RawOption,
+    decode,
 };
 
 fn other(kind: u8, data: &[u8]) -> DccpOption<'_> {
@@ -252,4 +253,26 @@ fn packet_types_determine_which_options_apply() {
     }
     assert!(on(32, PacketType::Request));
     assert!(!on(41, PacketType::Listen));
+}
+
+#[test]
+fn the_buffer_of_long_options_is_used_again_once_the_packet_is_gone() {
+    let mut buffers = OptionBuffers::default();
+    let long = [7; 100];
+    let mut options = buffers.options();
+    options.push(&DccpOption::InitCookie(&long));
+    let place = options.as_bytes().as_ptr();
+    buffers.keep(&options);
+    let meanwhile = buffers.options();
+    assert!(meanwhile.is_empty());
+    assert_eq!(options.len(), 102, "the packet keeps what it has");
+    drop(options);
+    let mut again = buffers.options();
+    assert!(again.is_empty());
+    again.push(&DccpOption::SlowReceiver);
+    assert_eq!(again.as_bytes(), [2]);
+    assert_eq!(again.as_bytes().as_ptr(), place);
+    let mut short = Options::new();
+    short.push(&DccpOption::SlowReceiver);
+    assert_eq!(again, short, "where they lie makes no difference");
 }
