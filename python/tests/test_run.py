@@ -98,6 +98,10 @@ def test_progress_is_told(scenario):
 def test_a_run_that_fails_says_why(scenario):
     with pytest.raises(w.RunError, match="limit of 100 events"):
         scenario.run(max_events=100)
+    long = scenario.set("run.duration", "100000s")
+    for limit, value in [("max_time", "50ms"), ("max_memory", "1MiB")]:
+        with pytest.raises(w.RunError, match=limit):
+            long.set(f"run.{limit}", value).run(trace="summary")
     with pytest.raises(w.WeirError, match="trace"):
         scenario.run(trace="everything")
 

@@ -54,7 +54,10 @@ const FULL: RunOptions<'_> = RunOptions {
     progress: None,
     cancel: None,
     tap: None,
-    registry: weir_lab::run::TransportRegistry { quinn: None },
+    registry: weir_lab::run::TransportRegistry {
+        quinn: None,
+        process: weir_lab::run::ProcessWatch::None,
+    },
     sink: None,
     max_rows: None,
     max_events: None,

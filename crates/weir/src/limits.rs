@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
+use weir_lab::run::{ProcessWatch, over_memory, over_time};
 use weir_lab::scenario::Run;
 use weir_proto::time;
 use weir_proto::units;
@@ -93,11 +94,10 @@ impl LimitArguments {
     /// Which limit is exceeded, in words.
     fn exceeded(self, elapsed: Duration, most: Option<u64>) -> Option<String> {
         if let Some(limit) = self.max_time.filter(|&limit| elapsed > limit) {
-            return Some(format!("it took more than {limit:?} (max_time)"));
+            return Some(over_time(limit));
         }
         let limit = most.filter(|&most| resident_bytes().is_some_and(|held| held > most))?;
-        let mebibytes = limit >> 20;
-        Some(format!("it held more than {mebibytes} MiB (max_memory)"))
+        Some(over_memory(limit))
     }
 }
 
@@ -125,6 +125,18 @@ impl Watchdog {
             )),
         }
     }
+}
+
+/// The limits that scenarios set hold in each run.
+pub const WATCHED: ProcessWatch = ProcessWatch::Run {
+    clock,
+    memory: resident_bytes,
+};
+
+/// The time since the first call.
+fn clock() -> Duration {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed()
 }
 
 /// The resident set of this process.

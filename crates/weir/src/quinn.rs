@@ -1,15 +1,17 @@
 //! Brings quinn to the laboratory: scenarios know its settings, sockets know the code.
 
+use crate::limits::WATCHED;
 use weir_lab::run::{EndpointPair, QuinnFlow, TransportRegistry};
 use weir_proto::cc::window::WindowConfig;
 use weir_proto::endpoint::Endpoint;
 use weir_wire::Error;
 use weir_wire::quinn::{CongestionControlAlgorithm, SimConfig, SimEndpoint};
 
-/// The transports that this program has beside the laboratory's own.
+/// The transports that this program has beside the laboratory's own, and its clock and memory.
 pub const fn registry() -> TransportRegistry<'static> {
     TransportRegistry {
         quinn: Some(&pair_or_reason),
+        process: WATCHED,
     }
 }
 

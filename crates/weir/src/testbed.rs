@@ -149,6 +149,19 @@ fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     }
 }
 
+/// A testbed takes as long as the scenario, which may not let it.
+fn check_time(scenario: &Scenario) -> Result<(), Failure> {
+    let run = &scenario.run;
+    match run.max_time.filter(|&most| most < run.duration) {
+        Some(most) => Err(Failure::Usage(format!(
+            "a testbed runs in real time, {} s, and max_time of [run] is {} s",
+            run.duration.as_secs_f64(),
+            most.as_secs_f64()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Runs the scenario until its end, or until `stop` is set.
 /// `pcap` is the file for what all sockets send and receive.
 pub fn run(
@@ -157,6 +170,7 @@ pub fn run(
     stop: &AtomicBool,
 ) -> Result<RunOutput, Failure> {
     check_mtu(scenario)?;
+    check_time(scenario)?;
     let links = RealTimePart::new(scenario, Scope::Links)?;
     let flows = RealTimePart::new(scenario, Scope::Flows)?;
     let segments: Vec<_> = links.0.segments().iter().map(segment).collect();

@@ -63,3 +63,107 @@ fn a_run_below_its_bounds_is_the_run_without_them() {
     assert_eq!(bounded.0, Some(0), "{}", bounded.2);
     assert_eq!(outcome(folder.path(), &words), bounded);
 }
+
+/// The words of each command that simulates a scenario of a folder.
+const COMMANDS: [&[&str]; 5] = [
+    &["run", "path.toml"],
+    &["run", "path.toml", "--seeds", "1..3"],
+    &["reproduce", "."],
+    &["sweep", "plan.toml", "--out", "swept"],
+    &["suite", "cases", "--controller", "tcp:cubic"],
+];
+
+#[test]
+fn the_limits_of_a_scenario_hold_wherever_it_is_simulated() {
+    for (limit, word) in [
+        ("max_time = \"100ms\"", "it took more than 100ms (max_time)"),
+        (
+            "max_memory = \"2MiB\"",
+            "it held more than 2 MiB (max_memory)",
+        ),
+        ("max_events = 1000", "limit of 1000 events"),
+    ] {
+        let run = format!("[run]\n{limit}");
+        let folder = folder_with(&LONG.replace("[run]", &run));
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        };
+        write("published.toml", PUBLISHED);
+        write("plan.toml", "scenario = \"path.toml\"\n");
+        write("cases/long.toml", &CASE.replace("[run]", &run));
+        for words in COMMANDS {
+            let (status, out, err) = outcome(folder.path(), words);
+            assert!(matches!(status, Some(1 | 2)), "{words:?}: {status:?} {err}");
+            let said = if words[0] == "sweep" {
+                assert!(err.contains("1 of 1 runs failed"), "{err}");
+                error_of_the_sweep(folder.path())
+            } else {
+                format!("{out}{err}")
+            };
+            assert!(said.contains(word), "{words:?}: {said}");
+        }
+    }
+}
+
+const PUBLISHED: &str = r#"
+[document]
+title = "Months"
+source = "none"
+about = "A run that something must end."
+
+[[run]]
+name = "long"
+scenario = "path.toml"
+about = "Months."
+
+[[row]]
+id = "loss"
+place = "check"
+text = "packets lost"
+kind = "check"
+expected = 5
+within = 2
+unit = "%"
+measure = { take = "loss_rate", run = "long" }
+"#;
+
+const CASE: &str = r#"
+[case]
+title = "Months"
+source = "none"
+how = "A bulk transfer."
+rate = "10Gbit"
+rtt = "2ms"
+
+[[case.check]]
+says = "the link is full"
+section = "1"
+measure = "bytes_in_flight"
+of = "bdp"
+min = 0.5
+
+[run]
+duration = "8000h"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+rate = "10Gbit"
+delay = "1ms"
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+"#;
+
+/// Why the only run of the sweep failed.
+fn error_of_the_sweep(folder: &std::path::Path) -> String {
+    let file = folder.join("swept/runs/block=000000/runs.parquet");
+    let table = weir_lab::trace::read_table(std::fs::read(file).expect("it is there"));
+    let table = table.expect("a table");
+    let errors = table.words("error").expect("a column of errors");
+    errors.first().map(ToString::to_string).unwrap_or_default()
+}

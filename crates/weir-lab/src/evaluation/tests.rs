@@ -158,3 +158,25 @@ fn a_standard_controller_is_compared_with_the_other_alone() {
             .all(|one| one.mean.is_some_and(|mean| mean > 20.0))
     );
 }
+
+#[test]
+fn the_limits_of_a_case_hold() {
+    let mut suite = two_seconds();
+    let case = &mut suite.chapters[0].cases[0];
+    case.set.push("run.max_memory=\"1MiB\"".to_owned());
+    let subject = Candidate::parse("tcp:cubic").unwrap();
+    let registry = TransportRegistry {
+        process: crate::run::ProcessWatch::Run {
+            clock: || std::time::Duration::ZERO,
+            memory: || Some(2 << 20),
+        },
+        ..TransportRegistry::default()
+    };
+    let options = Options {
+        registry,
+        seeds: 2,
+        ..Options::default()
+    };
+    let error = evaluate(&suite, &subject, &options).unwrap_err();
+    assert!(error.to_string().contains("(max_memory)"), "{error}");
+}

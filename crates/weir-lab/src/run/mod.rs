@@ -1,7 +1,8 @@
 //! Runs a scenario in the simulator and collects its trace and summary.
 //!
 //! [`run()`] is a pure function of the scenario: no clock, no file, no random number that does not
-//! come from the scenario's seed. Wall-clock time is left to the caller.
+//! come from the scenario's seed. Wall-clock time is left to the caller, which provides it to runs
+//! that it bounds ([`ProcessWatch`]).
 
 mod aggregate;
 mod bound_times;
@@ -19,6 +20,7 @@ mod interval_columns;
 mod intervals;
 mod measured;
 mod packet_sampling;
+mod process_limits;
 mod quic_decoder;
 mod recorder;
 mod registry;
@@ -45,6 +47,7 @@ pub use measured::{
     MEASURED_NOTE, MeasuredEnd, MeasuredFlow, MeasuredTransport, SenderRecorder, is_measured,
     measured_run,
 };
+pub use process_limits::{ProcessWatch, over_memory, over_time};
 pub use registry::{EndpointPair, QuinnFactory, QuinnFlow, TransportRegistry};
 pub use requests::RequestSummary;
 pub use sim_network::{NetworkSegment, Scope, SegmentEnd, SegmentShaper};
@@ -259,6 +262,15 @@ pub enum RunError {
         limit: u64,
         /// How far it came.
         at: Instant,
+    },
+    /// The run took more time of the clock or memory than `max_time` or `max_memory` of its
+    /// scenario let it.
+    #[error("the run was ended at {at} s of virtual time: {why}")]
+    Ended {
+        /// How far it came.
+        at: Instant,
+        /// Which limit, in words.
+        why: String,
     },
     /// The trace would need more memory than is allowed.
     #[error("the trace has more than {0} rows; run shorter, or keep only the summary")]

@@ -1,8 +1,9 @@
-//! Transports that the caller provides.
+//! Transports and readings of the process that the caller provides.
 //!
-//! This crate has no real network stack, so that it builds for WebAssembly. The caller of a run may
-//! register one, and the scenario names it.
+//! This crate has no real network stack and no clock, so that it builds for WebAssembly. The caller
+//! of a run may register them, and the scenario names them.
 
+use super::ProcessWatch;
 use crate::scenario::Quinn;
 use weir_proto::endpoint::Endpoint;
 
@@ -23,11 +24,13 @@ pub struct QuinnFlow<'a> {
 /// Makes both ends of a flow, or reports why it cannot.
 pub type QuinnFactory<'a> = dyn Fn(&QuinnFlow<'_>) -> Result<EndpointPair, String> + Sync + 'a;
 
-/// The transports that a caller provides.
+/// The transports that a caller provides, and who watches what runs take of its process.
 #[derive(Clone, Copy, Default)]
 pub struct TransportRegistry<'a> {
     /// `kind = "quinn"`.
     pub quinn: Option<&'a QuinnFactory<'a>>,
+    /// `max_time` and `max_memory` of `[run]`.
+    pub process: ProcessWatch,
 }
 
 impl TransportRegistry<'_> {

@@ -7,6 +7,7 @@
 use super::columns::{self, GapRow};
 use super::frame_columns::frame_table;
 use super::intervals::Intervals;
+use super::process_limits::ProcessLimits;
 use super::recorder::Recorder;
 use super::requests::request_table;
 use super::sim_network::{Counters, NetworkSegment, Scope, SimNetwork};
@@ -41,6 +42,7 @@ pub struct Simulation {
     /// At the end of the run, before what happens then.
     after: Option<Counters>,
     pub(super) events: u64,
+    limits: ProcessLimits,
 }
 
 impl Simulation {
@@ -53,6 +55,7 @@ impl Simulation {
         options: &RunOptions<'_>,
         scope: Scope,
     ) -> Result<Self, RunError> {
+        let limits = ProcessLimits::new(&scenario.run, options.registry.process)?;
         let mut sim = SimNetwork::build(scenario, scope, options)?;
         let mut recorder = Recorder::new(options, Instant::ZERO + scenario.run.warmup);
         sim.listen(&mut recorder);
@@ -74,6 +77,7 @@ impl Simulation {
             before: None,
             after: None,
             events: 0,
+            limits,
         })
     }
 
@@ -155,6 +159,7 @@ impl Simulation {
         let slice = Duration::from_nanos((end.as_nanos() / SLICES).max(1));
         let most = options.max_events.or(self.scenario.run.max_events);
         let most = most.unwrap_or(u64::MAX);
+        self.limits.begin();
         let hundredth = |at: Instant| at.as_nanos() / (end.as_nanos() / 100).max(1);
         loop {
             let before = self.sim.network.now();
@@ -181,6 +186,7 @@ impl Simulation {
             {
                 return Err(RunError::Cancelled(at));
             }
+            self.limits.check(at)?;
             if let Some(progress) = options.progress
                 && hundredth(at) != hundredth(before)
             {

@@ -477,6 +477,7 @@ fn a_transport_made_elsewhere_gets_its_settings_the_path_and_a_seed() {
     let options = RunOptions {
         registry: TransportRegistry {
             quinn: Some(&factory),
+            ..TransportRegistry::default()
         },
         ..RunOptions::default()
     };
@@ -577,4 +578,46 @@ fn what_happens_at_the_end_of_the_warm_up_counts_and_at_the_end_of_the_run_does_
     assert_eq!(sent("500ms"), (5, 5));
     assert_eq!(sent("499999us"), (5, 5));
     assert_eq!(sent("501ms"), (4, 4));
+}
+
+/// A clock that goes on by a second each time that it is read.
+fn hasty_clock() -> std::time::Duration {
+    static READ: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let read = READ.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    std::time::Duration::from_secs(read)
+}
+
+#[test]
+fn max_time_and_max_memory_hold_or_are_refused() {
+    let outcome = |limit: &str, process: ProcessWatch| {
+        let text = LOSSY.replace("[run]", &format!("[run]\n{limit}"));
+        let scenario = scenario::parse(&text, "test.toml").unwrap();
+        let options = RunOptions {
+            registry: TransportRegistry {
+                process,
+                ..TransportRegistry::default()
+            },
+            ..RunOptions::default()
+        };
+        run(&scenario, &options).map_err(|error| error.to_string())
+    };
+    let watched = ProcessWatch::Run {
+        clock: hasty_clock,
+        memory: || Some(5 << 20),
+    };
+    let (time, memory) = ("max_time = \"2s\"", "max_memory = \"4MiB\"");
+    let ended = outcome(time, watched).unwrap_err();
+    assert!(ended.contains("more than 2s (max_time)"), "{ended}");
+    let ended = outcome(memory, watched).unwrap_err();
+    assert!(ended.contains("more than 4 MiB (max_memory)"), "{ended}");
+    for limit in [time, memory] {
+        let refused = outcome(limit, ProcessWatch::None).unwrap_err();
+        assert!(
+            refused.contains("max_time and max_memory of [run]"),
+            "{refused}"
+        );
+        assert!(outcome(limit, ProcessWatch::Caller).is_ok());
+    }
+    let roomy = "max_time = \"1000h\"\nmax_memory = \"5MiB\"";
+    assert!(outcome(roomy, watched).is_ok());
 }

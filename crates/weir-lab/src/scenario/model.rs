@@ -68,14 +68,15 @@ settings! {
         /// Encode and decode every packet on its way. Changes nothing but the time that the run
         /// takes.
         pub codec: bool,
-        /// Time of the clock after which `weir run` ends what it runs with an error, such as
-        /// "10min". The option --max-time goes before it.
+        /// Time of the clock after which simulating ends with an error, such as "10min". `weir run`
+        /// counts all its runs together, and its option --max-time goes before it.
         pub max_time: Option<Duration> => or_word("unlimited", natural()),
         /// Events after which the run ends with an error: the same one on every machine. The option
         /// --max-events goes before it.
         pub max_events: Option<u64> => or_word("unlimited", count(1..=i64::MAX as u64, "events")),
-        /// Memory of the process at which `weir run` ends with an error, such as "4GB"; "auto" is
-        /// 80 % of the machine's. The option --max-memory goes before it.
+        /// Memory of the process at which a run ends with an error, such as "4GB"; "auto" is 80 %
+        /// of the machine's with `weir run` and `weir sweep`, and unlimited elsewhere. The option
+        /// --max-memory goes before it.
         pub max_memory: Option<u64> => or_word("auto", bytes(1..=1 << 62)),
     }
 }

@@ -23,6 +23,10 @@ impl<Row, T, F: Fn(&Row) -> T + Sync> Extract<Row, T> for F {
         self(row)
     }
 
+    #[expect(
+        clippy::redundant_closure,
+        reason = "`self` by reference would be called for each row, not inlined"
+    )]
     fn all(&self, rows: &[Row], values: &mut Vec<T>) {
         values.extend(rows.iter().map(|row| self(row)));
     }

@@ -14,7 +14,9 @@ use indicatif::ProgressBar;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use weir_lab::replication::in_order;
-use weir_lab::run::{RunError, RunOptions, TraceLevel, run as simulate};
+use weir_lab::run::{
+    ProcessWatch, RunError, RunOptions, TraceLevel, TransportRegistry, run as simulate,
+};
 use weir_lab::scenario::Estimate;
 use weir_proto::time::Instant;
 
@@ -115,7 +117,10 @@ fn one(
         max_events: arguments.limits.max_events,
         cancel: Some(watchdog.cancel()),
         tap: None,
-        registry: quinn::registry(),
+        registry: TransportRegistry {
+            process: ProcessWatch::Caller,
+            ..quinn::registry()
+        },
         sink: Some(&sink),
         max_rows: None,
     };
