@@ -235,15 +235,19 @@ impl Drawing<'_> {
 
     /// What the bars of a curve stand for; nothing if no row has several runs.
     fn sample_size(&self, rows: &[String]) -> String {
-        let runs = || rows.iter().filter_map(|id| Some(self.row(id)?.seeds?.runs));
-        match (runs().min(), runs().max()) {
-            (Some(least), Some(most)) if least == most => {
-                format!(", mean and 95 % interval, n = {least}")
-            }
-            (Some(least), Some(most)) => {
-                format!(", mean and 95 % interval, n = {least} to {most}")
-            }
-            _ => String::new(),
+        let rows = rows.iter().filter_map(|id| self.row(id));
+        let measured = rows.filter(|row| row.measured.is_some());
+        let runs: Vec<usize> = measured
+            .map(|row| row.seeds.map_or(1, |band| band.runs))
+            .collect();
+        let least = runs.iter().copied().min().unwrap_or(1);
+        let most = runs.iter().copied().max().unwrap_or(1);
+        if most == 1 {
+            String::new()
+        } else if least == most {
+            format!(", mean and 95 % interval, n = {least}")
+        } else {
+            format!(", mean and 95 % interval, n = {least} to {most}")
         }
     }
 

@@ -7,6 +7,7 @@ use super::runner::{parse_scenario, run_once};
 use super::verdict::judge;
 use super::*;
 use crate::replication::Fingerprint;
+use crate::report::Drawing;
 use crate::run::{FlowSummary, RunOutput, Summary, TraceLevel};
 
 const HEAD: &str = "[document]\ntitle = 't'\nsource = 's'\nabout = 'a'\n\
@@ -256,6 +257,11 @@ fn unknown_experiments_are_named_with_the_known_ones() {
 
 /// Judges rows against a run with a throughput of 10 Mbit/s and seeds of 9, 10 and 11.
 fn results(rows: &str) -> Vec<RowResult> {
+    judged(rows).2
+}
+
+/// The same, with what they stand in and what they were judged by.
+fn judged(rows: &str) -> (Published, Runs, Vec<RowResult>) {
     let seeded = "[[run]]\nname = 's'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n\
                   [[run]]\nname = 'equal'\nscenario = 'r.toml'\nabout = 'a'\nseeds = 3\n";
     let published = Published::parse("x", &format!("{HEAD}{seeded}{rows}")).unwrap();
@@ -264,7 +270,8 @@ fn results(rows: &str) -> Vec<RowResult> {
         runset(&published, "s", [9e6, 10e6, 11e6].map(run_of).to_vec()),
         runset(&published, "equal", [12e6; 3].map(run_of).to_vec()),
     ]);
-    judge(&published.rows, &runs).unwrap()
+    let rows = judge(&published.rows, &runs).unwrap();
+    (published, runs, rows)
 }
 
 fn verdicts(rows: &str) -> Vec<(String, Verdict)> {
@@ -385,6 +392,28 @@ fn equal_runs_of_different_seeds_count_once() {
     let found = results(&row("one", "published = 12\nwithin = 1", "equal")).remove(0);
     assert_eq!((found.measured, found.seeds), (Some(12.0), None));
     assert_eq!(found.measured_text(), "12 Mbit/s");
+}
+
+#[test]
+fn a_curve_says_how_many_runs_its_points_have() {
+    for (first, second, label) in [
+        ("r", "equal", "c"),
+        ("s", "s", "c, mean and 95 % interval, n = 3"),
+        ("r", "s", "c, mean and 95 % interval, n = 1 to 3"),
+    ] {
+        let (published, runs, rows) = judged(
+            &(row("one", "at_least = 1", first)
+                + &row("two", "at_least = 1", second)
+                + "[[plot]]\nname = 'p'\nkind = 'sweep'\ntitle = 't'\ncaption = 'c'\n\
+                   x = [1, 2]\nx_label = 'x'\ny_label = 'y'\n\
+                   [[plot.curves]]\nlabel = 'c'\nrows = ['one', 'two']\n"),
+        );
+        let plots = draw::plots("x", &published, &rows, &runs);
+        let Drawing::Plot(plot) = &plots[0].drawing else {
+            panic!("not a plot")
+        };
+        assert_eq!(plot.layers[0].name, label, "{first}, {second}");
+    }
 }
 
 #[test]
