@@ -246,6 +246,16 @@ fn finds_controllers_and_presets_by_name_only() {
 }
 
 #[test]
+fn only_bbr_has_snapshots_of_the_delivery_rate_kept() {
+    let wants = |entry: &&ControllerEntry| {
+        let window = (entry.make)(&WindowConfig::default());
+        window.wants_delivery_rate()
+    };
+    let wanting: Vec<_> = REGISTRY.iter().filter(wants).map(|e| e.name).collect();
+    assert_eq!(wanting, ["bbr"]);
+}
+
+#[test]
 fn a_larger_datagram_raises_the_initial_window_and_later_only_the_minimum() {
     for entry in REGISTRY {
         let config = WindowConfig {
