@@ -242,20 +242,23 @@ impl LossIntervals {
         (total_0 / weights_0).max(mean)
     }
 
-    /// The closed intervals with the weights that they have while I_0 counts.
-    fn shifted(&self) -> impl Iterator<Item = (&Interval, f64)> {
+    /// The closed intervals with the weights from this one on, discounted.
+    fn weighted(&self, from: usize) -> impl Iterator<Item = (&Interval, f64)> {
         let closed = self.intervals.iter().take(self.len).skip(1);
-        let weights = WEIGHTS.iter().skip(1);
+        let weights = WEIGHTS.iter().skip(from);
         closed
             .zip(weights)
             .map(|(interval, weight)| (interval, *weight as f64 / 10.0 * interval.discount))
     }
 
+    /// The closed intervals with the weights that they have while I_0 counts.
+    fn shifted(&self) -> impl Iterator<Item = (&Interval, f64)> {
+        self.weighted(1)
+    }
+
     fn sum_closed(&self) -> ClosedSums {
         let (mut total, mut weights) = (0.0, 0.0);
-        let closed = self.intervals.iter().take(self.len).skip(1);
-        for (interval, weight) in closed.zip(WEIGHTS) {
-            let weight = weight as f64 / 10.0 * interval.discount;
+        for (interval, weight) in self.weighted(0) {
             total += interval.length * weight;
             weights += weight;
         }

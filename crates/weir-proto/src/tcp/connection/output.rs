@@ -10,7 +10,7 @@ use crate::tcp::wire::{Packet as TcpPacket, SackBlocks, SynOptions, flag};
 use crate::time::Instant;
 use std::collections::VecDeque;
 
-/// What a segment carries. ECN is for new data only.
+/// What a segment carries, as far as ECN tells it apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     Empty,
