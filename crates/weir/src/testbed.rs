@@ -134,6 +134,7 @@ const fn port_of(transport: &Transport) -> u16 {
     }
 }
 
+/// DCCP and TCP travel in UDP here, whose header a link's MTU is raised by: an IP packet has no
 /// room for it beside the longest packets of all.
 fn check_mtu(scenario: &Scenario) -> Result<(), Failure> {
     const MOST: u32 = u16::MAX as u32 - weir_proto::packet::IpHeader::UDP_OCTETS;

@@ -111,6 +111,16 @@ fn the_limits_of_a_scenario_hold_wherever_it_is_simulated() {
     }
 }
 
+#[test]
+fn a_testbed_refuses_a_scenario_that_may_not_last_its_duration() {
+    let limited = LONG.replace("8000h", "2s\"\nmax_time = \"1s");
+    let folder = folder_with(&limited);
+    let (status, out, err) = outcome(folder.path(), &["testbed", "path.toml"]);
+    assert_eq!((status, out.as_str()), (Some(2), ""), "{err}");
+    let said = "a testbed runs in real time, 2 s, and max_time of [run] is 1 s";
+    assert!(err.contains(said), "{err}");
+}
+
 const PUBLISHED: &str = r#"
 [document]
 title = "Months"
