@@ -100,6 +100,8 @@ pub struct Connection {
     recovery_probe: bool,
     /// Sending last stopped for lack of data.
     app_limited: bool,
+    /// The window or the octets in flight have changed since they were last reported.
+    window_changed: bool,
     pto_count: u32,
     probes_due: u8,
     /// The last ECN-CE count of the peer; `None` once ECN validation failed (RFC 9000 §13.4.2).
@@ -167,6 +169,7 @@ impl Connection {
             paced_until: None,
             recovery_probe: false,
             app_limited: false,
+            window_changed: false,
             pto_count: 0,
             probes_due: 0,
             peer_ce: Some(0),
@@ -254,6 +257,20 @@ impl Connection {
         self.rtt.timeout(&PROBE_TIMEOUT, 0) + self.config.ack.max_delay
     }
 
+    /// Reports the window, if it or what is in flight has changed, and what holds data back. Called
+    /// when nothing more leaves now, so that the octets in flight are those after the window was
+    /// filled again.
+    #[inline]
+    fn report_state(&mut self, now: Instant) {
+        if std::mem::take(&mut self.window_changed) {
+            self.emit_window(now);
+        }
+        if self.events.wants(EventMask::BOUND) {
+            let bound = self.bound();
+            self.events.block(now, bound);
+        }
+    }
+
     #[inline]
     fn emit_window(&mut self, now: Instant) {
         if !self.events.wants(EventMask::CONTROLLER) {
@@ -312,10 +329,7 @@ impl Endpoint for Connection {
         if let Some(plan) = self.next_packet(now) {
             return Some(self.build(now, plan));
         }
-        if self.events.wants(EventMask::BOUND) {
-            let bound = self.bound();
-            self.events.block(now, bound);
-        }
+        self.report_state(now);
         None
     }
 

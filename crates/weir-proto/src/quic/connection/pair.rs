@@ -37,7 +37,7 @@ pub struct Pair {
     pub octets_read: u64,
     pub largest_window: u64,
     pub smallest_window: u64,
-    /// The most octets in flight of the client beyond its window, while they grew.
+    /// The most octets in flight of the client beyond its window when it has sent a packet.
     pub overshoot: u64,
     pub flight: u64,
     /// The rules that bound the client's window.
@@ -108,17 +108,20 @@ impl Pair {
             }
             while let Some(packet) = self.end(side).poll_transmit(now) {
                 self.send(side, packet);
+                let client = &self.client;
+                if side == Side::Client {
+                    let beyond = client
+                        .bytes_in_flight
+                        .saturating_sub(client.controller.window());
+                    self.overshoot = self.overshoot.max(beyond);
+                    self.flight = client.bytes_in_flight;
+                }
             }
         }
         for (_, event) in self.client.events.drain() {
             if let Event::Window(window) = event {
                 self.largest_window = self.largest_window.max(window.cwnd);
                 self.smallest_window = self.smallest_window.min(window.cwnd);
-                if window.bytes_in_flight > self.flight {
-                    let beyond = window.bytes_in_flight.saturating_sub(window.cwnd);
-                    self.overshoot = self.overshoot.max(beyond);
-                }
-                self.flight = window.bytes_in_flight;
                 self.limits.insert(window.limit);
             }
         }

@@ -10,7 +10,6 @@ use crate::quic::loss::{
 };
 use crate::quic::wire::{Ack, PacketNumber, SpaceId};
 use crate::time::{Duration, Instant, earliest};
-use crate::units::Rate;
 
 /// Lost packets for which there is always room.
 const MOST_LOST_KEPT: usize = 16;
@@ -61,9 +60,6 @@ impl Connection {
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;
         };
-        // The controller states where it is only if an observer records it.
-        let watched = self.events.wants(EventMask::CONTROLLER);
-        let before = watched.then(|| self.control());
         self.controller.on_end_acks(&EndAcks {
             now,
             newly_acked: delivered.newly_acked,
@@ -79,19 +75,7 @@ impl Connection {
         if self.controller.limits_samples() {
             self.sampler.on_app_limited(self.bytes_in_flight);
         }
-        if before.is_some_and(|before| self.control() != before) {
-            self.emit_window(now);
-        }
-    }
-
-    /// What the controller says.
-    fn control(&self) -> (u64, Option<Rate>, &'static str) {
-        let controller = &self.controller;
-        (
-            controller.window(),
-            controller.pacing_rate(),
-            controller.state(),
-        )
+        self.window_changed = true;
     }
 
     fn sample_rtt(
@@ -191,7 +175,7 @@ impl Connection {
                 RetransmitFrame::Crypto => self.crypto_due = false,
                 RetransmitFrame::FlowControl(_) => {}
             });
-            self.emit_window(now);
+            self.window_changed = true;
         }
     }
 
@@ -253,6 +237,7 @@ impl Connection {
         lost.clear();
         lost.shrink_to(MOST_LOST_KEPT);
         self.lost = lost;
+        // What is acknowledged or sent next at this time may hide the reduction.
         self.emit_window(now);
     }
 
@@ -372,6 +357,6 @@ impl Connection {
         self.initial.received.take_ack(now);
         self.bytes_in_flight = self.bytes_in_flight.saturating_sub(octets);
         self.pto_count = 0;
-        self.emit_window(now);
+        self.window_changed = true;
     }
 }

@@ -438,7 +438,7 @@ impl Connection {
         if let Some(rate) = self.controller.pacing_rate() {
             self.pacer.on_sent(now, bytes, rate);
         }
-        self.emit_window(now);
+        self.window_changed = true;
     }
 
     #[inline]
