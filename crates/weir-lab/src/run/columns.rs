@@ -79,7 +79,8 @@ pub const BOUND_ROW: &str = "bound";
 /// The `event` of rows that a timeout made.
 pub const TIMEOUT_ROW: &str = "timeout";
 
-/// `flows/NAME`: a row for each change of the sender's controller and of what holds it back.
+/// `flows/NAME`: a row for each change of the sender's controller and of what holds it back. What
+/// an acknowledgement does, and what it lets out, is one change; a loss found by it another.
 pub const FLOW: &[Flow] = &[
     Flow::number(
         "time_s",
@@ -308,7 +309,8 @@ pub fn writes() -> impl Iterator<Item = &'static Flow> {
     of_flow.chain([&WRITE_BYTES])
 }
 
-/// `links/NAME`: a row for each change of the queue, drop and mark.
+/// `links/NAME`: a row for each time at which the queue changed, or packets were dropped or marked:
+/// what it left behind.
 pub const LINK: &[Link] = &[
     Link::number(
         "time_s",

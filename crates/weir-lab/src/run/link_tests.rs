@@ -202,3 +202,57 @@ fn what_a_warm_up_missed_and_came_late_is_no_loss() {
     // Packets in flight at the end of the warm-up are not lost; only those at the end may be.
     assert!((500..540).all(|warmup| at(warmup) < 30));
 }
+
+#[test]
+fn a_time_leaves_one_row_of_a_queue_and_of_a_window_behind() {
+    // A burst comes at once, and each acknowledgement reports two packets and lets two out.
+    let link = r#"rate = "10Mbit"
+queue = { kind = "droptail", limit = 12 }"#;
+    let text = format!(
+        r#"
+[run]
+duration = "5s"
+
+[[link]]
+name = "wire"
+between = ["server", "client"]
+delay = "20ms"
+{link}
+
+[[flow]]
+name = "stream"
+from = "server"
+to = "client"
+transport = {{ kind = "quic" }}
+"#
+    );
+    let scenario = scenario::parse(&text, "burst.toml").unwrap_or_else(|error| panic!("{error}"));
+    let options = RunOptions {
+        trace: TraceLevel::Full,
+        ..RunOptions::default()
+    };
+    let output = run(&scenario, &options).unwrap();
+    let queue = &output.links[0].table;
+    let increase = |times: &[f64]| times.windows(2).all(|pair| pair[0] < pair[1]);
+    let times = queue.numbers("time_s").unwrap();
+    assert!(times.len() > 1000 && increase(times));
+    let largest = |name: &str| {
+        let counts = queue.as_numbers(name).unwrap();
+        counts.iter().copied().fold(0.0, f64::max)
+    };
+    let wire = &output.summary.links["wire"];
+    assert!(wire.drops > 0);
+    assert_eq!(largest("drops"), wire.drops as f64);
+    assert_eq!(largest("queue_packets"), 12.0);
+    // The sender has a second row at a time only where an acknowledgement finds losses.
+    let sender = output.flows[0].table.clone();
+    let sender = sender.rows_with("event", "controller");
+    let times = sender.numbers("time_s").unwrap();
+    let repeated = times.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    let lost = output.summary.flows["stream"].packets_lost;
+    assert!(
+        times.len() > 1000 && repeated as u64 <= lost,
+        "{repeated} of {}, {lost} lost",
+        times.len()
+    );
+}

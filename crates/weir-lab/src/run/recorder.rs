@@ -421,8 +421,10 @@ impl Recorder {
             _ => return,
         }
         row.at = at;
-        record.rows.push(row);
-        self.count_row(at);
+        // A row is what a time leaves behind: a burst that arrives at once is one change.
+        if record.rows.push_or_replace(row, |last| last.at == at) {
+            self.count_row(at);
+        }
     }
 
     /// Looks at the number of rows from time to time.

@@ -34,7 +34,8 @@ pub fn table_kinds() -> Vec<TableKind> {
     vec![
         kind(
             "flows/NAME",
-            "a change of the sender's controller or of what holds it back, or a timeout",
+            "a change of the sender's controller or of what holds it back, or a timeout; an \
+             acknowledgement and what it lets out are one change",
             infos(columns::FLOW),
         ),
         kind(
@@ -74,7 +75,8 @@ pub fn table_kinds() -> Vec<TableKind> {
         ),
         kind(
             "links/NAME",
-            "a change of the queue, a drop or a mark in one direction of a link",
+            "a time at which the queue of one direction of a link changed, or packets were dropped or \
+             marked: the state after it",
             infos(columns::LINK),
         ),
         kind(

@@ -154,13 +154,30 @@ impl<Row: Clone + Send> TableRecorder<Row> {
         }
     }
 
+    /// Appends a row, or puts it in the place of the last one if that is still here and `replaces`
+    /// says so of it; true if it was appended.
+    #[inline]
+    pub fn push_or_replace(&mut self, row: &Row, replaces: impl FnOnce(&Row) -> bool) -> bool {
+        match self.batch.last_mut() {
+            Some(last) if self.thinning.is_none() && replaces(last) => {
+                last.clone_from(row);
+                false
+            }
+            _ => {
+                self.push(row);
+                true
+            }
+        }
+    }
+
+    /// A full batch is sent when the next row comes, which may replace its last one.
     #[inline]
     fn keep(&mut self, row: &Row) {
-        self.rows += 1;
-        self.batch.push(row.clone());
         if self.batch.len() >= BATCH {
             self.send();
         }
+        self.rows += 1;
+        self.batch.push(row.clone());
     }
 
     /// Hands the waiting rows to the table in memory or to the sink.
