@@ -426,7 +426,11 @@ impl Scoreboard {
         if start < self.high_ack {
             return None;
         }
-        let at = self.index_of(start);
+        // The oldest transmission is mostly that of the first segment.
+        let at = match self.segments.front() {
+            Some(front) if front.start == start => 0,
+            _ => self.index_of(start),
+        };
         let segment = self.segments.get(at)?;
         let same = segment.start == start && segment.sent_at == sent_at;
         (same && segment.is_outstanding()).then_some(at)
