@@ -33,50 +33,77 @@ impl Content {
     }
 }
 
+/// A segment that leaves now: what is decided before its packet is built, because a packet that is
+/// passed on through several calls is copied by each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub(super) flags: u16,
+    pub(super) seq: u32,
+    pub(super) content: Content,
+}
+
 impl Connection {
-    /// The next segment that leaves now. Without one, reports what is the case from now on: here,
-    /// because a caller that looked at the segment would copy it.
+    /// The next packet that leaves now. Without one, reports what is the case from now on: here,
+    /// because a caller that looked at the packet would copy it.
+    #[inline]
     pub(super) fn next_packet(&mut self, now: Instant) -> Option<Packet> {
-        if let Some(packet) = self.transmit_queue.pop_front() {
-            self.release_empty_queue();
-            return Some(packet);
+        if !self.transmit_queue.is_empty() {
+            return self.next_queued();
         }
-        if self.state == State::Established {
-            if self.ecn.owes_handshake_ack() {
-                return Some(self.build_ack());
-            }
-            if let Some(packet) = self.next_data(now).or_else(|| self.next_fin(now)) {
-                return Some(packet);
-            }
-            if self.receiver.wants_ack(now) {
-                let packet = self.build_ack();
-                if self.fin.acknowledged && self.fin.received {
-                    self.end(now, CloseReason::Finished);
-                }
-                return Some(packet);
-            }
+        if let Some(segment) = self.next_segment(now) {
+            return Some(self.build(segment));
         }
         self.report_state(now);
         None
     }
 
-    /// The queue holds packets of the handshake only: what follows needs no room for them.
+    /// The next packet of the handshake. What follows needs no room for the queue.
     #[cold]
-    fn release_empty_queue(&mut self) {
+    fn next_queued(&mut self) -> Option<Packet> {
+        let packet = self.transmit_queue.pop_front();
         if self.transmit_queue.is_empty() {
             self.transmit_queue = VecDeque::new();
         }
+        packet
+    }
+
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+        if self.state != State::Established {
+            return None;
+        }
+        if self.ecn.owes_handshake_ack() {
+            return Some(self.empty_segment());
+        }
+        if let Some(segment) = self.next_data(now).or_else(|| self.next_fin(now)) {
+            return Some(segment);
+        }
+        if !self.receiver.wants_ack(now) {
+            return None;
+        }
+        if self.fin.acknowledged && self.fin.received {
+            // With this acknowledgement all is done.
+            self.end(now, CloseReason::Finished);
+        }
+        Some(self.empty_segment())
     }
 
     /// An acknowledgement without data.
-    fn build_ack(&mut self) -> Packet {
+    fn empty_segment(&self) -> Segment {
         let next = self.scoreboard.high_data() + u64::from(self.fin.sent);
-        let seq = wrap(self.config.initial_sequence, next);
-        self.build(0, seq, Content::Empty)
+        Segment {
+            flags: 0,
+            seq: wrap(self.config.initial_sequence, next),
+            content: Content::Empty,
+        }
     }
 
-    /// A segment with these flags and this content; adds the acknowledgement and the ECN feedback.
-    pub(super) fn build(&mut self, flags: u16, seq: u32, content: Content) -> Packet {
+    /// The packet of a segment; adds the acknowledgement and the ECN feedback.
+    fn build(&mut self, segment: Segment) -> Packet {
+        let Segment {
+            flags,
+            seq,
+            content,
+        } = segment;
         let syn = flags & flag::SYN != 0;
         let payload = Payload::of_len(content.len());
         let data = !payload.is_empty();
@@ -154,7 +181,8 @@ impl Connection {
         }
     }
 
-    fn build_data(&mut self, now: Instant, start: u64, content: Content) -> Packet {
+    /// A segment of data leaves: what timer, controller and pacer need to know.
+    fn data_segment(&mut self, now: Instant, start: u64, content: Content) -> Segment {
         self.timer.start_if_idle(now);
         self.last_sent = now;
         let (bytes, bytes_in_flight) = (u64::from(content.len()), self.scoreboard.pipe());
@@ -176,8 +204,11 @@ impl Connection {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        let seq = wrap(self.config.initial_sequence, start);
-        self.build(0, seq, content)
+        Segment {
+            flags: 0,
+            seq: wrap(self.config.initial_sequence, start),
+            content,
+        }
     }
 
     /// Octets in the network as far as they count against the window. Without SACK a duplicate
@@ -221,19 +252,19 @@ impl Connection {
 
     /// The next segment with data: a loss probe that is due, else what the window lets out,
     /// retransmissions first (RFC 6675 §4, NextSeg()).
-    pub(super) fn next_data(&mut self, now: Instant) -> Option<Packet> {
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
         self.paced_until = None;
         if self.rests() {
             self.window_limited = false;
             return None;
         }
         if std::mem::take(&mut self.probe_due)
-            && let Some(packet) = self.next_probe(now)
+            && let Some(segment) = self.next_probe(now)
         {
-            return Some(packet);
+            return Some(segment);
         }
-        if let Some(packet) = self.next_persist(now) {
-            return Some(packet);
+        if let Some(segment) = self.next_persist(now) {
+            return Some(segment);
         }
         self.restart_after_idle(now);
         let segment = u64::from(self.config.segment_size);
@@ -251,8 +282,8 @@ impl Connection {
         if !room {
             return None;
         }
-        if let Some(packet) = self.next_new(now) {
-            return Some(packet);
+        if let Some(segment) = self.next_new(now) {
+            return Some(segment);
         }
         if self.unsent == 0 && !self.scoreboard.has_waiting() {
             self.sampler.on_app_limited(self.scoreboard.pipe());
@@ -260,7 +291,7 @@ impl Connection {
         self.update_persist(now);
         if matches!(self.recovery, Recovery::Fast { .. }) && self.sack {
             let segment = self.scoreboard.next_unsacked(now)?;
-            return Some(self.build_retransmission(now, &segment));
+            return Some(self.retransmission(now, &segment));
         }
         None
     }
@@ -291,7 +322,7 @@ impl Connection {
     }
 
     #[inline]
-    fn next_new(&mut self, now: Instant) -> Option<Packet> {
+    fn next_new(&mut self, now: Instant) -> Option<Segment> {
         match self.new_data() {
             0 => None,
             len => self.send_new(now, len),
@@ -299,7 +330,7 @@ impl Connection {
     }
 
     /// A segment of so much new data.
-    pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Packet> {
+    pub(super) fn send_new(&mut self, now: Instant, len: u64) -> Option<Segment> {
         if len == 0 {
             return None;
         }
@@ -307,49 +338,49 @@ impl Connection {
         self.unsent -= len;
         self.scoreboard.on_sent(now, len as u32);
         self.stop_persist(now);
-        let packet = self.build_data(now, start, Content::New(len as u32));
+        let segment = self.data_segment(now, start, Content::New(len as u32));
         self.schedule_probe(now);
-        Some(packet)
+        Some(segment)
     }
 
-    fn next_retransmission(&mut self, now: Instant) -> Option<Packet> {
+    fn next_retransmission(&mut self, now: Instant) -> Option<Segment> {
         let segment = self.scoreboard.next_lost(now)?;
         if segment.lost == Some(Lost::Timeout) {
             self.statistics.packets_retransmitted_by_timeout += 1;
         }
-        Some(self.build_retransmission(now, &segment))
+        Some(self.retransmission(now, &segment))
     }
 
-    fn build_retransmission(&mut self, now: Instant, segment: &SentSegment) -> Packet {
+    fn retransmission(&mut self, now: Instant, segment: &SentSegment) -> Segment {
         self.statistics.packets_retransmitted += 1;
         self.undo.retransmissions += 1;
         let first = segment.start == self.scoreboard.high_ack();
         if first && self.config.rules.restart_rto_on_retransmission {
             self.timer.restart(now);
         }
-        self.build_data(now, segment.start, Content::Retransmission(segment.len))
+        self.data_segment(now, segment.start, Content::Retransmission(segment.len))
     }
 
     /// A loss probe (RFC 8985 §7.3): new data, or the last segment again.
-    fn next_probe(&mut self, now: Instant) -> Option<Packet> {
+    fn next_probe(&mut self, now: Instant) -> Option<Segment> {
         self.sampled_since_probe = false;
         let new = self.next_new(now);
         let is_retransmission = new.is_none();
         self.timer.cancel_probe();
-        let (packet, end) = if let Some(packet) = new {
-            (packet, self.scoreboard.high_data())
+        let (segment, end) = if let Some(segment) = new {
+            (segment, self.scoreboard.high_data())
         } else {
-            let segment = self.scoreboard.probe(now)?;
+            let last = self.scoreboard.probe(now)?;
             self.statistics.packets_retransmitted += 1;
-            let again = Content::Retransmission(segment.len);
-            let packet = self.build_data(now, segment.start, again);
-            (packet, segment.end())
+            let again = Content::Retransmission(last.len);
+            let segment = self.data_segment(now, last.start, again);
+            (segment, last.end())
         };
         self.probe = Some(Probe {
             end,
             is_retransmission,
         });
-        Some(packet)
+        Some(segment)
     }
 
     /// Octets in the send buffer: written and not acknowledged.
@@ -367,21 +398,28 @@ impl Connection {
     }
 
     /// The FIN, once all data was sent, or its retransmission.
-    pub(super) fn next_fin(&mut self, now: Instant) -> Option<Packet> {
+    fn next_fin(&mut self, now: Instant) -> Option<Segment> {
         let ready = self.closing && self.unsent == 0 && (!self.fin.sent || self.fin.due);
         if !ready {
             return None;
         }
         (self.fin.sent, self.fin.due) = (true, false);
         self.timer.start_if_idle(now);
-        let seq = wrap(self.config.initial_sequence, self.scoreboard.high_data());
-        Some(self.build(flag::FIN, seq, Content::Empty))
+        Some(Segment {
+            flags: flag::FIN,
+            seq: wrap(self.config.initial_sequence, self.scoreboard.high_data()),
+            content: Content::Empty,
+        })
     }
 
     pub(super) fn send_syn(&mut self, now: Instant) {
         self.handshake.sent_at = now;
         self.handshake.attempts += 1;
-        let packet = self.build(flag::SYN, self.config.initial_sequence, Content::Empty);
+        let packet = self.build(Segment {
+            flags: flag::SYN,
+            seq: self.config.initial_sequence,
+            content: Content::Empty,
+        });
         self.transmit_queue.push_back(packet);
         self.timer.start_if_idle(now);
     }

@@ -2,11 +2,10 @@
 //! acknowledgement could open the window: it probes a closed window (RFC 9293 §3.8.6.1), and after
 //! a while it sends what a small one allows (RFC 9293 §3.8.6.2.1).
 
-use super::output::Content;
+use super::output::{Content, Segment};
 use super::{Connection, MAX_EXPIRIES};
 use crate::endpoint::CloseReason;
 use crate::event::{Event, EventMask};
-use crate::packet::Packet;
 use crate::tcp::sequence::wrap;
 use crate::time::{Duration, Instant};
 
@@ -134,7 +133,7 @@ impl Connection {
     }
 
     /// The segment for which the persist timer has expired, if it has.
-    pub(super) fn next_persist(&mut self, now: Instant) -> Option<Packet> {
+    pub(super) fn next_persist(&mut self, now: Instant) -> Option<Segment> {
         if !std::mem::take(&mut self.persist.due) {
             return None;
         }
@@ -148,7 +147,7 @@ impl Connection {
     }
 
     /// One octet beyond the window.
-    fn next_zero_window_probe(&mut self, now: Instant) -> Packet {
+    fn next_zero_window_probe(&mut self, now: Instant) -> Segment {
         let octet = self.scoreboard.high_data();
         let again = self.persist.octet == Some(octet);
         self.statistics.packets_retransmitted += u64::from(again);
@@ -161,7 +160,10 @@ impl Connection {
         self.persist.waiting = Some(Waiting::Closed);
         let after = self.persist_timeout(Waiting::Closed);
         self.timer.set_persist(now, Some(after));
-        let number = wrap(self.config.initial_sequence, octet);
-        self.build(0, number, Content::WindowProbe)
+        Segment {
+            flags: 0,
+            seq: wrap(self.config.initial_sequence, octet),
+            content: Content::WindowProbe,
+        }
     }
 }
