@@ -123,12 +123,22 @@ impl Receiver {
         self.out_of_order.splice(from..until, [(start, end)]);
     }
 
-    /// An acknowledgement leaves: the SACK blocks that it carries, with `wrap` as the conversion
-    /// of an offset into a sequence number.
-    pub(super) fn on_ack_sent(&mut self, wrap: impl Fn(u64) -> u32) -> SackBlocks {
+    /// An acknowledgement leaves.
+    pub(super) fn on_ack_sent(&mut self) {
         self.ack_now = false;
         self.ack_deadline = None;
         self.unacknowledged_segments = 0;
+    }
+
+    /// True if an acknowledgement has SACK blocks to carry.
+    pub(super) fn has_blocks(&self) -> bool {
+        self.duplicate.is_some() || !self.out_of_order.is_empty()
+    }
+
+    /// The SACK blocks of an acknowledgement that leaves, with `wrap` as the conversion of an
+    /// offset into a sequence number.
+    #[cold]
+    pub(super) fn take_blocks(&mut self, wrap: impl Fn(u64) -> u32) -> SackBlocks {
         let mut blocks = SackBlocks::default();
         if let Some((start, end)) = self.duplicate.take() {
             // RFC 2883 §4: the first block reports the duplicate.
@@ -180,7 +190,8 @@ mod tests {
         assert!(receiver.wants_ack(Instant::ZERO));
         receiver.on_segment(Instant::ZERO, 300, 100);
         receiver.on_segment(Instant::ZERO, 200, 50);
-        let blocks = receiver.on_ack_sent(|offset| offset as u32);
+        receiver.on_ack_sent();
+        let blocks = receiver.take_blocks(|offset| offset as u32);
         assert_eq!(blocks.as_slice(), [(100, 250), (300, 400)]);
         assert_eq!(receiver.on_segment(Instant::ZERO, 0, 100), 250);
         assert!(receiver.wants_ack(Instant::ZERO), "a filled gap");

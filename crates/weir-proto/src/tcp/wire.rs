@@ -104,18 +104,17 @@ impl Packet {
 
     /// Octets of header and options.
     pub fn header_len(&self) -> usize {
-        let syn = if self.syn.is_some() {
-            SYN_OPTION_OCTETS
-        } else {
-            0
-        };
-        let sack = match self.sack.count {
+        Self::header_of(self.syn.is_some(), &self.sack, self.accecn)
+    }
+
+    /// Octets of a header with these options.
+    pub(super) fn header_of(syn: bool, sack: &SackBlocks, accecn: Option<AccEcnOption>) -> usize {
+        let syn = if syn { SYN_OPTION_OCTETS } else { 0 };
+        let sack = match sack.count {
             0 => 0,
             n => 4 + 8 * usize::from(n),
         };
-        let accecn = self
-            .accecn
-            .map_or(0, |option| option.len() + option.padding());
+        let accecn = accecn.map_or(0, |option| option.len() + option.padding());
         HEADER_OCTETS + syn + sack + accecn
     }
 

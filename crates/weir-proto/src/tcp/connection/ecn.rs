@@ -136,7 +136,7 @@ impl EcnState {
 impl Connection {
     /// The codepoint of a segment.
     pub(super) fn codepoint(&self, content: Content) -> Ecn {
-        if !self.ecn.capable {
+        if !self.ecn.capable || self.ecn.mode == EcnMode::Off {
             return Ecn::NotEct;
         }
         match (self.ecn.mode, self.controller.ecn(), content) {

@@ -107,10 +107,17 @@ impl Connection {
         let syn = flags & flag::SYN != 0;
         let payload = Payload::of_len(content.len());
         let data = !payload.is_empty();
-        let (ack, mut sack) = self.acknowledgement(syn);
+        let mut sack = SackBlocks::default();
+        let ack = self.acknowledgement(syn, &mut sack);
         let flags = self.with_ack(flags);
         let ecn = self.ecn_feedback(flags, content, &mut sack);
         let window = self.receive_window.advertise(self.fill(), syn);
+        let header = TcpPacket::header_of(syn, &sack, ecn.option);
+        let octets = header as u32 + payload.len();
+        self.packets += 1;
+        self.statistics.packets_sent += 1;
+        self.statistics.bytes_sent += u64::from(octets);
+        self.statistics.data_packets_sent += u64::from(data);
         let body = TcpPacket {
             source_port: self.config.local.0 as u16,
             destination_port: self.config.remote.0 as u16,
@@ -127,11 +134,6 @@ impl Connection {
             accecn: ecn.option,
             payload,
         };
-        let octets = body.wire_len() as u32;
-        self.packets += 1;
-        self.statistics.packets_sent += 1;
-        self.statistics.bytes_sent += u64::from(octets);
-        self.statistics.data_packets_sent += u64::from(data);
         Packet {
             id: self.packets,
             flow: self.config.flow,
@@ -149,28 +151,26 @@ impl Connection {
         }
     }
 
-    /// The acknowledgement number and the SACK blocks of a segment.
-    fn acknowledgement(&mut self, syn: bool) -> (u32, SackBlocks) {
+    /// The acknowledgement number of a segment; adds its SACK blocks.
+    fn acknowledgement(&mut self, syn: bool, sack: &mut SackBlocks) -> u32 {
         let peer_sequence = self.peer_sequence;
         if self.state == State::SynSent {
-            return (0, SackBlocks::default());
+            return 0;
         }
         if syn {
-            return (wrap(peer_sequence, 0), SackBlocks::default());
+            return wrap(peer_sequence, 0);
         }
-        let blocks = self
-            .receiver
-            .on_ack_sent(|offset| wrap(peer_sequence, offset));
-        let fin = u64::from(self.fin.received);
-        let ack = wrap(peer_sequence, self.receiver.next() + fin);
-        (
-            ack,
+        self.receiver.on_ack_sent();
+        if self.receiver.has_blocks() {
+            let blocks = self
+                .receiver
+                .take_blocks(|offset| wrap(peer_sequence, offset));
             if self.sack {
-                blocks
-            } else {
-                SackBlocks::default()
-            },
-        )
+                *sack = blocks;
+            }
+        }
+        let fin = u64::from(self.fin.received);
+        wrap(peer_sequence, self.receiver.next() + fin)
     }
 
     /// The flags, with ACK behind the first SYN.
