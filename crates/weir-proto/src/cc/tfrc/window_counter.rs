@@ -71,9 +71,8 @@ fn quarters(passed: Duration, rtt: Duration, profile: &Profile) -> u64 {
             {
                 return 0;
             }
-            let quarters = u128::from(STEPS) * u128::from(passed.as_nanos())
-                / u128::from(rtt.as_nanos().max(1));
-            quarters.min(u128::from(u64::MAX)) as u64
+            // A span that saturates is one of 146 years, which no step counts.
+            passed.as_nanos().saturating_mul(u64::from(STEPS)) / rtt.as_nanos().max(1)
         }
         Arithmetic::KernelIntegers => {
             let (micros, passed) = (rtt.as_micros(), passed.as_micros());

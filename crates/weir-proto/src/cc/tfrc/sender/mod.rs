@@ -196,10 +196,15 @@ impl Sender {
 
     /// The first packet, with this many octets of payload, is about to leave. Further calls do
     /// nothing.
+    #[inline]
     pub fn start(&mut self, now: Instant, payload_len: u32) {
-        if self.started {
-            return;
+        if !self.started {
+            self.begin(now, payload_len);
         }
+    }
+
+    #[cold]
+    fn begin(&mut self, now: Instant, payload_len: u32) {
         self.started = true;
         self.nominal_time = now;
         self.window_counter = WindowCounter::new(now);
