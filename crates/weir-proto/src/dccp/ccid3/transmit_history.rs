@@ -42,7 +42,12 @@ impl TransmitHistory {
 
     /// A packet has left the host. A packet without data gets its record now.
     pub fn set_sent_at(&mut self, now: Instant, seq: SeqNum) {
-        // Nearly always the newest.
+        if let Some(newest) = self.entries.back_mut()
+            && newest.seq == seq
+        {
+            newest.sent_at = now;
+            return;
+        }
         let newest_first = self.entries.iter_mut().rev();
         for entry in newest_first.take_while(|entry| entry.seq.is_at_or_after(seq)) {
             if entry.seq == seq {

@@ -75,6 +75,14 @@ impl Connection {
         self.step_5_and_6_sequence(now, packet)?;
         self.step_7_unexpected_type(now, packet)?;
         let new = self.accept(now, packet, ecn);
+        if self.state == State::Open && packet.kind == PacketType::Data {
+            // The steps between are about other types and states, and about options that Data may
+            // not carry.
+            if new {
+                self.step_16_data(packet);
+            }
+            return NEXT;
+        }
         self.step_8_options(now, packet)?;
         self.step_9_reset(now, packet)?;
         self.step_10_request(now, packet);

@@ -206,6 +206,8 @@ pub struct Connection {
     ack_pending: bool,
     /// Acknowledgements received since the last acknowledgement sent.
     acks_received: u32,
+    /// The largest datagram that the application may write, in octets.
+    max_payload: u32,
     data_dropped: DataDropped,
     nonces: Option<SentNonces>,
     /// When the last valid packet arrived.
@@ -271,6 +273,7 @@ impl Connection {
             asked_in_part_open: false,
             ack_pending: false,
             acks_received: 0,
+            max_payload: config.max_payload(),
             data_dropped: DataDropped::default(),
             nonces: (config.ecn && config.ecn_nonces).then(|| SentNonces::new(config.nonce_seed)),
             last_received: Instant::default(),
@@ -310,7 +313,7 @@ impl Connection {
 
     /// The largest datagram that the application may write, in octets.
     pub fn max_payload(&self) -> u32 {
-        self.config.max_payload()
+        self.max_payload
     }
 
     /// The largest payload that leaves room for an acknowledgement, in octets.

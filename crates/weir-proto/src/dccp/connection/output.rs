@@ -300,8 +300,7 @@ impl Connection {
     fn next_data(&mut self, now: Instant) -> Option<Packet> {
         self.timers.next_data_at = None;
         let len = self.send_queue.front()?.len();
-        let alone = self.next_leaves_no_room();
-        if alone && self.state == State::PartOpen {
+        if self.state == State::PartOpen && self.next_leaves_no_room() {
             return None;
         }
         match self.sender.as_mut()?.send_time(now, len) {
@@ -313,6 +312,7 @@ impl Connection {
             }
             SendTime::Blocked => return None,
         }
+        let alone = self.next_leaves_no_room();
         if alone && (self.owes_ack(now) || self.acks_received >= ACKS_PER_ANSWER) {
             return Some(self.make_ack(now));
         }
