@@ -2,6 +2,7 @@
 
 mod endings;
 mod injection;
+mod send_times;
 
 use std::collections::VecDeque;
 use weir_proto::cc::tfrc::Profile;
@@ -110,30 +111,41 @@ impl Pair {
     fn run(&mut self, span: Duration) {
         let until = self.now + span;
         self.flush();
-        loop {
-            let arrivals = self
-                .wires
-                .iter()
-                .filter_map(|wire| wire.front().map(|(at, _)| *at));
-            let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
-            let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
-            if next > until {
-                self.now = until;
-                return;
-            }
-            assert!(next >= self.now, "a timer in the past");
-            self.now = next;
-            for end in 0..2 {
-                if self.ends[end].poll_timeout().is_some_and(|at| at <= next) {
-                    self.ends[end].handle_timeout(next);
-                }
-                while self.wires[end].front().is_some_and(|(at, _)| *at <= next) {
-                    let (_, packet) = self.wires[end].pop_front().unwrap();
-                    self.ends[1 - end].handle(next, packet);
-                }
-            }
-            self.flush();
+        while self.go_to_next_event(until) {
+            self.process_events();
         }
+    }
+
+    /// Goes to the time of the next event, if it comes by then; false without an event.
+    fn go_to_next_event(&mut self, until: Instant) -> bool {
+        let arrivals = self
+            .wires
+            .iter()
+            .filter_map(|wire| wire.front().map(|(at, _)| *at));
+        let timers = self.ends.iter().filter_map(Endpoint::poll_timeout);
+        let next = arrivals.chain(timers).min().unwrap_or(Instant::FAR_FUTURE);
+        if next > until {
+            self.now = until;
+            return false;
+        }
+        assert!(next >= self.now, "a timer in the past");
+        self.now = next;
+        true
+    }
+
+    /// What is due now happens.
+    fn process_events(&mut self) {
+        let next = self.now;
+        for end in 0..2 {
+            if self.ends[end].poll_timeout().is_some_and(|at| at <= next) {
+                self.ends[end].handle_timeout(next);
+            }
+            while self.wires[end].front().is_some_and(|(at, _)| *at <= next) {
+                let (_, packet) = self.wires[end].pop_front().unwrap();
+                self.ends[1 - end].handle(next, packet);
+            }
+        }
+        self.flush();
     }
 }
 

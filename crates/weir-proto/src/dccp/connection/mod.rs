@@ -457,6 +457,7 @@ impl Connection {
 
 impl Endpoint for Connection {
     fn handle(&mut self, now: Instant, packet: Packet) {
+        self.timers.asked_at = None;
         self.handle_packet(now, packet);
     }
 
@@ -517,7 +518,6 @@ impl Endpoint for Connection {
         self.events
             .push(now, EventMask::WRITE, || Event::Write(data.len()));
         self.send_queue.push_back(data);
-        self.timers.next_data_at = None;
         Ok(())
     }
 
@@ -547,6 +547,7 @@ impl Endpoint for Connection {
         {
             handshake.sent_at = Some(now);
         }
+        self.timers.asked_at = None;
         if let Some(sender) = &mut self.sender {
             sender.on_transmitted(now, seq);
         }

@@ -298,6 +298,9 @@ impl Connection {
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Packet> {
+        if self.timers.holds_data(now) {
+            return None;
+        }
         self.timers.next_data_at = None;
         let len = self.send_queue.front()?.len();
         if self.state == State::PartOpen && self.next_leaves_no_room() {
@@ -307,7 +310,7 @@ impl Connection {
             SendTime::Now => {}
             SendTime::At(at) if at <= now => {}
             SendTime::At(at) => {
-                self.timers.next_data_at = Some(at);
+                (self.timers.next_data_at, self.timers.asked_at) = (Some(at), Some(now));
                 return None;
             }
             SendTime::Blocked => return None,

@@ -31,6 +31,8 @@ pub(super) struct Timers {
     keepalive: Option<Instant>,
     /// When the CCID allows the next data packet.
     pub(super) next_data_at: Option<Instant>,
+    /// When the CCID was asked for that time, until something comes that may change it.
+    pub(super) asked_at: Option<Instant>,
 }
 
 impl Timers {
@@ -41,6 +43,12 @@ impl Timers {
             self.keepalive,
             self.next_data_at,
         ])
+    }
+
+    /// True if the CCID was asked at this instant and let no data packet out, and nothing has come
+    /// since.
+    pub(super) fn holds_data(&self, now: Instant) -> bool {
+        self.next_data_at.is_some() && self.asked_at == Some(now)
     }
 
     pub(super) fn clear(&mut self) {
@@ -132,6 +140,7 @@ impl Connection {
 
     pub(super) fn handle_timers(&mut self, now: Instant) {
         // The send time is computed again when packets are polled.
+        self.timers.asked_at = None;
         is_due(&mut self.timers.next_data_at, now);
         if is_due(&mut self.timers.repeat, now) {
             self.repeat(now);
