@@ -193,6 +193,17 @@ impl DeliveryRateSampler {
         snapshot.map_or(0, |snapshot| self.lost - snapshot.lost)
     }
 
+    /// The acknowledgement was processed to its end, and its sample is not wanted.
+    #[inline]
+    pub fn on_end_acks_unsampled(&mut self) {
+        if self.delivered > self.app_limited {
+            self.app_limited = 0;
+        }
+        let progress = &mut self.progress;
+        (progress.acked, progress.acked_packets, progress.lost) = (0, 0, 0);
+        progress.newest_sent_at = Instant::ZERO;
+    }
+
     /// The acknowledgement was processed to its end (GenerateRateSample, draft-bbr §4.1.2.3);
     /// `min_rtt` is the least round-trip time so far. `None` if it delivered nothing.
     pub fn on_end_acks(&mut self, min_rtt: Duration) -> Option<Delivered> {
@@ -325,6 +336,27 @@ mod tests {
         let sample = sampler.on_end_acks(MS(91)).unwrap().rate;
         assert_eq!((sample.delivered, sample.interval), (3000, MS(150)));
         assert_eq!(sample.prior_delivered, 10_000);
+    }
+
+    #[test]
+    fn a_sampler_without_samples_knows_the_same_about_the_application() {
+        let mut samplers = [(); 2].map(|()| DeliveryRateSampler::default());
+        let mut rng = crate::rng::Rng::stream(7, "sampler");
+        for n in 0..2000 {
+            let (choice, flight) = (rng.below(4), 1000 * rng.below(5));
+            for (at_end, sampler) in samplers.iter_mut().enumerate() {
+                match choice {
+                    0 => _ = sampler.on_sent(at(n), 1000, flight),
+                    1 => sampler.on_acked(at(n), 1000, (at(n / 2), n), None),
+                    2 => sampler.on_app_limited(flight),
+                    _ if at_end == 0 => _ = sampler.on_end_acks(MS(1)),
+                    _ => sampler.on_end_acks_unsampled(),
+                }
+            }
+            let [sampled, unsampled] = &samplers;
+            assert_eq!(sampled.is_app_limited(), unsampled.is_app_limited());
+            assert_eq!(sampled.delivered(), unsampled.delivered());
+        }
     }
 
     #[test]

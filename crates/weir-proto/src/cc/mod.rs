@@ -163,6 +163,12 @@ pub trait WindowController {
     /// An acknowledgement was processed to its end: all its packets and the losses that it showed
     /// have been reported.
     fn on_end_acks(&mut self, _acks: &EndAcks) {}
+    /// True if [`on_end_acks`](Self::on_end_acks) is wanted. For a controller that never does, and
+    /// that neither wants the delivery rate nor limits samples, a transport need not say what each
+    /// acknowledgement delivered.
+    fn wants_end_acks(&self) -> bool {
+        true
+    }
     /// True if the window is meant for recovery as well, so that no other rule, such as TCP's
     /// proportional rate reduction (RFC 6937), takes its place there.
     fn sets_window_in_recovery(&self) -> bool {

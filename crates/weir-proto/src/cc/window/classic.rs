@@ -176,6 +176,10 @@ impl<P: Policy + Clone + Send + Sync + 'static> WindowController for Classic<P> 
         false
     }
 
+    fn wants_end_acks(&self) -> bool {
+        false
+    }
+
     fn on_sent(&mut self, sent: &Sent) {
         self.largest_flight.update(sent.bytes_in_flight);
         self.rtt = sent.rtt.smoothed;

@@ -1,7 +1,7 @@
 //! The classic controllers against windows computed by hand.
 
 use super::*;
-use crate::cc::{Acked, CongestionEvent, RetransmissionTimeout, Rtt, Sent};
+use crate::cc::{Acked, CongestionEvent, EndAcks, RetransmissionTimeout, Rtt, Sent};
 use crate::event::Limit;
 use crate::time::{Duration, Instant};
 
@@ -253,6 +253,44 @@ fn only_bbr_has_snapshots_of_the_delivery_rate_kept() {
     };
     let wanting: Vec<_> = REGISTRY.iter().filter(wants).map(|e| e.name).collect();
     assert_eq!(wanting, ["bbr"]);
+}
+
+#[test]
+fn a_controller_that_wants_no_end_of_acknowledgements_ignores_it() {
+    let state = |controller: &BoxedController| {
+        let state = controller.snapshot(0, Rtt::default());
+        (state, controller.send_quantum(), controller.clone_box())
+    };
+    let mut without = Vec::new();
+    for name in names() {
+        let mut controller = named(name, &WindowConfig::default()).unwrap();
+        if controller.wants_end_acks() {
+            continue;
+        }
+        assert!(!controller.wants_delivery_rate() && !controller.limits_samples());
+        controller.on_sent(&sent(0));
+        controller.on_ack(&acked(10, 0, 10 * MDS));
+        controller.on_congestion_event(&lost(20, 15));
+        let (before, quantum, mut copy) = state(&controller);
+        controller.on_end_acks(&EndAcks {
+            now: at(30),
+            newly_acked: 10 * MDS,
+            acked_packets: 10,
+            newly_lost: MDS,
+            ecn_ce: 3,
+            rtt_sample: Some(Duration::from_millis(30)),
+            ..EndAcks::default()
+        });
+        let (after, quantum_after, _) = state(&controller);
+        assert_eq!((&before, quantum), (&after, quantum_after), "{name}");
+        // Nor does it matter later.
+        for controller in [&mut controller, &mut copy] {
+            (40..90).for_each(|ms| controller.on_ack(&acked(ms, ms - 1, 50 * MDS)));
+        }
+        assert_eq!(state(&controller).0, state(&copy).0, "{name}");
+        without.push(name);
+    }
+    assert!(without.contains(&"newreno") && without.contains(&"cubic"));
 }
 
 #[test]

@@ -89,6 +89,8 @@ pub struct Connection {
     controller: BoxedController,
     /// The controller wants samples of the delivery rate.
     wants_delivery_rate: bool,
+    /// The controller wants to know what each acknowledgement delivered.
+    wants_end_acks: bool,
     rtt: RttEstimator,
     bytes_in_flight: u64,
     /// What was delivered and lost, and how fast.
@@ -161,6 +163,7 @@ impl Connection {
             amplification: (role == Role::Server && has_initial).then(AmplificationBudget::default),
             streams: Streams::new(role, config.flow_control),
             wants_delivery_rate: controller.wants_delivery_rate(),
+            wants_end_acks: controller.wants_end_acks(),
             controller,
             rtt: RttEstimator::default(),
             bytes_in_flight: 0,

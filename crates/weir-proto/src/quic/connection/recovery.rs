@@ -55,7 +55,16 @@ impl Connection {
     }
 
     /// Tells the controller that the acknowledgement was processed to its end.
+    #[inline]
     fn end_acks(&mut self, now: Instant, rtt_sample: Option<Duration>, ecn_ce: u64) {
+        if self.wants_end_acks {
+            self.report_end_acks(now, rtt_sample, ecn_ce);
+        } else {
+            self.sampler.on_end_acks_unsampled();
+        }
+    }
+
+    fn report_end_acks(&mut self, now: Instant, rtt_sample: Option<Duration>, ecn_ce: u64) {
         let rtt = self.rtt.get();
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;

@@ -327,6 +327,9 @@ impl Connection {
 
     /// Tells the controller that the acknowledgement was processed to its end.
     fn end_acks(&mut self, now: Instant, news: &News, ecn_ce: u64) {
+        if !self.wants_end_acks {
+            return self.sampler.on_end_acks_unsampled();
+        }
         let rtt = self.timer.rtt();
         let Some(delivered) = self.sampler.on_end_acks(rtt.min) else {
             return;

@@ -142,6 +142,8 @@ pub struct Connection {
     controller: Box<dyn WindowController + Send>,
     /// The controller wants samples of the delivery rate.
     wants_delivery_rate: bool,
+    /// The controller wants to know what each acknowledgement delivered.
+    wants_end_acks: bool,
     timer: RetransmissionTimer,
     scoreboard: Scoreboard,
     receiver: Receiver,
@@ -237,12 +239,14 @@ impl Connection {
             None => config.ecn,
         };
         let wants_delivery_rate = controller.wants_delivery_rate();
+        let wants_end_acks = controller.wants_end_acks();
         // RFC 9768 §3.1.1: SACK beside AccECN has to report duplicates.
         let dsack = config.rules.dsack || offered == EcnMode::Accurate;
         Self {
             state,
             controller,
             wants_delivery_rate,
+            wants_end_acks,
             timer: RetransmissionTimer::new(
                 RtoTimes {
                     initial: config.rto_initial,
