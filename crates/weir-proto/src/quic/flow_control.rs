@@ -17,19 +17,31 @@ pub struct ReceiverFlowControl {
     used: u64,
     /// The frame with the maximum must be sent again.
     repeat: bool,
+    /// `retired` from which on a new maximum is due.
+    due_from: u64,
 }
 
 impl ReceiverFlowControl {
     /// A window of so many octets; a new maximum is due when `threshold`, a share of it, is left.
     pub fn new(window: u64, threshold: f64) -> Self {
-        Self {
+        let mut credit = Self {
             window,
             threshold: (window as f64 * threshold) as u64,
             maximum: window,
             retired: 0,
             used: 0,
             repeat: false,
-        }
+            due_from: 0,
+        };
+        credit.set_due();
+        credit
+    }
+
+    /// A new maximum is due when `threshold` is left of the one before, and if it is higher.
+    fn set_due(&mut self) {
+        let little_is_left = self.maximum.saturating_sub(self.threshold);
+        let higher = self.maximum.saturating_add(1).saturating_sub(self.window);
+        self.due_from = little_is_left.max(higher);
     }
 
     /// The sender has used so many octets more.
@@ -54,9 +66,7 @@ impl ReceiverFlowControl {
     /// True if a frame with a new maximum is due.
     #[inline]
     pub const fn frame_needed(&self) -> bool {
-        self.repeat
-            || (self.maximum.saturating_sub(self.retired) <= self.threshold
-                && self.retired.saturating_add(self.window) > self.maximum)
+        self.repeat || self.retired >= self.due_from
     }
 
     /// The new maximum to announce, if one is due.
@@ -66,6 +76,7 @@ impl ReceiverFlowControl {
         }
         self.repeat = false;
         self.maximum = self.maximum.max(self.retired.saturating_add(self.window));
+        self.set_due();
         Some(self.maximum)
     }
 
@@ -146,6 +157,7 @@ impl SenderFlowControl {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_new_maximum_is_due_when_half_of_the_window_is_left() {
@@ -157,6 +169,34 @@ mod tests {
         assert_eq!(credit.take_new_maximum(), None);
         credit.frame_lost();
         assert_eq!(credit.take_new_maximum(), Some(1500));
+    }
+
+    proptest! {
+        #[test]
+        fn a_new_maximum_is_due_when_the_threshold_is_left_and_it_is_higher(
+            window in 0_u64..3000,
+            threshold in 0.0..1.5,
+            steps in proptest::collection::vec((0_u64..700, any::<bool>(), any::<bool>()), 1..60),
+        ) {
+            let mut credit = ReceiverFlowControl::new(window, threshold);
+            let threshold = (window as f64 * threshold) as u64;
+            let (mut maximum, mut retired) = (window, 0_u64);
+            for (octets, lost, take) in steps {
+                credit.retire(octets);
+                retired += octets;
+                if lost {
+                    credit.frame_lost();
+                }
+                let left = maximum.saturating_sub(retired);
+                let due = lost || (left <= threshold && retired + window > maximum);
+                prop_assert_eq!(credit.frame_needed(), due);
+                if take || lost {
+                    let new = credit.take_new_maximum();
+                    maximum = new.unwrap_or(maximum);
+                    prop_assert_eq!(new, due.then(|| maximum.max(retired + window)));
+                }
+            }
+        }
     }
 
     #[test]
