@@ -7,6 +7,9 @@ use crate::tcp::sequence::unwrap;
 use crate::tcp::wire::{Packet as TcpPacket, flag};
 use crate::time::Instant;
 
+/// What a connection reports when nothing more leaves now.
+const WHEN_QUIET: EventMask = EventMask::CONTROLLER.union(EventMask::BOUND);
+
 impl Connection {
     /// The next segment that leaves now, reported. Segments that are not traced are left where
     /// they were built, because a look at one copies it.
@@ -22,6 +25,13 @@ impl Connection {
     /// Reports the window and what holds data back, when nothing more leaves now.
     #[inline]
     pub(super) fn report_state(&mut self, now: Instant) {
+        if self.events.wants(WHEN_QUIET) {
+            self.report_watched_state(now);
+        }
+    }
+
+    #[cold]
+    fn report_watched_state(&mut self, now: Instant) {
         self.emit_window(now);
         if self.events.wants(EventMask::BOUND) {
             let bound = self.bound();
@@ -79,7 +89,7 @@ impl Connection {
     /// Reports the window if it has changed. Called when nothing more leaves now, so that the
     /// octets in flight are those after the window was filled again.
     fn emit_window(&mut self, now: Instant) {
-        if !std::mem::take(&mut self.window_changed) || !self.events.wants(EventMask::CONTROLLER) {
+        if !self.events.wants(EventMask::CONTROLLER) || !std::mem::take(&mut self.window_changed) {
             return;
         }
         let state = WindowState {
