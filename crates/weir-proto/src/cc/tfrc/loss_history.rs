@@ -39,6 +39,21 @@ pub struct Hole {
     pub after: HistoryEntry,
 }
 
+impl Hole {
+    /// A marked packet counts as one lost packet (RFC 5348 §5.1).
+    pub fn of_mark(packet: &HistoryEntry) -> Self {
+        let before = HistoryEntry {
+            seq: packet.seq - 1,
+            ..*packet
+        };
+        let after = HistoryEntry {
+            seq: packet.seq + 1,
+            ..*packet
+        };
+        Self { before, after }
+    }
+}
+
 /// What an arrival shows, in the order of sequence numbers.
 #[derive(Clone, Copy, Debug)]
 pub enum Detected {
@@ -80,6 +95,19 @@ impl LossHistory {
     /// The greatest sequence number that has arrived.
     pub fn greatest(&self) -> i64 {
         self.entries().last().unwrap_or(&self.base).seq
+    }
+
+    /// Adds a packet if it is the next in order and no hole is open, as most are; true if so. It
+    /// is [`Detected::InOrder`] at once.
+    #[inline]
+    pub fn extend(&mut self, packet: &HistoryEntry) -> bool {
+        let extends = self.len == 0
+            && packet.seq > self.base.seq
+            && (packet.seq - self.base.seq - 1) as u64 <= packet.ndp;
+        if extends {
+            self.base = *packet;
+        }
+        extends
     }
 
     /// Adds a packet. False, and no change, if it is a duplicate or late.
@@ -131,6 +159,7 @@ impl LossHistory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn packet(seq: i64) -> HistoryEntry {
         HistoryEntry {
@@ -207,6 +236,36 @@ mod tests {
             ..packet(3)
         };
         assert_eq!(losses(&[packet(2), marked]), [(0, 2)]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_packet_that_extends_the_history_is_the_next_in_order(
+            arrivals in proptest::collection::vec((-3_i64..4, 0_u64..3, any::<bool>()), 1..80),
+        ) {
+            let mut quick = LossHistory::new(packet(0));
+            let mut general = quick.clone();
+            let mut next = 1;
+            for (step, ndp, marked) in arrivals {
+                let arrival = HistoryEntry { ndp, marked, ..packet(next + step) };
+                next = next.max(arrival.seq) + 1;
+                let detected = |history: &mut LossHistory| -> Vec<_> {
+                    let all = std::iter::from_fn(|| history.next_detected());
+                    all.map(|detected| format!("{detected:?}")).collect()
+                };
+                let found = if quick.extend(&arrival) {
+                    vec![format!("{:?}", Detected::InOrder(arrival))]
+                } else {
+                    quick.insert(arrival);
+                    detected(&mut quick)
+                };
+                general.insert(arrival);
+                prop_assert_eq!(found, detected(&mut general));
+                prop_assert_eq!(quick.greatest(), general.greatest());
+                prop_assert_eq!(quick.is_pending(), general.is_pending());
+                prop_assert_eq!(format!("{:?}", quick.base()), format!("{:?}", general.base()));
+            }
+        }
     }
 
     #[test]

@@ -217,6 +217,7 @@ impl Receiver {
             ndp: arrived.ndp,
             marked: arrived.marked && arrived.payload.is_some(),
         };
+        let mut in_order = false;
         let newest = match &mut self.history {
             None => {
                 let unseen = self.profile.first_packet_loss == FirstPacketLoss::Unseen;
@@ -230,7 +231,8 @@ impl Receiver {
             }
             Some(history) => {
                 let newest = packet.seq > history.greatest();
-                if !history.insert(packet) {
+                in_order = history.extend(&packet);
+                if !in_order && !history.insert(packet) {
                     return;
                 }
                 newest
@@ -246,7 +248,11 @@ impl Receiver {
             }
             self.on_data(now, payload, packet.counter, newest);
         }
-        self.drain_history(now);
+        if in_order {
+            self.settle(now, &packet);
+        } else {
+            self.drain_history(now);
+        }
         self.update_open_interval(now);
         if newest && packet.data {
             self.check_counter(packet.counter);
@@ -358,28 +364,18 @@ impl Receiver {
     fn drain_history(&mut self, now: Instant) {
         while let Some(detected) = self.history.as_mut().and_then(LossHistory::next_detected) {
             match detected {
-                Detected::InOrder(packet) => {
-                    if packet.marked {
-                        self.on_loss(now, &Self::mark_as_hole(&packet));
-                    }
-                    self.on_in_order(&packet);
-                }
+                Detected::InOrder(packet) => self.settle(now, &packet),
                 Detected::Lost(hole) => self.on_loss(now, &hole),
             }
         }
     }
 
-    /// A marked packet counts as one lost packet (RFC 5348 §5.1).
-    fn mark_as_hole(packet: &HistoryEntry) -> Hole {
-        let before = HistoryEntry {
-            seq: packet.seq - 1,
-            ..*packet
-        };
-        let after = HistoryEntry {
-            seq: packet.seq + 1,
-            ..*packet
-        };
-        Hole { before, after }
+    /// All packets before this one have arrived or are lost.
+    fn settle(&mut self, now: Instant, packet: &HistoryEntry) {
+        if packet.marked {
+            self.on_loss(now, &Hole::of_mark(packet));
+        }
+        self.on_in_order(packet);
     }
 
     fn on_in_order(&mut self, packet: &HistoryEntry) {
