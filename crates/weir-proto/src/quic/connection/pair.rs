@@ -1,7 +1,8 @@
 //! Two connections with a constant delay between them and a closure that drops packets: the
 //! fixture of the connection's tests. The path has no rate limit.
 
-use super::Connection;
+use super::transmit::DataPlan;
+use super::{Connection, State};
 use crate::endpoint::{Endpoint, EndpointEvent};
 use crate::event::{Event, EventMask, Limit};
 use crate::packet::{Body, Ecn, Packet, Payload};
@@ -106,6 +107,7 @@ impl Pair {
             if self.bulk == Some(side) {
                 while self.end(side).write(now, Payload::of_len(15_000)).is_ok() {}
             }
+            check_rest(self.end(side), now);
             while let Some(packet) = self.end(side).poll_transmit(now) {
                 self.send(side, packet);
                 let client = &self.client;
@@ -116,6 +118,7 @@ impl Pair {
                     self.overshoot = self.overshoot.max(beyond);
                     self.flight = client.bytes_in_flight;
                 }
+                check_rest(self.end(side), now);
             }
         }
         for (_, event) in self.client.events.drain() {
@@ -218,6 +221,17 @@ impl Pair {
         self.run_for(span);
         let octets = self.server.statistics().data_bytes_received - before;
         octets as f64 * 8.0 / span.as_secs_f64() / 1e6
+    }
+}
+
+/// An end that rests plans what one plans that may have more to send, and stays as it is.
+fn check_rest(end: &mut Connection, now: Instant) {
+    let ack_due = end.data.received.ack_is_due(now);
+    if end.state == State::Established && end.rests(ack_due) {
+        let plan = ack_due.then_some(DataPlan::ACK);
+        end.paced_until = None;
+        assert_eq!(end.plan_more(now, ack_due), plan);
+        assert!(end.rests(ack_due) && end.paced_until.is_none());
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Plan {
 }
 
 /// What the next packet of the Data space carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DataPlan {
     /// An acknowledgement that cannot wait.
     ack_due: bool,
@@ -39,6 +39,16 @@ pub(super) struct DataPlan {
     stream_data: bool,
     /// A probe without anything else in it.
     ping: bool,
+}
+
+impl DataPlan {
+    /// An acknowledgement alone.
+    pub(super) const ACK: Self = Self {
+        ack_due: true,
+        flow_control: false,
+        stream_data: false,
+        ping: false,
+    };
 }
 
 /// A packet under construction.
@@ -272,9 +282,14 @@ impl Connection {
     fn plan_data(&mut self, now: Instant) -> Option<DataPlan> {
         let ack_due = self.data.received.ack_is_due(now);
         self.paced_until = None;
-        if !ack_due && self.rests() {
-            return None;
+        if self.rests(ack_due) {
+            return ack_due.then_some(DataPlan::ACK);
         }
+        self.plan_more(now, ack_due)
+    }
+
+    /// The plan of an end that may have more to send than an acknowledgement.
+    pub(super) fn plan_more(&mut self, now: Instant, ack_due: bool) -> Option<DataPlan> {
         // A probe does not wait for the pacer, as it does not wait for the window.
         let may_send = self.may_send() && (self.probes_due > 0 || self.pacer_releases(now));
         let mut has_stream_data = may_send && self.streams.has_stream_data();
@@ -304,13 +319,13 @@ impl Connection {
     /// True if there is nothing to send besides an acknowledgement, whatever window and pacer
     /// allow, and that is known: most calls at a receiver of data.
     #[inline]
-    fn rests(&self) -> bool {
+    pub(super) fn rests(&self, ack_due: bool) -> bool {
         self.app_limited
             && self.probes_due == 0
             && self.streams.unsent() == 0
             && self.sampler.is_app_limited_from_here(self.bytes_in_flight)
             && !self.streams.has_stream_data()
-            && !self.flow_control_is_due(false)
+            && !self.flow_control_is_due(ack_due)
     }
 
     /// A packet of the Data space. An acknowledgement rides along.
