@@ -6,13 +6,15 @@
 //! the network and say nothing about how a run is computed: a link that books arrivals ahead keeps
 //! the order of one that is called for each.
 //!
-//! A 4-ary heap with the position of each target beside it, so that a target's time can be changed
-//! in place. Most changes move a time further away (an acknowledgement restarts a timer); these
-//! change only the target's slot, and the heap corrects the entry when the old time reaches the
-//! top.
+//! A 4-ary heap. Each target knows the time of its entry there. When it is set to a later time, as
+//! by an acknowledgement that restarts a timer, the heap corrects the entry when the old time
+//! reaches the top. When it is set to an earlier time it gets a second entry, and the first one is
+//! dropped at the top, or when there are more of these than targets. No target knows where its
+//! entry stands, so that a move of an entry writes nothing else.
 //!
 //! An entry is one integer, compared as a whole: 64 bits of time, 40 of waiting (18 minutes; who
-//! waits longer counts as this long), 24 of target.
+//! waits longer counts as this long), 24 of target. Four entries with one parent share a line of
+//! the cache.
 
 use weir_proto::time::Instant;
 
@@ -28,7 +30,6 @@ pub const MAX_TARGETS: usize = 1 << TARGET_BITS;
 
 /// Later than any entry: the target is not due.
 const NEVER: u128 = u128::MAX;
-const ABSENT: u32 = u32::MAX;
 const ARITY: usize = 4;
 
 const fn target_of(entry: u128) -> u32 {
@@ -39,20 +40,21 @@ const fn time_of(entry: u128) -> u64 {
     (entry >> 64) as u64
 }
 
-/// When a target is due, and where an entry for it stands in the heap; that entry may be sooner.
+/// When a target is due, and when an entry for it comes to the top of the heap: that is not later.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// The upper and the lower half of the entry: together they would be aligned to 16 octets.
     time: u64,
     order: u64,
-    position: u32,
+    /// The time of its entry in the heap. What else the heap has for this target is dropped.
+    placed: u64,
 }
 
 impl Slot {
     const ABSENT: Self = Self {
         time: time_of(NEVER),
         order: NEVER as u64,
-        position: ABSENT,
+        placed: time_of(NEVER),
     };
 
     #[inline]
@@ -61,11 +63,39 @@ impl Slot {
     }
 }
 
+/// The entries below one entry, in a line of the cache; [`NEVER`] where there is none.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Children([u128; ARITY]);
+
 /// A set of targets, each with the time at which it is due.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct EventQueue {
     slots: Vec<Slot>,
-    heap: Vec<u128>,
+    /// The first entry; [`NEVER`] if there is none.
+    top: u128,
+    /// `top` was that of a target that has been called and is not due again: the next entry that
+    /// comes takes its place.
+    top_is_free: bool,
+    /// All others: the children of the top, of the first of these, of the second one and so on.
+    rest: Vec<Children>,
+    /// Entries in `rest`.
+    below: usize,
+    /// Entries that their targets have left for earlier ones.
+    left: usize,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            top: NEVER,
+            top_is_free: false,
+            rest: Vec::new(),
+            below: 0,
+            left: 0,
+        }
+    }
 }
 
 impl EventQueue {
@@ -81,27 +111,33 @@ impl EventQueue {
     #[inline]
     pub fn set(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
         let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
-        if self.slots[target.0 as usize].time != at {
-            self.change(target, at, since);
+        let slot = &mut self.slots[target.0 as usize];
+        if slot.time == at {
+            return;
+        }
+        slot.time = at;
+        slot.order = order_of(target, at, since);
+        if at <= slot.placed && at != u64::MAX {
+            self.place_sooner(target);
         }
     }
 
     /// The target that is due first, and when.
     #[inline]
     pub fn peek(&mut self) -> Option<(Instant, TargetId)> {
+        if self.top_is_free {
+            self.remove_top();
+        }
         loop {
-            let top = *self.heap.first()?;
+            let top = self.top;
+            if top == NEVER {
+                return None;
+            }
             let target = target_of(top);
-            let due = self.slots[target as usize].due();
-            if due == top {
+            if self.slots[target as usize].due() == top {
                 return Some((Instant::from_nanos(time_of(top)), TargetId(target)));
             }
-            // The target's time has changed since the entry was placed, and is not sooner.
-            if due == NEVER {
-                self.remove_top();
-            } else {
-                self.sift_down(due);
-            }
+            self.correct_top();
         }
     }
 
@@ -110,97 +146,163 @@ impl EventQueue {
     #[inline]
     pub fn reset(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
         let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
-        self.change(target, at, since);
+        let slot = &mut self.slots[target.0 as usize];
+        slot.time = at;
+        slot.order = order_of(target, at, since);
+        if target_of(self.top) == target.0 && time_of(self.top) == slot.placed {
+            slot.placed = at;
+            if at == u64::MAX {
+                self.top_is_free = true;
+            } else {
+                let due = slot.due();
+                self.sift_down(due);
+            }
+        } else if at <= slot.placed && at != u64::MAX {
+            self.place_sooner(target);
+        }
     }
 
     /// Entries in the heap.
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.below + usize::from(self.top != NEVER && !self.top_is_free)
     }
 
     /// True if no target is due.
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len() == 0
     }
 
+    /// The entry at the top is not what its target is due at: that has changed since, and is not
+    /// sooner, or the target has left the entry for an earlier one.
+    #[cold]
+    fn correct_top(&mut self) {
+        let slot = &mut self.slots[target_of(self.top) as usize];
+        if slot.placed != time_of(self.top) {
+            self.left -= 1;
+            return self.remove_top();
+        }
+        slot.placed = slot.time;
+        let due = slot.due();
+        if slot.time == u64::MAX {
+            self.remove_top();
+        } else {
+            self.sift_down(due);
+        }
+    }
+
+    /// Gives the target, which is due sooner than its entry says, a new entry.
     #[inline]
-    fn change(&mut self, target: TargetId, at: u64, since: Instant) {
+    fn place_sooner(&mut self, target: TargetId) {
         let slot = &mut self.slots[target.0 as usize];
-        if at == u64::MAX {
-            (slot.time, slot.order) = (Slot::ABSENT.time, Slot::ABSENT.order);
+        self.left += usize::from(slot.placed != u64::MAX);
+        slot.placed = slot.time;
+        let due = slot.due();
+        if self.top_is_free {
+            return self.sift_down(due);
+        }
+        self.push(due);
+        if self.left > self.slots.len() {
+            self.sweep();
+        }
+    }
+
+    fn push(&mut self, entry: u128) {
+        if self.top == NEVER {
+            self.top = entry;
             return;
         }
-        let waiting = at.saturating_sub(since.as_nanos()).min(MAX_WAITING);
-        let order = (MAX_WAITING - waiting) << TARGET_BITS | u64::from(target.0);
-        let due = u128::from(at) << 64 | u128::from(order);
-        (slot.time, slot.order) = (at, order);
-        let position = slot.position as usize;
-        if position == ABSENT as usize {
-            self.heap.push(due);
-            self.sift_up(self.heap.len() - 1, due);
-        } else if due < self.heap[position] {
-            self.sift_up(position, due);
+        let position = self.below;
+        if position == self.rest.len() * ARITY {
+            self.rest.push(Children([NEVER; ARITY]));
+        }
+        self.below += 1;
+        self.sift_up(position, entry);
+    }
+
+    /// Builds the heap anew, without the entries that were left.
+    #[cold]
+    fn sweep(&mut self) {
+        self.rest.fill(Children([NEVER; ARITY]));
+        (self.top, self.below, self.left) = (NEVER, 0, 0);
+        for target in 0..self.slots.len() {
+            let slot = &mut self.slots[target];
+            slot.placed = slot.time;
+            if slot.time != u64::MAX {
+                let due = slot.due();
+                self.push(due);
+            }
         }
     }
 
+    /// Puts the last entry in place of the first one.
     #[inline]
     fn remove_top(&mut self) {
-        if let Some(&top) = self.heap.first() {
-            self.slots[target_of(top) as usize].position = ABSENT;
-        }
-        if let Some(last) = self.heap.pop()
-            && !self.heap.is_empty()
-        {
-            self.sift_down(last);
-        }
-    }
-
-    #[inline]
-    fn place(&mut self, position: usize, entry: u128) {
-        self.heap[position] = entry;
-        self.slots[target_of(entry) as usize].position = position as u32;
+        self.top_is_free = false;
+        let Some(last) = self.below.checked_sub(1) else {
+            self.top = NEVER;
+            return;
+        };
+        self.below = last;
+        let place = &mut self.rest[last / ARITY].0[last % ARITY];
+        let entry = std::mem::replace(place, NEVER);
+        self.sift_down(entry);
     }
 
     #[inline]
     fn sift_up(&mut self, mut position: usize, entry: u128) {
-        while position > 0 {
-            let parent = (position - 1) / ARITY;
-            if self.heap[parent] <= entry {
+        while let Some(parent) = (position / ARITY).checked_sub(1) {
+            let above = self.rest[parent / ARITY].0[parent % ARITY];
+            if above <= entry {
                 break;
             }
-            self.place(position, self.heap[parent]);
+            self.rest[position / ARITY].0[position % ARITY] = above;
             position = parent;
         }
-        self.place(position, entry);
+        let mut place = entry;
+        if position < ARITY && entry < self.top {
+            (self.top, place) = (entry, self.top);
+        }
+        self.rest[position / ARITY].0[position % ARITY] = place;
     }
 
     /// Puts the entry at the top and sifts it down.
-    #[inline]
+    #[inline(never)]
     fn sift_down(&mut self, entry: u128) {
-        let mut position = 0;
-        loop {
-            let first = position * ARITY + 1;
-            let least = if let Some(children) = self.heap.get(first..first + ARITY) {
-                // Without branches: no branch predictor can guess which child is the least.
-                let left = usize::from(children[1] < children[0]);
-                let right = 2 + usize::from(children[3] < children[2]);
-                let right_wins = children[right] < children[left];
-                first + if right_wins { right } else { left }
-            } else {
-                let rest = self.heap.get(first..).unwrap_or_default();
-                match rest.iter().enumerate().min_by_key(|(_, child)| **child) {
-                    Some((at, _)) => first + at,
-                    None => break,
-                }
-            };
-            if self.heap[least] >= entry {
+        self.top_is_free = false;
+        let mut hole = None;
+        let mut group = 0;
+        while let Some(Children(children)) = self.rest.get(group) {
+            // Without branches: no branch predictor can guess which child is the least.
+            let left = usize::from(children[1] < children[0]);
+            let right = 2 + usize::from(children[3] < children[2]);
+            let right_wins = children[right] < children[left];
+            let least = if right_wins { right } else { left };
+            let child = children[least];
+            if child >= entry {
                 break;
             }
-            self.place(position, self.heap[least]);
-            position = least;
+            self.put(hole, child);
+            hole = Some((group, least));
+            group = group * ARITY + least + 1;
         }
-        self.place(position, entry);
+        self.put(hole, entry);
     }
+
+    /// Puts an entry at this place below the top, or at the top.
+    #[inline(always)]
+    fn put(&mut self, place: Option<(usize, usize)>, entry: u128) {
+        match place {
+            Some((group, child)) => self.rest[group].0[child] = entry,
+            None => self.top = entry,
+        }
+    }
+}
+
+/// The lower half of an entry of a target that is due then, as of `since`.
+#[inline]
+fn order_of(target: TargetId, at: u64, since: Instant) -> u64 {
+    let waiting = at.saturating_sub(since.as_nanos()).min(MAX_WAITING);
+    (MAX_WAITING - waiting) << TARGET_BITS | u64::from(target.0)
 }
 
 #[cfg(test)]

@@ -267,11 +267,14 @@ impl<'a> Run<'a> {
             return self.call_watched_link(id);
         }
         while let Some((packet, more)) = place.link.poll_booked(now) {
+            // First, so that what the packet sets takes the place of an entry that goes.
+            let (at, since) = place.link.next_call();
+            self.network.queue.reset(place.target, at, since);
             self.deliver(to, packet)?;
-            place = &mut self.network.links[id as usize];
             if !more {
-                break;
+                return Ok(());
             }
+            place = &mut self.network.links[id as usize];
         }
         let (at, since) = place.link.next_call();
         self.network.queue.reset(place.target, at, since);

@@ -73,12 +73,29 @@ fn who_waits_longer_than_the_number_holds_still_comes_in_time() {
     assert_eq!(drain(&mut queue), [(late, 1), (late, 2), (late, 0)]);
 }
 
+#[test]
+fn entries_that_are_left_for_sooner_ones_are_cleared_away() {
+    const TARGETS: u32 = 10;
+    let mut queue = queue_of(TARGETS);
+    for round in 0..10_000 {
+        for target in (0..TARGETS).map(TargetId) {
+            // A timer far away, and one that is always sooner than what was set before.
+            for due in [1 << 40, 1 << 30] {
+                queue.set(target, Some(at(due - round)), at(round));
+            }
+        }
+        assert!(queue.len() <= 3 * TARGETS as usize, "{}", queue.len());
+    }
+    let due = (0..TARGETS).map(|target| ((1 << 30) - 9_999, target));
+    assert_eq!(drain(&mut queue), due.collect::<Vec<_>>());
+}
+
 proptest! {
     #[test]
     fn agrees_with_an_ordered_set(
         steps in prop::collection::vec(
             (0_u32..40, prop::option::of(0_u64..50), 0_u64..4, any::<bool>()),
-            1..400,
+            1..1000,
         ),
     ) {
         let mut queue = queue_of(40);
