@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use weir_proto::endpoint::{Endpoint, Statistics};
 use weir_proto::event::{DropReason, Event, EventMask, Events};
 use weir_proto::packet::{FlowId, HostId, IpHeader, Packet};
-use weir_proto::time::{Duration, Instant};
+use weir_proto::time::{Duration, Instant, earliest};
 
 /// Packets that one endpoint of a flow sent into the network and received from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,24 +69,53 @@ pub(crate) struct Schedule {
     pub(crate) connects: bool,
 }
 
+impl Schedule {
+    fn next(&self) -> Instant {
+        self.start.or(self.stop).unwrap_or(Instant::FAR_FUTURE)
+    }
+}
+
+/// An agent. In this order, so that what each packet reads shares cache lines.
+#[repr(C)]
 pub(crate) struct Agent {
     endpoint: Box<dyn Endpoint + Send>,
     app: Box<dyn App + Send>,
+    /// When the application wants to be polled, as it said when it was polled last.
+    app_due: Instant,
+    /// When the schedule goes on.
+    scheduled: Instant,
+    /// `None` if packets take no time in the host.
+    path: Option<Box<HostPath>>,
+    /// `None` if the socket loses nothing.
+    loss: Option<Box<Loss>>,
+    /// `None` unless delays are measured here.
+    delays: Option<Box<DelayMeter>>,
     address: Address,
-    schedule: Schedule,
-    timing: HostTiming,
-    interface: Option<Box<Interface>>,
-    loss: Loss,
-    down: VecDeque<(Instant, Packet)>,
-    up: VecDeque<(Instant, Packet)>,
     /// The endpoint has sent a packet since the application was last polled, so its send queue may
     /// have room again.
     has_sent: bool,
+    timing: HostTiming,
     counters: AgentCounters,
-    /// `None` unless delays are measured here.
-    delays: Option<Box<DelayMeter>>,
+    schedule: Schedule,
     /// Drops at the socket, which the endpoint does not know of.
     events: Events,
+}
+
+/// What takes time between the endpoint and the network, and the packets there.
+struct HostPath {
+    interface: Option<Box<Interface>>,
+    down: VecDeque<(Instant, Packet)>,
+    up: VecDeque<(Instant, Packet)>,
+}
+
+impl HostPath {
+    /// When the next packet leaves.
+    fn poll_timeout(&self) -> Instant {
+        let interface = self.interface.as_ref().and_then(|i| i.poll_timeout());
+        let first = |packets: &VecDeque<(Instant, Packet)>| packets.front().map(|(at, _)| *at);
+        let due = earliest(&[first(&self.up), first(&self.down), interface]);
+        due.unwrap_or(Instant::FAR_FUTURE)
+    }
 }
 
 /// The endpoint of an agent and its application.
@@ -100,24 +129,34 @@ pub(crate) struct HostSide {
     pub(crate) timing: HostTiming,
     /// `None` if packets take no time there.
     pub(crate) interface: Option<Box<Interface>>,
-    pub(crate) loss: Loss,
+    /// `None` if none is lost.
+    pub(crate) loss: Option<Box<Loss>>,
 }
 
 impl Agent {
     pub(crate) fn new(parts: Parts, address: Address, schedule: Schedule, host: HostSide) -> Self {
-        Self {
-            endpoint: parts.endpoint,
-            app: parts.app,
-            address,
-            schedule,
-            timing: host.timing,
+        let timing = host.timing;
+        let is_direct = host.interface.is_none()
+            && timing.transmit_delay.is_zero()
+            && timing.receive_delay.is_zero();
+        let path = HostPath {
             interface: host.interface,
-            loss: host.loss,
             down: VecDeque::new(),
             up: VecDeque::new(),
-            has_sent: false,
-            counters: AgentCounters::default(),
+        };
+        Self {
+            app_due: parts.app.poll_timeout().unwrap_or(Instant::FAR_FUTURE),
+            endpoint: parts.endpoint,
+            app: parts.app,
+            scheduled: schedule.next(),
+            path: (!is_direct).then(|| Box::new(path)),
+            loss: host.loss,
             delays: None,
+            address,
+            has_sent: false,
+            timing,
+            counters: AgentCounters::default(),
+            schedule,
             events: Events::default(),
         }
     }
@@ -147,18 +186,21 @@ impl Agent {
     }
 
     pub(crate) fn counters(&self) -> AgentCounters {
-        let interface = self.interface.as_ref();
+        let Some(path) = &self.path else {
+            return self.counters;
+        };
+        let interface = path.interface.as_ref();
         let [outbound, inbound] = interface.map_or([0, 0], |interface| interface.backlog());
         AgentCounters {
-            packets_in_transmit: self.down.len() as u64 + outbound,
-            packets_in_receive: self.up.len() as u64 + inbound,
+            packets_in_transmit: path.down.len() as u64 + outbound,
+            packets_in_receive: path.up.len() as u64 + inbound,
             ..self.counters
         }
     }
 
     /// The least time that a packet down and one up take in the host and its access link.
     pub(crate) fn round_trip_delay(&self) -> Duration {
-        let interface = self.interface.as_ref();
+        let interface = self.path.as_ref().and_then(|path| path.interface.as_ref());
         let each = interface.map_or(Duration::ZERO, |interface| interface.least_delay());
         self.timing.transmit_delay + self.timing.receive_delay + each + each
     }
@@ -219,12 +261,16 @@ impl Agent {
     /// it was polled.
     #[inline]
     fn notify_app(&mut self, now: Instant) -> bool {
-        let due = || self.app.poll_timeout().is_some_and(|at| at <= now);
-        let has_news = self.endpoint.has_event() || due();
+        let has_news = self.endpoint.has_event() || self.app_due <= now;
         if has_news {
-            self.app.poll(now, &mut *self.endpoint);
+            self.poll_app(now);
         }
         has_news
+    }
+
+    fn poll_app(&mut self, now: Instant) {
+        self.app.poll(now, &mut *self.endpoint);
+        self.app_due = self.app.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
     }
 
     /// Starts and stops the flow at its times.
@@ -239,6 +285,7 @@ impl Agent {
             self.schedule.stop = None;
             self.endpoint.close(now);
         }
+        self.scheduled = self.schedule.next();
     }
 
     /// Polls the endpoint for its next packet and writes it, with its addresses, into `slot`; true
@@ -267,7 +314,7 @@ impl Agent {
     /// True if the loss model drops the packet before the wire.
     #[inline]
     fn loses(&mut self, now: Instant, packet: &Packet) -> bool {
-        let lost = self.loss.drops_next();
+        let lost = self.loss.as_mut().is_some_and(|loss| loss.drops_next());
         if lost {
             self.counters.packets_lost_at_socket += 1;
             self.events.push(now, EventMask::DROP, || Event::Drop {
@@ -286,11 +333,11 @@ impl Agent {
         let mut slot = None;
         while self.poll_endpoint(now, &mut slot) {
             let leaves = now + self.timing.transmit_delay;
-            if let Some(packet) = slot.take() {
+            if let (Some(packet), Some(path)) = (slot.take(), &mut self.path) {
                 if self.timing.stamp == SendTimestamp::Handover {
                     self.endpoint.transmitted(now, packet.id);
                 }
-                self.down.push_back((leaves, packet));
+                path.down.push_back((leaves, packet));
             }
         }
     }
@@ -299,10 +346,11 @@ impl Agent {
     fn poll_delayed(&mut self, now: Instant) -> Option<Packet> {
         loop {
             self.send_down(now);
-            if self.down.front()?.0 > now {
+            let down = &mut self.path.as_mut()?.down;
+            if down.front()?.0 > now {
                 return None;
             }
-            let (_, packet) = self.down.pop_front()?;
+            let (_, packet) = down.pop_front()?;
             if self.timing.stamp == SendTimestamp::Transmitted {
                 self.endpoint.transmitted(now, packet.id);
             }
@@ -315,32 +363,47 @@ impl Agent {
     /// Puts the next packet for the wire into `slot`; true if there is one.
     #[inline]
     pub(crate) fn poll_transmit(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        if self.interface.is_none() {
-            return self.poll_stack(now, slot);
+        if self.path.is_none() {
+            return self.poll_direct(now, slot);
         }
-        while self.poll_stack(now, slot) {
-            if let (Some(interface), Some(packet)) = (&mut self.interface, slot.take()) {
-                interface.send(now, packet);
-            }
-        }
-        let interface = self.interface.as_mut();
-        *slot = interface.and_then(|interface| interface.poll_sent(now));
+        *slot = self.poll_path(now);
         slot.is_some()
     }
 
-    /// Puts the next packet that leaves the stack into `slot`; true if there is one.
-    #[inline]
-    fn poll_stack(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        if !self.timing.transmit_delay.is_zero() {
-            *slot = self.poll_delayed(now);
-            return slot.is_some();
+    /// The next packet that leaves a host in which packets take time.
+    #[inline(never)]
+    fn poll_path(&mut self, now: Instant) -> Option<Packet> {
+        while let Some(packet) = self.poll_stack(now) {
+            match &mut self.path.as_mut()?.interface {
+                Some(interface) => interface.send(now, packet),
+                None => return Some(packet),
+            }
         }
+        let interface = self.path.as_mut()?.interface.as_mut()?;
+        interface.poll_sent(now)
+    }
+
+    /// The next packet that leaves the stack.
+    fn poll_stack(&mut self, now: Instant) -> Option<Packet> {
+        if !self.timing.transmit_delay.is_zero() {
+            return self.poll_delayed(now);
+        }
+        let mut slot = None;
+        self.poll_direct(now, &mut slot);
+        slot
+    }
+
+    /// Puts the next packet that the endpoint sends, and the socket does not lose, into `slot`;
+    /// true if there is one.
+    #[inline]
+    fn poll_direct(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
         while self.poll_endpoint(now, slot) {
             if let Some(packet) = slot {
                 self.endpoint.transmitted(now, packet.id);
                 if !self.loses(now, packet) {
                     return true;
                 }
+                *slot = None;
             }
         }
         false
@@ -351,42 +414,60 @@ impl Agent {
     pub(crate) fn handle(&mut self, now: Instant, slot: &mut Option<Packet>) {
         // Each move of a packet costs as much as a link's work on it.
         let Some(packet) = slot.take() else { return };
-        match &mut self.interface {
+        if self.path.is_none() {
+            return self.receive(now, packet);
+        }
+        self.enter_path(now, packet);
+    }
+
+    /// A packet arrives at a host in which packets take time.
+    #[inline(never)]
+    fn enter_path(&mut self, now: Instant, packet: Packet) {
+        let path = self.path.as_mut();
+        match path.and_then(|path| path.interface.as_mut()) {
             Some(interface) => interface.receive(now, packet),
             None => self.enter_stack(now, packet),
         }
     }
 
     /// A packet arrives at the stack.
-    #[inline]
     fn enter_stack(&mut self, now: Instant, packet: Packet) {
-        if self.timing.receive_delay.is_zero() {
+        match &mut self.path {
+            Some(path) if !self.timing.receive_delay.is_zero() => {
+                path.up.push_back((now + self.timing.receive_delay, packet));
+            }
+            _ => self.receive(now, packet),
+        }
+    }
+
+    /// Packets arrive that took time in the host.
+    fn receive_delayed(&mut self, now: Instant) {
+        let next = |path: &mut HostPath| path.interface.as_mut()?.poll_received(now);
+        while let Some(packet) = self.path.as_deref_mut().and_then(next) {
+            self.enter_stack(now, packet);
+        }
+        while let Some((_, packet)) = self.path.as_mut().and_then(|path| {
+            let arrived = |(at, _): &mut (Instant, Packet)| *at <= now;
+            path.up.pop_front_if(arrived)
+        }) {
             self.receive(now, packet);
-        } else {
-            self.up.push_back((now + self.timing.receive_delay, packet));
         }
     }
 
     /// The time of [`poll_timeout`](Self::poll_timeout) has come.
     pub(crate) fn handle_timeout(&mut self, now: Instant) {
-        let scheduled = self.schedule.start.or(self.schedule.stop);
-        let scheduled = scheduled.is_some_and(|at| at <= now);
+        let scheduled = self.scheduled <= now;
         if scheduled {
             self.follow_schedule(now);
         }
-        while let Some(packet) = (self.interface.as_mut()).and_then(|i| i.poll_received(now)) {
-            self.enter_stack(now, packet);
-        }
-        while self.up.front().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, packet)) = self.up.pop_front() {
-                self.receive(now, packet);
-            }
+        if self.path.is_some() {
+            self.receive_delayed(now);
         }
         if self.endpoint.poll_timeout().is_some_and(|at| at <= now) {
             self.endpoint.handle_timeout(now);
         }
         if scheduled {
-            self.app.poll(now, &mut *self.endpoint);
+            self.poll_app(now);
         } else {
             self.notify_app(now);
         }
@@ -407,17 +488,13 @@ impl Agent {
     }
 
     /// When the application, the schedule or the host's stack must be called.
+    #[inline]
     fn poll_host_timeout(&self) -> Instant {
-        let mut due = Instant::FAR_FUTURE;
-        let mut count = |at: Option<Instant>| due = due.min(at.unwrap_or(Instant::FAR_FUTURE));
-        count(self.app.poll_timeout());
-        count(self.schedule.start.or(self.schedule.stop));
-        count(self.up.front().map(|(at, _)| *at));
-        count(self.down.front().map(|(at, _)| *at));
-        if let Some(interface) = &self.interface {
-            count(interface.poll_timeout());
+        let due = self.app_due.min(self.scheduled);
+        match &self.path {
+            Some(path) => due.min(path.poll_timeout()),
+            None => due,
         }
-        due
     }
 
     /// The trace events of the endpoint.

@@ -119,6 +119,11 @@ impl Loss {
         }
     }
 
+    /// The same; `None` if `config` loses nothing.
+    pub(crate) fn of(config: &LossConfig, seed: u64, stream: &str) -> Option<Box<Self>> {
+        (*config != LossConfig::None).then(|| Box::new(Self::new(config, seed, stream)))
+    }
+
     /// True if the next packet is lost. Call once for each packet.
     #[inline]
     pub(crate) fn drops_next(&mut self) -> bool {

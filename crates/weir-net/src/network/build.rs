@@ -208,11 +208,8 @@ impl Network {
 
     /// The two ends of a flow, which gets its name.
     pub(super) fn agents_of(&mut self, flow: FlowId, config: FlowConfig) -> [(Agent, Side); 2] {
-        let loss = Loss::new(
-            &config.loss,
-            self.seed,
-            &format!("flow/{}/loss", config.name),
-        );
+        let stream = format!("flow/{}/loss", config.name);
+        let loss = Loss::of(&config.loss, self.seed, &stream);
         let schedule = |side| Schedule {
             start: Some(config.start),
             stop: config.stop.filter(|_| side == Side::Sender),
@@ -243,7 +240,7 @@ impl Network {
             HostSide {
                 timing: self.timing(config.target),
                 interface: self.interface(config.target, Duration::ZERO, &config.name),
-                loss: Loss::new(&LossConfig::None, self.seed, ""),
+                loss: None,
             },
         );
         self.flows[flow.0 as usize].name = config.name;
