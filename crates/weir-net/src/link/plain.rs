@@ -59,6 +59,16 @@ impl Booked {
     const fn is_held(&self) -> bool {
         self.next == HELD
     }
+
+    /// When it arrives, if another link holds it; else in the far future.
+    #[inline]
+    const fn passes(&self) -> Instant {
+        if self.is_held() {
+            Instant::FAR_FUTURE
+        } else {
+            self.times.arrives
+        }
+    }
 }
 
 /// The next call of a link that holds nothing.
@@ -131,18 +141,24 @@ fn limit_of_plain(config: &LinkConfig) -> Option<QueueLimit> {
     plain.then_some(queue.limit)
 }
 
-/// The queue and the wire of a plain link.
+/// The queue and the wire of a plain link. In this order, so that what each packet reads shares
+/// cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Bookings {
     limit: QueueLimit,
-    /// In order of their arrival; those that wait come last.
-    booked: Ring<Booked>,
     /// What waits when the last one enters, as far as it has been looked at.
     waiting: Backlog,
+    /// When the transmission of the first of these starts; in the far future if none waits.
+    next_start: Instant,
+    /// No packet that another link holds is the first in `booked` and arrives before.
+    next_passed: Instant,
+    /// When the first packet in `held` arrives, and since when it is the first on the wire.
+    next_call: (Instant, Instant),
+    /// In order of their arrival; those that wait come last.
+    booked: Ring<Booked>,
     /// Packets that this link holds, in the order of `booked`.
     held: Ring<PacketRef>,
-    /// When the first of these arrives, and since when it is the first on the wire.
-    next_call: (Instant, Instant),
     /// When the packet arrived that was the first in `booked` before.
     gone_at: Instant,
     /// The most that waits, up to the last packet that is booked.
@@ -157,10 +173,12 @@ impl Bookings {
     fn new(limit: QueueLimit) -> Self {
         Self {
             limit,
-            booked: Ring::default(),
             waiting: Backlog::default(),
-            held: Ring::default(),
+            next_start: Instant::FAR_FUTURE,
+            next_passed: Instant::FAR_FUTURE,
             next_call: NO_CALL,
+            booked: Ring::default(),
+            held: Ring::default(),
             gone_at: Instant::ZERO,
             peak: Backlog::default(),
             peaks: Vec::new(),
@@ -169,26 +187,44 @@ impl Bookings {
     }
 
     /// Counts the transmissions that have started by now.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Instant) {
+        if self.next_start <= now {
+            self.settle_all(now);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self, now: Instant) {
         while self.settle_next(now).is_some() {}
     }
 
     /// Counts the next transmission that has started by now; returns its start.
     #[inline(always)]
     fn settle_next(&mut self, now: Instant) -> Option<Instant> {
-        if self.waiting.packets == 0 {
+        let start = self.next_start;
+        if start > now || self.waiting.packets == 0 {
             return None;
         }
-        let first = self.booked.len() - self.waiting.packets as usize;
-        let head = self.booked.get(first)?;
-        let start = head.times.starts.rounded_up();
-        if start > now {
-            return None;
-        }
+        let size = self.first_waiting()?.size;
         self.waiting.packets -= 1;
-        self.waiting.bytes -= u64::from(head.size);
+        self.waiting.bytes -= u64::from(size);
+        self.find_next_start();
         Some(start)
+    }
+
+    /// The first packet that waits.
+    #[inline]
+    fn first_waiting(&self) -> Option<&Booked> {
+        let first = self.booked.len() - self.waiting.packets as usize;
+        self.booked.get(first)
+    }
+
+    #[inline]
+    fn find_next_start(&mut self) {
+        let first = self.first_waiting();
+        self.next_start =
+            first.map_or(Instant::FAR_FUTURE, |first| first.times.starts.rounded_up());
     }
 
     #[inline]
@@ -199,32 +235,29 @@ impl Bookings {
         }
     }
 
-    /// What waits is no more than what is left without the first packet, which has arrived by now.
-    #[inline]
-    fn settle_first(&mut self, now: Instant) {
-        if self.waiting.packets as usize == self.booked.len() {
-            self.settle(now);
-        }
-    }
-
-    /// Removes the first packet, which has arrived by now.
-    #[inline]
-    fn pop_first(&mut self, now: Instant) -> Option<Booked> {
-        self.settle_first(now);
+    /// Removes the first packet, which has arrived by now; returns whether this link holds it.
+    #[inline(always)]
+    fn pop_first(&mut self, now: Instant) -> Option<bool> {
+        self.settle(now);
         let first = self.booked.pop_front()?;
         self.gone_at = first.times.arrives;
-        Some(first)
+        Some(first.is_held())
     }
 
     /// Forgets packets that arrived before now and that other links hold.
     #[inline]
     fn forget_passed(&mut self, now: Instant) {
+        if self.next_passed >= now {
+            return;
+        }
         while let Some(first) = self.booked.front() {
-            if first.is_held() || first.times.arrives >= now {
+            self.next_passed = first.passes();
+            if self.next_passed >= now {
                 return;
             }
             self.pop_first(now);
         }
+        self.next_passed = Instant::FAR_FUTURE;
     }
 
     /// The packet that was last added to `waiting` enters at this time.
@@ -252,9 +285,20 @@ impl Bookings {
     #[inline]
     fn find_next_call(&mut self) {
         self.next_call = NO_CALL;
-        if self.held.is_empty() {
+        self.next_passed = Instant::FAR_FUTURE;
+        let Some(first) = self.booked.front() else {
             return;
+        };
+        self.next_passed = first.passes();
+        if first.is_held() {
+            self.next_call = first.times.call(self.gone_at);
+        } else if !self.held.is_empty() {
+            self.find_held();
         }
+    }
+
+    /// Finds the first packet that this link holds behind those that it does not hold.
+    fn find_held(&mut self) {
         let mut before = self.gone_at;
         for booked in self.booked.iter() {
             if booked.is_held() {
@@ -327,10 +371,11 @@ impl Link {
             if !plain.fits(size) {
                 return Err(DropReason::QueueFull);
             }
+            let start = free.rounded_up();
+            plain.next_start = plain.next_start.min(start);
             plain.waiting.packets += 1;
             plain.waiting.bytes += u64::from(size);
             plain.count_backlog(now, enters, &mut self.wire.counters);
-            let start = free.rounded_up();
             let nanos = u128::from(start.since(enters).as_nanos());
             self.wire.counters.packet_nanos_queued += nanos;
             self.wire.counters.byte_nanos_queued += nanos * u128::from(size);
@@ -371,6 +416,7 @@ impl Link {
     pub(crate) fn pass(&mut self, times: Times, size: u32, next: u32) {
         if let Some(plain) = self.service.bookings_mut() {
             plain.push(times, size, next);
+            plain.next_passed = plain.next_passed.min(times.arrives);
         }
     }
 
@@ -434,7 +480,7 @@ impl Link {
             return None;
         }
         loop {
-            if !plain.pop_first(now)?.is_held() {
+            if !plain.pop_first(now)? {
                 continue;
             }
             let packet = plain.held.pop_front()?;

@@ -187,6 +187,7 @@ impl Link {
     pub(crate) fn find_next_call(&mut self) {
         if let Some(plain) = self.service.bookings_mut() {
             plain.find_next_call();
+            plain.find_next_start();
         }
     }
 }
