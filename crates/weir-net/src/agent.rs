@@ -473,12 +473,12 @@ impl Agent {
         }
     }
 
-    /// When the agent must be called.
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+    /// When the agent must be called; the far future if it need not be.
+    #[inline]
+    pub(crate) fn poll_timeout(&self) -> Instant {
         let timer = self.endpoint.poll_timeout();
         let endpoint = timer.map_or(Instant::FAR_FUTURE, |at| self.timing.tick_at(at));
-        let due = endpoint.min(self.poll_host_timeout());
-        (due < Instant::FAR_FUTURE).then_some(due)
+        endpoint.min(self.poll_host_timeout())
     }
 
     /// True if nothing can happen at this end until a packet arrives.

@@ -106,11 +106,11 @@ impl EventQueue {
         TargetId(self.slots.len() as u32 - 1)
     }
 
-    /// Sets the time at which the target is due, as of `since`; `None` if it is not. Setting the
-    /// same time again changes nothing.
+    /// Sets the time at which the target is due, as of `since`; the far future if it is not.
+    /// Setting the same time again changes nothing.
     #[inline]
-    pub fn set(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
-        let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
+    pub fn set(&mut self, target: TargetId, at: Instant, since: Instant) {
+        let at = at.as_nanos();
         let slot = &mut self.slots[target.0 as usize];
         if slot.time == at {
             return;
@@ -123,7 +123,7 @@ impl EventQueue {
     }
 
     /// The target that is due first, and when.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&mut self) -> Option<(Instant, TargetId)> {
         if self.top_is_free {
             self.remove_top();
@@ -143,9 +143,9 @@ impl EventQueue {
 
     /// The target has been called: its entry counts no more, and `at` is when it is due next, as of
     /// `since`, even if that is the same time again.
-    #[inline]
-    pub fn reset(&mut self, target: TargetId, at: Option<Instant>, since: Instant) {
-        let at = at.unwrap_or(Instant::FAR_FUTURE).as_nanos();
+    #[inline(always)]
+    pub fn reset(&mut self, target: TargetId, at: Instant, since: Instant) {
+        let at = at.as_nanos();
         let slot = &mut self.slots[target.0 as usize];
         slot.time = at;
         slot.order = order_of(target, at, since);

@@ -266,12 +266,12 @@ impl<'a> Run<'a> {
         if !place.link.is_plain() {
             return self.call_watched_link(id);
         }
-        while let Some((packet, more)) = place.link.poll_booked(now) {
+        while let Some(packet) = place.link.poll_booked(now) {
             // First, so that what the packet sets takes the place of an entry that goes.
             let (at, since) = place.link.next_call();
             self.network.queue.reset(place.target, at, since);
             self.deliver(to, packet)?;
-            if !more {
+            if at > now {
                 return Ok(());
             }
             place = &mut self.network.links[id as usize];
@@ -321,6 +321,7 @@ impl<'a> Run<'a> {
         self.observe_medium(id);
         let place = &mut self.network.media[id as usize];
         let due = place.medium.poll_timeout();
+        let due = due.unwrap_or(Instant::FAR_FUTURE);
         self.network.queue.reset(place.target, due, now);
         Ok(())
     }
@@ -333,7 +334,7 @@ impl<'a> Run<'a> {
         let place = &mut self.network.agents[id as usize];
         let (target, due) = (place.target, place.agent.poll_timeout());
         self.network.queue.reset(target, due, now);
-        let idle = !sent && due.is_some_and(|at| at <= now);
+        let idle = !sent && due <= now;
         place.idle_calls = if idle { place.idle_calls + 1 } else { 0 };
         if place.idle_calls >= MAX_IDLE_CALLS {
             return Err(Box::new(self.stuck(
@@ -345,7 +346,7 @@ impl<'a> Run<'a> {
     }
 
     /// A packet arrives at a host: an agent there receives it, or the host forwards it.
-    #[inline(always)]
+    #[inline(never)]
     fn deliver(&mut self, host: HostId, mut packet: PacketRef) -> Outcome<()> {
         if packet.ip.destination == host {
             let agent = self.network.receiving_agent(packet.flow, packet.ip.source);
@@ -461,7 +462,8 @@ impl<'a> Run<'a> {
         while let Some(packet) = place.medium.poll_discarded() {
             pool.discard(packet);
         }
-        queue.set(place.target, place.medium.poll_timeout(), *now);
+        let due = place.medium.poll_timeout();
+        queue.set(place.target, due.unwrap_or(Instant::FAR_FUTURE), *now);
     }
 
     /// Records the events of a medium's stations, while the packets that they name are in the pool.

@@ -257,7 +257,7 @@ impl EventQueueBench {
         for _ in 0..entries {
             let target = queue.add_target();
             let at = Instant::from_nanos(rng.below(1_000_000));
-            queue.set(target, Some(at), Instant::ZERO);
+            queue.set(target, at, Instant::ZERO);
         }
         Self { queue, rng }
     }
@@ -270,7 +270,7 @@ impl EventQueueBench {
             if let Some((at, target)) = self.queue.peek() {
                 reached = at;
                 let later = Duration::from_nanos(self.rng.below(1_000_000));
-                self.queue.reset(target, Some(at + later), at);
+                self.queue.reset(target, at + later, at);
             }
         }
         reached

@@ -19,10 +19,12 @@ fn drain(queue: &mut EventQueue) -> Vec<(u64, u32)> {
     let mut out = Vec::new();
     while let Some((time, target)) = queue.peek() {
         out.push((time.as_nanos(), target.0));
-        queue.reset(target, None, time);
+        queue.reset(target, NOT_DUE, time);
     }
     out
 }
+
+const NOT_DUE: Instant = Instant::FAR_FUTURE;
 
 /// Since the start.
 const START: Instant = Instant::ZERO;
@@ -31,23 +33,23 @@ const START: Instant = Instant::ZERO;
 fn of_equal_times_the_one_that_was_set_first_comes_first_and_then_the_lower_number() {
     let mut queue = queue_of(5);
     for (target, since) in [(2, 1), (0, 2), (4, 3), (3, 3), (1, 4)] {
-        queue.set(TargetId(target), Some(at(5)), at(since));
+        queue.set(TargetId(target), at(5), at(since));
     }
     // Node 0 was set once more, to another time and back: it comes last. Node 3 was set to what
     // it had: it keeps its place.
-    queue.set(TargetId(0), Some(at(9)), at(5));
-    queue.set(TargetId(0), Some(at(5)), at(5));
-    queue.set(TargetId(3), Some(at(5)), at(5));
+    queue.set(TargetId(0), at(9), at(5));
+    queue.set(TargetId(0), at(5), at(5));
+    queue.set(TargetId(3), at(5), at(5));
     assert_eq!(drain(&mut queue), [(5, 2), (5, 3), (5, 4), (5, 1), (5, 0)]);
 }
 
 #[test]
 fn a_node_that_is_due_again_at_once_lets_those_go_first_that_waited() {
     let mut queue = queue_of(2);
-    queue.set(TargetId(0), Some(at(5)), at(3));
-    queue.set(TargetId(1), Some(at(5)), at(4));
+    queue.set(TargetId(0), at(5), at(3));
+    queue.set(TargetId(1), at(5), at(4));
     assert_eq!(queue.peek(), Some((at(5), TargetId(0))));
-    queue.reset(TargetId(0), Some(at(5)), at(5));
+    queue.reset(TargetId(0), at(5), at(5));
     assert_eq!(drain(&mut queue), [(5, 1), (5, 0)]);
     assert!(queue.is_empty());
 }
@@ -55,10 +57,8 @@ fn a_node_that_is_due_again_at_once_lets_those_go_first_that_waited() {
 #[test]
 fn a_time_that_is_taken_back_never_comes() {
     let mut queue = queue_of(2);
-    queue.set(TargetId(0), Some(at(5)), START);
-    queue.set(TargetId(0), None, START);
-    let never = Some(at(Instant::FAR_FUTURE.as_nanos()));
-    queue.set(TargetId(1), never, START);
+    queue.set(TargetId(0), at(5), START);
+    queue.set(TargetId(0), NOT_DUE, START);
     assert_eq!(queue.peek(), None);
     assert_eq!(queue.len(), 0);
 }
@@ -67,9 +67,9 @@ fn a_time_that_is_taken_back_never_comes() {
 fn who_waits_longer_than_the_number_holds_still_comes_in_time() {
     let mut queue = queue_of(3);
     let late = MAX_WAITING + 1000;
-    queue.set(TargetId(2), Some(at(late)), START);
-    queue.set(TargetId(1), Some(at(late)), at(900));
-    queue.set(TargetId(0), Some(at(late)), at(1001));
+    queue.set(TargetId(2), at(late), START);
+    queue.set(TargetId(1), at(late), at(900));
+    queue.set(TargetId(0), at(late), at(1001));
     assert_eq!(drain(&mut queue), [(late, 1), (late, 2), (late, 0)]);
 }
 
@@ -81,7 +81,7 @@ fn entries_that_are_left_for_sooner_ones_are_cleared_away() {
         for target in (0..TARGETS).map(TargetId) {
             // A timer far away, and one that is always sooner than what was set before.
             for due in [1 << 40, 1 << 30] {
-                queue.set(target, Some(at(due - round)), at(round));
+                queue.set(target, at(due - round), at(round));
             }
         }
         assert!(queue.len() <= 3 * TARGETS as usize, "{}", queue.len());
@@ -111,13 +111,13 @@ proptest! {
                     model.insert((time, since, target));
                 }
             }
-            queue.set(TargetId(target), time.map(Instant::from_nanos), at(since));
+            queue.set(TargetId(target), time.map_or(NOT_DUE, at), at(since));
             let first = model.first().copied();
             let found = queue.peek().map(|(at, target)| (at.as_nanos(), target.0));
             prop_assert_eq!(found, first.map(|(at, _, target)| (at, target)));
             if let Some(first) = first.filter(|_| pop) {
                 model.remove(&first);
-                queue.reset(TargetId(first.2), None, START);
+                queue.reset(TargetId(first.2), NOT_DUE, START);
             }
         }
         let rest: Vec<_> = model.into_iter().map(|(at, _, target)| (at, target)).collect();

@@ -111,14 +111,15 @@ impl Link {
     }
 
     /// When [`handle_timeout`](Self::handle_timeout) must be called for exact trace events: at the
-    /// next start of a transmission, if the queue or its drops are traced.
-    pub(crate) fn poll_trace_tick(&self) -> Option<Instant> {
+    /// next start of a transmission, if the queue or its drops are traced; else in the far future.
+    pub(crate) fn poll_trace_tick(&self) -> Instant {
         let Service::Queued(queued) = &self.service else {
-            return None;
+            return Instant::FAR_FUTURE;
         };
         let events = &self.wire.events;
         let wanted = events.wants(EventMask::QUEUE.union(EventMask::DROP));
-        wanted.then(|| queued.next_start(&self.wire)).flatten()
+        let next_start = wanted.then(|| queued.next_start(&self.wire)).flatten();
+        next_start.unwrap_or(Instant::FAR_FUTURE)
     }
 
     /// A packet enters.
@@ -141,24 +142,27 @@ impl Link {
     pub(crate) fn poll_transmit(&mut self, now: Instant) -> Option<PacketRef> {
         match &mut self.service {
             Service::Queued(queued) => queued.poll_transmit(&mut self.wire, now),
-            _ => self.poll_booked(now).map(|(packet, _)| packet),
+            _ => self.poll_booked(now),
         }
     }
 
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Instant> {
-        match &self.service {
-            Service::Queued(queued) => queued.poll_timeout(&self.wire),
-            _ => self.next_call().0,
+        if let Service::Queued(queued) = &self.service {
+            return queued.poll_timeout(&self.wire);
         }
+        let (at, _) = self.next_call();
+        (at < Instant::FAR_FUTURE).then_some(at)
     }
 
-    /// When the link is to be called next, and since when that is known.
-    pub(crate) fn due(&self, now: Instant) -> (Option<Instant>, Instant) {
+    /// When the link is to be called next, and since when that is known; the far future if it need
+    /// not be.
+    pub(crate) fn due(&self, now: Instant) -> (Instant, Instant) {
         if self.books() {
             self.next_call()
         } else {
-            (self.poll_timeout(), now)
+            let at = self.poll_timeout();
+            (at.unwrap_or(Instant::FAR_FUTURE), now)
         }
     }
 

@@ -471,10 +471,9 @@ impl Link {
         }
     }
 
-    /// The next packet that arrives at the end of a plain link, and whether another one has
-    /// arrived by now.
+    /// The next packet that has arrived at the end of a plain link.
     #[inline(always)]
-    pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<(PacketRef, bool)> {
+    pub(crate) fn poll_booked(&mut self, now: Instant) -> Option<PacketRef> {
         let plain = self.service.bookings_mut()?;
         if plain.next_call.0 > now {
             return None;
@@ -485,16 +484,16 @@ impl Link {
             }
             let packet = plain.held.pop_front()?;
             plain.find_next_call();
-            return Some((packet, plain.next_call.0 <= now));
+            return Some(packet);
         }
     }
 
-    /// When a link that books is to be called next, and since when that is known.
+    /// When a link that books is to be called next, and since when that is known; the far future if
+    /// it holds nothing.
     #[inline]
-    pub(crate) fn next_call(&self) -> (Option<Instant>, Instant) {
+    pub(crate) fn next_call(&self) -> (Instant, Instant) {
         let plain = self.service.bookings();
-        let (at, since) = plain.map_or(NO_CALL, |plain| plain.next_call);
-        ((at < Instant::FAR_FUTURE).then_some(at), since)
+        plain.map_or(NO_CALL, |plain| plain.next_call)
     }
 }
 

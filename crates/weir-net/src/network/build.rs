@@ -112,6 +112,7 @@ impl Network {
             target,
             trace_tick: None,
             feeder: ABSENT,
+            feeds: false,
             from: config.from,
             to: config.to,
             name: config.name,

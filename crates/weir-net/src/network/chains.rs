@@ -24,7 +24,7 @@ impl Network {
             Ok(times) => times,
             Err(reason) => return self.refuse(id, packet, reason),
         };
-        while packet.ip.destination != place.to && packet.ip.ttl > 1 {
+        while place.feeds && packet.ip.destination != place.to && packet.ip.ttl > 1 {
             let next = self.routes.next(place.to, packet.ip.destination);
             let Some(next) = next else { break };
             let chained = self.links.get_mut(next as usize);
@@ -45,7 +45,7 @@ impl Network {
         }
         let place = &mut self.links[id as usize];
         if let Some((at, since)) = place.link.hold(times, packet) {
-            self.queue.set(place.target, Some(at), since);
+            self.queue.set(place.target, at, since);
         }
     }
 
@@ -84,6 +84,7 @@ impl Network {
             let place = &mut self.links[id as usize];
             place.feeder = feeder;
             place.link.set_chained(true);
+            self.links[feeder as usize].feeds = true;
             self.chained.push(id);
             self.book_held(feeder, id);
         }
@@ -132,7 +133,9 @@ impl Network {
             let place = &mut self.links[id as usize];
             let feeder = std::mem::replace(&mut place.feeder, ABSENT);
             let back = place.link.take_back(asked);
-            self.links[feeder as usize].link.hold_again(id, back);
+            let feeding = &mut self.links[feeder as usize];
+            feeding.feeds = false;
+            feeding.link.hold_again(id, back);
             changed.push(feeder);
         }
         for id in changed {

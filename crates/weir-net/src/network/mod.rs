@@ -74,9 +74,11 @@ pub(crate) struct LinkSlot {
     pub(crate) to: HostId,
     /// The link that books ahead for this one, because nothing else feeds it; or [`ABSENT`].
     feeder: u32,
-    pub(crate) from: HostId,
+    /// It books ahead for other links.
+    feeds: bool,
     pub(crate) link: Link,
     pub(crate) trace_tick: Option<TargetId>,
+    pub(crate) from: HostId,
     name: String,
 }
 

@@ -143,7 +143,7 @@ impl Network {
             }
             let gone = self.agents.swap_remove(place as usize);
             self.retired = self.retired.plus(gone.agent.counters());
-            self.queue.set(gone.target, None, self.now);
+            self.queue.set(gone.target, Instant::FAR_FUTURE, self.now);
             self.targets[gone.target.0 as usize] = EventTarget::Agent(ABSENT);
             // The last agent has taken the place.
             let Some(moved) = self.agents.get(place as usize) else {
