@@ -288,16 +288,29 @@ impl Agent {
         self.scheduled = self.schedule.next();
     }
 
+    /// Moves the endpoint's next packet into the free `slot`; true if there is one.
+    #[inline(always)]
+    fn fill(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
+        let polled = self.endpoint.poll_transmit(now);
+        let is_some = polled.is_some();
+        if is_some {
+            // Whole, which is one move of a packet and not two.
+            *slot = polled;
+        }
+        is_some
+    }
+
     /// Polls the endpoint for its next packet and writes it, with its addresses, into `slot`; true
     /// if there is one.
     #[inline(always)]
     fn poll_endpoint(&mut self, now: Instant, slot: &mut Option<Packet>) -> bool {
-        let mut polled = self.endpoint.poll_transmit(now);
-        if polled.is_none() && std::mem::take(&mut self.has_sent) && self.notify_app(now) {
-            polled = self.endpoint.poll_transmit(now);
+        if !self.fill(now, slot) {
+            let may_go_on = std::mem::take(&mut self.has_sent) && self.notify_app(now);
+            if !may_go_on || !self.fill(now, slot) {
+                return false;
+            }
         }
-        let Some(polled) = polled else { return false };
-        let packet = slot.insert(polled);
+        let Some(packet) = slot else { return false };
         packet.flow = self.address.flow;
         packet.transit.sent_at = Some(now);
         packet.ip.source = self.address.host;
