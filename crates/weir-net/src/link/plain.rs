@@ -397,7 +397,7 @@ impl Link {
 
     /// Holds the packet that the link has taken. Returns when the link is to be called for it and
     /// since when that is known, if it holds no other.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hold(&mut self, times: Times, packet: PacketRef) -> Option<(Instant, Instant)> {
         let plain = self.service.bookings_mut()?;
         let first = plain.held.is_empty();
