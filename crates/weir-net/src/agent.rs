@@ -94,8 +94,8 @@ pub(crate) struct Agent {
     /// The endpoint has sent a packet since the application was last polled, so its send queue may
     /// have room again.
     has_sent: bool,
-    timing: HostTiming,
     counters: AgentCounters,
+    timing: HostTiming,
     schedule: Schedule,
     /// Drops at the socket, which the endpoint does not know of.
     events: Events,

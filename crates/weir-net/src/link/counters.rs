@@ -38,8 +38,6 @@ pub struct LinkCounters {
     pub packet_nanos_queued: u128,
     /// Integral of the waiting octets over time, in octet nanoseconds.
     pub byte_nanos_queued: u128,
-    /// The time of asking.
-    pub at: Instant,
     /// Packets that entered the link.
     pub packets_in: u64,
     /// Octets of these.
@@ -50,6 +48,8 @@ pub struct LinkCounters {
     pub max_packets_queued: u64,
     /// The most octets that waited at a time.
     pub max_bytes_queued: u64,
+    /// The time of asking.
+    pub at: Instant,
     /// Packets that arrived at the other end.
     pub packets_delivered: u64,
     /// Octets of these.

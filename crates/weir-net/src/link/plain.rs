@@ -155,12 +155,12 @@ pub(super) struct Bookings {
     next_passed: Instant,
     /// When the first packet in `held` arrives, and since when it is the first on the wire.
     next_call: (Instant, Instant),
+    /// When the packet arrived that was the first in `booked` before.
+    gone_at: Instant,
     /// In order of their arrival; those that wait come last.
     booked: Ring<Booked>,
     /// Packets that this link holds, in the order of `booked`.
     held: Ring<PacketRef>,
-    /// When the packet arrived that was the first in `booked` before.
-    gone_at: Instant,
     /// The most that waits, up to the last packet that is booked.
     peak: Backlog,
     /// Peaks to come, and when.
@@ -177,9 +177,9 @@ impl Bookings {
             next_start: Instant::FAR_FUTURE,
             next_passed: Instant::FAR_FUTURE,
             next_call: NO_CALL,
+            gone_at: Instant::ZERO,
             booked: Ring::default(),
             held: Ring::default(),
-            gone_at: Instant::ZERO,
             peak: Backlog::default(),
             peaks: Vec::new(),
             chained: false,

@@ -29,17 +29,18 @@ impl ExactTime {
     }
 }
 
-/// The state of a transmitter.
+/// The state of a transmitter. In this order, so that what each packet reads shares cache lines.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct Transmitter {
-    /// Bits per second; zero transmits in no time.
-    rate: u64,
-    rate_trace: Option<Box<RateTrace>>,
     /// When it is free.
     pub(super) free: ExactTime,
     /// Size of the packet last transmitted, and what it took: most packets have few sizes. Zero
     /// before the first one and with a rate trace.
     last_size: (u32, ExactTime),
+    /// Bits per second; zero transmits in no time.
+    rate: u64,
+    rate_trace: Option<Box<RateTrace>>,
 }
 
 impl Transmitter {

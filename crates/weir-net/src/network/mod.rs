@@ -95,18 +95,20 @@ pub(crate) struct MediumSlot {
     name: String,
 }
 
-/// An agent with its first link and its entry in the event queue.
+/// An agent with its first link and its entry in the event queue. In this order, so that what each
+/// packet reads shares cache lines.
+#[repr(C)]
 pub(crate) struct AgentSlot {
-    pub(crate) agent: Agent,
-    /// Which end of its flow it is.
-    pub(crate) side: Side,
     pub(crate) target: TargetId,
     /// The first link on the way to the peer.
     pub(crate) first_link: Option<u32>,
     pub(crate) traced: bool,
+    pub(crate) recent: RecentPackets,
+    pub(crate) agent: Agent,
+    /// Which end of its flow it is.
+    pub(crate) side: Side,
     /// Calls in a row after which it was due again at once and had sent nothing.
     pub(crate) idle_calls: u32,
-    pub(crate) recent: RecentPackets,
 }
 
 /// What an agent has sent in the present millisecond.
