@@ -34,6 +34,16 @@ fn steady(transport: Transport) -> Steady {
     }
 }
 
+/// Data packets for each of which at most one allocation is made, and the octets that a flow holds
+/// at most: a little more than was measured.
+const fn bounds(transport: Transport) -> (u64, i64) {
+    match transport {
+        Transport::Quic => (250, 48_500),
+        Transport::Tcp => (1_500, 38_000),
+        Transport::Dccp => (3_000, 31_000),
+    }
+}
+
 #[test]
 fn a_packet_allocates_nothing_and_a_flow_stays_small() {
     for transport in Transport::ALL {
@@ -49,8 +59,9 @@ fn a_packet_allocates_nothing_and_a_flow_stays_small() {
             counts.data_packets, counts.dropped
         );
         // What is lost is recorded in what may grow; what arrives allocates nothing.
-        let most = counts.data_packets / 200;
-        assert!(allocated < most, "{name}: {allocated} in {counts:?}");
-        assert!(bytes_per_flow < 52_000, "{name}: {bytes_per_flow}");
+        let (packets, most_bytes) = bounds(transport);
+        let most = counts.data_packets / packets;
+        assert!(allocated <= most, "{name}: {allocated} in {counts:?}");
+        assert!(bytes_per_flow <= most_bytes, "{name}: {bytes_per_flow}");
     }
 }
