@@ -157,8 +157,10 @@ pub struct Statistics {
     pub packets_retransmitted: u64,
     /// Of these, the ones that a timeout presumed lost and no acknowledgement (TCP).
     pub packets_retransmitted_by_timeout: u64,
-    /// Expiries of the retransmission timer with data in flight (TCP, CCID 2), and of the probe
-    /// timer (QUIC).
+    /// Expiries of the timer that waits for acknowledgements or feedback, as many as
+    /// [`Event::Timeout`](crate::event::Event::Timeout) says: that of retransmissions (TCP, CCID
+    /// 2), of probes (QUIC), without feedback (TFRC, NADA), and of what opens or closes a
+    /// connection.
     pub timeouts: u64,
     /// Loss events (TFRC, at the receiver) or congestion events (windows, at the sender).
     pub loss_events: u64,

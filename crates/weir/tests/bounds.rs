@@ -190,12 +190,46 @@ fn a_blackout_shows_each_timeout_at_its_time() {
             backoff.starts_with(&["0", "1", "2"].map(str::to_owned)),
             "{transport}: {backoff:?}"
         );
+        let timeouts = flow["retransmissions"]["timeouts"].as_u64();
+        assert_eq!(timeouts, Some(times.len() as u64), "{transport}");
         if transport == TCP {
-            let timeouts = flow["retransmissions"]["timeouts"].as_u64();
-            assert_eq!(timeouts, Some(times.len() as u64));
             let limits = column(&flows, "limit", |row| in_blackout(&row("time_s")));
             assert!(limits.contains(&"timeout".to_owned()), "{limits:?}");
             assert!(!limits.contains(&"persistent_congestion".to_owned()));
         }
+    }
+}
+
+#[test]
+fn a_handshake_in_a_blackout_shows_its_timeouts() {
+    let dark = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 1.0 }, change = [
+        { at = "4s", loss = { kind = "none" } },
+    ]"#;
+    // RFC 6298 §2.1 and RFC 4340 §8.1.1: after one second. RFC 9002 §6.2.2: after 999 ms, three
+    // times its initial round-trip time. Each doubles.
+    for (transport, first) in [(TCP, 1.0), (QUIC, 0.999), (CCID_2, 1.0), (CCID_3, 1.0)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plant = Plant::new("nothing", transport, r#"kind = "bulk", total = 5000"#, dark);
+        let (run, flow) = plant.run(folder.path());
+        let expected = [1.0, 3.0, 7.0].map(|times| times * first);
+        for table in ["flows/f.csv", "events/f.csv"] {
+            let rows = rows(folder.path(), &run, table);
+            let times = column(&rows, "time_s", |row| row("event") == "timeout");
+            let times = times.iter().map(|time| time.parse().expect("a time"));
+            let times: Vec<f64> = times.collect();
+            assert_eq!(times.len(), 3, "{transport}: {times:?}");
+            let close = |(time, expected): (&f64, &f64)| (time - expected).abs() < 1e-6;
+            assert!(
+                times.iter().zip(&expected).all(close),
+                "{transport}: {times:?}"
+            );
+        }
+        let backoff = column(
+            &rows(folder.path(), &run, "events/f.csv"),
+            "backoff",
+            |row| row("event") == "timeout",
+        );
+        assert_eq!(backoff, ["0", "1", "2"], "{transport}");
+        assert_eq!(flow["retransmissions"]["timeouts"], 3, "{transport}");
     }
 }

@@ -201,15 +201,16 @@ pub struct FlowSummary {
     pub ended: Option<String>,
 }
 
-/// What was sent again (TCP, QUIC), and the timeouts (also of CCID 2). `packets_lost` counts what
-/// acknowledgements showed to be lost, not what TCP's timeout presumed.
+/// What was sent again (TCP, QUIC), and the timeouts. `packets_lost` counts what acknowledgements
+/// showed to be lost, not what TCP's timeout presumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retransmissions {
     /// Packets whose data was sent before.
     pub packets: u64,
     /// Of these, the ones that a timeout presumed lost (TCP).
     pub by_timeout: u64,
-    /// Expiries of the retransmission or probe timer with data in flight.
+    /// Expiries of the timer that waits for acknowledgements or feedback, or for the peer's answer
+    /// when the connection is opened or closed.
     pub timeouts: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct LossCounts {
     pub packets: u64,
     /// Loss events or congestion events.
     pub events: u64,
-    /// Expiries of a window's retransmission timer.
+    /// Expiries of a window's retransmission timer, or of TFRC's nofeedback timer.
     pub timeouts: u64,
 }
 

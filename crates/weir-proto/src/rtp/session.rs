@@ -315,6 +315,7 @@ impl Endpoint for Session {
             if let Some(control) = &mut self.control {
                 self.events
                     .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff: 0 });
+                self.statistics.timeouts += 1;
                 control.on_feedback_timeout();
             }
             self.push_state(now);

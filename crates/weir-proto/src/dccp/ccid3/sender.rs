@@ -2,7 +2,7 @@
 
 use super::transmit_history::{SentRecord, TransmitHistory};
 use crate::cc::tfrc::{Feedback, Profile, RttOption, Sender, mean_interval};
-use crate::dccp::ccid::{CcidSender, SendTime};
+use crate::dccp::ccid::{CcidSender, LossCounts, SendTime};
 use crate::dccp::wire::{DccpOption, LossInterval, Packet, PacketType, SeqNum};
 use crate::event::Events;
 use crate::time::{Duration, Instant};
@@ -204,6 +204,14 @@ impl CcidSender for Ccid3Sender {
 
     fn rtt(&self) -> Option<Duration> {
         self.tfrc.smoothed_rtt()
+    }
+
+    /// The receiver counts what is lost.
+    fn losses(&self) -> LossCounts {
+        LossCounts {
+            timeouts: self.tfrc.timeouts(),
+            ..LossCounts::default()
+        }
     }
 
     fn on_close(&mut self) {

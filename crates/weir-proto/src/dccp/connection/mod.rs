@@ -559,7 +559,7 @@ impl Endpoint for Connection {
             let losses = sender.losses();
             statistics.packets_lost = losses.packets;
             statistics.loss_events = losses.events;
-            statistics.timeouts = losses.timeouts;
+            statistics.timeouts += losses.timeouts;
             statistics.smoothed_rtt = sender.rtt().unwrap_or_default();
         }
         if let Some(receiver) = &self.receiver {

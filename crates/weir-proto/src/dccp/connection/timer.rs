@@ -3,6 +3,7 @@
 use super::Connection;
 use crate::dccp::state::State;
 use crate::endpoint::CloseReason;
+use crate::event::{Event, EventMask};
 use crate::time::{Duration, Instant, earliest};
 
 /// The Request is first repeated after this time, which doubles each time (RFC 4340 §8.1.1).
@@ -25,6 +26,8 @@ pub(super) struct Timers {
     /// in OPEN.
     pub(super) repeat: Option<Instant>,
     pub(super) interval: Duration,
+    /// Repetitions so far of what `repeat` is for.
+    repetitions: u32,
     /// When to give up, or to leave TIMEWAIT.
     pub(super) deadline: Option<Instant>,
     /// When to check whether the peer is silent.
@@ -58,11 +61,14 @@ impl Timers {
     /// Repeats after `interval`, which doubles each time.
     pub(super) fn repeat_after(&mut self, now: Instant, interval: Duration) {
         self.interval = interval;
+        self.repetitions = 0;
         self.repeat = Some(now + interval);
     }
 
     fn back_off(&mut self, now: Instant) {
+        let repetitions = self.repetitions + 1;
         self.repeat_after(now, (self.interval * 2).min(MAX_INTERVAL));
+        self.repetitions = repetitions;
     }
 }
 
@@ -167,6 +173,7 @@ impl Connection {
     fn repeat(&mut self, now: Instant) {
         match self.state {
             State::Request => {
+                self.report_timeout(now);
                 self.timers.back_off(now);
                 self.send_request(now);
             }
@@ -179,15 +186,25 @@ impl Connection {
                 self.ack_pending = true;
             }
             State::CloseReq => {
+                self.report_timeout(now);
                 self.timers.back_off(now);
                 self.send_close_req(now);
             }
             State::Closing => {
+                self.report_timeout(now);
                 self.timers.back_off(now);
                 self.send_close(now);
             }
             _ => {}
         }
+    }
+
+    /// No answer has come to a packet that opens or closes the connection.
+    fn report_timeout(&mut self, now: Instant) {
+        let backoff = self.timers.repetitions;
+        self.events
+            .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
+        self.statistics.timeouts += 1;
     }
 
     fn give_up(&mut self, now: Instant) {

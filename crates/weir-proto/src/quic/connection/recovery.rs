@@ -346,11 +346,11 @@ impl Connection {
         self.pto_count += 1;
         self.events
             .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
+        self.statistics.timeouts += 1;
         if self.initial.sent.is_waiting() || self.state == State::Handshaking {
             self.crypto_due = true;
         }
         if self.data.sent.is_waiting() {
-            self.statistics.timeouts += 1;
             self.probes_due = self.config.rules.pto_probes.clamp(1, 2);
         }
     }

@@ -306,6 +306,10 @@ impl Connection {
         if self.expiries > MAX_EXPIRIES {
             return self.end(now, CloseReason::TimedOut);
         }
+        let backoff = self.expiries - 1;
+        self.events
+            .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
+        self.statistics.timeouts += 1;
         if self.state != State::Established {
             return self.send_syn(now);
         }
@@ -313,10 +317,6 @@ impl Connection {
             self.fin.due = self.fin.sent && !self.fin.acknowledged;
             return;
         }
-        let backoff = self.expiries - 1;
-        self.events
-            .push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
-        self.statistics.timeouts += 1;
         self.statistics.loss_events += 1;
         // RFC 5681 §3.1: ssthresh is kept if the timer expires again for the same segment.
         let repeated = self.expired_at == Some(self.scoreboard.high_ack());

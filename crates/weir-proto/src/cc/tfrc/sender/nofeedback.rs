@@ -48,6 +48,8 @@ pub struct NofeedbackTimer {
     sent_ever: bool,
     /// Expiries since the last feedback.
     expiries: u32,
+    /// Expiries so far.
+    timeouts: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,6 +96,11 @@ impl Sender {
         }
     }
 
+    /// How often the timer has expired.
+    pub const fn timeouts(&self) -> u64 {
+        self.nofeedback.timeouts
+    }
+
     /// Feedback has arrived.
     pub(super) const fn reset_expiries(&mut self) {
         self.nofeedback.expiries = 0;
@@ -111,6 +118,7 @@ impl Sender {
         }
         let backoff = self.nofeedback.expiries;
         self.nofeedback.expiries = backoff.saturating_add(1);
+        self.nofeedback.timeouts += 1;
         events.push(now, EventMask::TIMEOUT, || Event::Timeout { backoff });
         let exempt = self.is_exempt();
         if !exempt {
