@@ -29,7 +29,8 @@ pub(super) enum QuinnBound {
     NoData,
     /// The window had no room.
     Window,
-    /// The pacer held a datagram back.
+    /// The pacer held a datagram back: quinn's, or the pacing rate of the controller, by which it
+    /// shows quinn a smaller window than it has.
     Pacer,
 }
 
@@ -44,6 +45,9 @@ pub(super) struct ControllerState {
     pub congestion_events: u64,
     /// How often quinn has asked for the window since the last datagram was sent.
     window_queries: u64,
+    /// At the last of these the controller's window had room, and only its pacing rate held a
+    /// packet back.
+    is_paced: bool,
 }
 
 impl ControllerState {
@@ -73,7 +77,7 @@ impl ControllerState {
     pub const fn quinn_bound(&self) -> QuinnBound {
         match self.window_queries {
             0 => QuinnBound::NoData,
-            queries if queries % 2 == 1 => QuinnBound::Window,
+            queries if queries % 2 == 1 && !self.is_paced => QuinnBound::Window,
             _ => QuinnBound::Pacer,
         }
     }
@@ -104,6 +108,7 @@ impl ControllerView {
             new_rtt_sample: None,
             congestion_events: 0,
             window_queries: 0,
+            is_paced: false,
         })))
     }
 
@@ -265,7 +270,8 @@ impl ObservedController {
         let Some(events) = &self.events else {
             return;
         };
-        let room = self.inner.get().window().saturating_sub(self.in_flight);
+        let window = self.inner.get().metrics().congestion_window;
+        let room = window.saturating_sub(self.in_flight);
         let bound = match app_limited {
             true => Bound::Application,
             false if room <= self.datagram_size => Bound::Window,
@@ -377,7 +383,13 @@ impl congestion::Controller for ObservedController {
     }
 
     fn window(&self) -> u64 {
-        self.view.lock().window_queries += 1;
+        let mut state = self.view.lock();
+        state.window_queries += 1;
+        state.is_paced = match &self.inner {
+            Inner::Weir(path) => path.is_paced(),
+            Inner::Quinn(_) => false,
+        };
+        drop(state);
         self.inner.get().window()
     }
 

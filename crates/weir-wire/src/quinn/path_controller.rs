@@ -269,6 +269,12 @@ impl PathController {
         self.inner.pacing_rate().zip(self.inner.send_quantum())
     }
 
+    /// True if the controller has a pacing rate and its window has room: what quinn is shown is
+    /// then what that rate allows.
+    pub(super) fn is_paced(&self) -> bool {
+        self.pacing().is_some() && self.bytes_in_flight + self.mtu < self.inner.window()
+    }
+
     /// Counts what the pacing rate allows since it was counted last.
     fn count_pace(&mut self, now: Instant) {
         if let Some((rate, quantum)) = self.pacing() {
