@@ -81,6 +81,12 @@ impl NetemConfig {
             && self.slot.most.is_zero()
             && chances.iter().all(|&chance| chance <= 0.0)
     }
+
+    /// True if a packet, or the copy of one, may arrive before one that left earlier.
+    pub(crate) fn overtakes(&self) -> bool {
+        let differ = !self.jitter.is_zero() || self.reorder > 0.0;
+        self.duplicate > 0.0 || (differ && !self.keep_order)
+    }
 }
 
 /// A uniform random number with a correlation to the one before.
@@ -166,8 +172,8 @@ impl Netem {
         self.config = config;
     }
 
-    pub(crate) const fn keeps_order(&self) -> bool {
-        self.config.keep_order
+    pub(crate) const fn config(&self) -> &NetemConfig {
+        &self.config
     }
 
     /// Draws the impairments of the next packet, of this size, on a wire of this delay.

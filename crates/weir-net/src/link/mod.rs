@@ -7,7 +7,9 @@
 //!
 //! Transmissions are started late: the event loop calls the link when a packet enters or arrives,
 //! never between, and the link then starts every transmission that is due, each with its own exact
-//! time. A packet therefore costs one event. While the queue is traced, the event loop also calls
+//! time. A packet therefore costs one event. Where a packet that starts may arrive before one that
+//! is on the wire, because of jitter, copies or a delay that becomes shorter, the loop calls the
+//! link at each start too. While the queue is traced, the event loop also calls
 //! the link at each start, which changes the times of trace events and no result; a plain link
 //! knows these times without being called.
 //!

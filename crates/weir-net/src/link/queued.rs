@@ -40,6 +40,8 @@ pub(super) struct Queued {
     stream: (u64, String),
     /// Packets to duplicate: when the copy arrives, and the packet.
     copies: Vec<(Instant, PacketRef)>,
+    /// It has or gets impairments or other delays, with which packets may overtake.
+    varies: bool,
 }
 
 impl Queued {
@@ -63,6 +65,9 @@ impl Queued {
             changes: config.changes.iter().rev().cloned().collect(),
             stream: (seed, config.name.clone()),
             copies: Vec::new(),
+            varies: !config.netem.is_none()
+                || (config.changes.iter())
+                    .any(|change| change.netem.is_some() || change.delay.is_some()),
         }
     }
 
@@ -224,7 +229,7 @@ impl Queued {
     fn impair(&mut self, wire: &mut Wire, left: Instant, mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
         let drawn = netem.draw(wire.delay, packet.size);
-        let keeps_order = netem.keeps_order();
+        let keeps_order = netem.config().keep_order;
         match drawn.damage {
             Damage::None => {}
             Damage::Header => return wire.drop(left, packet, DropReason::Damaged),
@@ -332,11 +337,34 @@ impl Queued {
     /// When the link is to be called next.
     #[inline]
     pub(super) fn poll_timeout(&self, wire: &Wire) -> Option<Instant> {
-        match self.flight.front() {
-            Some(first) => Some(first.arrives),
+        let Some(first) = self.flight.front() else {
             // Everything on the wire was lost; the next packet follows when the wire is free.
-            None => self.next_start(wire),
+            return self.next_start(wire);
+        };
+        let arrives = first.arrives;
+        if !self.varies {
+            return Some(arrives);
         }
+        let overtakes = |&start: &Instant| self.may_overtake(wire, start, arrives);
+        let start = self.next_start(wire).filter(overtakes);
+        Some(start.map_or(arrives, |start| start.min(arrives)))
+    }
+
+    /// Whether a packet that starts at this time, or one behind it, may arrive before this time, at
+    /// which the first packet on the wire does. The link has to be called when it starts then.
+    #[cold]
+    fn may_overtake(&self, wire: &Wire, start: Instant, arrives: Instant) -> bool {
+        let netem = self.netem.as_ref();
+        let changes = self.changes.iter().rev();
+        netem.is_some_and(|netem| netem.config().overtakes())
+            || start + wire.delay < arrives
+            || changes
+                .take_while(|change| change.time() < arrives)
+                .any(|change| {
+                    let from = start.max(change.time());
+                    change.netem.is_some_and(|netem| netem.overtakes())
+                        || change.delay.is_some_and(|delay| from + delay < arrives)
+                })
     }
 
     /// True if there are packets to duplicate.

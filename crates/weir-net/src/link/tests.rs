@@ -1,6 +1,7 @@
 use super::*;
 use crate::loss::{Loss, LossConfig};
 use crate::loss::{RandomLossConfig, TraceLossConfig};
+use crate::netem::NetemConfig;
 use crate::packet_pool::fixture;
 use crate::queue::{DropTailConfig, QueueConfig, QueueLimit};
 use proptest::prelude::*;
@@ -399,4 +400,64 @@ fn changes_hold_for_what_starts_later() {
     drain(&mut link, 200);
     // The second starts at 10, before the first change: 20 + 10. The third: 25 + 1 overtakes it.
     assert_eq!(arrivals, [(0, 20), (2, 26), (1, 30), (3, 65), (4, 85)]);
+}
+
+#[test]
+fn packets_that_overtake_arrive_at_their_own_times() {
+    // At 1 Mbit/s 1000 octets take 8 ms. The first packet is on the wire when the delay of 100 ms
+    // becomes one of 1 ms; that which follows starts at 8 ms and arrives at 17 ms.
+    let mut link = Link::new(
+        &LinkConfig {
+            delay: Duration::from_millis(100),
+            changes: vec![LinkChange {
+                at: Duration::from_millis(5),
+                delay: Some(Duration::from_millis(1)),
+                ..LinkChange::default()
+            }],
+            ..config(Some(1_000_000), QueueLimit::Packets(10))
+        },
+        1,
+    );
+    for id in 0..4 {
+        link.handle(Instant::ZERO, packet(id, 1000));
+    }
+    let expected = [(17 * MS, 1), (25 * MS, 2), (33 * MS, 3), (108 * MS, 0)];
+    assert_eq!(drain(&mut link), expected);
+}
+
+#[test]
+fn jitter_delays_packets_whether_or_not_others_enter() {
+    // In place of calls at the arrivals alone, one in each millisecond: the same arrivals.
+    let config = LinkConfig {
+        delay: Duration::from_millis(50),
+        netem: NetemConfig {
+            jitter: Duration::from_millis(50),
+            ..NetemConfig::default()
+        },
+        ..config(Some(1_000_000), QueueLimit::Packets(100))
+    };
+    let fill = || {
+        let mut link = Link::new(&config, 1);
+        for id in 0..50 {
+            link.handle(Instant::ZERO, packet(id, 1000));
+        }
+        link
+    };
+    let rare = drain(&mut fill());
+    let mut link = fill();
+    let mut often = Vec::new();
+    for now in (0..600 * MS).step_by(MS as usize / 10).map(at) {
+        link.handle_timeout(now);
+        while let Some(packet) = link.poll_transmit(now) {
+            often.push((now.as_nanos(), fixture::number_of(&packet)));
+        }
+    }
+    assert_eq!(rare.len(), often.len());
+    for ((rare, first), (often, second)) in rare.iter().zip(&often) {
+        assert_eq!(first, second);
+        assert!(
+            (rare..=&(rare + MS / 10)).contains(&often),
+            "{rare} {often}"
+        );
+    }
 }
