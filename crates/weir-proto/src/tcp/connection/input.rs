@@ -3,7 +3,7 @@
 use super::{Config, Connection, Recovery, State};
 use crate::cc::{Acked, EndAcks};
 use crate::endpoint::{CloseReason, EndpointEvent};
-use crate::event::{Event, EventMask, PacketContent};
+use crate::event::{Event, EventMask};
 use crate::packet::Ecn;
 use crate::tcp::rack::Delivered;
 use crate::tcp::rules::BackoffEnd;
@@ -166,13 +166,6 @@ impl Connection {
             }
             self.unread += delivered;
         }
-        let size = packet.wire_len() as u32;
-        self.events
-            .push(now, EventMask::PACKET, move || Event::Received {
-                number: start,
-                size,
-                content: PacketContent::Data,
-            });
     }
 
     pub(super) fn handle_ack(&mut self, now: Instant, packet: &TcpPacket) {
@@ -184,9 +177,6 @@ impl Connection {
         let high_data = self.scoreboard.high_data();
         if ack > high_data + u64::from(self.fin.sent) {
             return self.receiver.ack_now();
-        }
-        if self.events.wants(EventMask::PACKET) {
-            self.trace_received_ack(now, packet, ack);
         }
         let window = u64::from(packet.window) << self.peer_window_scale;
         let kind = if ack > self.scoreboard.high_ack() {

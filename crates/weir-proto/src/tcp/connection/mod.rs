@@ -324,6 +324,9 @@ impl Endpoint for Connection {
         };
         self.statistics.packets_received += 1;
         self.statistics.bytes_received += packet.wire_len() as u64;
+        if self.events.wants(EventMask::PACKET) {
+            self.trace_received(now, packet);
+        }
         if packet.has(flag::SYN) {
             return self.handle_syn(now, packet, ecn);
         }

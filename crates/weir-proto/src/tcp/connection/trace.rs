@@ -72,17 +72,30 @@ impl Connection {
             });
     }
 
-    /// Reports an acknowledgement without data.
+    /// Reports a segment that has arrived.
     #[cold]
-    pub(super) fn trace_received_ack(&mut self, now: Instant, packet: &TcpPacket, ack: u64) {
-        if !packet.payload.is_empty() || packet.has(flag::FIN) {
-            return;
-        }
+    pub(super) fn trace_received(&mut self, now: Instant, packet: &TcpPacket) {
+        let is_control = packet.flags & (flag::SYN | flag::FIN | flag::RST) != 0;
+        let content = match packet.payload.is_empty() {
+            false => PacketContent::Data,
+            true if is_control => PacketContent::Control,
+            true => PacketContent::Acknowledgement,
+        };
+        let number = if packet.has(flag::SYN) {
+            Some(0)
+        } else if content == PacketContent::Acknowledgement {
+            let high_ack = self.scoreboard.high_ack();
+            unwrap(self.config.initial_sequence, packet.ack, high_ack)
+        } else {
+            unwrap(self.peer_sequence, packet.seq, self.receiver.next())
+        };
+        let number = number.unwrap_or_default();
+        let size = packet.wire_len() as u32;
         self.events
             .push(now, EventMask::PACKET, move || Event::Received {
-                number: ack,
-                size: packet.wire_len() as u32,
-                content: PacketContent::Acknowledgement,
+                number,
+                size,
+                content,
             });
     }
 
