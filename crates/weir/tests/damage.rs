@@ -101,6 +101,20 @@ fn a_damaged_table_is_one_error() {
 }
 
 #[test]
+fn a_table_without_end_is_an_error() {
+    let folder = folder_with(SCENARIO);
+    let (status, _, stderr) = outcome(folder.path(), &["run", "path.toml"]);
+    assert_eq!(status, Some(0), "{stderr}");
+    let results = only_run(folder.path());
+    let table = folder.path().join(&results).join("flows/stream.parquet");
+    std::fs::remove_file(&table).expect("removed");
+    std::os::unix::fs::symlink("/dev/zero", &table).expect("a link");
+    let (status, _, stderr) = outcome(folder.path(), &["plot", &results]);
+    assert_eq!(status, Some(1), "{stderr}");
+    assert!(stderr.contains("it is no file"), "{stderr}");
+}
+
+#[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next_and_its_finished_runs_stay() {
     let folder = folder_with(SCENARIO);
     let here = folder.path();

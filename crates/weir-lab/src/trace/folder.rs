@@ -161,6 +161,11 @@ impl RunFolder {
         if !path.is_file() && !self.checksums.has(&name) {
             return Ok(None);
         }
+        if path.exists() && !path.is_file() {
+            // A device or a pipe may have no end.
+            let message = "it is no file".to_owned();
+            return Err(FolderError::Malformed { path, message });
+        }
         let octets = fs::read(&path).map_err(io_error("read", &path))?;
         let checked = self.checksums.check(&name, &octets);
         let table = checked
