@@ -55,6 +55,8 @@ const BBR: &[(&str, &str)] = cases!(
         "28-slow-growth",
         "29-reno-rounds",
         "30-probe-rtt-round",
+        "31-bandwidth-up-bounded",
+        "32-loss-above-threshold",
     ]
 );
 

@@ -17,8 +17,8 @@ fn every_case_of_the_draft_passes_over_quic_and_tcp() {
     let suite = Suite::embedded("bbr").unwrap();
     assert_eq!(
         suite.cases.len(),
-        31,
-        "22, one of them in two halves, and eight of ours"
+        33,
+        "22, one of them in two halves, and ten of ours"
     );
     let controllers = ["quic:bbr", "tcp:bbr"].map(|name| Candidate::parse(name).unwrap());
     let result = run_suite(&suite, &controllers, TransportRegistry::default(), &|_| {}).unwrap();
@@ -45,6 +45,8 @@ fn planted_errors_are_caught() {
         ("bbr.full_bw_rounds=1000", "01"),
         ("bbr.drain_pacing_gain=0.75", "03"),
         ("bbr.drain_rounds=1000", "04"),
+        ("bbr.drain_rounds=2", "04"),
+        ("bbr.drain_rounds=4", "04"),
         ("bbr.probe_up_pacing_gain=1.1", "05"),
         ("bbr.probe_up_cwnd_gain=2.0", "05"),
         ("bbr.probe_down_pacing_gain=0.8", "08"),
@@ -61,6 +63,7 @@ fn planted_errors_are_caught() {
         ("bbr.startup_full_loss_ranges=2", "26"),
         ("bbr.startup_full_loss_ranges=12", "26"),
         ("bbr.loss_threshold=0.005", "27"),
+        ("bbr.loss_threshold=0.03", "32"),
         ("bbr.full_bw_growth=1.1", "28"),
         ("bbr.reno_rounds=126", "29"),
         ("bbr.headroom=0", "21"),
