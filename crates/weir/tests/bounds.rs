@@ -240,3 +240,29 @@ fn a_handshake_in_a_blackout_shows_its_timeouts() {
         assert_eq!(flow["retransmissions"]["timeouts"], 3, "{transport}");
     }
 }
+
+#[test]
+fn a_row_for_each_packet_that_the_summary_counts() {
+    let app = r#"kind = "cbr", packet = 1000, rate = "2Mbit", count = 500"#;
+    let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.02 }"#;
+    for transport in [TCP, QUIC, CCID_2, CCID_3, UDP] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plant = Plant::new("application", transport, app, lossy);
+        std::fs::write(folder.path().join("plant.toml"), plant.scenario()).expect("written");
+        let words = ["run", "plant.toml", "--packets", "--json"];
+        let document = json(&outcome(folder.path(), &words));
+        let run = &document["runs"][0];
+        let path = run["folder"].as_str().expect("a folder");
+        let rows = rows(folder.path(), path, "packets.csv");
+        for (place, event, count) in [
+            ("sender", "sent", "packets_sent"),
+            ("receiver", "received", "packets_received"),
+        ] {
+            let found = column(&rows, "event", |row| {
+                row("place") == place && row("event") == event
+            });
+            let counted = run["summary"]["flows"]["f"][count].as_u64();
+            assert_eq!(counted, Some(found.len() as u64), "{transport}: {count}");
+        }
+    }
+}
