@@ -71,7 +71,7 @@ pub(super) struct Scoreboard {
     /// HighRxt: no segment below it is retransmitted by rule 3 of NextSeg().
     high_rxt: u64,
     /// Transmissions by time, for RACK; those of segments that were delivered, marked lost or sent
-    /// again are removed when they come to the front.
+    /// again are removed when they are looked at.
     transmissions: Ring<(Instant, u64)>,
 }
 
@@ -391,32 +391,36 @@ impl Scoreboard {
         mut on_lost: impl FnMut(Known<'_>),
     ) -> Option<Duration> {
         let mut remaining = None;
-        let mut entry = 0;
-        while let Some(&(sent_at, start)) = self.transmissions.get(entry) {
+        // Transmissions that are looked at, and those of them that stay.
+        let (mut seen, mut kept) = (0, 0);
+        while let Some(&(sent_at, start)) = self.transmissions.get(seen) {
             if sent_at > deadline.xmit_ts {
                 break;
             }
-            let Some(at) = self.outstanding(sent_at, start) else {
-                if entry == 0 {
-                    self.transmissions.pop_front();
-                } else {
-                    entry += 1;
+            seen += 1;
+            // What left at the same time behind RACK.segment, as in a burst, is not earlier.
+            let behind = sent_at == deadline.xmit_ts && start >= deadline.end_seq;
+            if !behind {
+                let Some(at) = self.outstanding(sent_at, start) else {
+                    continue;
+                };
+                let segment = self.segments[at];
+                let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
+                let due = sent_at + deadline.age;
+                if earlier && due <= now {
+                    on_lost((&segment, self.snapshot(at).as_ref()));
+                    self.mark_lost(at, Lost::Detected);
+                    continue;
                 }
-                continue;
-            };
-            let segment = self.segments[at];
-            let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
-            let due = sent_at + deadline.age;
-            if earlier && due <= now {
-                on_lost((&segment, self.snapshot(at).as_ref()));
-                self.mark_lost(at, Lost::Detected);
-            } else {
                 if earlier {
                     remaining = Some(due.since(now));
                 }
-                entry += 1;
             }
+            self.transmissions[kept] = (sent_at, start);
+            kept += 1;
         }
+        // What is delivered or lost is not looked at again with each acknowledgement.
+        self.transmissions.drain(kept..seen);
         remaining
     }
 

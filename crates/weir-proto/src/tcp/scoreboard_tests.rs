@@ -131,6 +131,34 @@ fn time_marks_a_lost_retransmission_again() {
 }
 
 #[test]
+fn what_arrived_or_left_behind_it_at_the_same_time_is_not_lost_and_not_looked_at_again() {
+    // The first is missing, the second to the eighth have arrived, then two left in one burst.
+    let mut board = sent(8);
+    board.on_sent(at(7), LEN);
+    board.on_sent(at(7), LEN);
+    board.on_sack(100, 800, |_| ());
+    let deadline = Deadline {
+        xmit_ts: at(7),
+        end_seq: 800,
+        age: Duration::from_millis(10),
+    };
+    let mut marked = Vec::new();
+    let mut detect = |board: &mut Scoreboard, now| {
+        board.detect_losses_by_time(now, &deadline, |(segment, _)| marked.push(segment.start))
+    };
+    let rest = detect(&mut board, at(8));
+    assert_eq!(rest, Some(Duration::from_millis(2)));
+    let left = [(at(0), 0), (at(7), 800), (at(7), 900)];
+    assert_eq!(
+        board.transmissions.iter().copied().collect::<Vec<_>>(),
+        left
+    );
+    assert_eq!(detect(&mut board, at(40)), None);
+    assert_eq!(board.transmissions.len(), 2);
+    assert_eq!(marked, [0]);
+}
+
+#[test]
 fn the_last_rule_retransmits_each_hole_once() {
     // RFC 6675 §4, NextSeg() rule 3: below the highest SACK, and not known to be lost.
     let mut board = sent(6);
