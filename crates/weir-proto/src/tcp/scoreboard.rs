@@ -70,8 +70,8 @@ pub(super) struct Scoreboard {
     waiting: BTreeSet<u64>,
     /// HighRxt: no segment below it is retransmitted by rule 3 of NextSeg().
     high_rxt: u64,
-    /// Transmissions by time, for RACK; those of segments that were delivered, marked lost or sent
-    /// again are removed when they are looked at.
+    /// Transmissions by time and offset, for RACK; those of segments that were delivered, marked
+    /// lost or sent again are removed when they are looked at.
     transmissions: Ring<(Instant, u64)>,
 }
 
@@ -191,6 +191,7 @@ impl Scoreboard {
     /// A segment of new data leaves.
     pub(super) fn on_sent(&mut self, now: Instant, len: u32) {
         let segment = SentSegment::new(self.high_data, len, now);
+        // The last by time and offset.
         self.transmissions.push_back((now, segment.start));
         self.segments.push_back(segment);
         if let Some(snapshots) = &mut self.snapshots {
@@ -263,12 +264,15 @@ impl Scoreboard {
         self.forget_old_transmissions();
     }
 
-    /// A shortened segment keeps its place in the order of transmissions.
+    /// A segment leaves again, or one that left at this time is in the network again.
     fn log_transmission(&mut self, sent_at: Instant, start: u64) {
-        let at = self
-            .transmissions
-            .partition_point(|&(time, _)| time < sent_at);
-        self.transmissions.insert(at, (sent_at, start));
+        let sent = (sent_at, start);
+        if self.transmissions.back().is_none_or(|last| *last <= sent) {
+            self.transmissions.push_back(sent);
+        } else {
+            let at = self.transmissions.partition_point(|other| *other < sent);
+            self.transmissions.insert(at, sent);
+        }
     }
 
     /// The segment arrived: it is not lost and needs no retransmission.
@@ -394,33 +398,32 @@ impl Scoreboard {
         // Transmissions that are looked at, and those of them that stay.
         let (mut seen, mut kept) = (0, 0);
         while let Some(&(sent_at, start)) = self.transmissions.get(seen) {
-            if sent_at > deadline.xmit_ts {
+            // What left at the same time behind RACK.segment, as in a burst, is not earlier.
+            if (sent_at, start) >= (deadline.xmit_ts, deadline.end_seq) {
                 break;
             }
             seen += 1;
-            // What left at the same time behind RACK.segment, as in a burst, is not earlier.
-            let behind = sent_at == deadline.xmit_ts && start >= deadline.end_seq;
-            if !behind {
-                let Some(at) = self.outstanding(sent_at, start) else {
-                    continue;
-                };
-                let segment = self.segments[at];
-                let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
-                let due = sent_at + deadline.age;
-                if earlier && due <= now {
-                    on_lost((&segment, self.snapshot(at).as_ref()));
-                    self.mark_lost(at, Lost::Detected);
-                    continue;
-                }
-                if earlier {
-                    remaining = Some(due.since(now));
-                }
+            let Some(at) = self.outstanding(sent_at, start) else {
+                continue;
+            };
+            let segment = self.segments[at];
+            let earlier = (sent_at, segment.end()) < (deadline.xmit_ts, deadline.end_seq);
+            let due = sent_at + deadline.age;
+            if earlier && due <= now {
+                on_lost((&segment, self.snapshot(at).as_ref()));
+                self.mark_lost(at, Lost::Detected);
+                continue;
+            }
+            if earlier {
+                remaining = Some(due.since(now));
             }
             self.transmissions[kept] = (sent_at, start);
             kept += 1;
         }
         // What is delivered or lost is not looked at again with each acknowledgement.
-        self.transmissions.drain(kept..seen);
+        if kept < seen {
+            self.transmissions.drain(kept..seen);
+        }
         remaining
     }
 
@@ -528,7 +531,7 @@ impl Scoreboard {
         segment.sent_at = now;
         self.pipe += segment.in_pipe();
         self.high_rxt = self.high_rxt.max(segment.end());
-        self.transmissions.push_back((now, before.start));
+        self.log_transmission(now, before.start);
         before
     }
 
