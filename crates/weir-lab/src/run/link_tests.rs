@@ -3,12 +3,20 @@
 use super::*;
 use crate::scenario;
 
+/// A flow at a constant rate over this link.
 fn world(link: &str, transport: &str) -> RunOutput {
+    let flow = format!(
+        r#"transport = {{ {transport} }}
+app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}"#
+    );
+    run_over(r#"duration = "20s", warmup = "1s""#, link, &flow)
+}
+
+/// A flow over this link, run as its resolved scenario too.
+fn run_over(run_keys: &str, link: &str, flow: &str) -> RunOutput {
     let text = format!(
         r#"
-[run]
-duration = "20s"
-warmup = "1s"
+run = {{ {run_keys} }}
 
 [[link]]
 name = "wire"
@@ -20,8 +28,7 @@ delay = "20ms"
 name = "stream"
 from = "server"
 to = "client"
-transport = {{ {transport} }}
-app = {{ kind = "cbr", packet = 1000, rate = "800kbit", when_blocked = "skip" }}
+{flow}
 "#
     );
     let scenario = scenario::parse(&text, "world.toml").unwrap_or_else(|error| panic!("{error}"));
@@ -208,30 +215,8 @@ fn a_time_leaves_one_row_of_a_queue_and_of_a_window_behind() {
     // A burst comes at once, and each acknowledgement reports two packets and lets two out.
     let link = r#"rate = "10Mbit"
 queue = { kind = "droptail", limit = 12 }"#;
-    let text = format!(
-        r#"
-[run]
-duration = "5s"
-
-[[link]]
-name = "wire"
-between = ["server", "client"]
-delay = "20ms"
-{link}
-
-[[flow]]
-name = "stream"
-from = "server"
-to = "client"
-transport = {{ kind = "quic" }}
-"#
-    );
-    let scenario = scenario::parse(&text, "burst.toml").unwrap_or_else(|error| panic!("{error}"));
-    let options = RunOptions {
-        trace: TraceLevel::Full,
-        ..RunOptions::default()
-    };
-    let output = run(&scenario, &options).unwrap();
+    let flow = r#"transport = { kind = "quic" }"#;
+    let output = run_over(r#"duration = "5s""#, link, flow);
     let queue = &output.links[0].table;
     let increase = |times: &[f64]| times.windows(2).all(|pair| pair[0] < pair[1]);
     let times = queue.numbers("time_s").unwrap();
