@@ -20,6 +20,7 @@ mod named;
 pub mod packet;
 mod payload;
 pub mod quic;
+mod ranges;
 pub mod ring;
 pub mod rng;
 pub mod rtp;

@@ -7,11 +7,13 @@
 //! 3828); then it is delivered damaged.
 //!
 //! The receiver counts the numbers missing below the highest datagram as lost, as iperf3 does; a
-//! datagram that arrives late is no longer counted.
+//! datagram that arrives late is no longer counted. A copy of one that has arrived counts as
+//! received; its data is not delivered again, as programs over UDP see to by numbers of their own.
 
 use crate::endpoint::{CloseReason, Endpoint, EndpointEvent, Statistics, WriteError};
 use crate::event::{Bound, Event, EventMask, Events, PacketContent};
 use crate::packet::{Body, Ecn, IpHeader, Packet, Payload, Transit};
+use crate::ranges::RangeSet;
 use crate::time::Instant;
 use crate::{keywords, settings};
 use std::collections::VecDeque;
@@ -41,6 +43,10 @@ settings! {
     }
 }
 
+/// Runs of numbers that a socket remembers to have arrived: as many losses may lie between a
+/// datagram and its copy. What is older counts as arrived.
+const MAX_RUNS: usize = 1024;
+
 /// A connected socket.
 #[derive(Debug)]
 pub struct Socket {
@@ -52,6 +58,8 @@ pub struct Socket {
     next_id: u64,
     /// One more than the highest number that arrived.
     expected_id: u64,
+    /// The numbers that have arrived, and all below the first of them.
+    arrived: RangeSet,
     statistics: Statistics,
     events: Events,
 }
@@ -67,6 +75,7 @@ impl Socket {
             endpoint_events: VecDeque::new(),
             next_id: 0,
             expected_id: 0,
+            arrived: RangeSet::default(),
             statistics: Statistics::default(),
             events: Events::default(),
         }
@@ -83,6 +92,20 @@ impl Socket {
             self.open = true;
             self.endpoint_events.push_back(EndpointEvent::Connected);
         }
+    }
+
+    /// Notes that the datagram of this number has arrived; false for a copy.
+    fn is_new(&mut self, id: u64) -> bool {
+        let new = self.arrived.insert(id..id + 1) > 0;
+        if self.arrived.len() > MAX_RUNS {
+            // The oldest gap closes.
+            let first = self.arrived.pop_first();
+            let next = self.arrived.first().map(|next| next.start);
+            if let (Some(first), Some(next)) = (first, next) {
+                self.arrived.insert(first.start..next);
+            }
+        }
+        new
     }
 
     /// The payload to deliver: `None` if the checksum detects the damage.
@@ -109,20 +132,23 @@ impl Endpoint for Socket {
             return;
         };
         self.open();
+        let new = self.is_new(id);
         let statistics = &mut self.statistics;
         if id >= self.expected_id {
             statistics.packets_lost += id - self.expected_id;
             self.expected_id = id + 1;
-        } else {
+        } else if new {
             statistics.packets_lost = statistics.packets_lost.saturating_sub(1);
         }
         statistics.packets_received += 1;
         statistics.bytes_received += u64::from(size);
         statistics.data_packets_received += 1;
         statistics.data_bytes_received += u64::from(size);
-        statistics.payload_received += u64::from(payload.len());
-        self.receive_queue.push_back(payload);
-        self.endpoint_events.push_back(EndpointEvent::Readable);
+        if new {
+            statistics.payload_received += u64::from(payload.len());
+            self.receive_queue.push_back(payload);
+            self.endpoint_events.push_back(EndpointEvent::Readable);
+        }
         self.events
             .push(now, EventMask::PACKET, move || Event::Received {
                 number: id,
@@ -256,6 +282,44 @@ mod tests {
             (4, 1)
         );
         assert_eq!(statistics.payload_received, 1 + 4 + 2 + 5);
+    }
+
+    #[test]
+    fn a_copy_takes_no_loss_back_and_is_delivered_once() {
+        let packets = datagrams(5);
+        let mut receiver = socket(Checksum::Full);
+        // The second is lost; copies of the first, the third and the last follow theirs.
+        for index in [0, 0, 2, 3, 2, 4, 4] {
+            receiver.handle(Instant::ZERO, packets[index].clone());
+        }
+        let statistics = receiver.statistics();
+        assert_eq!(
+            (statistics.packets_received, statistics.packets_lost),
+            (7, 1)
+        );
+        assert_eq!(statistics.payload_received, 1 + 3 + 4 + 5);
+        let read = std::iter::from_fn(|| receiver.read(Instant::ZERO));
+        assert_eq!(read.map(|p| p.len()).collect::<Vec<_>>(), [1, 3, 4, 5]);
+    }
+
+    #[test]
+    fn the_memory_of_what_arrived_is_bounded() {
+        let mut sender = socket(Checksum::Full);
+        for _ in 0..5000 {
+            sender.write(Instant::ZERO, Payload::of_len(1)).unwrap();
+        }
+        let packets = std::iter::from_fn(|| sender.poll_transmit(Instant::ZERO));
+        let packets: Vec<Packet> = packets.collect();
+        let mut receiver = socket(Checksum::Full);
+        for packet in packets.iter().step_by(2) {
+            receiver.handle(Instant::ZERO, packet.clone());
+        }
+        assert_eq!(receiver.arrived.len(), MAX_RUNS);
+        assert_eq!(receiver.statistics().packets_lost, 2499);
+        // One that is late comes in time for the memory, the other does not.
+        receiver.handle(Instant::ZERO, packets[4001].clone());
+        receiver.handle(Instant::ZERO, packets[1].clone());
+        assert_eq!(receiver.statistics().packets_lost, 2498);
     }
 
     #[test]

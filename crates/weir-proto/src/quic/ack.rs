@@ -6,9 +6,9 @@
 //! below those count as duplicates from then on.
 
 use super::config::AckPolicy;
-use super::ranges::RangeSet;
 use super::wire::{Ack, AckRange, EcnCounts, OlderRanges};
 use crate::packet::Ecn;
+use crate::ranges::RangeSet;
 use crate::time::Instant;
 use std::sync::Arc;
 

@@ -17,7 +17,6 @@ mod connection;
 mod error;
 mod flow_control;
 mod loss;
-mod ranges;
 mod streams;
 pub mod wire;
 

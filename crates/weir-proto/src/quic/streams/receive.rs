@@ -2,8 +2,8 @@
 
 use crate::quic::error::TransportError;
 use crate::quic::flow_control::ReceiverFlowControl;
-use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
+use crate::ranges::RangeSet;
 
 /// The most ranges of octets that a stream may have, to bound memory against a hostile peer.
 const MAX_RANGES: usize = 1 << 16;

@@ -1,8 +1,8 @@
 //! The sending half of a stream: octets written, sent, acknowledged and lost. Lengths only.
 
 use crate::quic::flow_control::SenderFlowControl;
-use crate::quic::ranges::RangeSet;
 use crate::quic::wire::StreamFrame;
+use crate::ranges::RangeSet;
 
 /// The sending half of a stream.
 #[derive(Clone, Debug)]

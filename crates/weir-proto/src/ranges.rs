@@ -1,5 +1,5 @@
-//! A set of numbers as sorted ranges, for packet numbers received and for octets acknowledged, lost
-//! or received out of order.
+//! A set of numbers as sorted ranges, for numbers of packets and datagrams received and for octets
+//! acknowledged, lost or received out of order.
 
 use std::collections::VecDeque;
 use std::ops::Range;
