@@ -244,8 +244,10 @@ fn a_handshake_in_a_blackout_shows_its_timeouts() {
 #[test]
 fn a_row_for_each_packet_that_the_summary_counts() {
     let app = r#"kind = "cbr", packet = 1000, rate = "2Mbit", count = 500"#;
-    let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.02 }"#;
-    for transport in [TCP, QUIC, CCID_2, CCID_3, UDP] {
+    let lossy = r#"rate = "10Mbit", delay = "20ms", loss = { kind = "random", rate = 0.02 },
+        netem = { duplicate = 0.02 }"#;
+    let rtp = r#"kind = "rtp", controller = "none""#;
+    for transport in [TCP, QUIC, CCID_2, CCID_3, UDP, rtp] {
         let folder = tempfile::tempdir().expect("a folder");
         let plant = Plant::new("application", transport, app, lossy);
         std::fs::write(folder.path().join("plant.toml"), plant.scenario()).expect("written");

@@ -106,12 +106,12 @@ impl Session {
         self.count_received(size);
         self.statistics.data_packets_received += 1;
         self.statistics.data_bytes_received += u64::from(size);
-        let Accepted::New(number) = accepted else {
-            return;
-        };
-        self.statistics.payload_received += u64::from(media.payload.len());
-        self.received.push_back(media.payload.clone());
-        self.endpoint_events.push_back(EndpointEvent::Readable);
+        let (Accepted::New(number) | Accepted::Copy(number)) = accepted;
+        if accepted == Accepted::New(number) {
+            self.statistics.payload_received += u64::from(media.payload.len());
+            self.received.push_back(media.payload.clone());
+            self.endpoint_events.push_back(EndpointEvent::Readable);
+        }
         self.events
             .push(now, EventMask::PACKET, move || Event::Received {
                 number,
