@@ -224,3 +224,27 @@ fn flights_of_ten_segments_with_pauses_leave_30_segments_or_20() {
         }
     }
 }
+
+#[test]
+fn what_a_client_loses_of_its_requests_is_no_loss_of_the_flow() {
+    for transport in ["tcp", "quic"] {
+        let output = run_text(&format!(
+            "[run]\nduration = \"5s\"\n\n[[link]]\nname = \"wire\"\nbetween = [\"a\", \"b\"]\n\
+             rate = \"10Mbit\"\ndelay = \"10ms\"\n\
+             backward = {{ loss = {{ kind = \"random\", rate = 0.05 }} }}\n\n\
+             [[flow]]\nname = \"web\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"{transport}\" }}\n\
+             app = {{ kind = \"request\", request = {{ kind = \"constant\", bytes = 200000 }}, \
+             response = {{ kind = \"constant\", bytes = 1000 }} }}\n"
+        ));
+        assert!(output.summary.links["wire.backward"].drops > 10);
+        let web = &output.summary.flows["web"];
+        assert_eq!(
+            (web.packets_lost, web.loss_event_rate),
+            (0, 0.0),
+            "{transport}"
+        );
+        let intervals = output.flows[0].intervals.as_ref().unwrap();
+        assert_eq!(sum(intervals, "packets_lost"), 0.0, "{transport}");
+    }
+}

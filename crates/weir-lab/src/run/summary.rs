@@ -15,6 +15,7 @@ use super::requests::RequestSummary;
 use super::statistics::{Distribution, MeanCov};
 use super::transfer_summary::TransferSummary;
 use super::video::VideoSummary;
+use crate::scenario::Transport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use weir_net::app::AudioStatistics;
@@ -29,7 +30,44 @@ pub(super) struct FlowStatistics {
     pub(super) receiver: Statistics,
 }
 
+/// Which end finds out what the network loses of the flow's data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LossFinder {
+    Sender,
+    /// Or either, as with DCCP.
+    Receiver,
+}
+
+impl LossFinder {
+    /// Of a flow with this transport.
+    pub(super) const fn of(transport: &Transport) -> Self {
+        match transport {
+            Transport::Dccp(_) | Transport::Udp(_) => Self::Receiver,
+            Transport::Quic(_) | Transport::Quinn(_) | Transport::Rtp(_) | Transport::Tcp(_) => {
+                Self::Sender
+            }
+        }
+    }
+}
+
 impl FlowStatistics {
+    /// Of these ends. What a receiver that is no finder has lost is its own: requests and credit,
+    /// which are not the flow's data.
+    pub(super) fn new([sender, receiver]: [Statistics; 2], finder: LossFinder) -> Self {
+        let own = match finder {
+            LossFinder::Sender => Statistics {
+                packets_lost: 0,
+                loss_events: 0,
+                ..receiver
+            },
+            LossFinder::Receiver => receiver,
+        };
+        Self {
+            sender,
+            receiver: own,
+        }
+    }
+
     /// Packets of the data's direction that either end found to be lost.
     pub(super) const fn lost(&self) -> u64 {
         self.sender.packets_lost + self.receiver.packets_lost

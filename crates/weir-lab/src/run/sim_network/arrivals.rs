@@ -6,7 +6,7 @@ use super::{SimNetwork, build_error};
 use crate::run::RunError;
 use crate::run::completion::is_complete;
 use crate::run::registry::TransportRegistry;
-use crate::run::summary::FlowStatistics;
+use crate::run::summary::{FlowStatistics, LossFinder};
 use crate::scenario::{Scenario, Transfer};
 use weir_net::Side;
 use weir_net::app::BulkConfig;
@@ -34,6 +34,7 @@ pub(in crate::run) struct SimTransfers {
     /// In the order of their starts.
     transfers: Vec<SimTransfer>,
     path: TransferPath,
+    pub(super) finder: LossFinder,
     /// The number of the first transfer's flow.
     first: u32,
     /// Transfers whose time has come.
@@ -53,7 +54,12 @@ struct SimTransfer {
 
 impl SimTransfers {
     /// None is open yet; the first is the flow of this number.
-    fn new(name: String, path: TransferPath, first: u32, transfers: Vec<Transfer>) -> Self {
+    fn new(
+        (name, finder): (String, LossFinder),
+        path: TransferPath,
+        first: u32,
+        transfers: Vec<Transfer>,
+    ) -> Self {
         let transfers = transfers.into_iter().map(|transfer| SimTransfer {
             transfer,
             completed: None,
@@ -62,6 +68,7 @@ impl SimTransfers {
             name,
             transfers: transfers.collect(),
             path,
+            finder,
             first,
             opened: 0,
             open: Vec::new(),
@@ -105,7 +112,8 @@ impl SimNetwork {
             path_mtu: plan.path_mtu,
             encoding: plan.encoding,
         };
-        let set = SimTransfers::new(plan.name, path, first, transfers);
+        let finder = LossFinder::of(&plan.flow.transport);
+        let set = SimTransfers::new((plan.name, finder), path, first, transfers);
         self.transfers.push(set);
         Ok(())
     }
@@ -190,10 +198,9 @@ impl SimNetwork {
                 let (source, sink) = (report(Side::Sender), report(Side::Receiver));
                 let last = sink.last_read_at.filter(|_| is_complete(&source, &sink));
                 set.transfers[(flow.0 - first) as usize].completed = last;
-                set.done = set.done.plus(FlowStatistics {
-                    sender: self.network.statistics(flow, Side::Sender),
-                    receiver: self.network.statistics(flow, Side::Receiver),
-                });
+                let ends = [Side::Sender, Side::Receiver];
+                let ends = ends.map(|side| self.network.statistics(flow, side));
+                set.done = set.done.plus(FlowStatistics::new(ends, set.finder));
                 self.network.retire_flow(flow);
             }
             // Both are in the order of their numbers.

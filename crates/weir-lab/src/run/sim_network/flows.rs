@@ -8,6 +8,7 @@ use crate::run::endpoints::{self, FlowEnvironment};
 use crate::run::recorder::WriteTrace;
 use crate::run::registry::{EndpointPair, TransportRegistry};
 use crate::run::shim::Shimmed;
+use crate::run::summary::LossFinder;
 use crate::run::tap::{TapEnd, TapShim};
 use crate::run::wire_encoding::WireEncoding;
 use crate::scenario::{Flow, Host, Scenario, Transport};
@@ -88,6 +89,7 @@ impl SimNetwork {
             id,
             name: plan.name,
             start: plan.start,
+            finder: LossFinder::of(&plan.flow.transport),
             writes: match plan.flow.transport {
                 Transport::Dccp(_) => WriteTrace::On,
                 _ => WriteTrace::Off,

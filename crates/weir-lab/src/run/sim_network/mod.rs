@@ -9,7 +9,7 @@ pub use segments::{NetworkSegment, SegmentEnd, SegmentShaper};
 
 use super::codec::FirstFault;
 use super::recorder::{Recorder, WriteTrace};
-use super::summary::FlowStatistics;
+use super::summary::{FlowStatistics, LossFinder};
 use super::tap::SharedTap;
 use super::video::joined;
 use super::{RunError, RunOptions};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use weir_net::app::{PlaybackReport, VideoFrame, VideoTiming};
 use weir_net::wifi::{MediumConfig, StationCounters};
 use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
-use weir_proto::endpoint::CloseReason;
+use weir_proto::endpoint::{CloseReason, Statistics};
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
 use weir_proto::time::{Duration, Instant};
@@ -65,6 +65,7 @@ pub(super) struct SimFlow {
     /// When its connection is opened.
     pub(super) start: Instant,
     writes: WriteTrace,
+    finder: LossFinder,
 }
 
 /// A direction of a link, or a station of a medium.
@@ -225,7 +226,7 @@ impl SimNetwork {
 
     /// All counters, now.
     pub(super) fn counters(&mut self) -> Counters {
-        let flows = self.flows.iter().map(|flow| self.statistics(flow.id));
+        let flows = self.flows.iter().map(|flow| self.flow_statistics(flow));
         let flows = flows.collect();
         let link = |(_, link): &(String, TracedLink)| match *link {
             TracedLink::Link(id) => StationCounters {
@@ -237,7 +238,9 @@ impl SimNetwork {
             }
         };
         let links = self.links.iter().map(link).collect();
-        let sum = |set: &SimTransfers| set.statistics(|flow| self.statistics(flow));
+        let sum = |set: &SimTransfers| {
+            set.statistics(|flow| FlowStatistics::new(self.statistics(flow), set.finder))
+        };
         let transfers = self.transfers.iter().map(sum).collect();
         Counters {
             flows,
@@ -246,11 +249,13 @@ impl SimNetwork {
         }
     }
 
-    fn statistics(&self, flow: FlowId) -> FlowStatistics {
-        FlowStatistics {
-            sender: self.network.statistics(flow, Side::Sender),
-            receiver: self.network.statistics(flow, Side::Receiver),
-        }
+    fn flow_statistics(&self, flow: &SimFlow) -> FlowStatistics {
+        FlowStatistics::new(self.statistics(flow.id), flow.finder)
+    }
+
+    /// Of the sender and of the receiver.
+    fn statistics(&self, flow: FlowId) -> [Statistics; 2] {
+        [Side::Sender, Side::Receiver].map(|side| self.network.statistics(flow, side))
     }
 
     /// Begins to measure the delays of all flows, or begins again.
@@ -264,10 +269,10 @@ impl SimNetwork {
     pub(super) fn intervals(
         &mut self,
     ) -> impl Iterator<Item = (FlowStatistics, IntervalDelays)> + '_ {
-        let ids: Vec<FlowId> = self.flows.iter().map(|flow| flow.id).collect();
-        ids.into_iter().map(|id| {
+        (0..self.flows.len()).map(|index| {
+            let id = self.flows[index].id;
             let delays = self.network.take_interval_delays(id, Side::Receiver);
-            (self.statistics(id), delays)
+            (self.flow_statistics(&self.flows[index]), delays)
         })
     }
 
