@@ -250,11 +250,29 @@ impl Agent {
     fn receive(&mut self, now: Instant, packet: Packet) {
         self.counters.packets_delivered += 1;
         self.counters.bytes_delivered += u64::from(packet.size);
-        if let Some(delays) = &mut self.delays {
+        if packet.damaged_at.is_some() {
+            self.receive_damaged(now, packet);
+        } else {
+            if let Some(delays) = &mut self.delays {
+                delays.on_packet(now, &packet);
+            }
+            self.endpoint.handle(now, packet);
+        }
+        self.notify_app(now);
+    }
+
+    /// A damaged packet has only arrived if the transport takes it.
+    #[inline(never)]
+    fn receive_damaged(&mut self, now: Instant, packet: Packet) {
+        let received = |endpoint: &dyn Endpoint| endpoint.statistics().packets_received;
+        let before = received(&*self.endpoint);
+        let kept = self.delays.is_some().then(|| packet.clone());
+        self.endpoint.handle(now, packet);
+        if let (Some(delays), Some(packet)) = (&mut self.delays, kept)
+            && received(&*self.endpoint) > before
+        {
             delays.on_packet(now, &packet);
         }
-        self.endpoint.handle(now, packet);
-        self.notify_app(now);
     }
 
     /// Polls the application if the endpoint has an event for it or its own time has come; true if

@@ -248,3 +248,24 @@ fn what_a_client_loses_of_its_requests_is_no_loss_of_the_flow() {
         assert_eq!(sum(intervals, "packets_lost"), 0.0, "{transport}");
     }
 }
+
+#[test]
+fn a_damaged_packet_has_a_delay_if_the_transport_takes_it() {
+    for (checksum, arrives) in [("full", false), ("none", true)] {
+        let more = "\n[[link]]\nname = \"radio\"\nbetween = [\"b\", \"c\"]\ndelay = \"1ms\"\n\
+                    netem = { corrupt = 1.0 }\n";
+        let flow = datagrams("damaged", "", "")
+            .replace("to = \"b\"", "to = \"c\"")
+            .replace("\"udp\"", &format!("\"udp\", checksum = \"{checksum}\""));
+        let output = over_a_wire("2s", &(flow + more));
+        let flow = &output.summary.flows["damaged"];
+        assert_eq!(flow.packets_received > 0, arrives, "{checksum}");
+        assert_eq!(flow.one_way_delay_s.is_some(), arrives, "{checksum}");
+        let intervals = output.flows[0].intervals.as_ref().unwrap();
+        let received = intervals.as_numbers("packets_received").unwrap();
+        let delays = intervals.as_numbers("one_way_delay_s").unwrap();
+        for (received, delay) in received.iter().zip(delays.iter()) {
+            assert_eq!(*received > 0.0, !delay.is_nan(), "{checksum}");
+        }
+    }
+}
