@@ -1,7 +1,7 @@
 //! Sums flows up: those of a group, and all of a run.
 
 use super::groups::{GroupSummary, Totals};
-use super::statistics::Distribution;
+use super::statistics::{Distribution, total};
 use super::summary::FlowSummary;
 use super::transfer_summary::TransferSummary;
 use weir_proto::time::Duration;
@@ -45,7 +45,7 @@ impl Totals {
     ) -> Self {
         // Rates times the time that they are over are what came through.
         let over_window = |rate: fn(&FlowSummary) -> f64| {
-            let bits: f64 = flows.clone().map(|flow| rate(flow) * flow.active_s).sum();
+            let bits = total(flows.clone().map(|flow| rate(flow) * flow.active_s));
             let secs = window.as_secs_f64();
             if secs > 0.0 { bits / secs } else { 0.0 }
         };

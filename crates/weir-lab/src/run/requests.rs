@@ -1,7 +1,7 @@
 //! Requests of a client and the responses to them: the summary, the columns of `requests/NAME` and
 //! the table.
 
-use super::statistics::Distribution;
+use super::statistics::{Distribution, total};
 use crate::table::{ColumnSpec, Table, TableRecorder};
 use serde::{Deserialize, Serialize};
 use weir_net::app::RequestRecord;
@@ -31,8 +31,7 @@ impl RequestSummary {
         let times = || begun().filter_map(time);
         let count = begun().count() as u64;
         let mean = |size: fn(&RequestRecord) -> u64| {
-            let sum: f64 = begun().map(|request| size(request) as f64).sum();
-            sum / (count.max(1) as f64)
+            total(begun().map(|request| size(request) as f64)) / (count.max(1) as f64)
         };
         Self {
             requests: count,

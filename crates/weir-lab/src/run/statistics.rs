@@ -33,6 +33,11 @@ pub struct MeanCov {
     pub cov: f64,
 }
 
+/// The sum of values; of none 0, where [`Iterator::sum`] has -0.
+pub(super) fn total(values: impl Iterator<Item = f64>) -> f64 {
+    values.sum::<f64>() + 0.0
+}
+
 impl Distribution {
     /// Of these values; `None` without one.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
@@ -166,6 +171,12 @@ impl TimeWeighted {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sum_of_nothing_has_no_sign() {
+        assert!(total(std::iter::empty()).is_sign_positive());
+        assert_eq!(total([1.5, 2.5].into_iter()), 4.0);
+    }
 
     #[test]
     fn percentiles_are_nearest_ranks() {

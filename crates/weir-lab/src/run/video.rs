@@ -1,6 +1,6 @@
 //! What a viewer saw of a flow's video: its frames from capture to display.
 
-use super::statistics::Distribution;
+use super::statistics::{Distribution, total};
 use serde::{Deserialize, Serialize};
 use weir_net::app::{VideoFrame, VideoTiming};
 use weir_proto::time::{Duration, Instant};
@@ -126,11 +126,11 @@ impl VideoSummary {
             complete: count(&|frame| frame.completed.is_some()),
             late: count(&|frame| delay(frame).is_some_and(|delay| delay > deadline)),
             lost: count(&|frame| is_encoded(frame) && frame.completed.is_none()),
-            encoder_rate_bps: rates.sum::<f64>() / judged.len().max(1) as f64,
+            encoder_rate_bps: total(rates) / judged.len().max(1) as f64,
             frame_delay_s: Distribution::of(delays.map(Duration::as_secs_f64)),
             freezes: freezes.len() as u64,
             longest_freeze_s: freezes.iter().copied().fold(0.0, f64::max),
-            frozen_s: freezes.iter().sum(),
+            frozen_s: total(freezes.iter().copied()),
         }
     }
 }
