@@ -194,6 +194,9 @@ const fn place_in(source: usize, start: usize, end: usize) -> Place {
     Place { source, start, end }
 }
 
+/// Names in a path: twice as many as any key has, and few enough for tables within tables.
+const MAX_STEPS: usize = 16;
+
 /// Puts one value into the document.
 fn apply(document: &mut Document, value: &Override) -> Result<(), ScenarioError> {
     let source = document.sources.len();
@@ -297,6 +300,11 @@ fn set(root: &mut Table, steps: &[&str], value: Spanned) -> Result<(), WrongStep
     let Some((&first, rest)) = steps.split_first() else {
         return Ok(());
     };
+    if steps.len() > MAX_STEPS {
+        let message = format!("the path has more than {MAX_STEPS} names");
+        let help = "`weir schema` prints the keys of a scenario".to_owned();
+        return Err(WrongStep::new(0, message, help));
+    }
     let is_table = |element: &Spanned| matches!(element.raw, Raw::Table(_));
     let listed = matches!(
         root.get(first).map(|entry| &entry.value.raw),

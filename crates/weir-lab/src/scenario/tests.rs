@@ -250,6 +250,14 @@ fn wrong_overrides_are_shown_where_they_stand() {
 }
 
 #[test]
+fn a_path_of_very_many_names_is_an_error() {
+    for names in [17, 100_000] {
+        let error = with(&[&format!("{}=1", vec!["run"; names].join("."))]).unwrap_err();
+        assert_eq!(error.message, "the path has more than 16 names");
+    }
+}
+
+#[test]
 fn grids_combine_every_value_with_every_seed() {
     let axes = [
         parse_set("flow.stream.transport.tfrc.oscillation=off,full").unwrap(),
