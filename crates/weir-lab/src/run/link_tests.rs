@@ -46,6 +46,20 @@ to = "client"
 const UDP: &str = r#"kind = "udp""#;
 
 #[test]
+fn rows_of_a_link_that_damages_packets_are_in_order() {
+    let link = r#"rate = "1Mbit"
+netem = { corrupt = 1.0 }"#;
+    let flow = r#"transport = { kind = "udp" }
+app = { kind = "cbr", packet = 100, rate = "900kbit" }"#;
+    let output = run_over(r#"duration = "5s""#, link, flow);
+    let wire = &output.links[0].table;
+    let drops = wire.as_numbers("drops").unwrap();
+    assert!(drops.last().unwrap() > &100.0);
+    let times = wire.as_numbers("time_s").unwrap();
+    assert!(times.windows(2).all(|pair| pair[0] <= pair[1]));
+}
+
+#[test]
 fn netem_duplicates_damages_and_reorders() {
     let link = r#"rate = "10Mbit"
 netem = { jitter = "5ms", distribution = "normal", duplicate = 0.1, corrupt = 0.1, reorder = 0.05 }"#;

@@ -188,7 +188,7 @@ impl Queued {
         }
         let left = end.rounded_up();
         if self.netem.is_some() {
-            return self.impair(wire, left, packet);
+            return self.impair(wire, [start.rounded_up(), left], packet);
         }
         let arrives = left + wire.delay;
         self.put_in_flight(arrives, packet);
@@ -224,15 +224,16 @@ impl Queued {
         self.put_in_flight(arrives, copy);
     }
 
-    /// Lets netem have the packet that left at this time.
+    /// Lets netem have the packet whose transmission takes from the first time to the second. A
+    /// drop is booked when it begins, as one of the loss model is: events of a link are in order.
     #[cold]
-    fn impair(&mut self, wire: &mut Wire, left: Instant, mut packet: PacketRef) {
+    fn impair(&mut self, wire: &mut Wire, [start, left]: [Instant; 2], mut packet: PacketRef) {
         let Some(netem) = &mut self.netem else { return };
         let drawn = netem.draw(wire.delay, packet.size);
         let keeps_order = netem.config().keep_order;
         match drawn.damage {
             Damage::None => {}
-            Damage::Header => return wire.drop(left, packet, DropReason::Damaged),
+            Damage::Header => return wire.drop(start, packet, DropReason::Damaged),
             Damage::At(place) => {
                 wire.counters.packets_damaged += 1;
                 let first = packet.damaged_at.map_or(place, |before| before.min(place));
