@@ -66,8 +66,11 @@ impl Failure {
             }
             _ if json => {
                 let document = serde_json::json!({ "error": self.document() });
-                // If stdout is gone too, the status has to do.
-                let _ = terminal::print(&format!("{document:#}\n"));
+                let printed = terminal::print(&format!("{document:#}\n"));
+                // A closed pipe is quiet; on a full disk the message goes to stderr.
+                if printed.is_err_and(|error| error.kind() != ErrorKind::BrokenPipe) {
+                    self.report(false);
+                }
             }
             Self::Scenario(error) => terminal::notice(&drawn(error)),
             Self::Interrupted => terminal::notice("interrupted"),

@@ -439,6 +439,21 @@ fn a_closed_pipe_is_quiet() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_document_that_finds_no_room_is_an_error_on_stderr() {
+    let folder = folder_with(SCENARIO);
+    let full = std::fs::File::create("/dev/full").expect("the device");
+    let output = weir(&["run", "path.toml", "--json"])
+        .current_dir(folder.path())
+        .stdout(full)
+        .output()
+        .expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("weir: No space left on device"), "{stderr}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_is_status_130_and_leaves_no_folder() {
