@@ -82,10 +82,28 @@ impl From<UnitError> for Diagnostic {
     }
 }
 
-/// A word of the user's, short enough for a message.
+/// A word of the user's, short enough for a message, and without characters that a terminal would
+/// obey.
 pub fn shortened(word: &str) -> String {
-    if word.chars().count() <= 40 {
-        return word.to_owned();
+    let printable = |c: char| {
+        if c.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            c
+        }
+    };
+    let more = word.chars().nth(40).map(|_| '…');
+    word.chars().take(40).map(printable).chain(more).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_in_a_message_is_short_and_has_no_control_characters() {
+        assert_eq!(shortened("\u{1b}[31mred\0"), "\u{fffd}[31mred\u{fffd}");
+        assert_eq!(shortened(&"ü".repeat(40)), "ü".repeat(40));
+        assert_eq!(shortened(&"ü".repeat(41)), "ü".repeat(40) + "…");
     }
-    word.chars().take(40).chain(['…']).collect()
 }
