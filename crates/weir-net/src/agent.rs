@@ -210,9 +210,9 @@ impl Agent {
         self.delays.get_or_insert_default().restart();
     }
 
-    /// `None` unless delays are measured here.
-    pub(crate) fn delays(&self) -> Option<&DelayStatistics> {
-        self.delays.as_ref().map(|meter| meter.statistics())
+    /// Ends measuring delays; `None` unless they are measured here.
+    pub(crate) fn take_delays(&mut self) -> Option<DelayStatistics> {
+        Some(self.delays.take()?.into_statistics())
     }
 
     /// The delays since the last call.

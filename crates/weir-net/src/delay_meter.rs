@@ -82,8 +82,8 @@ impl DelayMeter {
         self.statistics = DelayStatistics::default();
     }
 
-    pub(crate) const fn statistics(&self) -> &DelayStatistics {
-        &self.statistics
+    pub(crate) fn into_statistics(self) -> DelayStatistics {
+        self.statistics
     }
 
     /// What came since the last call.
@@ -124,7 +124,7 @@ mod tests {
             let packet = packet(Some(sent_at), queued, Ecn::Ect0);
             meter.on_packet(sent_at + millis(delay), &packet);
         }
-        let statistics = meter.statistics();
+        let statistics = &meter.statistics;
         assert_eq!(statistics.jitter.count(), 3);
         assert_eq!(statistics.jitter.min(), Some(937_500));
         assert_eq!(statistics.jitter.max(), Some(1_878_906));
@@ -141,10 +141,10 @@ mod tests {
     fn a_packet_from_outside_has_no_delay_and_may_be_marked() {
         let mut meter = DelayMeter::default();
         meter.on_packet(Instant::ZERO, &packet(None, Duration::ZERO, Ecn::Ce));
-        assert_eq!(meter.statistics().one_way.count(), 0);
-        assert_eq!(meter.statistics().marks, 1);
+        assert_eq!(meter.statistics.one_way.count(), 0);
+        assert_eq!(meter.statistics.marks, 1);
         meter.restart();
-        assert_eq!(*meter.statistics(), DelayStatistics::default());
+        assert_eq!(meter.statistics, DelayStatistics::default());
         assert_eq!(meter.take_interval().marks, 1);
     }
 }

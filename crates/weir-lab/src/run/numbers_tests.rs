@@ -269,3 +269,19 @@ fn a_damaged_packet_has_a_delay_if_the_transport_takes_it() {
         }
     }
 }
+
+#[test]
+fn what_arrives_at_the_end_has_no_part_in_the_delays() {
+    // The first datagram is 18 ms on its way, and two that leave together with it 8 ms more each.
+    let flows = ["one", "two", "three"].map(|name| datagrams(name, "", ""));
+    let output = over_a_wire("26ms", &flows.concat());
+    let flows = &output.summary.flows;
+    assert_eq!(flows["one"].packets_received, 1);
+    assert_eq!(flows["one"].one_way_delay_s.unwrap().max, 0.018);
+    assert_eq!(
+        (flows["two"].packets_received, flows["two"].one_way_delay_s),
+        (0, None)
+    );
+    let intervals = output.flows[1].intervals.as_ref().unwrap();
+    assert_eq!(sum(intervals, "packets_received"), 0.0);
+}

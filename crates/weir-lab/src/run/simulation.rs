@@ -17,7 +17,7 @@ use super::{RunError, RunOptions, RunOutput, TraceLevel, TransferTrace};
 use crate::scenario::Scenario;
 use crate::table::{Table, TableRecorder};
 use std::sync::atomic::Ordering;
-use weir_net::{Horizon, inject, simulate_to};
+use weir_net::{DelayStatistics, Horizon, inject, simulate_to};
 use weir_proto::packet::{FlowId, HostId, Packet};
 use weir_proto::time::{Duration, Instant};
 
@@ -41,6 +41,8 @@ pub struct Simulation {
     before: Option<Counters>,
     /// At the end of the run, before what happens then.
     after: Option<Counters>,
+    /// Of each flow, once the statistics have ended.
+    pub(super) delays: Vec<Option<DelayStatistics>>,
     pub(super) events: u64,
     limits: ProcessLimits,
 }
@@ -76,6 +78,7 @@ impl Simulation {
             smoothness,
             before: None,
             after: None,
+            delays: Vec::new(),
             events: 0,
             limits,
         })
@@ -141,8 +144,14 @@ impl Simulation {
             if let Some(intervals) = self.intervals.as_mut().filter(|i| at > i.since()) {
                 intervals.end(at, self.sim.intervals());
             }
-            self.after = Some(self.sim.counters());
+            self.after = Some(self.end_statistics());
         }
+    }
+
+    /// What counts is over.
+    fn end_statistics(&mut self) -> Counters {
+        self.delays = self.sim.take_delays();
+        self.sim.counters()
     }
 
     /// The warm-up is over.
@@ -244,7 +253,7 @@ impl Simulation {
             intervals.end(end, self.sim.intervals());
         }
         let after = self.after.take();
-        let after = after.unwrap_or_else(|| self.sim.counters());
+        let after = after.unwrap_or_else(|| self.end_statistics());
         let before = self.before.take();
         let before = before.unwrap_or_else(|| self.sim.counters());
         let summary = self.summarise(reached, &before, &after);

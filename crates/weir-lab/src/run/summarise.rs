@@ -91,7 +91,7 @@ impl Simulation {
         let rtt_s = rtts.summary();
         let base = self.sim.network.base_rtt(id);
         let latency = rtt_s.zip(base);
-        let delays = self.sim.network.delays(id, Side::Receiver);
+        let delays = self.delays.get(index).and_then(Option::as_ref);
         let requests = self.sim.network.requests(id);
         let from = Instant::ZERO + self.scenario.run.warmup;
         FlowSummary {

@@ -190,9 +190,10 @@ impl Network {
         }
     }
 
-    /// The delays of the packets that arrived at this end; `None` unless they are measured.
-    pub fn delays(&self, flow: FlowId, side: Side) -> Option<&DelayStatistics> {
-        self.agent(flow, side)?.delays()
+    /// Ends measuring: the delays of the packets that have arrived at this end; `None` unless they
+    /// are measured.
+    pub fn take_delays(&mut self, flow: FlowId, side: Side) -> Option<DelayStatistics> {
+        self.agent_mut(flow, side)?.take_delays()
     }
 
     /// The delays of the packets that arrived at this end since the last call.

@@ -19,7 +19,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use weir_net::app::{PlaybackReport, VideoFrame, VideoTiming};
 use weir_net::wifi::{MediumConfig, StationCounters};
-use weir_net::{IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side};
+use weir_net::{
+    DelayStatistics, IntervalDelays, LinkConfig, LinkId, MediumId, Network, NetworkError, Side,
+};
 use weir_proto::endpoint::{CloseReason, Statistics};
 use weir_proto::event::EventMask;
 use weir_proto::packet::{FlowId, HostId};
@@ -263,6 +265,13 @@ impl SimNetwork {
         for flow in &self.flows {
             self.network.measure_delays(flow.id, Side::Receiver);
         }
+    }
+
+    /// Ends measuring: the delays of each flow, if they were measured.
+    pub(super) fn take_delays(&mut self) -> Vec<Option<DelayStatistics>> {
+        let ids = self.flows.iter().map(|flow| flow.id);
+        ids.map(|id| self.network.take_delays(id, Side::Receiver))
+            .collect()
     }
 
     /// The counters of each flow, and its delays since the last call.
