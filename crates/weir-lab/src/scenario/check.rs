@@ -374,11 +374,8 @@ impl Check<'_> {
             let message = format!("start: {start} is not before the end of the run at {duration}");
             return self.error(&at("start"), message, "start earlier, or run longer");
         }
-        if flow.stop.is_some_and(|stop| stop <= flow.start.most) {
-            let message = format!(
-                "stop: the flow would stop before it starts at {}",
-                flow.start.most
-            );
+        if flow.stop.is_some_and(|stop| stop <= start) {
+            let message = format!("stop: the flow would stop before it starts at {start}");
             return self.error(&at("stop"), message, "stop later, or write \"never\"");
         }
         Ok(())

@@ -114,7 +114,7 @@ fn every_scenario_and_what_it_resolves_to_is_valid() {
 
 /// Bad scenarios that are valid: what is wrong is the size of a quantity with a unit, or what the
 /// keys are to one another.
-const CROSS_CHECKS: [&str; 45] = [
+const CROSS_CHECKS: [&str; 46] = [
     "07-rate-of-zero",
     "09-missing-host",
     "14-infinite",
@@ -160,6 +160,7 @@ const CROSS_CHECKS: [&str; 45] = [
     "90-distribution-without-end",
     "91-transfers-with-a-total",
     "92-window-controller-of-tfrc",
+    "93-last-of-several-stops-before-start",
 ];
 
 #[test]
