@@ -41,6 +41,7 @@ impl Canvas {
                 }
                 self.data(&line, "step", &layer.name, path);
             }
+            Shape::Area(points) => self.area(layer, points),
             Shape::StepByCategory { points, categories } => self.coloured(points, categories),
             Shape::Scatter(points) => {
                 for dot in thin::dots(&self.pixels(points)) {
@@ -180,6 +181,26 @@ impl Canvas {
         let mut outline = side(|p| p.2);
         outline.extend(side(|p| p.1).into_iter().rev());
         outline
+    }
+
+    /// Steps and, down to the lower edge, the area under them. The line alone has the name, so that
+    /// a page reads the value from it once.
+    fn area(&mut self, layer: &PlotLayer, points: &[(f64, f64)]) {
+        let (mut area, mut line) = (PathData::default(), PathData::default());
+        for run in runs(points) {
+            let steps = thin::line(&self.pixels(&stairs(run)));
+            line.add(&steps);
+            if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
+                let floor = self.frame.bottom;
+                let mut outline = steps.clone();
+                outline.extend([(last.0, floor), (first.0, floor)]);
+                area.add(&outline);
+                area.close();
+            }
+        }
+        self.data(&format!("ribbon f{}", layer.colour.number()), "", "", area);
+        let class = format!("line thin {}", layer.line_class());
+        self.data(&class, "step", &layer.name, line);
     }
 
     /// Steps in the colours of their categories. Runs of a category that fit into a pixel column

@@ -54,6 +54,9 @@ pub enum Shape {
     Line(Vec<(f64, f64)>),
     /// A value that holds until the next point.
     Step(Vec<(f64, f64)>),
+    /// A value that holds until the next point, with the area under it filled, so that a line of
+    /// equal height does not hide it.
+    Area(Vec<(f64, f64)>),
     /// A value that holds until the next point, each piece in the colour of its category.
     StepByCategory {
         /// x, y and the number of the category.
@@ -131,6 +134,7 @@ impl Shape {
         match self {
             Self::Line(points)
             | Self::Step(points)
+            | Self::Area(points)
             | Self::Scatter(points)
             | Self::Marks(points) => points.clone(),
             Self::StepByCategory { points, .. } => points.iter().map(|p| (p.0, p.1)).collect(),

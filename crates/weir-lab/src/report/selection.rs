@@ -116,6 +116,21 @@ fn cut(shape: Shape, from: f64, to: f64) -> Shape {
         let end = (points.partition_point(|p| p.0 <= to) + 1).min(points.len());
         points.get(start..end).unwrap_or_default().to_vec()
     };
+    let steps = |points: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
+        let mut points = around(points);
+        while points.last().is_some_and(|p| p.0 > to) {
+            points.pop();
+        }
+        if let Some(first) = points.first_mut() {
+            first.0 = first.0.max(from);
+        }
+        if let Some(&(x, y)) = points.last()
+            && x < to
+        {
+            points.push((to, y));
+        }
+        points
+    };
     let inside = |x: f64| x >= from && x <= to;
     match shape {
         Shape::Line(points) => Shape::Line(around(points)),
@@ -123,21 +138,8 @@ fn cut(shape: Shape, from: f64, to: f64) -> Shape {
             points.retain(|p| inside(p.0));
             Shape::Scatter(points)
         }
-        Shape::Step(points) => {
-            let mut points = around(points);
-            while points.last().is_some_and(|p| p.0 > to) {
-                points.pop();
-            }
-            if let Some(first) = points.first_mut() {
-                first.0 = first.0.max(from);
-            }
-            if let Some(&(x, y)) = points.last()
-                && x < to
-            {
-                points.push((to, y));
-            }
-            Shape::Step(points)
-        }
+        Shape::Step(points) => Shape::Step(steps(points)),
+        Shape::Area(points) => Shape::Area(steps(points)),
         Shape::StepByCategory {
             mut points,
             categories,

@@ -86,7 +86,7 @@ fn row_steps(table: &Table, name: &str, life: Life) -> Option<Vec<(f64, f64)>> {
 /// Ends the steps of a flow's picture when the flow ends.
 pub(super) fn end_steps(plot: &mut Plot, life: Life) {
     for layer in &mut plot.layers {
-        if let Shape::Step(points) = &mut layer.shape {
+        if let Shape::Step(points) | Shape::Area(points) = &mut layer.shape {
             *points = ended(std::mem::take(points), life.end_s);
         }
     }

@@ -38,12 +38,23 @@ pub(super) fn window_overview(table: &Table, title: &str, colour: Colour) -> Opt
         let shown = column != "partial_bytes_acked";
         let points = points(table, column).filter(|points| shown && is_used(points));
         if let Some(points) = points.filter(|points| highest(points) <= in_sight) {
-            let layer = PlotLayer::new(name, Colour::BESIDE, Shape::Step(points));
-            plot.layers.push(PlotLayer { dash, ..layer });
+            plot.layers.push(beside(column, name, dash, points));
         }
     }
     plot.strips = rules::strip(table).into_iter().collect();
     Some(plot.with("cwnd", colour, Shape::Step(cwnd)))
+}
+
+/// A series beside the window. What is in flight fills the window most of the time and is drawn as
+/// an area, which the line of the window does not hide.
+fn beside(column: &str, name: &str, dash: usize, points: Vec<(f64, f64)>) -> PlotLayer {
+    let shape = if column == "bytes_in_flight" {
+        Shape::Area(points)
+    } else {
+        Shape::Step(points)
+    };
+    let layer = PlotLayer::new(name, Colour::BESIDE, shape);
+    PlotLayer { dash, ..layer }
 }
 
 /// False for a column that is always zero: CUBIC counts no octets towards an increase.
@@ -102,8 +113,7 @@ pub fn window_sawtooth(
     for (column, name, dash) in BESIDE_CWND {
         let wanted = matches!(column, "bytes_in_flight" | "partial_bytes_acked");
         if let Some(points) = piece(column).filter(|points| wanted && is_used(points)) {
-            let layer = PlotLayer::new(name, Colour::BESIDE, Shape::Step(points));
-            plot.layers.push(PlotLayer { dash, ..layer });
+            plot.layers.push(beside(column, name, dash, points));
         }
     }
     let reduction = cwnd

@@ -31,7 +31,7 @@ pub(super) fn plot(name: &str, evidence: &Evidence, trigger_s: Option<f64>) -> O
     let highest = in_flight.iter().chain(points.iter().map(|point| &point.1));
     let y = Axis::linear("window and in flight, bytes", "bytes").by_range(highest.copied());
     let mut plot = Plot::new(name, Axis::time(), y.from_zero())
-        .with("in flight", Colour(7), Shape::Step(flight))
+        .with("in flight", Colour(7), Shape::Area(flight))
         .with("", Colour(0), Shape::StepByCategory { points, categories });
     if let Some(at) = trigger_s {
         plot = plot.with("the change", Colour(1), Shape::Upright(at));
