@@ -247,13 +247,15 @@ fn properties_of(table: &Table, description: &Description) -> WriterProperties {
         let path = ColumnPath::from(column.name.as_str());
         // Numbers repeat too rarely for dictionaries, which cost most of the time of writing.
         let encoding = match column.values {
-            Values::F64(_) => Encoding::BYTE_STREAM_SPLIT,
-            Values::U64(_) => Encoding::DELTA_BINARY_PACKED,
-            Values::Text(_) => continue,
+            Values::F64(_) => Some(Encoding::BYTE_STREAM_SPLIT),
+            Values::U64(_) => Some(Encoding::DELTA_BINARY_PACKED),
+            Values::Text(_) => None,
         };
-        builder = builder
-            .set_column_dictionary_enabled(path.clone(), false)
-            .set_column_encoding(path.clone(), encoding);
+        if let Some(encoding) = encoding {
+            builder = builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path.clone(), encoding);
+        }
         // Readers skip row groups by time, the first column, and by no other one.
         if column.name != first {
             builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
