@@ -177,6 +177,8 @@ fn losses_are_found_in_reports_and_packets_that_are_late_counted_again() {
 #[test]
 fn a_copy_is_delivered_once_and_its_mark_counts() {
     let mut receiver = Session::new(Config::default());
+    let events = receiver.events().expect("it traces");
+    events.set_mask(EventMask::ALL);
     let mut sender = Session::new(Config {
         ecn: EcnCodepoint::Ect1,
         ..Config::default()
@@ -199,6 +201,16 @@ fn a_copy_is_delivered_once_and_its_mark_counts() {
         .map(|p| p.len())
         .collect();
     assert_eq!(read, [100]);
+    let rows: Vec<Event> = receiver
+        .events()
+        .expect("it traces")
+        .drain()
+        .map(|(_, event)| event)
+        .filter(|event| matches!(event, Event::Received { .. }))
+        .collect();
+    assert_eq!(rows.len(), 2, "each copy has its row: {rows:?}");
+    assert_eq!(rows[0], rows[1]);
+    assert_eq!(receiver.statistics().packets_received, 2);
     assert_eq!(receiver.poll_timeout(), Some(at(101)));
     receiver.handle_timeout(at(101));
     let report = receiver.poll_transmit(at(101)).expect("a report");
