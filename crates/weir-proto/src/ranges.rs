@@ -10,7 +10,10 @@ const ROOM: usize = 32;
 /// Half-open ranges in ascending order that neither overlap nor touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RangeSet {
-    ranges: VecDeque<Range<u64>>,
+    /// All but the highest.
+    lower: VecDeque<Range<u64>>,
+    /// The highest, which numbers in order extend; 0..0 if the set is empty.
+    last: Range<u64>,
 }
 
 impl RangeSet {
@@ -20,140 +23,155 @@ impl RangeSet {
         if range.is_empty() {
             return 0;
         }
-        match self.ranges.back_mut() {
+        if self.last.end == range.start {
             // In order: extend the last range.
-            Some(last) if last.end == range.start => {
-                last.end = range.end;
-                range.end - range.start
-            }
-            _ => self.insert_apart(range),
+            self.last.end = range.end;
+            range.end - range.start
+        } else {
+            self.insert_apart(range)
         }
     }
 
     /// Inserts a range that does not extend the last one.
     #[inline(never)]
     fn insert_apart(&mut self, range: Range<u64>) -> u64 {
-        if self.last().is_some_and(|last| last.end > range.start) {
-            return self.insert_within(range);
+        if self.last.end > range.start {
+            return self.edit(|all| insert_within(all, range));
         }
         let added = range.end - range.start;
-        self.ranges.push_back(range);
-        added
-    }
-
-    fn insert_within(&mut self, range: Range<u64>) -> u64 {
-        // The ranges [first, after) touch the new one and are merged with it.
-        let first = self.ranges.partition_point(|have| have.end < range.start);
-        let after = self.ranges.partition_point(|have| have.start <= range.end);
-        let mut added = range.end - range.start;
-        let mut merged = range.clone();
-        for have in self.ranges.range(first..after) {
-            let overlap = have
-                .end
-                .min(range.end)
-                .saturating_sub(have.start.max(range.start));
-            added -= overlap;
-            merged = merged.start.min(have.start)..merged.end.max(have.end);
-        }
-        if first < after {
-            self.ranges[first] = merged;
-            self.ranges.drain(first + 1..after);
-            self.give_back();
-        } else {
-            self.ranges.insert(first, merged);
+        let before = std::mem::replace(&mut self.last, range);
+        if !before.is_empty() {
+            self.lower.push_back(before);
         }
         added
     }
 
-    /// Returns most of the memory that many gaps needed, once few are left.
-    #[inline]
-    fn give_back(&mut self) {
-        let (len, room) = (self.ranges.len(), self.ranges.capacity());
+    /// Edits all ranges in one list, and returns most of the memory that many gaps needed, once few
+    /// are left.
+    fn edit<T>(&mut self, edit: impl FnOnce(&mut VecDeque<Range<u64>>) -> T) -> T {
+        if !self.last.is_empty() {
+            self.lower.push_back(std::mem::take(&mut self.last));
+        }
+        let result = edit(&mut self.lower);
+        self.last = self.lower.pop_back().unwrap_or_default();
+        let (len, room) = (self.lower.len(), self.lower.capacity());
         if room > ROOM && len < room / 8 {
-            self.ranges.shrink_to(room / 4);
+            self.lower.shrink_to(room / 4);
         }
+        result
     }
 
     /// Removes a range.
     pub fn remove(&mut self, range: Range<u64>) {
-        if range.is_empty() {
-            return;
+        let first = self.first().map_or(u64::MAX, |first| first.start);
+        if !range.is_empty() && range.start < self.last.end && first < range.end {
+            self.edit(|all| remove_from(all, range));
         }
-        let first = self.ranges.partition_point(|have| have.end <= range.start);
-        let after = self.ranges.partition_point(|have| have.start < range.end);
-        if first >= after {
-            return;
-        }
-        let left = self.ranges[first].start..range.start;
-        let right = range.end..self.ranges[after - 1].end;
-        self.ranges.drain(first..after);
-        if !right.is_empty() {
-            self.ranges.insert(first, right);
-        }
-        if !left.is_empty() {
-            self.ranges.insert(first, left);
-        }
-        self.give_back();
     }
 
     /// True if the number is in the set.
+    #[inline]
     pub fn contains(&self, number: u64) -> bool {
-        if self.ranges.back().is_none_or(|last| number >= last.end) {
-            return false;
-        }
-        let at = self.ranges.partition_point(|have| have.end <= number);
-        self.ranges.get(at).is_some_and(|have| have.start <= number)
+        number < self.last.end && self.containing(number).is_some()
     }
 
     /// The range that contains this number.
+    #[inline]
     pub fn containing(&self, number: u64) -> Option<&Range<u64>> {
-        let at = match self.ranges.back() {
-            Some(last) if last.start <= number => self.ranges.len() - 1,
-            _ => self.ranges.partition_point(|have| have.end <= number),
+        let range = if self.last.start <= number {
+            &self.last
+        } else {
+            let at = self.lower.partition_point(|have| have.end <= number);
+            self.lower.get(at)?
         };
-        self.ranges.get(at).filter(|have| have.contains(&number))
+        range.contains(&number).then_some(range)
     }
 
     /// The intersection with `range`.
     pub fn within(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
-        let first = self.ranges.partition_point(|have| have.end <= range.start);
-        self.ranges
-            .range(first..)
-            .take_while({
-                let end = range.end;
-                move |have| have.start < end
-            })
-            .map(move |have| have.start.max(range.start)..have.end.min(range.end))
+        let first = self.lower.partition_point(|have| have.end <= range.start);
+        let all = self.lower.range(first..).chain([&self.last]);
+        all.map(move |have| have.start.max(range.start)..have.end.min(range.end))
+            .filter(|part| !part.is_empty())
     }
 
     /// The lowest range.
+    #[inline]
     pub fn first(&self) -> Option<&Range<u64>> {
-        self.ranges.front()
+        self.lower.front().or_else(|| self.last())
     }
 
     /// The highest range.
+    #[inline]
     pub fn last(&self) -> Option<&Range<u64>> {
-        self.ranges.back()
+        (!self.last.is_empty()).then_some(&self.last)
     }
 
     /// Removes and returns the lowest range.
     pub fn pop_first(&mut self) -> Option<Range<u64>> {
-        self.ranges.pop_front()
+        let last = &mut self.last;
+        let lowest = self.lower.pop_front();
+        lowest.or_else(|| (!last.is_empty()).then(|| std::mem::take(last)))
     }
 
     /// The ranges in descending order.
     pub fn descending(&self) -> impl Iterator<Item = &Range<u64>> {
-        self.ranges.iter().rev()
+        self.last().into_iter().chain(self.lower.iter().rev())
     }
 
     /// The number of ranges.
+    #[inline]
     pub fn len(&self) -> usize {
-        self.ranges.len()
+        self.lower.len() + usize::from(!self.last.is_empty())
     }
 
     /// True if the set is empty.
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
+        self.last.is_empty()
+    }
+}
+
+/// Inserts a range among others, some of which may overlap or touch it; returns how many of its
+/// numbers were new.
+fn insert_within(all: &mut VecDeque<Range<u64>>, range: Range<u64>) -> u64 {
+    // The ranges [first, after) touch the new one and are merged with it.
+    let first = all.partition_point(|have| have.end < range.start);
+    let after = all.partition_point(|have| have.start <= range.end);
+    let mut added = range.end - range.start;
+    let mut merged = range.clone();
+    for have in all.range(first..after) {
+        let overlap = have
+            .end
+            .min(range.end)
+            .saturating_sub(have.start.max(range.start));
+        added -= overlap;
+        merged = merged.start.min(have.start)..merged.end.max(have.end);
+    }
+    if first < after {
+        all[first] = merged;
+        all.drain(first + 1..after);
+    } else {
+        all.insert(first, merged);
+    }
+    added
+}
+
+/// Removes a range that is not empty.
+fn remove_from(all: &mut VecDeque<Range<u64>>, range: Range<u64>) {
+    let first = all.partition_point(|have| have.end <= range.start);
+    let after = all.partition_point(|have| have.start < range.end);
+    if first >= after {
+        return;
+    }
+    let left = all[first].start..range.start;
+    let right = range.end..all[after - 1].end;
+    all.drain(first..after);
+    if !right.is_empty() {
+        all.insert(first, right);
+    }
+    if !left.is_empty() {
+        all.insert(first, left);
     }
 }
 
